@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# waitscope. `make help` lists the targets.
+#
+#   O=DIR      build there (default: build)       V=1    show the commands
+#   SAN=1      AddressSanitizer and UBSan (builds in $(O)-san unless O= is given)
+#   PREFIX=    install prefix (default /usr/local)  DESTDIR=  staging root
+
+VERSION := 0.1.0
+SAN ?=
+ifdef SAN
+O ?= build-san
+endif
+O ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+SBINDIR ?= $(PREFIX)/sbin
+MANDIR ?= $(PREFIX)/share/man
+BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+
+CC ?= cc
+CLANG ?= clang
+BPFTOOL ?= bpftool
+PKG_CONFIG ?= pkg-config
+SCDOC ?= scdoc
+
+ifdef V
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-8s %s\n' $(1) '$(2)'
+endif
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+MAKEFLAGS += --no-print-directory
+
+LIBS := libbpf libelf zlib libevent_core json-c
+ifneq ($(filter-out clean deps help format,$(or $(MAKECMDGOALS),all)),)
+MISSING := $(strip $(foreach l,$(LIBS),$(shell $(PKG_CONFIG) --exists $(l) 2>/dev/null || echo $(l))))
+MISSING += $(foreach t,$(CLANG) $(BPFTOOL) $(SCDOC),$(if $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v $(t)),,$(t)))
+ifneq ($(strip $(MISSING)),)
+$(error missing: $(strip $(MISSING)). 'make deps' installs what is needed on Debian, Ubuntu and Fedora (as root))
+endif
+endif
+export PATH := $(PATH):/usr/sbin:/sbin
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
+	-Wno-unused-parameter -Wno-missing-field-initializers
+CPPFLAGS += -D_GNU_SOURCE -DWS_VERSION='"$(VERSION)"' -Iinclude -Isrc -I$(O)/gen
+CFLAGS ?= -O2 -g
+ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) $(shell $(PKG_CONFIG) --cflags $(LIBS))
+LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) -lm
+ifdef SAN
+SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+endif
+SKELCFLAGS := -Wno-shadow
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wshadow -Wno-unused-parameter -Wno-missing-declarations -Wno-visibility \
+	-Wno-sign-compare -fdebug-compilation-dir=. -Ivmlinux -Iinclude -Ibpf
+
+BPF_SRCS := $(wildcard bpf/*.bpf.c)
+SKELS := $(BPF_SRCS:bpf/%.bpf.c=$(O)/gen/%.skel.h)
+CORE_SRCS := $(wildcard src/core/*.c)
+SINK_SRCS := $(wildcard src/sink/*.c)
+SOURCE_SRCS := $(wildcard src/source/*.c)
+MAIN_SRCS := $(wildcard src/*.c)
+obj = $(patsubst %.c,$(O)/%.o,$(1))
+CORE_OBJS := $(call obj,$(CORE_SRCS))
+SINK_OBJS := $(call obj,$(SINK_SRCS))
+SOURCE_OBJS := $(call obj,$(SOURCE_SRCS))
+MAIN_OBJS := $(call obj,$(MAIN_SRCS))
+OBJS := $(CORE_OBJS) $(SINK_OBJS) $(SOURCE_OBJS) $(MAIN_OBJS)
+
+all: $(O)/waitscope ## build $(O)/waitscope
+
+$(O)/waitscope: $(OBJS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(O)/%.o: %.c $(O)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# A change of compiler or flags rebuilds everything; otherwise the file keeps its time.
+$(O)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(subst ','\'',$(CC) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS))' | cmp -s - $@ || \
+		echo '$(subst ','\'',$(CC) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS))' > $@
+
+# Skeletons are made before anything that may include them; -MMD then knows who does.
+$(SOURCE_OBJS): | $(SKELS)
+
+$(O)/bpf/%.bpf.o: bpf/%.bpf.c
+	@mkdir -p $(@D)
+	$(call say,BPF,$@)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MT $@ -MF $(O)/bpf/$*.bpf.d -c -o $(O)/bpf/$*.tmp.o $<
+	$(Q)$(BPFTOOL) gen object $@ $(O)/bpf/$*.tmp.o
+
+$(O)/gen/%.skel.h: $(O)/bpf/%.bpf.o
+	@mkdir -p $(@D)
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+
+# ---- tests ----
+include tests/tests.mk
+
+clean: ## remove what was built
+	$(Q)rm -rf $(O)
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+FORCE:
+.PHONY: all clean help FORCE
+
+-include $(OBJS:.o=.d) $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.bpf.d)

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the BPF programs and user space share. Fixed-width types only, padding is named, and both
+ * compilers check every size. Counters only rise; user space keeps its previous copy and subtracts.
+ *
+ * Two banks. Every histogram exists twice. BPF writes bank (epoch & 1); to end an interval user
+ * space raises the epoch, waits until programs that read the old one have left, and then reads a
+ * bank nobody writes: count, sum, min, max and buckets of an interval belong to the same samples.
+ */
+#ifndef WS_ABI_H
+#define WS_ABI_H
+
+#include "bucket.h"
+
+#define ABI_BANKS 2
+#define ABI_COMM_LEN 16
+
+/* Histograms of the scheduler source, in the order they lie in a bank. */
+#define ABI_WAKEUP_LATENCY 0 /* T2 - T0 */
+#define ABI_WAKE_TO_QUEUE 1  /* T1 - T0 */
+#define ABI_QUEUE_TO_RUN 2   /* T2 - T1 */
+#define ABI_PREEMPT_WAIT 3   /* switched out runnable -> switched in */
+#define ABI_THROTTLE_WAIT 4  /* the same, while its cgroup was out of CPU quota */
+#define ABI_SCHED_HISTS 5
+
+/*
+ * One histogram, then its slots: __u64 each in the per-CPU banks, __u32 in keyed entries.
+ * min_ns and max_ns hold for the epoch named beside them; the first sample of an epoch resets them.
+ */
+struct abi_hist {
+	__u64 sum_ns;
+	__u64 min_ns;
+	__u64 max_ns;
+	__u64 epoch;
+	__u64 zero; /* samples of 0 ns: they have no bucket */
+	__u64 over; /* samples past the last bucket, counted in it */
+	__u64 pad[2];
+};
+
+_Static_assert(sizeof(struct abi_hist) == 64, "abi_hist: slots start on a cache line");
+
+/* Head of a bank: what was lost or seen at the edges on this CPU (DESIGN section 2.12). */
+struct abi_counts {
+	__u64 events;	/* program runs that passed the `epoch` test */
+	__u64 missed;	/* switched in without our having seen it queued: it waited since before the start */
+	__u64 unpaired; /* an end without its beginning, later than that */
+	__u64 clamped;	/* negative differences, counted as 0 ns */
+	__u64 store_full; /* a stamp could not be stored */
+	__u64 keys_full;  /* a sample had no keyed entry (it is in the whole) */
+	__u64 slow_lost;  /* a slow wait found the ring buffer full */
+	__u64 over;	  /* samples past the last bucket */
+};
+
+_Static_assert(sizeof(struct abi_counts) == 64, "abi_counts size");
+
+/* Bytes of a per-CPU histogram and of a per-CPU bank at schema s; multiples of a cache line. */
+#define ABI_HIST_BYTES(s) (sizeof(struct abi_hist) + 8 * BUCKET_SLOTS(s))
+#define ABI_BANK_BYTES(s) (sizeof(struct abi_counts) + ABI_SCHED_HISTS * ABI_HIST_BYTES(s))
+
+/* Keyed entries (--by): schema 4, 32-bit slots that are read modulo 2^32. */
+#define ABI_KEY_SCHEMA 4
+#define ABI_KEY_SLOTS BUCKET_SLOTS(ABI_KEY_SCHEMA)
+
+#define ABI_BY_NONE 0
+#define ABI_BY_PID 1
+#define ABI_BY_TID 2
+#define ABI_BY_COMM 3
+#define ABI_BY_CGROUP 4
+
+/* `cpu` keeps CPUs apart; a thread runs on one CPU at a time, so ABI_BY_TID leaves it 0. */
+struct abi_key {
+	union {
+		__u64 id; /* pid, tid or cgroup id */
+		char comm[ABI_COMM_LEN];
+		__u64 words[2];
+	};
+	__u32 cpu;
+	__u32 pad;
+};
+
+_Static_assert(sizeof(struct abi_key) == 24, "abi_key size");
+
+struct abi_khist {
+	struct abi_hist h;
+	__u32 slots[ABI_KEY_SLOTS];
+};
+
+struct abi_kentry {
+	char comm[ABI_COMM_LEN]; /* of the process (pid) or thread (tid), as last seen */
+	__u64 pid;		 /* process of a tid key */
+	__u64 pad[5];
+	struct abi_khist hist[ABI_SCHED_HISTS];
+};
+
+_Static_assert(sizeof(struct abi_khist) == 64 + 4 * 608, "abi_khist size");
+_Static_assert(sizeof(struct abi_kentry) == 64 + ABI_SCHED_HISTS * sizeof(struct abi_khist),
+	       "abi_kentry size");
+
+/* What a wait was. */
+#define ABI_WAIT_WAKEUP 1
+#define ABI_WAIT_NEW 2
+#define ABI_WAIT_PREEMPT 3
+#define ABI_WAIT_THROTTLE 4
+
+/* Who woke it. */
+#define ABI_WAKER_NONE 0    /* no wakeup (new or preempted) or not seen */
+#define ABI_WAKER_TASK 1    /* waker_* name it */
+#define ABI_WAKER_IRQ 2	    /* an interrupt: the task it came upon is not the waker */
+#define ABI_WAKER_UNKNOWN 3 /* this kernel does not let us tell a task from an interrupt */
+
+/* --slower: one wait, through the ring buffer. */
+struct abi_slow {
+	__u64 t0_ns; /* sched_waking; 0 if there was none */
+	__u64 t1_ns; /* queued */
+	__u64 t2_ns; /* on the CPU */
+	__u64 cgroup_id;
+	__u32 pid;
+	__u32 tid;
+	__u32 waker_pid;
+	__u32 waker_tid;
+	__u32 prev_pid;
+	__u32 prev_tid; /* 0: the CPU was idle */
+	__u32 cpu;
+	__u32 last_cpu; /* where it ran before; ~0: nowhere yet */
+	__u32 kind;	/* ABI_WAIT_* */
+	__u32 waker;	/* ABI_WAKER_* */
+	char comm[ABI_COMM_LEN];
+	char waker_comm[ABI_COMM_LEN];
+	char prev_comm[ABI_COMM_LEN];
+};
+
+_Static_assert(sizeof(struct abi_slow) == 72 + 48, "abi_slow size");
+
+/* What the end-of-run walk over all tasks finds still waiting. */
+struct abi_in_flight {
+	__u64 count;
+	__u64 longest_ns;
+	__u64 unseen; /* queued since before the start and not yet run: `missed` */
+	__u32 tid;    /* the longest */
+	__u32 pid;
+	char comm[ABI_COMM_LEN];
+};
+
+_Static_assert(sizeof(struct abi_in_flight) == 48, "abi_in_flight size");
+
+#endif

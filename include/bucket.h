@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Base-2 exponential buckets, anchored at one second: the same code for BPF and for the host.
+ *
+ * Bucket j of schema s covers (2^((j-1)/2^s), 2^(j/2^s)] seconds, as Prometheus native histograms
+ * (schema s) and OpenTelemetry exponential histograms (scale s, index j-1) do. Values are whole
+ * nanoseconds, so the 1e9 of ns -> s sits in the thresholds: within every octave [2^e, 2^(e+1)) ns
+ * the 2^s boundaries have the same mantissas, and one table of them serves all octaves.
+ *
+ *	e = ilog2(v)			   octave
+ *	m = v << (63 - e)		   mantissa, top bit set
+ *	t = next s+1 bits of m		   picks a table slot with at most one threshold in it
+ *	i = lut[t]; i += m > th[i]	   thresholds below m, 0..2^s
+ *	slot = (e << s) + i
+ *
+ * "m > th" puts a value on a boundary into the lower bucket (upper edge inclusive). Boundaries are
+ * irrational but for 2^n * 1e9, which is an exact integer, so the comparison is never in doubt.
+ */
+#ifndef WS_BUCKET_H
+#define WS_BUCKET_H
+
+#define BUCKET_SCHEMA_MIN 3
+#define BUCKET_SCHEMA_MAX 6
+#define BUCKET_SCHEMA_DEFAULT 5
+#define BUCKET_OCTAVES 38 /* 1 ns up to 2^38 ns = 274 s; above that the last slot */
+#define BUCKET_SLOTS(s) (BUCKET_OCTAVES << (s))
+#define BUCKET_SLOTS_MAX BUCKET_SLOTS(BUCKET_SCHEMA_MAX)
+#define BUCKET_VALUE_END (1ULL << BUCKET_OCTAVES) /* first value out of range */
+
+/* Thresholds and look-up table of one schema; a slot past the last threshold never compares true. */
+struct bucket_table {
+	__u64 th[(1 << BUCKET_SCHEMA_MAX) + 1];
+	__u32 schema;
+	__s32 base; /* slot 0 is schema bucket `base`: slot k is bucket base + k */
+	__u8 lut[2 << BUCKET_SCHEMA_MAX];
+};
+
+_Static_assert(sizeof(struct bucket_table) == 65 * 8 + 8 + 128, "bucket_table size");
+
+/* floor(log2(v)), v > 0. Branches, since BPF has no instruction for it. */
+static inline __u32 bucket_ilog2(__u64 v)
+{
+	__u32 e = 0;
+
+	if (v >> 32) {
+		v >>= 32;
+		e += 32;
+	}
+	if (v >> 16) {
+		v >>= 16;
+		e += 16;
+	}
+	if (v >> 8) {
+		v >>= 8;
+		e += 8;
+	}
+	if (v >> 4) {
+		v >>= 4;
+		e += 4;
+	}
+	if (v >> 2) {
+		v >>= 2;
+		e += 2;
+	}
+	return e + (__u32)(v >> 1);
+}
+
+/*
+ * Slot of v ns: 0 .. BUCKET_SLOTS(s) - 1. v = 0 has no slot (it is counted apart): callers test first.
+ * v >= BUCKET_VALUE_END lands in the last slot; callers count that.
+ */
+static inline __u32 bucket_slot(const struct bucket_table *t, __u32 s, __u64 v)
+{
+	__u32 e, i, last = BUCKET_SLOTS(s) - 1, slot;
+	__u64 m;
+
+	if (v >= BUCKET_VALUE_END)
+		return last;
+	e = bucket_ilog2(v);
+	m = v << (63 - e);
+	i = t->lut[(m >> (62 - s)) & ((2U << s) - 1)] & ((2U << BUCKET_SCHEMA_MAX) - 1);
+	if (i > (1U << BUCKET_SCHEMA_MAX)) /* cannot be; said for the verifier */
+		i = 1U << BUCKET_SCHEMA_MAX;
+	slot = (e << s) + i + (m > t->th[i]);
+	return slot > last ? last : slot;
+}
+
+#endif

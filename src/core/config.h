@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the user asked for: plain data, written by opts, read by everybody, owned by main. */
+#ifndef WS_CONFIG_H
+#define WS_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/hist.h"
+
+enum by_key { BY_NONE, BY_CPU, BY_PID, BY_TID, BY_COMM, BY_CGROUP };
+enum unit { UNIT_AUTO, UNIT_NS, UNIT_US, UNIT_MS }; /* AUTO is usec, as schbench */
+enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+enum sort_key { SORT_P99, SORT_COUNT, SORT_SUM, SORT_MAX, SORT_P50, SORT_NAME };
+
+struct u32_list {
+	uint32_t *v;
+	size_t n;
+};
+
+struct str_list {
+	char **v;
+	size_t n;
+};
+
+/* --cpu: bit per CPU; nbits = 0 means all */
+struct cpu_set {
+	uint64_t *bits;
+	uint32_t nbits;
+};
+
+struct filter {
+	struct u32_list pids;
+	struct u32_list tids;
+	struct str_list cgroups; /* as given: path or id */
+	char *comm;		 /* glob, or NULL */
+	struct cpu_set cpus;
+	char *cpus_text;	 /* as given, for meta */
+	bool follow;		 /* children of -p / COMMAND join */
+};
+
+struct output {
+	char *format; /* "table" "json" "csv" */
+	char *path;   /* NULL: stdout */
+};
+
+struct config {
+	struct str_list sources; /* empty: the default ones */
+	struct filter filter;
+	enum by_key by;
+	uint32_t rows;	     /* -n; 0 = all */
+	enum sort_key sort;
+	struct quantile *quantiles;
+	size_t nquantiles;
+	enum unit unit;
+	bool timestamps;     /* -T */
+	bool totals;	     /* -z: tables show the total */
+	uint64_t interval_ns; /* 0: only the final report */
+	uint64_t count;	     /* intervals; 0 = unlimited */
+	uint64_t duration_ns; /* 0 = until a signal */
+	uint64_t warmup_ns;
+	bool slower;	     /* --slower given (0 is allowed: every wait) */
+	uint64_t slower_ns;
+	struct output *outputs;
+	size_t noutputs;     /* at least 1 after opts */
+	enum color_mode color;
+	bool no_clear;
+	bool verbose;
+	bool quiet;	     /* no progress, no notices */
+	uint32_t precision;  /* schema */
+	uint32_t max_keys;   /* --max-keys: groups kept in the kernel */
+	char **command;	     /* NULL-terminated, or NULL; points into argv */
+};
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What crosses from sources to sinks, and all that does. A frame is one report: a flat list of series
+ * (a metric, its labels, its histogram or value) and how far they can be trusted. Everything in it is
+ * borrowed: valid until the source collects again. Strings are raw bytes from the kernel; a sink
+ * sanitises them for its format (text.h).
+ */
+#ifndef WS_FRAME_H
+#define WS_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "core/hist.h"
+
+/* What part a metric plays in the tables; formats that print everything ignore it. */
+enum metric_role {
+	METRIC_HEADLINE, /* has its own table: title, percentiles, one row per CPU or group */
+	METRIC_LEG,	 /* part of the headline before it: a note in its table */
+	METRIC_SIDE,	 /* one summary line below the headline's percentiles */
+};
+
+struct metric_desc {
+	const char *name;  /* "sched_wakeup_latency" */
+	const char *title; /* "Wakeup latency"; a leg's short name: "wake-to-queue" */
+	enum metric_role role;
+	bool counter; /* a value, not a histogram */
+};
+
+struct label {
+	const char *key; /* "cpu" "pid" "tid" "comm" "cgroup" "op" "dev" */
+	const char *value;
+};
+
+#define SERIES_LABELS 3
+
+/*
+ * No label: the whole. One label "cpu": that CPU. Else a group (--by): the first label is the key, the
+ * others describe it (pid's comm). Sources emit the whole, then CPUs in number order, then groups.
+ */
+struct series {
+	const struct metric_desc *desc;
+	struct label labels[SERIES_LABELS];
+	uint32_t nlabels;
+	const struct hist *hist; /* NULL for a counter */
+	uint64_t value;
+};
+
+/* DESIGN 2.12. All counts of this report's period, but in_flight: now. */
+struct quality {
+	uint64_t unpaired;
+	uint64_t clamped;
+	uint64_t map_full;
+	uint64_t recursion_misses;
+	uint64_t lost_events;
+	uint64_t over_range; /* counted in the last bucket */
+	uint64_t missed;     /* edge: already waiting at the start */
+	uint64_t in_flight;  /* edge: still waiting */
+	uint64_t longest_ns; /* the longest of those */
+	uint32_t longest_tid;
+	char longest_comm[16];
+};
+
+/* What waitscope costs, measured by the kernel; known = false until the first sample. */
+struct self_cost {
+	bool bpf_known;
+	double bpf_ns_per_event;
+	double bpf_cpu_ppm; /* of one CPU */
+	double user_cpu_ppm;
+};
+
+enum frame_type {
+	FRAME_INTERVAL,
+	FRAME_TOTAL, /* the whole so far */
+	FRAME_FINAL, /* the whole run */
+};
+
+struct frame {
+	enum frame_type type;
+	uint64_t seq;	      /* intervals from 1; the final's is the last interval's */
+	struct timespec time; /* wall clock at the end of the period */
+	uint64_t mono_ns;     /* CLOCK_MONOTONIC at the same moment */
+	uint64_t dur_ns;
+	const struct series *series;
+	size_t nseries;
+	struct quality quality;
+	struct self_cost self;
+	const char *end; /* FRAME_FINAL: why the run ended ("interrupted", "target gone: pid 42"), else NULL */
+};
+
+/* --slower: one wait. Times are CLOCK_MONOTONIC ns. */
+struct slow {
+	struct timespec time; /* wall clock of the switch-in */
+	uint64_t mono_ns;
+	const char *metric;   /* "sched_wakeup_latency" or "sched_preempt_wait" or ... */
+	const char *kind;     /* "wakeup" "new" "preempt" "throttle" */
+	uint32_t cpu;
+	uint32_t pid, tid;
+	const char *comm;
+	const char *cgroup;   /* path, or NULL */
+	uint64_t wait_ns;
+	bool has_legs;	      /* wakeups: wake_to_queue + queue_to_run = wait */
+	uint64_t wake_to_queue_ns, queue_to_run_ns;
+	const char *waker;    /* "task": waker_* hold; "irq"; "unknown"; NULL: none */
+	uint32_t waker_pid, waker_tid;
+	const char *waker_comm;
+	uint32_t prev_pid, prev_tid; /* 0: the CPU was idle */
+	const char *prev_comm;
+	bool migrated;	      /* runs on another CPU than last time */
+	bool last_cpu_known;
+	uint32_t last_cpu;
+};
+
+struct meta_source {
+	const char *name;
+	bool on;
+	const char *why; /* off: the reason */
+	const char *const *hooks; /* on: NULL-terminated */
+};
+
+struct meta {
+	const char *version;
+	const char *kernel;
+	uint32_t cpus; /* online */
+	const char *const *argv; /* NULL-terminated */
+	struct timespec start;
+	const struct meta_source *sources;
+	size_t nsources;
+	const struct label *filters; /* as given: key = option's long name */
+	size_t nfilters;
+};
+
+/* The whole's series of a metric in a frame, or NULL. */
+const struct series *frame_whole(const struct frame *f, const char *name);
+/* value of a label, or NULL */
+const char *series_label(const struct series *s, const char *key);
+/* No loss in it? (edges do not count) */
+bool quality_complete(const struct quality *q);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line: one option table, from which parser, --help and completions come. */
+#ifndef WS_OPTS_H
+#define WS_OPTS_H
+
+#include "core/config.h"
+#include "core/err.h"
+
+enum opts_action {
+	OPTS_RUN,
+	OPTS_EXIT, /* --help, --version, ... were printed: exit 0 */
+};
+
+/* Reads argv into *cfg (zeroed by it; config_free also after failure). 0, or negative with words in e. */
+int opts_parse(struct config *cfg, int argc, char **argv, enum opts_action *action, struct err *e);
+void config_free(struct config *cfg);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A sink writes frames in one format to one stream. It knows core only. Nothing but the sink's own
+ * stream is written to; errors go up in struct err. -EPIPE from any call means: the reader is gone,
+ * end quietly.
+ */
+#ifndef WS_SINK_H
+#define WS_SINK_H
+
+#include "core/config.h"
+#include "core/err.h"
+#include "core/frame.h"
+
+struct sink;
+
+struct sink_args {
+	const struct config *cfg;
+	const char *path;    /* NULL: stdout */
+	bool tty;	     /* stdout is a terminal (never with a path) */
+	bool color;	     /* resolved from --color, NO_COLOR, tty */
+	bool redraw;	     /* resolved: tty and not --no-clear */
+	uint32_t columns;    /* width to fill, >= 80 when not a terminal */
+	uint32_t lines;	     /* terminal height, 0 unknown */
+};
+
+struct sink_ops {
+	const char *name;    /* as in --output */
+	const char *summary;
+	int (*open)(struct sink **out, const struct sink_args *args, struct err *e);
+	int (*meta)(struct sink *s, const struct meta *m, struct err *e);
+	/* An interval's end: both views; the sink takes what it prints. */
+	int (*interval)(struct sink *s, const struct frame *interval, const struct frame *total,
+			struct err *e);
+	int (*final)(struct sink *s, const struct frame *total, struct err *e);
+	int (*slow)(struct sink *s, const struct slow *w, struct err *e);	    /* optional */
+	/* Nothing printed for a while: seconds so far; only a terminal shows it. */
+	int (*progress)(struct sink *s, uint64_t elapsed_ns, struct err *e);       /* optional */
+	void (*resize)(struct sink *s, uint32_t columns, uint32_t lines);	    /* optional */
+	int (*reopen)(struct sink *s, struct err *e); /* SIGHUP: path again; no-op on stdout */
+	int (*close)(struct sink *s, struct err *e);  /* NULL is fine; reports a failed last write */
+};
+
+struct sink {
+	const struct sink_ops *ops;
+};
+
+extern const struct sink_ops sink_table;
+extern const struct sink_ops sink_json;
+extern const struct sink_ops sink_csv;
+
+extern const struct sink_ops *const sink_list[]; /* NULL-terminated; a new format is a line here */
+const struct sink_ops *sink_find(const char *name);
+
+#endif

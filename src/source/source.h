@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A source makes frames' series. It is the only floor that knows libbpf; sinks never see it.
+ *
+ *	open -> start -> (flip -> collect)* -> stop -> collect -> close
+ *
+ * `flip` ends the interval for the kernel side at once; `collect` follows at least
+ * SOURCE_GRACE_NS later, when programs that were in flight at the flip have left.
+ */
+#ifndef WS_SOURCE_H
+#define WS_SOURCE_H
+
+#include "core/config.h"
+#include "core/err.h"
+#include "core/frame.h"
+
+#define SOURCE_GRACE_NS 1000000ULL
+
+struct source;
+
+/* Where collect puts its series; main owns it and turns it into frames. Grows, never shrinks. */
+struct series_list {
+	struct series *v;
+	size_t n, cap;
+};
+int series_push(struct series_list *l, const struct series *s); /* 0, -ENOMEM */
+
+struct source_report {
+	struct series_list interval; /* since the previous flip */
+	struct series_list total;    /* since counting began */
+	struct quality quality_interval;
+	struct quality quality_total;
+};
+
+typedef int (*source_slow_fn)(void *ctx, const struct slow *s);
+
+/* Pids that run for us: what COMMAND became (0 = none). Excluded: our own threads. */
+struct source_args {
+	const struct config *cfg;
+	uint32_t command_pid; /* forked and held before its exec, or 0 */
+	source_slow_fn on_slow; /* called from drain */
+	void *slow_ctx;
+};
+
+struct source_ops {
+	const char *name;     /* as in --source */
+	const char *summary;  /* one line for --help and the manual */
+	bool by_default;
+	/* Can this machine run it? 0, or negative with the reason in e (exit 3). Cheap. */
+	int (*probe)(struct err *e);
+	/* Load everything; nothing is counted yet. */
+	int (*open)(struct source **out, const struct source_args *args, struct err *e);
+	/* Begin to count (after a warm-up: forget what was counted so far). */
+	int (*start)(struct source *s, struct err *e);
+	int (*flip)(struct source *s, struct err *e);
+	int (*collect)(struct source *s, struct source_report *r, struct err *e);
+	/* Stop counting, for good; a last collect follows SOURCE_GRACE_NS later. */
+	int (*stop)(struct source *s, struct err *e);
+	/* Optional: an fd to poll, and what to do when it is readable. */
+	int (*event_fd)(const struct source *s);
+	int (*drain)(struct source *s, struct err *e);
+	/* Optional: cost since the last call; see self_cost. sample_begin/_end bracket a short window. */
+	int (*cost_begin)(struct source *s, struct err *e);
+	int (*cost_end)(struct source *s, struct self_cost *cost, struct err *e);
+	/* Optional: is what the filters name still there? false + words in why when it is gone. */
+	bool (*target_alive)(struct source *s, char *why, size_t len);
+	const char *const *(*hooks)(const struct source *s); /* NULL-terminated */
+	void (*close)(struct source *s); /* NULL and half-open are fine */
+};
+
+/* Every source derives from this: first member of its own struct. */
+struct source {
+	const struct source_ops *ops;
+};
+
+extern const struct source_ops source_sched;
+extern const struct source_ops source_synth;
+
+/* The list; NULL-terminated. A new source is a line here. */
+extern const struct source_ops *const source_list[];
+const struct source_ops *source_find(const char *name);
+
+#endif
