@@ -138,13 +138,8 @@ static const struct {
 	const char *suffix;
 	uint64_t ns;
 } time_units[] = {
-	{"ns", 1},
-	{"us", 1000},
-	{"\xc2\xb5s", 1000},
-	{"ms", 1000000},
-	{"s", 1000000000},
-	{"m", 60000000000},
-	{"h", 3600000000000},
+	{"ns", 1},	   {"us", 1000},       {"\xc2\xb5s", 1000},  {"ms", 1000000},
+	{"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000},
 };
 
 /* ns of the unit named; 0 if there is none of that name */
