@@ -255,7 +255,9 @@ static int synth_collect(struct source *base, struct source_report *r, struct er
 		if (!ret)
 			ret = push_row(&r->total, row, row->total, i > CPUS);
 	}
-	return ret ? err_sys(e, ret, "synth") : 0;
+	if (ret == -ENOMEM) /* else the words are those of who took the slow waits */
+		return err_sys(e, ret, "synth");
+	return ret;
 }
 
 static bool same_group(const struct task *a, const struct task *b, enum by_key by)
