@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* {"name":"sched_wakeup_latency","unit":"ns","labels":{"cpu":"3"},"count":…,"p":{…},"buckets":{…}} */
+/* {"name":"sched_wakeup_latency","unit":"ns","labels":{"cpu":"3"},"count":…,"p":{…},"buckets":{…}}
+ */
 #include <inttypes.h>
 #include <json-c/printbuf.h>
 #include <stdio.h>

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Golden tests: recorded frames through every sink (tests/golden/run.sh prints TAP).
+GOLDEN_BIN := $(O)/tests/golden/render
+
+$(GOLDEN_BIN): $(O)/tests/golden/render.o $(CORE_OBJS) $(SINK_OBJS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+golden: $(GOLDEN_BIN) ## recorded frames through every sink
+	$(Q)tests/golden/run.sh $(GOLDEN_BIN)
+
+.PHONY: golden
+-include $(O)/tests/golden/render.d
