@@ -138,7 +138,7 @@ static void json_put_line(struct out *out, const char *line)
 	size_t n;
 
 	while (*s) {
-		n = escape_needed(s, &code);
+		n = *s >= ' ' && *s < 0x7f ? 0 : escape_needed(s, &code);
 		if (!n) {
 			s++;
 			continue;
