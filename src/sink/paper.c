@@ -10,8 +10,10 @@
 #define ELLIPSIS "…"
 
 static const char *const style_on[] = {
-	[STYLE_DIM] = "\033[2m",   [STYLE_BOLD] = "\033[1m",   [STYLE_HEADLINE] = "\033[1;36m",
-	[STYLE_WARN] = "\033[33m", [STYLE_BAD] = "\033[1;31m",
+	[STYLE_DIM] = "\033[2m",
+	[STYLE_BOLD] = "\033[1m",
+	[STYLE_HEADLINE] = "\033[1;36m",
+	[STYLE_BAD] = "\033[1;31m",
 };
 
 void line_start(struct line *l)

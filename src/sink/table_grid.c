@@ -113,7 +113,6 @@ static size_t grid_excess(const struct grid *g, uint32_t columns)
 
 	for (i = 0; i < g->n; i++)
 		width += g->col[i].width + (i ? g->gap : 0);
-	/* The mark of a last column may fall off the edge only if there is none, so it counts. */
 	return width > columns ? width - columns : 0;
 }
 

@@ -19,60 +19,27 @@
  *	progress NS | resize COLUMNS LINES | reopen
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/text.h"
-#include "sink/sink.h"
+#include "player.h"
 
 #define WORDS 4096
-#define SERIES 4096
-#define MAX_METRICS 16
-#define MAX_LIST 16
-
-struct recorded {
-	struct frame f;
-	struct series series[SERIES];
-	struct hist hists[SERIES];
-	size_t nsum, sum_of[MAX_METRICS]; /* series that are sums of their CPUs */
-};
-
-struct player {
-	const struct sink_ops *ops;
-	const char *path;
-	struct sink *sink;
-	struct config cfg;
-	struct sink_args args;
-	struct meta meta;
-	struct meta_source sources[MAX_LIST];
-	struct label filters[MAX_LIST];
-	const char *argv[MAX_LIST + 1];
-	const char *hooks[MAX_LIST][MAX_LIST];
-	size_t nargs;
-	struct metric_desc metrics[MAX_METRICS];
-	size_t nmetrics;
-	struct bucket_table buckets;
-	struct recorded *interval, *total, *cur;
-	char *kept[65536]; /* copies of the lines: words point into them */
-	size_t nkept;
-	struct err e;
-};
 
 struct command {
 	const char *name;
 	int min_words; /* with the name */
 	int (*run)(struct player *p, char **w, int n);
 };
-
-static int bad(struct player *p, const char *what)
+int bad(struct player *p, const char *what)
 {
 	return err_set(&p->e, EXIT_USAGE, -EINVAL, "bad word '%s'", what);
 }
 
-static uint64_t number(const char *s)
+uint64_t number(const char *s)
 {
 	return strtoull(s, NULL, 10);
 }
@@ -94,7 +61,7 @@ static void unescape(char *s)
 	*to = '\0';
 }
 
-static struct timespec parse_timespec(const char *s)
+struct timespec parse_timespec(const char *s)
 {
 	char *end;
 	struct timespec ts = {.tv_sec = strtoll(s, &end, 10)};
@@ -109,6 +76,15 @@ static struct timespec parse_timespec(const char *s)
 	}
 	return ts;
 }
+/* "key=value" in place; NULL if there is no '='. */
+char *split(char *word)
+{
+	char *eq = strchr(word, '=');
+
+	if (eq)
+		*eq++ = '\0';
+	return eq;
+}
 
 /* Index of a word in a list. */
 static int word_index(const char *const *list, const char *w)
@@ -122,7 +98,7 @@ static int word_index(const char *const *list, const char *w)
 	return -1;
 }
 
-static int set_enum(struct player *p, const char *const *list, const char *w, int *out)
+int set_enum(struct player *p, const char *const *list, const char *w, int *out)
 {
 	*out = word_index(list, w);
 	return *out < 0 ? bad(p, w) : 0;
@@ -263,214 +239,6 @@ static int do_open(struct player *p, char **w, int n)
 		ret = p->ops->open(&p->sink, &p->args, &p->e);
 	return ret ? ret : p->ops->meta(p->sink, &p->meta, &p->e);
 }
-
-static void recorded_clear(struct recorded *r)
-{
-	size_t i;
-
-	for (i = 0; i < r->f.nseries; i++)
-		hist_free(&r->hists[i]);
-	memset(&r->f, 0, sizeof(r->f));
-	r->nsum = 0;
-}
-
-static int do_frame(struct player *p, char **w, int n)
-{
-	static const char *const types[] = {"interval", "total", "final", NULL};
-	int type, ret = set_enum(p, types, w[1], &type);
-
-	if (ret)
-		return ret;
-	p->cur = type == FRAME_INTERVAL ? p->interval : p->total;
-	recorded_clear(p->cur);
-	p->cur->f.type = (enum frame_type)type;
-	p->cur->f.seq = number(w[2]);
-	p->cur->f.time = parse_timespec(w[3]);
-	p->cur->f.mono_ns = number(w[4]);
-	p->cur->f.dur_ns = number(w[5]);
-	p->cur->f.series = p->cur->series;
-	p->cur->f.end = n > 6 ? w[6] : NULL;
-	return 0;
-}
-
-static int do_same(struct player *p, char **w, int n)
-{
-	struct recorded *to = p->total, *from = p->interval;
-	size_t i;
-	int ret = 0;
-
-	for (i = 0; i < from->f.nseries && !ret; i++) {
-		to->series[i] = from->series[i];
-		hist_init(&to->hists[i], p->cfg.precision);
-		to->f.nseries = i + 1;
-		if (!from->series[i].hist)
-			continue;
-		to->series[i].hist = &to->hists[i];
-		ret = hist_merge(&to->hists[i], &from->hists[i]);
-	}
-	to->f.quality = from->f.quality;
-	to->f.self = from->f.self;
-	return ret;
-}
-
-static const struct {
-	const char *name;
-	size_t offset;
-} quality_fields[] = {
-	{"unpaired", offsetof(struct quality, unpaired)},
-	{"clamped", offsetof(struct quality, clamped)},
-	{"map_full", offsetof(struct quality, map_full)},
-	{"recursion_misses", offsetof(struct quality, recursion_misses)},
-	{"lost_events", offsetof(struct quality, lost_events)},
-	{"over_range", offsetof(struct quality, over_range)},
-	{"missed", offsetof(struct quality, missed)},
-	{"in_flight", offsetof(struct quality, in_flight)},
-	{"longest_ns", offsetof(struct quality, longest_ns)},
-};
-
-/* "key=value" in place; NULL if there is no '='. */
-static char *split(char *word)
-{
-	char *eq = strchr(word, '=');
-
-	if (eq)
-		*eq++ = '\0';
-	return eq;
-}
-
-static int quality_field(struct player *p, const char *key, const char *value)
-{
-	struct quality *q = &p->cur->f.quality;
-	uint64_t v = number(value);
-	size_t i;
-
-	if (!strcmp(key, "tid")) {
-		q->longest_tid = (uint32_t)v;
-		return 0;
-	}
-	if (!strcmp(key, "comm")) {
-		memcpy(q->longest_comm, value, strnlen(value, sizeof(q->longest_comm)));
-		return 0;
-	}
-	for (i = 0; i < sizeof(quality_fields) / sizeof(quality_fields[0]); i++) {
-		if (strcmp(key, quality_fields[i].name))
-			continue;
-		memcpy((char *)q + quality_fields[i].offset, &v, sizeof(v));
-		return 0;
-	}
-	return bad(p, key);
-}
-
-static int do_quality(struct player *p, char **w, int n)
-{
-	int i, ret = 0;
-	char *value;
-
-	for (i = 1; i < n && !ret; i++) {
-		value = split(w[i]);
-		ret = value ? quality_field(p, w[i], value) : bad(p, w[i]);
-	}
-	return ret;
-}
-
-static int do_cost(struct player *p, char **w, int n)
-{
-	p->cur->f.self = (struct self_cost){true, strtod(w[1], NULL), strtod(w[2], NULL),
-					    strtod(w[3], NULL)};
-	return 0;
-}
-
-/* "5100" "5100x64" "900-1708x30" */
-static int add_samples(struct player *p, struct hist *h, const char *word)
-{
-	uint64_t from, to, n = 1, i;
-	char *end;
-	int ret = 0;
-
-	from = to = strtoull(word, &end, 10);
-	if (*end == '-')
-		to = strtoull(end + 1, &end, 10);
-	if (*end == 'x')
-		n = strtoull(end + 1, &end, 10);
-	if (*end || to < from || !n)
-		return bad(p, word);
-	for (i = 0; i < n && !ret; i++)
-		ret = hist_add(h, &p->buckets, n > 1 ? from + (to - from) * i / (n - 1) : from);
-	return ret;
-}
-
-static int series_samples(struct player *p, size_t k, char **w, int n)
-{
-	struct recorded *r = p->cur;
-	int i, ret = 0;
-
-	for (i = 0; i < n && !ret; i++) {
-		if (!strcmp(w[i], "sum") && r->nsum < MAX_METRICS)
-			r->sum_of[r->nsum++] = k;
-		else if (w[i][0] == '=')
-			r->series[k].value = number(w[i] + 1);
-		else
-			ret = add_samples(p, &r->hists[k], w[i]);
-	}
-	return ret;
-}
-
-static int do_series(struct player *p, char **w, int n)
-{
-	struct recorded *r = p->cur;
-	size_t k = r->f.nseries, m;
-	struct series *s = &r->series[k];
-	int i;
-
-	for (m = 0; m < p->nmetrics && strcmp(p->metrics[m].name, w[1]); m++)
-		;
-	if (m == p->nmetrics || k == SERIES)
-		return bad(p, w[1]);
-	*s = (struct series){.desc = &p->metrics[m]};
-	for (i = 2; i < n && strcmp(w[i], ":"); i++) {
-		if (s->nlabels == SERIES_LABELS)
-			return bad(p, w[i]);
-		s->labels[s->nlabels].value = split(w[i]);
-		if (!s->labels[s->nlabels].value)
-			return bad(p, w[i]);
-		s->labels[s->nlabels++].key = w[i];
-	}
-	hist_init(&r->hists[k], p->cfg.precision);
-	s->hist = s->desc->counter ? NULL : &r->hists[k];
-	r->f.nseries++;
-	return i < n ? series_samples(p, k, w + i + 1, n - i - 1) : 0;
-}
-
-static int add_sums(struct recorded *r)
-{
-	size_t i, k, whole;
-	int ret = 0;
-
-	for (i = 0; i < r->nsum; i++) {
-		whole = r->sum_of[i];
-		for (k = 0; k < r->f.nseries && !ret; k++) {
-			if (r->series[k].desc == r->series[whole].desc &&
-			    series_label(&r->series[k], "cpu"))
-				ret = hist_merge(&r->hists[whole], &r->hists[k]);
-		}
-	}
-	r->nsum = 0;
-	return ret;
-}
-
-static int do_report(struct player *p, char **w, int n)
-{
-	int ret = add_sums(p->interval);
-
-	if (!ret)
-		ret = add_sums(p->total);
-	if (ret)
-		return ret;
-	if (p->cur->f.type == FRAME_FINAL)
-		return p->ops->final(p->sink, &p->total->f, &p->e);
-	return p->ops->interval(p->sink, &p->interval->f, &p->total->f, &p->e);
-}
-
 static int slow_field(struct player *p, struct slow *s, const char *key, const char *value)
 {
 	const struct {
