@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * --slower: one wait a line. On a terminal it fits the width (names are cut, ids never, the cgroup
- * goes first); elsewhere lines are as long as what they say.
+ * --slower: one wait a line. On a terminal it fits the width (the cgroup goes first, names are
+ * cut before ids); elsewhere lines are as long as what they say.
  *
  *	TIME           CPU    usec   QUEUE     RUN TASK            WOKEN BY    RAN BEFORE
  *	14:02:11.123   0>3   1,708    16.2   1,692 worker 42       cat 7       idle
  *
  * The wait, in the unit that heads it; how long until it was queued and from there until it ran;
- *who, with the tid (a wide line: tid/pid of a thread that is not its process's first).
+ * who, with the tid (a wide line: tid/pid of a thread that is not its process's first).
  */
 #include <inttypes.h>
 #include <stdio.h>
