@@ -3,9 +3,8 @@
  *	PID  COMM                samples     50th      90th      99th    99.9th       max
  *	  7  postgres              6,310      4.9      28.1      50.7       118~    1,201
  *
- * Two passes over the rows, no copy of their cells: one measures, one prints. What does not fit the
- * paper gives way in this order: wide gaps, the total, long names, quantiles between first and
- *last.
+ * Two passes over the rows, no copy of their cells: one measures, one prints. What does not fit
+ * gives way in this order: wide gaps, the total, long names, quantiles between first and last.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -113,7 +113,7 @@ int do_cost(struct player *p, char **w, int n)
 	return 0;
 }
 
-/* "5100" "5100x64" "900-1708x30" */
+/* 5100: a sample; 5100x64: so many; 900-1708x30: so many, evenly spread */
 static int add_samples(struct player *p, struct hist *h, const char *word)
 {
 	uint64_t from, to, n = 1, i;

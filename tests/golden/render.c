@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Pushes a recorded run through a sink: render SINK FIXTURE [FILE], to stdout or FILE. A fixture is
- * lines of words; \xNN in a word is that byte (\x20 a space), # starts a comment.
+ * lines of words; \xNN in a word is that byte (\x20 a space); a line that begins with # is a
+ *comment.
  *
- *	columns N | lines N | tty | color | redraw	the terminal
- *	by KEY | sort KEY | rows N | unit UNIT | quantiles LIST | precision N | slower NS
- *	intervals NS | duration NS | totals | timestamps	options
- *	metric NAME ROLE TITLE				a metric_desc; ROLE headline leg side
- *counter meta VERSION KERNEL CPUS SECONDS.NANOSECONDS arg TEXT | source NAME [HOOK...] | off NAME
- *WHY | filter KEY VALUE open						all of the above is said:
- *opens, writes meta frame TYPE SEQ TIME MONO_NS DUR_NS [END]	begins a frame; TYPE interval total
- *final quality FIELD=N...				also tid=N comm=TEXT cost NS_PER_EVENT
- *BPF_PPM USER_PPM series METRIC [KEY=VALUE...] : SAMPLES...	NS, NSxN, FROM-TOxN (evenly spread),
- *sum (of this metric's CPU series that follow), =N (value)
- *	same						the series and quality of the frame before
- *	report						pushes: interval frame (and total), or final
+ *	columns N, lines N, tty, color, redraw		the terminal
+ *	by KEY, sort KEY, rows N, unit UNIT		options
+ *	quantiles LIST, precision N, slower NS
+ *	intervals NS, duration NS, totals, timestamps
+ *	metric NAME ROLE TITLE				ROLE: headline leg side counter
+ *	meta VERSION KERNEL CPUS TIME			TIME: seconds, perhaps .fraction
+ *	arg TEXT, filter KEY VALUE
+ *	source NAME [HOOK...], off NAME WHY
+ *	open						opens the sink and writes meta
+ *	frame TYPE SEQ TIME MONO_NS DUR_NS [END]	TYPE: interval total final
+ *	quality FIELD=N...				also tid=N comm=TEXT
+ *	cost NS_PER_EVENT BPF_PPM USER_PPM
+ *	series METRIC [KEY=VALUE...] : SAMPLES...	see add_samples; =N: a counter's value;
+ *							sum: the metric's CPUs, added up
+ *	same						series and quality of the interval
+ *	report						interval frame and total, or final
  *	slow TIME MONO_NS FIELD=VALUE...
- *	progress NS | resize COLUMNS LINES | reopen
+ *	progress NS, resize COLUMNS LINES, reopen
  */
 #include <errno.h>
 #include <signal.h>
