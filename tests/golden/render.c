@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Pushes a recorded run through a sink: render SINK FIXTURE [FILE], to stdout or FILE. A fixture is
- * lines of words; \xNN in a word is that byte (\x20 a space); a line that begins with # is a
- *comment.
+ * lines of words; \xNN in a word is that byte (\x20 a space); # begins a comment line.
  *
  *	columns N, lines N, tty, color, redraw		the terminal
  *	by KEY, sort KEY, rows N, unit UNIT		options
