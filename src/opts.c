@@ -93,7 +93,7 @@ static int bad_option(struct opts_run *r, const char *word)
 	size_t len;
 
 	if (o) /* known, and still refused: --follow=yes */
-		return opts_bad(r, "--%s: takes no argument (\"%s\" was given)", o->name,
+		return opts_bad(r, "--%s: takes no argument ('%s' was given)", o->name,
 				opts_quote(quoted, word));
 	if (optopt)
 		return opts_bad(r, "-%s: unknown option (see waitscope --help)",
@@ -108,7 +108,7 @@ static int bad_option(struct opts_run *r, const char *word)
 static int set_option(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
 	if (o->arg && !*arg)
-		return opts_bad(r, "--%s: \"\" is empty (expected %s)", o->name, o->arg);
+		return opts_bad(r, "--%s '': empty (expected %s)", o->name, o->arg);
 	return o->set(r, o, arg);
 }
 
@@ -152,7 +152,7 @@ static int read_command(struct opts_run *r, const char *last)
 	else if (quoted)
 		return opts_bad(r, "--: no command follows (expected -- COMMAND [ARG...])");
 	if (r->cfg->command && !*r->cfg->command[0])
-		return opts_bad(r, "--: \"\" is not a command (expected -- COMMAND [ARG...])");
+		return opts_bad(r, "-- '': not a command (expected -- COMMAND [ARG...])");
 	return 0;
 }
 
@@ -169,7 +169,7 @@ static int check_interval(struct opts_run *r)
 		return ret;
 	if (r->interval && ns != r->cfg->interval_ns)
 		return opts_bad(r,
-				"--interval: \"%s\" contradicts INTERVAL \"%s\" (give one of them)",
+				"--interval '%s': contradicts INTERVAL '%s' (give one of them)",
 				opts_quote(a, r->interval), opts_quote(b, r->interval_arg));
 	r->cfg->interval_ns = ns;
 	return 0;
