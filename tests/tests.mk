@@ -9,6 +9,17 @@ $(UNIT_BINS): $(O)/tests/unit/%: $(O)/tests/unit/%.o $(UNIT_OBJS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
+# Exact integer arithmetic elsewhere says which bucket each value belongs to.
+$(O)/gen/boundaries.inc: tests/unit/gen_boundaries.py
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)python3 $< > $@
+$(O)/tests/unit/test_bucket.o: | $(O)/gen/boundaries.inc
+
+# The synth source needs no kernel: its test takes it, not the list that names all sources.
+$(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth.o sched_metrics.o series.o)
+
 unit: $(UNIT_BINS) ## build the unit tests
 .PHONY: unit
 -include $(UNIT_BINS:=.d)
+-include tests/kernel/*.mk
