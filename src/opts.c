@@ -17,10 +17,7 @@
 #define DEFAULT_PERCENTILES "50,90,99,99.9"
 #define DEFAULT_FORMAT "table"
 
-/*
- * getopt(3)'s two forms of the table. We call getopt ourselves, and leave only --help to argp: argp
- * neither tells its caller which option was wrong nor lets one write the words.
- */
+/* getopt(3)'s two forms of the table. */
 struct getopt_tables {
 	struct option *longs;
 	char *shorts;

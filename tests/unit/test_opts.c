@@ -493,7 +493,7 @@ static void test_printed(void **state)
 		{"-h", "-o, --output=FORMAT[:FILE]"},
 		{"-h", "waits for a CPU"},
 		{"-h", "comma-separated values"},
-		{"--usage", "[--output=FORMAT[:FILE]]"},
+		{"--usage", "[-o FORMAT[:FILE]]"},
 		{"-V", "waitscope 0."},
 		{"--version", "waitscope 0."},
 		{"-h --bogus", "Usage: waitscope"}, /* what comes after help is not read */
