@@ -3,7 +3,7 @@
 # and opts (no libbpf).
 UNIT_SRCS := $(wildcard tests/unit/test_*.c)
 UNIT_BINS := $(UNIT_SRCS:%.c=$(O)/%)
-UNIT_OBJS = $(CORE_OBJS) $(SINK_OBJS) $(filter-out $(O)/src/main.o $(O)/src/loop.o $(O)/src/run.o,$(MAIN_OBJS))
+UNIT_OBJS = $(CORE_OBJS) $(SINK_OBJS) $(filter $(O)/src/opts%.o,$(MAIN_OBJS))
 
 $(UNIT_BINS): $(O)/tests/unit/%: $(O)/tests/unit/%.o $(UNIT_OBJS)
 	$(call say,LINK,$@)

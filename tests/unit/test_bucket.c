@@ -60,7 +60,7 @@ static void whole_seconds(void **state)
 		init(&t, s);
 		for (int n = -9; n <= 8; n++) {
 			uint64_t edge = n < 0 ? 1000000000ULL >> -n : 1000000000ULL << n;
-			uint32_t slot = (uint32_t)((n << s) - t.base);
+			uint32_t slot = (uint32_t)(n * (1 << s) - t.base);
 
 			assert_int_equal(bucket_slot(&t, s, edge), slot);
 			assert_int_equal(bucket_slot(&t, s, edge - 1), slot);

@@ -11,7 +11,7 @@
 struct seen {
 	size_t n;
 	uint64_t least_ns;
-	size_t wakeups, preempts, irqs, idles;
+	size_t wakeups, preempts, throttles, irqs, idles;
 };
 
 static int note_slow(void *ctx, const struct slow *w)
@@ -28,7 +28,8 @@ static int note_slow(void *ctx, const struct slow *w)
 		assert_non_null(w->waker);
 		seen->irqs += !strcmp(w->waker, "irq");
 	} else {
-		seen->preempts++;
+		seen->preempts += !strcmp(w->kind, "preempt");
+		seen->throttles += !strcmp(w->kind, "throttle");
 		assert_false(w->has_legs);
 		assert_null(w->waker);
 	}
@@ -183,7 +184,7 @@ static void groups_make_the_whole(void **state)
 	}
 }
 
-/* latency = wake-to-queue + queue-to-run, run-delay = queue-to-run + preempt-wait */
+/* latency = wake-to-queue + queue-to-run, run-delay = queue-to-run + preempt-wait; no throttling */
 static void legs_add_up(void **state)
 {
 	const struct hist *h[SCHED_METRICS];
@@ -256,8 +257,10 @@ static void slow_waits(void **state)
 	collect(&all, source_synth.flip);
 	assert_int_equal(all.seen.n,
 			 find(&all.r.interval, "sched_wakeup_latency", NULL, NULL)->count +
-				 find(&all.r.interval, "sched_preempt_wait", NULL, NULL)->count);
-	assert_true(all.seen.wakeups && all.seen.preempts && all.seen.irqs && all.seen.idles);
+				 find(&all.r.interval, "sched_preempt_wait", NULL, NULL)->count +
+				 find(&all.r.interval, "sched_throttle_wait", NULL, NULL)->count);
+	assert_true(all.seen.wakeups && all.seen.preempts && all.seen.throttles);
+	assert_true(all.seen.irqs && all.seen.idles);
 	assert_int_equal(all.seen.least_ns, 0);
 	begin(&some, BY_NONE);
 	collect(&some, source_synth.flip);
