@@ -165,8 +165,7 @@ static int check_interval(struct opts_run *r)
 	if (ret)
 		return ret;
 	if (r->interval && ns != r->cfg->interval_ns)
-		return opts_bad(r,
-				"--interval '%s': contradicts INTERVAL '%s' (give one of them)",
+		return opts_bad(r, "--interval '%s': contradicts INTERVAL '%s' (give one of them)",
 				opts_quote(a, r->interval), opts_quote(b, r->interval_arg));
 	r->cfg->interval_ns = ns;
 	return 0;

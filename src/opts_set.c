@@ -193,8 +193,8 @@ static int set_word(struct opts_run *r, const struct opts_entry *o, const char *
 
 		at += n > 0 ? (size_t)n : 0;
 	}
-	return opts_bad(r, "--%s '%s': not known (one of: %s)", o->name,
-			opts_quote(quoted, arg), known);
+	return opts_bad(r, "--%s '%s': not known (one of: %s)", o->name, opts_quote(quoted, arg),
+			known);
 }
 
 int opts_set_by(struct opts_run *r, const struct opts_entry *o, const char *arg)
@@ -389,9 +389,9 @@ int opts_set_output(struct opts_run *r, const struct opts_entry *o, const char *
 				text_clean(quoted, sizeof(quoted), arg, len),
 				join_names(known, sizeof(known), r->env->formats));
 	if (path && !*path)
-		return opts_bad(
-			r, "--output '%s': no file after the colon (expected %s or %s:FILE)",
-			opts_quote(quoted, arg), format->name, format->name);
+		return opts_bad(r,
+				"--output '%s': no file after the colon (expected %s or %s:FILE)",
+				opts_quote(quoted, arg), format->name, format->name);
 	if (path && !strcmp(path, "-"))
 		path = NULL;
 	return add_output(r, format->name, path);
