@@ -200,8 +200,6 @@ static int fill_defaults(struct opts_run *r)
 		cfg->interval_ns = DEFAULT_INTERVAL_NS;
 	if (!r->rows_given)
 		cfg->rows = groups ? DEFAULT_ROWS : 0;
-	if (!r->sort_given)
-		cfg->sort = groups ? SORT_P99 : SORT_NAME;
 	if (!cfg->quantiles)
 		ret = parse_quantiles(DEFAULT_PERCENTILES, "--percentiles", &cfg->quantiles,
 				      &cfg->nquantiles, r->e);

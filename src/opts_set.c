@@ -212,7 +212,6 @@ int opts_set_sort(struct opts_run *r, const struct opts_entry *o, const char *ar
 
 	if (!ret)
 		r->cfg->sort = v;
-	r->sort_given = true;
 	return ret;
 }
 

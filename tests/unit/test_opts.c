@@ -95,7 +95,7 @@ static void test_defaults(void **state)
 	assert_false(p.cfg.filter.follow);
 	assert_int_equal(p.cfg.by, BY_NONE);
 	assert_int_equal(p.cfg.rows, 0);
-	assert_int_equal(p.cfg.sort, SORT_NAME);
+	assert_int_equal(p.cfg.sort, SORT_P99);
 	assert_int_equal(p.cfg.nquantiles, 4);
 	assert_string_equal(p.cfg.quantiles[0].text, "50");
 	assert_string_equal(p.cfg.quantiles[3].text, "99.9");
@@ -185,18 +185,18 @@ static void test_rows(void **state)
 		uint32_t rows;
 		enum sort_key sort;
 	} rows[] = {
-		{"--by cpu", BY_CPU, 0, SORT_NAME},
+		{"--by cpu", BY_CPU, 0, SORT_P99},
 		{"-b pid", BY_PID, 20, SORT_P99},
 		{"-b tid", BY_TID, 20, SORT_P99},
 		{"-b comm -n 0", BY_COMM, 0, SORT_P99},
 		{"-b cgroup -n 5", BY_CGROUP, 5, SORT_P99},
-		{"-n 4", BY_NONE, 4, SORT_NAME},
+		{"-n 4", BY_NONE, 4, SORT_P99},
 		{"--rows=4 --sort max", BY_NONE, 4, SORT_MAX},
 		{"-b pid --sort count", BY_PID, 20, SORT_COUNT},
 		{"-b pid --sort sum", BY_PID, 20, SORT_SUM},
 		{"-b pid --sort p50", BY_PID, 20, SORT_P50},
 		{"-b pid --sort name", BY_PID, 20, SORT_NAME},
-		{"-b cpu --sort p99", BY_CPU, 0, SORT_P99},
+		{"-b cpu --sort name", BY_CPU, 0, SORT_NAME},
 	};
 	struct parsed p;
 	size_t i;
