@@ -106,6 +106,7 @@ $(O)/gen/%.skel.h: $(O)/bpf/%.bpf.o
 
 # ---- tests ----
 include tests/tests.mk
+-include mk/*.mk
 
 clean: ## remove what was built
 	$(Q)rm -rf $(O)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Other kernels: relocations against their types, and booting them (tests/vm).
+
+HOSTCC ?= cc
+TOOL_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARN)
+FIXTURES := $(sort $(wildcard tests/btf/*.btf))
+PROBES := $(patsubst tests/core-reloc/probe/%.bpf.c,$(O)/core-reloc/%.bpf.o,$(wildcard tests/core-reloc/probe/*.bpf.c))
+BPF_OBJS := $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.bpf.o)
+
+$(O)/core-reloc/corecheck $(O)/core-reloc/minbtf: $(O)/core-reloc/%: tests/core-reloc/%.c tests/core-reloc/hook.h
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(HOSTCC) $(TOOL_CFLAGS) -o $@ $< $(shell $(PKG_CONFIG) --libs libbpf libelf)
+
+$(O)/core-reloc/%.bpf.o: tests/core-reloc/probe/%.bpf.c tests/core-reloc/probe/probe.h
+	@mkdir -p $(@D)
+	$(call say,BPF,$@)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
+
+check-core: $(O)/core-reloc/corecheck $(BPF_OBJS) $(PROBES) ## relocate all BPF objects against many kernels' types
+	$(Q)tests/core-reloc/selftest.sh $< $(O)/core-reloc $(FIXTURES)
+	$(Q)$< tests/core-reloc/absent.list $(FIXTURES) -- $(BPF_OBJS)
+
+btf-fixtures: $(O)/core-reloc/minbtf $(BPF_OBJS) ## make tests/btf anew from the distribution's kernels
+	$(Q)tests/btf/make-fixtures.sh $< tests/btf $(BPF_OBJS)
+
+.PHONY: check-core btf-fixtures
