@@ -70,9 +70,11 @@ _Static_assert(sizeof(struct abi_counts) == 64, "abi_counts size");
 /* `cpu` keeps CPUs apart; a thread runs on one CPU at a time, so ABI_BY_TID leaves it 0. */
 struct abi_key {
 	union {
-		__u64 id; /* pid, tid or cgroup id */
+		struct {
+			__u64 id;   /* pid, tid or cgroup id */
+			__u64 born; /* start time of the process or thread: ids are used again */
+		};
 		char comm[ABI_COMM_LEN];
-		__u64 words[2];
 	};
 	__u32 cpu;
 	__u32 pad;
