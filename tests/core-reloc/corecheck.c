@@ -205,22 +205,35 @@ static int program_args(const struct bpf_program *prog)
 	return args;
 }
 
-static bool program_fits(const struct check *c, const struct bpf_program *prog)
-{
-	struct hook h = hook_parse(bpf_program__section_name(prog));
-
-	return h.kind == HOOK_NONE || hook_args(c->btf, &h) >= program_args(prog);
-}
-
-static bool hook_excused(const struct check *c, const struct hook *h, const char **reason)
+/* The reason ABSENT.list gives for `what` on this kernel, or NULL. */
+static const char *excuse(const struct check *c, const char *what)
 {
 	for (size_t i = 0; i < c->nabsent; i++)
 		if (fnmatch(c->absent[i].kernel, c->kernel, 0) == 0 &&
-		    fnmatch(c->absent[i].hook, h->name, 0) == 0) {
-			*reason = c->absent[i].reason;
-			return true;
-		}
-	return false;
+		    fnmatch(c->absent[i].hook, what, 0) == 0)
+			return c->absent[i].reason;
+	return NULL;
+}
+
+/* "HOOK/N" in ABSENT.list: the hook has N arguments there, and the program copes when it is loaded.
+ */
+static bool args_excused(const struct check *c, const struct hook *h, int args)
+{
+	char what[NAME_LEN + 16];
+
+	(void)snprintf(what, sizeof(what), "%s/%d", h->name, args);
+	return args >= 0 && excuse(c, what);
+}
+
+static bool program_fits(const struct check *c, const struct bpf_program *prog)
+{
+	struct hook h = hook_parse(bpf_program__section_name(prog));
+	int args;
+
+	if (h.kind == HOOK_NONE)
+		return true;
+	args = hook_args(c->btf, &h);
+	return args >= program_args(prog) || args_excused(c, &h, args);
 }
 
 static bool hook_served(const struct check *c, struct bpf_object *obj, const struct hook *h)
@@ -245,19 +258,19 @@ static void judge_hooks(struct check *c, struct bpf_object *obj)
 	bpf_object__for_each_program(prog, obj)
 	{
 		struct hook h = hook_parse(bpf_program__section_name(prog));
-		const char *reason = "";
-		bool served, excused;
+		const char *reason;
+		bool served;
 
 		if (h.kind == HOOK_NONE)
 			continue;
 		served = hook_served(c, obj, &h);
-		excused = hook_excused(c, &h, &reason);
-		if (!served && !excused)
+		reason = excuse(c, h.name);
+		if (!served && !reason)
 			problem(c,
 				"%s: no program fits (%s takes %d arguments, the kernel's has %d)",
 				h.name, bpf_program__name(prog), program_args(prog),
 				hook_args(c->btf, &h));
-		else if (served && excused)
+		else if (served && reason)
 			problem(c, "%s: there, though absent.list says: %s", h.name, reason);
 	}
 }
@@ -312,20 +325,32 @@ static void judge_symbols(struct check *c, const struct bpf_object *obj, const c
 
 /* ---- relocations ---- */
 
-/* Does the program ask about this very field, or, for a flavour, about anything of its type? */
+/* Is `type` the type in `field` ("type" or "type.member...")? */
+static bool field_of(const char *field, const char *type)
+{
+	size_t n = strlen(type);
+
+	return strncmp(field, type, n) == 0 && (field[n] == '.' || !field[n]);
+}
+
+/*
+ * Does the program ask first? About this very field; or, for a type that is not there, about the
+ * type; or, for a flavour (a type as other kernels have it), about anything of the type.
+ */
 static bool relo_guarded(const struct check *c, const struct relo *miss)
 {
-	size_t type = strcspn(miss->field, ".");
-
 	for (size_t i = 0; i < c->nrelos; i++) {
 		const struct relo *r = &c->relos[i];
+		char type[NAME_LEN];
 
 		if (!is_question(r) || strcmp(r->prog, miss->prog))
 			continue;
 		if (strcmp(r->field, miss->field) == 0)
 			return true;
-		if (miss->flavour && strncmp(r->field, miss->field, type) == 0 &&
-		    strcspn(r->field, ".") == type)
+		if (r->missing && field_of(miss->field, r->field))
+			return true;
+		(void)snprintf(type, sizeof(type), "%.*s", (int)strcspn(r->field, "."), r->field);
+		if (miss->flavour && field_of(miss->field, type))
 			return true;
 	}
 	return false;
