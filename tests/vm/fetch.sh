@@ -106,8 +106,31 @@ fetch_qemu() {
 	printf '%s\n' "$dir"
 }
 
-case ${1:-} in
-kernel) [ $# -eq 3 ] || die "usage: fetch.sh kernel NAME ARCH"; fetch_kernel "$2" "$3" ;;
-qemu) [ $# -eq 2 ] || die "usage: fetch.sh qemu ARCH"; fetch_qemu "$2" ;;
-*) die "usage: fetch.sh kernel NAME ARCH | qemu ARCH" ;;
+# Packages of another architecture, unpacked side by side: what a cross build links, and busybox.
+fetch_sysroot() {
+	dir=$cache/sysroot-$1
+	packages="libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libevent-dev busybox-static"
+	if [ "$(cat "$dir/packages" 2>/dev/null)" != "$packages" ]; then
+		# shellcheck disable=SC1091 # of this machine, not of ours
+		codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-bookworm}")
+		rm -rf "$dir.part"
+		# shellcheck disable=SC2086 # a list
+		download "$codename" "$1" "$dir.part" $packages
+		for deb in "$dir.part"/*.deb; do
+			dpkg-deb -x "$deb" "$dir.part"
+		done
+		rm -f "$dir.part"/*.deb
+		printf '%s\n' "$packages" >"$dir.part/packages"
+		rm -rf "$dir"
+		mv "$dir.part" "$dir"
+	fi
+	printf '%s\n' "$dir"
+}
+
+usage="usage: fetch.sh kernel NAME ARCH | qemu ARCH | sysroot ARCH"
+case ${1:-}-$# in
+kernel-3) fetch_kernel "$2" "$3" ;;
+qemu-2) fetch_qemu "$2" ;;
+sysroot-2) fetch_sysroot "$2" ;;
+*) die "$usage" ;;
 esac

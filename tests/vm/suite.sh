@@ -21,6 +21,7 @@ find_mirror() {
 		return
 	fi
 	# A release suite of Debian proper: not the security archive, not a third party's.
+	# shellcheck disable=SC2016 # apt's own variables
 	apt-get indextargets --format '$(REPO_URI)|$(ORIGIN)|$(LABEL)' 'Created-By: Packages' |
 		awk -F'|' '$2 == "Debian" && $3 == "Debian" { print $1; exit }'
 }
