@@ -14,11 +14,11 @@
  * 0: not counting. Else its lowest bit is the bank to write. User space alone writes it; it is read
  * once by each program run. Alone in .bss, so that nothing else dirties its cache line.
  */
-volatile u64 epoch;
+volatile __u64 epoch;
 
 const volatile struct bucket_table buckets;
-const volatile u32 schema = BUCKET_SCHEMA_DEFAULT;
-const volatile u32 nslots = BUCKET_SLOTS(BUCKET_SCHEMA_DEFAULT);
+const volatile __u32 schema = BUCKET_SCHEMA_DEFAULT;
+const volatile __u32 nslots = BUCKET_SLOTS(BUCKET_SCHEMA_DEFAULT);
 
 /*
  * Bank of CPU c: entry c * ABI_BANKS + (epoch & 1), ABI_BANK_BYTES(schema) long; both dimensions are

@@ -70,18 +70,15 @@ static __always_inline void stamp_delete(struct task_struct *p)
 
 /* ---- early: ids ---- */
 
-#define FILTER_IDS_NONE 0
-#define FILTER_IDS_PID 1
-#define FILTER_IDS_TID 2
-
-const volatile u32 self_tgid;
-const volatile u32 filter_ids = FILTER_IDS_NONE;
-const volatile u32 filter_one_id; /* the only id, or 0: look it up */
+const volatile __u32 self_tgid;
+const volatile __u32 filter_ids = ABI_IDS_NONE;
+const volatile __u32 filter_one_id; /* the only id, or 0: look it up */
 const volatile bool follow;	  /* children of targets are targets */
-const volatile u32 command_tgid;  /* COMMAND: becomes a target by its exec */
+const volatile __u32 command_tgid;  /* COMMAND: becomes a target by its exec */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC); /* user space alone adds to it */
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, u32);
@@ -94,9 +91,9 @@ static __always_inline bool filter_early(struct task_struct *p)
 
 	if ((u32)p->tgid == self_tgid)
 		return false;
-	if (filter_ids == FILTER_IDS_NONE)
+	if (filter_ids == ABI_IDS_NONE)
 		return true;
-	id = filter_ids == FILTER_IDS_PID ? p->tgid : p->pid;
+	id = filter_ids == ABI_IDS_PID ? p->tgid : p->pid;
 	if (filter_one_id) {
 		if (id == filter_one_id)
 			return true;
@@ -111,30 +108,20 @@ static __always_inline bool filter_early(struct task_struct *p)
 
 /* ---- late: cgroup, comm, CPU ---- */
 
-#define FILTER_CGROUPS_MAX 64
-#define FILTER_CPUS_MAX 8192
+#define CGROUP_DEPTH_MAX 256
 
-struct filter_cgroup {
-	u64 id;
-	u64 level; /* depth below the root of the v2 hierarchy */
-};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, u32);
+} target_cgroups SEC(".maps");
 
-/*
- * A glob as a bit-parallel automaton: bit i of the state means that i tokens have matched. match[c] has
- * the tokens that byte c satisfies, `star` those that stand for any run of bytes.
- */
-struct filter_glob {
-	u64 match[256];
-	u64 star;
-	u64 accept;
-};
-
-const volatile u32 ncgroups;
-const volatile struct filter_cgroup cgroups[FILTER_CGROUPS_MAX];
+const volatile bool filter_cgroups;
 const volatile bool filter_comm;
-const volatile struct filter_glob comm_glob;
+const volatile struct abi_glob comm_glob;
 const volatile bool filter_cpus;
-const volatile u64 cpu_mask[FILTER_CPUS_MAX / 64];
+const volatile __u64 cpu_mask[ABI_CPUS_MAX / 64];
 
 static __always_inline u64 task_cgroup_id(struct task_struct *p)
 {
@@ -151,11 +138,16 @@ static __always_inline u64 task_cgroup_id(struct task_struct *p)
 	return kn ? kn->id : 0;
 }
 
+/*
+ * Is it, or an ancestor, wanted? By id at every level: inside a cgroup namespace user space cannot
+ * know how deep its own root lies.
+ */
 static __noinline bool cgroup_wanted(struct task_struct *p)
 {
 	struct css_set *set = p->cgroups;
 	struct cgroup *cgrp;
 	u32 i, level;
+	u64 id;
 
 	if (!set)
 		return false;
@@ -163,10 +155,11 @@ static __noinline bool cgroup_wanted(struct task_struct *p)
 	if (!cgrp)
 		return false;
 	level = cgrp->level;
-	for (i = 0; i < FILTER_CGROUPS_MAX && i < ncgroups; i++)
-		if (cgroups[i].level <= level &&
-		    compat_cgroup_ancestor_id(cgrp, cgroups[i].level) == cgroups[i].id)
+	for (i = 0; i < CGROUP_DEPTH_MAX && i <= level; i++) {
+		id = compat_cgroup_ancestor_id(cgrp, i);
+		if (bpf_map_lookup_elem(&target_cgroups, &id))
 			return true;
+	}
 	return false;
 }
 
@@ -205,14 +198,14 @@ static __always_inline bool cpu_ok(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 
-	return cpu < FILTER_CPUS_MAX && (cpu_mask[(cpu / 64) & (FILTER_CPUS_MAX / 64 - 1)] >> (cpu & 63) & 1);
+	return cpu < ABI_CPUS_MAX && (cpu_mask[(cpu / 64) & (ABI_CPUS_MAX / 64 - 1)] >> (cpu & 63) & 1);
 }
 
 static __always_inline bool filter_late(struct stamp *st, struct task_struct *p)
 {
 	if (filter_cpus && !cpu_ok())
 		return false;
-	if (ncgroups && !cgroup_ok(st, p))
+	if (filter_cgroups && !cgroup_ok(st, p))
 		return false;
 	return !filter_comm || comm_ok(p);
 }

@@ -18,7 +18,7 @@ struct wait {
 	u32 pad;
 };
 
-const volatile u32 by = ABI_BY_NONE;
+const volatile __u32 by = ABI_BY_NONE;
 const volatile struct bucket_table key_buckets;
 
 struct keyed_map {

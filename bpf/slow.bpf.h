@@ -4,7 +4,7 @@
 #define WS_SLOW_BPF_H
 
 const volatile bool slower;
-const volatile u64 slower_ns;
+const volatile __u64 slower_ns;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
