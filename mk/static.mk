@@ -11,18 +11,18 @@ STATIC_CFLAGS := -O2 -ffile-prefix-map=$(CURDIR)=.
 ifeq ($(ARCH),$(HOST_ARCH))
 STATIC_CC = $(CC)
 STATIC_STRIP = strip
-STATIC_ENV =
+STATIC_SHELL =
 else
 STATIC_TRIPLET := $(subst arm64,aarch64,$(ARCH))-linux-gnu
 STATIC_CC = $(STATIC_TRIPLET)-gcc
 STATIC_STRIP = $(STATIC_TRIPLET)-strip
 # Headers and archives of that architecture, unpacked in the cache.
-STATIC_ENV = sysroot=$$(tests/vm/fetch.sh sysroot $(ARCH)) && \
+STATIC_SHELL = sysroot=$$(tests/vm/fetch.sh sysroot $(ARCH)) && \
 	export PKG_CONFIG_SYSROOT_DIR=$$sysroot \
 	PKG_CONFIG_LIBDIR=$$sysroot/usr/lib/$(STATIC_TRIPLET)/pkgconfig:$$sysroot/usr/share/pkgconfig && \
 	$(if $(shell command -v $(STATIC_CC)),,{ echo "missing: $(STATIC_CC) (package gcc-$(subst _,-,$(STATIC_TRIPLET)))" >&2; exit 1; } &&)
 endif
-STATIC_MAKE = $(STATIC_ENV) $(MAKE) O=$(STATIC_O) SAN= CC="$(STATIC_CC)" CFLAGS="$(STATIC_CFLAGS)" \
+STATIC_MAKE = $(STATIC_SHELL) $(MAKE) O=$(STATIC_O) SAN= CC="$(STATIC_CC)" CFLAGS="$(STATIC_CFLAGS)" \
 	LDFLAGS=-static PKG_CONFIG="$(PKG_CONFIG) --static"
 
 static: ## one binary without shared libraries: $(O)/static-ARCH/waitscope.stripped

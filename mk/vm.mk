@@ -25,3 +25,23 @@ btf-fixtures: $(O)/core-reloc/minbtf $(BPF_OBJS) ## make tests/btf anew from the
 	$(Q)tests/btf/make-fixtures.sh $< tests/btf $(BPF_OBJS)
 
 .PHONY: check-core btf-fixtures
+
+# ---- guests ----
+
+VM_BINS = $(STATIC_O)/vm
+GUEST_SRCS := $(wildcard tests/vm/guest/*.c)
+VM_LOADS := hog sleeper
+
+# The programs a guest runs, static, of its architecture.
+vm-bins: static
+	@mkdir -p $(VM_BINS)
+	$(Q)cp $(STATIC_BIN) $(VM_BINS)/waitscope
+	$(Q)$(STATIC_SHELL) $(STATIC_CC) $(TOOL_CFLAGS) -static -Itests/vm/guest $(GUEST_SRCS) -o $(VM_BINS)/guest \
+		$$($(PKG_CONFIG) --static --cflags --libs json-c)
+	$(Q)for l in $(VM_LOADS); do \
+		$(STATIC_CC) $(TOOL_CFLAGS) -static tests/load/$$l.c -o $(VM_BINS)/$$l -pthread || exit 1; done
+
+check-vm: vm-bins ## boot other kernels in QEMU and test there [ARCH=arm64] [GUESTS="5.10 6.1"]
+	$(Q)tests/vm/check.sh $(ARCH) $(VM_BINS) $(O)/vm-$(ARCH) $(GUESTS)
+
+.PHONY: vm-bins check-vm
