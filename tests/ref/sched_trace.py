@@ -6,7 +6,7 @@ It shares no code and no BPF with waitscope: sched_* events of an own tracefs in
 ring buffer decoded by the kernel's own format files, and the definitions of the manual applied to
 the whole list afterwards, when everything is known. A lost event makes it fail.
 
-    trace.py record SECONDS [--tid T]...      waits of the next SECONDS as JSON, one a line
+    sched_trace.py record SECONDS [--tid T]...      waits of the next SECONDS as JSON, one a line
     with Tracer() as t: ...; t.stop(); waits(t.events)
 """
 import argparse
@@ -252,7 +252,7 @@ class Replay:
 
     def __init__(self):
         self.tasks = {}
-        self.running = {}  # cpu -> tid
+        self.running = {}  # cpu -> (tid, task)
         self.waits = []
         self.unseen = 0  # switched in without a beginning: waited since before the trace
 
@@ -280,10 +280,9 @@ class Replay:
         self._in(e, e.fields["next_pid"])
 
     def _out(self, e, tid, state):
-        was = self.running.get(e.cpu, tid)
+        was, t = self.running.get(e.cpu) or (tid, self.task(tid))
         if was != tid:  # it took another id while it ran here
-            self.tasks[tid] = self.tasks.pop(was)
-        t = self.task(tid)
+            self.tasks[tid] = t
         t.on_cpu = False
         if state == 0 or state & PREEMPTED:
             t.t0, t.t1, t.kind = None, e.ts, "preempt"
@@ -291,10 +290,9 @@ class Replay:
             t.t1 = None
 
     def _in(self, e, tid):
-        self.running[e.cpu] = tid
-        t = self.task(tid)
+        t = Task() if tid == 0 else self.task(tid)  # every CPU has its own idle task
+        self.running[e.cpu] = (tid, t)
         if tid == 0:
-            self.tasks[0] = Task()
             return
         if t.t1 is None:
             self.unseen += 1
@@ -372,4 +370,4 @@ if __name__ == "__main__":
     try:
         main()
     except TraceError as error:
-        sys.exit("trace.py: error: %s" % error)
+        sys.exit("sched_trace.py: error: %s" % error)
