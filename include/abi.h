@@ -70,9 +70,11 @@ _Static_assert(sizeof(struct abi_counts) == 64, "abi_counts size");
 /* `cpu` keeps CPUs apart; a thread runs on one CPU at a time, so ABI_BY_TID leaves it 0. */
 struct abi_key {
 	union {
-		__u64 id; /* pid, tid or cgroup id */
+		struct {
+			__u64 id;   /* pid, tid or cgroup id */
+			__u64 born; /* start time of the process or thread: ids are used again */
+		};
 		char comm[ABI_COMM_LEN];
-		__u64 words[2];
 	};
 	__u32 cpu;
 	__u32 pad;
@@ -95,6 +97,27 @@ struct abi_kentry {
 _Static_assert(sizeof(struct abi_khist) == 64 + 4 * 608, "abi_khist size");
 _Static_assert(sizeof(struct abi_kentry) == 64 + ABI_SCHED_HISTS * sizeof(struct abi_khist),
 	       "abi_kentry size");
+
+/* What -p and -t ask for. */
+#define ABI_IDS_NONE 0
+#define ABI_IDS_PID 1
+#define ABI_IDS_TID 2
+
+#define ABI_CPUS_MAX 8192 /* --cpu; NR_CPUS is at most that */
+
+/*
+ * --comm: a glob as a bit-parallel automaton. Bit i of the state means that i tokens have matched;
+ * match[c] has the tokens that byte c satisfies, `star` those that stand for any run of bytes,
+ * `accept` is the state after the last.
+ */
+#define ABI_GLOB_TOKENS_MAX 63
+struct abi_glob {
+	__u64 match[256];
+	__u64 star;
+	__u64 accept;
+};
+
+_Static_assert(sizeof(struct abi_glob) == 8 * 258, "abi_glob size");
 
 /* What a wait was. */
 #define ABI_WAIT_WAKEUP 1

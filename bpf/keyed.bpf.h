@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --by: one entry per group, and per CPU unless the group is a thread, so that no entry has two
+ * writers. A map per bank: reading one bank does not walk the other.
+ */
+#ifndef WS_KEYED_BPF_H
+#define WS_KEYED_BPF_H
+
+/* One finished wait, as it goes from the switch-in to everything that wants it. */
+struct wait {
+	u64 t0;
+	u64 t1;
+	u64 t2;
+	u64 to_queue_ns;
+	u64 queued_ns;
+	u64 wait_ns;
+	u32 kind;
+	u32 pad;
+};
+
+const volatile __u32 by = ABI_BY_NONE;
+const volatile struct bucket_table key_buckets;
+
+struct keyed_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct abi_key);
+	__type(value, struct abi_kentry);
+};
+
+struct keyed_map keyed_even SEC(".maps"), keyed_odd SEC(".maps");
+
+/* What a new entry starts as; too large for the stack. */
+const volatile struct abi_kentry keyed_zero;
+
+static __always_inline struct abi_kentry *keyed_in(void *map, const struct abi_key *key)
+{
+	struct abi_kentry *e = bpf_map_lookup_elem(map, key);
+
+	if (e)
+		return e;
+	bpf_map_update_elem(map, key, (const void *)&keyed_zero, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
+
+static __always_inline void khist_add(struct abi_counts *bank, struct abi_kentry *e, u32 m, u64 v,
+				      u64 ep)
+{
+	struct abi_khist *k = &e->hist[m];
+	u64 slot, lim = ABI_KEY_SLOTS;
+
+	hist_head_add(&k->h, v, ep);
+	if (!v) {
+		k->h.zero++;
+		return;
+	}
+	if (v >= BUCKET_VALUE_END)
+		k->h.over++;
+	slot = bucket_slot((const struct bucket_table *)&key_buckets, ABI_KEY_SCHEMA, v);
+	CLAMP_INDEX(slot, lim);
+	k->slots[slot]++;
+}
+
+static __always_inline void keyed_key(struct abi_key *key, struct task_struct *p)
+{
+	key->cpu = by == ABI_BY_TID ? 0 : bpf_get_smp_processor_id();
+	if (by == ABI_BY_PID) {
+		key->id = (u32)p->tgid;
+		key->born = p->group_leader ? p->group_leader->start_time : 0;
+	} else if (by == ABI_BY_TID) {
+		key->id = (u32)p->pid;
+		key->born = p->start_time;
+	} else if (by == ABI_BY_CGROUP) {
+		key->id = task_cgroup_id(p);
+	} else {
+		__builtin_memcpy(key->comm, p->comm, sizeof(key->comm));
+	}
+}
+
+static __always_inline void keyed_add(struct abi_counts *bank, struct task_struct *p,
+				      const struct wait *w, u64 ep)
+{
+	struct abi_key key = {};
+	struct abi_kentry *e;
+	struct task_struct *named = p;
+
+	keyed_key(&key, p);
+	e = ep & 1 ? keyed_in(&keyed_odd, &key) : keyed_in(&keyed_even, &key);
+	if (!e) {
+		bank->keys_full++;
+		return;
+	}
+	if (by == ABI_BY_PID || by == ABI_BY_TID) {
+		if (by == ABI_BY_PID && p->group_leader)
+			named = p->group_leader;
+		bpf_probe_read_kernel(e->comm, sizeof(e->comm), named->comm);
+		e->pid = (u32)p->tgid;
+	}
+	if (w->kind == ABI_WAIT_PREEMPT || w->kind == ABI_WAIT_THROTTLE) {
+		khist_add(bank, e,
+			  w->kind == ABI_WAIT_PREEMPT ? ABI_PREEMPT_WAIT : ABI_THROTTLE_WAIT,
+			  w->queued_ns, ep);
+		return;
+	}
+	khist_add(bank, e, ABI_QUEUE_TO_RUN, w->queued_ns, ep);
+	if (!w->t0)
+		return;
+	khist_add(bank, e, ABI_WAKEUP_LATENCY, w->wait_ns, ep);
+	khist_add(bank, e, ABI_WAKE_TO_QUEUE, w->to_queue_ns, ep);
+}
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* --slower: one record per wait above the limit, through the ring buffer. */
+#ifndef WS_SLOW_BPF_H
+#define WS_SLOW_BPF_H
+
+const volatile bool slower;
+const volatile __u64 slower_ns;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} slow_events SEC(".maps");
+
+/* Who wakes it is known here alone, and only if no interrupt came upon `current`. */
+static __always_inline void slow_note_waker(struct stamp *st)
+{
+	u32 context;
+	u64 id;
+
+	if (!slower)
+		return;
+	context = compat_context();
+	if (context != CONTEXT_TASK) {
+		st->waker = context == CONTEXT_IRQ ? ABI_WAKER_IRQ : ABI_WAKER_UNKNOWN;
+		return;
+	}
+	id = bpf_get_current_pid_tgid();
+	st->waker = ABI_WAKER_TASK;
+	st->waker_pid = id >> 32;
+	st->waker_tid = (u32)id;
+	bpf_get_current_comm(st->waker_comm, sizeof(st->waker_comm));
+}
+
+static __always_inline void slow_emit(struct abi_counts *bank, struct task_struct *p,
+				      struct task_struct *prev, const struct stamp *st,
+				      const struct wait *w)
+{
+	struct abi_slow *s = bpf_ringbuf_reserve(&slow_events, sizeof(*s), 0);
+
+	if (!s) {
+		bank->slow_lost++;
+		return;
+	}
+	s->t0_ns = w->t0;
+	s->t1_ns = w->t1;
+	s->t2_ns = w->t2;
+	s->cgroup_id = task_cgroup_id(p);
+	s->pid = p->tgid;
+	s->tid = p->pid;
+	s->prev_pid = prev->tgid;
+	s->prev_tid = prev->pid;
+	s->cpu = bpf_get_smp_processor_id();
+	s->last_cpu = st->last_cpu;
+	s->kind = w->kind;
+	s->waker = w->t0 ? st->waker : ABI_WAKER_NONE;
+	s->waker_pid = st->waker_pid;
+	s->waker_tid = st->waker_tid;
+	__builtin_memcpy(s->comm, p->comm, sizeof(s->comm));
+	__builtin_memcpy(s->prev_comm, prev->comm, sizeof(s->prev_comm));
+	__builtin_memcpy(s->waker_comm, st->waker_comm, sizeof(s->waker_comm));
+	bpf_ringbuf_submit(s, 0);
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/err.h"
+
+/* Appends at `at`; a text too long for an error line is cut. Returns the new end. */
+static size_t append(struct err *e, size_t at, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));
+
+static size_t append(struct err *e, size_t at, const char *fmt, va_list ap)
+{
+	int n = vsnprintf(e->text + at, sizeof(e->text) - at, fmt, ap);
+
+	if (n < 0)
+		return at;
+	return at + (size_t)n < sizeof(e->text) ? at + (size_t)n : sizeof(e->text) - 1;
+}
+
+/* Nowhere to write, or written already. */
+static bool said(const struct err *e)
+{
+	return !e || e->text[0];
+}
+
+int err_set(struct err *e, enum ws_exit exit, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (said(e))
+		return code;
+	e->exit = exit;
+	va_start(ap, fmt);
+	(void)append(e, 0, fmt, ap); /* the end is of no use here */
+	va_end(ap);
+	return code;
+}
+
+int err_sys(struct err *e, int code, const char *fmt, ...)
+{
+	const char *why = strerror(code < 0 ? -code : code);
+	va_list ap;
+	size_t end;
+
+	if (said(e))
+		return code;
+	e->exit = EXIT_FAILED;
+	va_start(ap, fmt);
+	end = append(e, 0, fmt, ap);
+	va_end(ap);
+	(void)snprintf(e->text + end, sizeof(e->text) - end, ": %s", why); /* cut like append */
+	return code;
+}
+
+enum ws_exit err_exit(const struct err *e)
+{
+	return e && e->text[0] ? e->exit : EXIT_FAILED;
+}

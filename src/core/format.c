@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Numbers for people. Integers to the end: what is printed is rounded once, half up. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/text.h"
+
+#define COUNT_CHARS 27 /* 18,446,744,073,709,551,615 and its NUL */
+
+/* All formatters cut at `len`: what is too narrow for a number is the caller's layout, no error. */
+static char *put(char *out, size_t len, const char *text)
+{
+	(void)snprintf(out, len, "%s", text);
+	return out;
+}
+
+char *format_count(char *out, size_t len, uint64_t v)
+{
+	char text[COUNT_CHARS];
+	char *p = text + sizeof(text);
+	int digits = 0;
+
+	*--p = '\0';
+	do {
+		if (digits && digits % 3 == 0)
+			*--p = ',';
+		*--p = (char)('0' + v % 10);
+		v /= 10;
+		digits++;
+	} while (v);
+	return put(out, len, p);
+}
+
+/* v / unit, rounded; no overflow */
+static uint64_t divide(uint64_t v, uint64_t unit)
+{
+	return v / unit + (v % unit >= unit - unit / 2);
+}
+
+/* Below a tenth of the unit: two significant digits, so that 50 ns are 0.05 usec and not 0.1. */
+static char *format_small(char *out, size_t len, uint64_t ns, uint64_t unit)
+{
+	uint64_t step = unit / 100; /* ns in the last decimal shown */
+	int decimals = 2;
+	uint64_t v;
+
+	while (step > 1 && ns < 10 * step) {
+		step /= 10;
+		decimals++;
+	}
+	v = divide(ns, step);
+	while (v && v % 10 == 0) {
+		v /= 10;
+		decimals--;
+	}
+	/* cut like put */
+	(void)snprintf(out, len, "0.%0*" PRIu64, decimals, v);
+	return out;
+}
+
+/* One decimal below 100, none from there on; `unit` is 1 or a power of 1000 ns. */
+static char *format_in(char *out, size_t len, uint64_t ns, uint64_t unit)
+{
+	uint64_t tenths;
+
+	if (unit == 1 || !ns)
+		return format_count(out, len, ns);
+	if (ns < unit / 10)
+		return format_small(out, len, ns, unit);
+	tenths = divide(ns, unit / 10);
+	if (tenths >= 1000)
+		return format_count(out, len, divide(ns, unit));
+	/* cut like put */
+	(void)snprintf(out, len, "%" PRIu64 ".%" PRIu64, tenths / 10, tenths % 10);
+	return out;
+}
+
+static const struct {
+	const char *name;
+	uint64_t ns;
+} units[] = {
+	[UNIT_AUTO] = {"usec", 1000},
+	[UNIT_NS] = {"nsec", 1},
+	[UNIT_US] = {"usec", 1000},
+	[UNIT_MS] = {"msec", 1000000},
+};
+
+char *format_time(char *out, size_t len, uint64_t ns, enum unit unit)
+{
+	return format_in(out, len, ns, units[unit].ns);
+}
+
+const char *unit_name(enum unit unit)
+{
+	return units[unit].name;
+}
+
+char *format_duration(char *out, size_t len, uint64_t ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} scale[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
+	char text[COUNT_CHARS];
+	size_t i = 0;
+
+	/* What would round to 1,000 of a unit is 1.0 of the next. */
+	while (scale[i].ns > 1 && ns < scale[i].ns && divide(ns, scale[i + 1].ns) < 1000)
+		i++;
+	/* cut like put */
+	(void)snprintf(out, len, "%s %s", format_in(text, sizeof(text), ns, scale[i].ns),
+		       scale[i].name);
+	return out;
+}
+
+/* Years 0 to 9999: what RFC 3339 can say. */
+#define SEC_MIN (-62167219200)
+#define SEC_MAX 253402300799
+
+char *format_rfc3339(char *out, size_t len, int64_t sec, uint32_t nsec)
+{
+	time_t t = sec < SEC_MIN ? SEC_MIN : sec > SEC_MAX ? SEC_MAX : sec;
+	struct tm tm = {0};
+
+	(void)gmtime_r(&t, &tm); /* cannot fail within these years */
+	(void)snprintf(out, len, "%04d-%02d-%02dT%02d:%02d:%02d.%09" PRIu32 "Z", tm.tm_year + 1900,
+		       tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
+		       nsec % 1000000000);
+	return out;
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loop.h"
+
+#define COST_WINDOW_NS 50000000ULL    /* of run-time statistics ... */
+#define COST_PERIOD_NS 10000000000ULL /* ... every so often: they cost something themselves */
+#define ALIVE_PERIOD_NS 500000000ULL  /* targets without a descriptor to wait for */
+#define PROGRESS_PERIOD_NS 1000000000ULL
+
+static const int signals[] = { SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGCHLD, SIGWINCH };
+#define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+/* What the grace time after a flip leads to. */
+enum pending { PENDING_NONE, PENDING_WARMED_UP, PENDING_REPORT, PENDING_END };
+
+struct loop {
+	struct run *run;
+	struct event_base *base;
+	struct event *on_signal[NSIGNALS];
+	struct event **on_source;
+	struct event *tick, *grace, *deadline, *cost, *alive, *progress;
+	enum pending pending;
+	bool warming;	 /* not counting yet */
+	bool end_asked;	 /* while another report was pending */
+	bool partial;	 /* the last interval was cut short */
+	bool costing;
+	uint64_t next_tick_ns;
+	uint64_t reports; /* by schedule, against COUNT */
+	char why[160];
+	int status;
+	int ret; /* first failure */
+	struct err *e;
+};
+
+void loop_block_signals(sigset_t *old)
+{
+	sigset_t set;
+	size_t i;
+
+	sigemptyset(&set);
+	for (i = 0; i < NSIGNALS; i++)
+		sigaddset(&set, signals[i]);
+	(void)sigprocmask(SIG_BLOCK, &set, old); /* cannot fail with these arguments */
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
+static struct timeval timeval_of(uint64_t ns)
+{
+	return (struct timeval){ .tv_sec = (time_t)(ns / 1000000000ULL),
+				 .tv_usec = (suseconds_t)(ns % 1000000000ULL / 1000) };
+}
+
+static void arm(struct event *ev, uint64_t ns)
+{
+	struct timeval tv = timeval_of(ns);
+
+	(void)event_add(ev, &tv); /* a timer on an initialised base: no way to fail */
+}
+
+/* Time from now until a moment of CLOCK_MONOTONIC; late is now. */
+static void arm_at(struct event *ev, uint64_t mono_ns)
+{
+	uint64_t now = moment_now().mono_ns;
+
+	arm(ev, mono_ns > now ? mono_ns - now : 0);
+}
+
+static void fail(struct loop *l, int ret)
+{
+	if (ret != -EPIPE && !l->ret) /* nobody reads us any more: a quiet end */
+		l->ret = ret;
+	(void)event_base_loopbreak(l->base);
+}
+
+static void begin_end(struct loop *l)
+{
+	int ret = run_stop(l->run, l->e);
+
+	l->pending = PENDING_END;
+	if (ret)
+		fail(l, ret);
+	else
+		arm(l->grace, SOURCE_GRACE_NS);
+}
+
+/* The run is over, because of `why`. What is being reported is finished first. */
+static void end(struct loop *l, bool partial, const char *why)
+{
+	if (l->end_asked || l->pending == PENDING_END)
+		return;
+	l->partial = partial;
+	snprintf(l->why, sizeof(l->why), "%s", why);
+	if (l->pending == PENDING_NONE)
+		begin_end(l);
+	else
+		l->end_asked = true;
+}
+
+static void begin_report(struct loop *l, enum pending what)
+{
+	int ret;
+
+	if (l->pending != PENDING_NONE)
+		return; /* one is on its way */
+	l->pending = what;
+	ret = run_flip(l->run, l->e);
+	if (ret)
+		fail(l, ret);
+	else
+		arm(l->grace, SOURCE_GRACE_NS);
+}
+
+/* ---- starting ---- */
+
+static void arm_schedule(struct loop *l)
+{
+	const struct config *cfg = l->run->cfg;
+	uint64_t start = l->run->started.mono_ns;
+
+	if (cfg->interval_ns) {
+		l->next_tick_ns = start + cfg->interval_ns;
+		arm_at(l->tick, l->next_tick_ns);
+	}
+	if (cfg->duration_ns)
+		arm_at(l->deadline, start + cfg->duration_ns);
+	if (!cfg->quiet && (!cfg->interval_ns || cfg->interval_ns > 2 * PROGRESS_PERIOD_NS))
+		arm(l->progress, PROGRESS_PERIOD_NS);
+	run_cost_begin(l->run);
+	l->costing = true;
+	arm(l->cost, COST_WINDOW_NS);
+}
+
+static int start(struct loop *l)
+{
+	const struct config *cfg = l->run->cfg;
+	int ret = run_start(l->run, l->e);
+
+	if (ret)
+		return ret;
+	l->warming = cfg->warmup_ns > 0;
+	if (l->warming)
+		arm(l->tick, cfg->warmup_ns);
+	else
+		arm_schedule(l);
+	if (cfg->filter.tids.n || cfg->filter.pids.n || cfg->filter.cgroups.n)
+		arm(l->alive, ALIVE_PERIOD_NS);
+	return l->run->command ? command_release(l->run->command, l->e) : 0;
+}
+
+/* ---- events ---- */
+
+static bool is_last(const struct loop *l, uint64_t tick_ns)
+{
+	const struct config *cfg = l->run->cfg;
+
+	if (cfg->count && l->reports + 1 >= cfg->count)
+		return true;
+	return cfg->duration_ns && tick_ns >= l->run->started.mono_ns + cfg->duration_ns;
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *ctx)
+{
+	struct loop *l = ctx;
+	uint64_t interval = l->run->cfg->interval_ns, now = moment_now().mono_ns;
+
+	if (l->warming) {
+		begin_report(l, PENDING_WARMED_UP);
+		return;
+	}
+	if (is_last(l, l->next_tick_ns)) {
+		end(l, false, l->run->cfg->count && l->reports + 1 >= l->run->cfg->count ?
+				      "count reached" : "duration over");
+		return;
+	}
+	l->reports++;
+	begin_report(l, PENDING_REPORT);
+	l->next_tick_ns += interval;
+	if (l->next_tick_ns <= now) /* we were stopped for longer than that: no burst of reports */
+		l->next_tick_ns = now - (now - l->next_tick_ns) % interval + interval;
+	arm_at(l->tick, l->next_tick_ns);
+}
+
+static void on_deadline(evutil_socket_t fd, short what, void *ctx)
+{
+	struct loop *l = ctx;
+	const struct config *cfg = l->run->cfg;
+
+	end(l, cfg->interval_ns && cfg->duration_ns % cfg->interval_ns, "duration over");
+}
+
+static void on_grace(evutil_socket_t fd, short what, void *ctx)
+{
+	struct loop *l = ctx;
+	enum pending pending = l->pending;
+	int ret = 0;
+
+	l->pending = PENDING_NONE;
+	if (pending == PENDING_WARMED_UP) {
+		l->warming = false;
+		ret = run_start(l->run, l->e);
+		if (!ret)
+			arm_schedule(l);
+	} else if (pending == PENDING_REPORT) {
+		ret = run_report(l->run, l->e);
+	} else if (pending == PENDING_END) {
+		l->pending = PENDING_END;
+		ret = run_finish(l->run, l->partial, l->why, l->e);
+		(void)event_base_loopbreak(l->base);
+	}
+	if (ret)
+		fail(l, ret);
+	else if (l->end_asked && pending != PENDING_END) {
+		begin_end(l);
+	}
+}
+
+static void on_source(evutil_socket_t fd, short what, void *ctx)
+{
+	struct loop *l = ctx;
+	char why[128];
+	int ret = run_drain(l->run, l->e);
+
+	if (ret)
+		fail(l, ret);
+	else if (!run_targets_alive(l->run, why, sizeof(why)))
+		end(l, true, why);
+}
+
+static void on_alive(evutil_socket_t fd, short what, void *ctx)
+{
+	struct loop *l = ctx;
+	char why[128];
+
+	if (!run_targets_alive(l->run, why, sizeof(why)))
+		end(l, true, why);
+	else
+		arm(l->alive, ALIVE_PERIOD_NS);
+}
+
+static void on_cost(evutil_socket_t fd, short what, void *ctx)
+{
+	struct loop *l = ctx;
+
+	if (l->costing)
+		run_cost_end(l->run);
+	else
+		run_cost_begin(l->run);
+	l->costing = !l->costing;
+	arm(l->cost, l->costing ? COST_WINDOW_NS : COST_PERIOD_NS);
+}
+
+static void on_progress(evutil_socket_t fd, short what, void *ctx)
+{
+	struct loop *l = ctx;
+	int ret = run_progress(l->run, moment_now().mono_ns - l->run->started.mono_ns, l->e);
+
+	if (ret)
+		fail(l, ret);
+	else if (!l->run->any_report)
+		arm(l->progress, PROGRESS_PERIOD_NS);
+}
+
+static void on_child(struct loop *l)
+{
+	if (l->run->command && command_ended(l->run->command, &l->status))
+		end(l, true, "command ended");
+}
+
+static void on_signal(evutil_socket_t sig, short what, void *ctx)
+{
+	struct loop *l = ctx;
+	int ret = 0;
+
+	switch (sig) {
+	case SIGINT:
+		end(l, true, "interrupted");
+		break;
+	case SIGTERM:
+		end(l, true, "terminated");
+		break;
+	case SIGUSR1:
+		if (!l->warming)
+			begin_report(l, PENDING_REPORT);
+		break;
+	case SIGHUP:
+		ret = run_reopen(l->run, l->e);
+		break;
+	case SIGCHLD:
+		on_child(l);
+		break;
+	case SIGWINCH:
+		run_resize(l->run);
+		break;
+	}
+	if (ret)
+		fail(l, ret);
+}
+
+/* ---- set up ---- */
+
+/* The second SIGINT or SIGTERM kills, also while a write to a reader that sleeps holds us up. */
+static void once(int sig)
+{
+	struct sigaction sa;
+
+	if ((sig == SIGINT || sig == SIGTERM) && !sigaction(sig, NULL, &sa)) {
+		sa.sa_flags |= SA_RESETHAND;
+		(void)sigaction(sig, &sa, NULL); /* else it takes SIGKILL, as ever */
+	}
+}
+
+static int add_signals(struct loop *l)
+{
+	size_t i;
+
+	for (i = 0; i < NSIGNALS; i++) {
+		l->on_signal[i] = evsignal_new(l->base, signals[i], on_signal, l);
+		if (!l->on_signal[i] || event_add(l->on_signal[i], NULL))
+			return -ENOMEM;
+		once(signals[i]);
+	}
+	return 0;
+}
+
+static int add_sources(struct loop *l)
+{
+	size_t i;
+	int fd;
+
+	l->on_source = calloc(l->run->nsources + 1, sizeof(struct event *));
+	if (!l->on_source)
+		return -ENOMEM;
+	for (i = 0; i < l->run->nsources; i++) {
+		fd = run_event_fd(l->run, i);
+		if (fd < 0)
+			continue;
+		l->on_source[i] = event_new(l->base, fd, EV_READ | EV_PERSIST, on_source, l);
+		if (!l->on_source[i] || event_add(l->on_source[i], NULL))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int set_up(struct loop *l)
+{
+	l->base = event_base_new();
+	if (!l->base)
+		return -ENOMEM;
+	l->tick = evtimer_new(l->base, on_tick, l);
+	l->grace = evtimer_new(l->base, on_grace, l);
+	l->deadline = evtimer_new(l->base, on_deadline, l);
+	l->cost = evtimer_new(l->base, on_cost, l);
+	l->alive = evtimer_new(l->base, on_alive, l);
+	l->progress = evtimer_new(l->base, on_progress, l);
+	if (!l->tick || !l->grace || !l->deadline || !l->cost || !l->alive || !l->progress)
+		return -ENOMEM;
+	return add_sources(l) ?: add_signals(l);
+}
+
+static void free_event(struct event *ev)
+{
+	if (ev)
+		event_free(ev);
+}
+
+static void tear_down(struct loop *l)
+{
+	struct event *timers[] = { l->tick, l->grace, l->deadline, l->cost, l->alive, l->progress };
+	size_t i;
+
+	for (i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
+		free_event(timers[i]);
+	for (i = 0; i < NSIGNALS; i++)
+		free_event(l->on_signal[i]);
+	for (i = 0; l->on_source && i < l->run->nsources; i++)
+		free_event(l->on_source[i]);
+	free(l->on_source);
+	if (l->base)
+		event_base_free(l->base);
+}
+
+int loop_run(struct run *r, const sigset_t *unblocked, int *status, struct err *e)
+{
+	struct loop l = { .run = r, .e = e };
+	int ret = set_up(&l);
+
+	if (ret) {
+		err_sys(e, ret, "event loop");
+		goto out;
+	}
+	ret = start(&l);
+	(void)sigprocmask(SIG_SETMASK, unblocked, NULL);
+	if (ret)
+		goto out;
+	if (event_base_dispatch(l.base) < 0)
+		ret = err_sys(e, -EIO, "event loop");
+	if (!ret)
+		ret = l.ret;
+	*status = l.status;
+out:
+	tear_down(&l);
+	return ret;
+}

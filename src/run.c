@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "meta.h"
+#include "run.h"
+#include "screen.h"
+
+struct moment moment_now(void)
+{
+	struct timespec mono;
+	struct moment m;
+
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	clock_gettime(CLOCK_REALTIME, &m.wall);
+	m.mono_ns = (uint64_t)mono.tv_sec * 1000000000ULL + (uint64_t)mono.tv_nsec;
+	return m;
+}
+
+static uint64_t user_cpu_ns(void)
+{
+	struct rusage u;
+
+	if (getrusage(RUSAGE_SELF, &u))
+		return 0;
+	return (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000ULL +
+	       (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000ULL;
+}
+
+/* ---- sinks ---- */
+
+/* A reader that has gone takes its sink with it; the rest goes on. -EPIPE: none is left. */
+static int after_write(struct run *r, size_t i, int ret)
+{
+	struct err ignored = { 0 };
+	size_t n;
+
+	if (ret != -EPIPE)
+		return ret;
+	(void)r->sinks[i]->ops->close(r->sinks[i], &ignored); /* what is left cannot be written */
+	r->sinks[i] = NULL;
+	for (n = 0; n < r->nsinks; n++)
+		if (r->sinks[n])
+			return 0;
+	return -EPIPE;
+}
+
+static int open_sinks(struct run *r, struct err *e)
+{
+	const struct config *cfg = r->cfg;
+	struct sink_args args = { .cfg = cfg };
+	size_t i;
+	int ret;
+
+	r->sinks = calloc(cfg->noutputs, sizeof(*r->sinks));
+	if (!r->sinks)
+		return err_sys(e, -ENOMEM, "outputs");
+	for (i = 0; i < cfg->noutputs; i++) {
+		const struct sink_ops *ops = sink_find(cfg->outputs[i].format);
+
+		if (!ops)
+			return err_set(e, EXIT_USAGE, -EINVAL, "--output '%s': unknown format",
+				       cfg->outputs[i].format);
+		args.path = cfg->outputs[i].path;
+		screen_args(&args);
+		ret = ops->open(&r->sinks[i], &args, e);
+		if (ret)
+			return ret;
+		r->nsinks++;
+	}
+	return 0;
+}
+
+static int send_meta(struct run *r, struct err *e)
+{
+	struct meta_data *m;
+	size_t i;
+	int ret = meta_build(&m, r, e);
+
+	if (ret)
+		return ret;
+	for (i = 0; !ret && i < r->nsinks; i++)
+		if (r->sinks[i])
+			ret = after_write(r, i, r->sinks[i]->ops->meta(r->sinks[i], meta_get(m), e));
+	meta_free(m);
+	return ret;
+}
+
+static int on_slow(void *ctx, const struct slow *w)
+{
+	struct run *r = ctx;
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < r->nsinks; i++)
+		if (r->sinks[i] && r->sinks[i]->ops->slow)
+			ret = after_write(r, i, r->sinks[i]->ops->slow(r->sinks[i], w, &r->slow_err));
+	return ret;
+}
+
+/* ---- sources ---- */
+
+/* Probed and opened; `must`: it was named, or nothing else is left. */
+static int open_source(struct run *r, const struct source_ops *ops, bool must, struct err *e)
+{
+	struct run_source *s = &r->sources[r->nsources++];
+	struct source_args args = { .cfg = r->cfg, .on_slow = on_slow, .slow_ctx = r };
+	struct err why = { 0 };
+	int ret;
+
+	s->ops = ops;
+	if (r->command)
+		args.command_pid = command_pid(r->command);
+	ret = ops->probe ? ops->probe(&why) : 0;
+	if (!ret) {
+		ret = ops->open(&s->src, &args, must ? e : &why);
+		if (ret && must)
+			return ret;
+	}
+	if (!ret)
+		return 0;
+	if (must)
+		return err_set(e, err_exit(&why), ret, "%s", why.text);
+	memcpy(s->why, why.text, sizeof(s->why));
+	return 0;
+}
+
+static size_t count_default(void)
+{
+	size_t i, n = 0;
+
+	for (i = 0; source_list[i]; i++)
+		n += source_list[i]->by_default;
+	return n;
+}
+
+static int open_sources(struct run *r, struct err *e)
+{
+	const struct str_list *named = &r->cfg->sources;
+	size_t i, n = named->n ? named->n : count_default();
+	int ret = 0;
+
+	r->sources = calloc(n, sizeof(*r->sources));
+	if (!r->sources)
+		return err_sys(e, -ENOMEM, "sources");
+	for (i = 0; !ret && i < named->n; i++) {
+		const struct source_ops *ops = source_find(named->v[i]);
+
+		if (!ops)
+			return err_set(e, EXIT_USAGE, -EINVAL, "--source '%s': unknown source",
+				       named->v[i]);
+		ret = open_source(r, ops, true, e);
+	}
+	for (i = 0; !ret && !named->n && source_list[i]; i++)
+		if (source_list[i]->by_default)
+			ret = open_source(r, source_list[i], n == 1, e);
+	return ret;
+}
+
+int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e)
+{
+	int ret = 0;
+
+	memset(r, 0, sizeof(*r));
+	r->cfg = cfg;
+	r->argv = argv;
+	if (cfg->command)
+		ret = command_fork(&r->command, cfg->command, e);
+	if (!ret)
+		ret = open_sources(r, e);
+	if (!ret)
+		ret = open_sinks(r, e);
+	return ret ? ret : send_meta(r, e);
+}
+
+#define each_source(r, s)                                                                          \
+	for (struct run_source *s = (r)->sources; s < (r)->sources + (r)->nsources; s++)           \
+		if (s->src)
+
+int run_start(struct run *r, struct err *e)
+{
+	bool again = r->started.mono_ns != 0;
+	int ret;
+
+	each_source(r, s) {
+		ret = s->ops->start(s->src, e);
+		if (ret)
+			return ret;
+	}
+	r->started = again ? r->flipped : moment_now();
+	r->flipped = r->previous = r->started;
+	r->user_ns_start = r->user_ns_previous = user_cpu_ns();
+	return 0;
+}
+
+static void note_flip(struct run *r)
+{
+	r->previous = r->flipped;
+	r->flipped = moment_now();
+}
+
+int run_flip(struct run *r, struct err *e)
+{
+	int ret = 0;
+
+	each_source(r, s)
+		if (!ret)
+			ret = s->ops->flip(s->src, e);
+	note_flip(r);
+	return ret;
+}
+
+int run_stop(struct run *r, struct err *e)
+{
+	int ret = 0;
+
+	run_cost_end(r);
+	each_source(r, s)
+		if (!ret)
+			ret = s->ops->stop(s->src, e);
+	note_flip(r);
+	return ret ? ret : run_drain(r, e);
+}
+
+/* ---- reports ---- */
+
+static void quality_add(struct quality *to, const struct quality *q)
+{
+	to->unpaired += q->unpaired;
+	to->clamped += q->clamped;
+	to->map_full += q->map_full;
+	to->recursion_misses += q->recursion_misses;
+	to->lost_events += q->lost_events;
+	to->over_range += q->over_range;
+	to->missed += q->missed;
+	to->in_flight += q->in_flight;
+	if (q->longest_ns < to->longest_ns)
+		return;
+	to->longest_ns = q->longest_ns;
+	to->longest_tid = q->longest_tid;
+	memcpy(to->longest_comm, q->longest_comm, sizeof(to->longest_comm));
+}
+
+static int append(struct series_list *to, const struct series_list *from)
+{
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < from->n; i++)
+		ret = series_push(to, &from->v[i]);
+	return ret;
+}
+
+static struct frame frame_of(const struct run *r, enum frame_type type, const struct moment *since,
+			     const struct series_list *series)
+{
+	return (struct frame){
+		.type = type,
+		.seq = r->seq,
+		.time = r->flipped.wall,
+		.mono_ns = r->flipped.mono_ns,
+		.dur_ns = r->flipped.mono_ns - since->mono_ns,
+		.series = series->v,
+		.nseries = series->n,
+		.self = r->cost,
+	};
+}
+
+static double user_ppm(uint64_t used_ns, uint64_t dur_ns)
+{
+	return dur_ns ? (double)used_ns * 1e6 / (double)dur_ns : 0;
+}
+
+/* Both views of what the last flip or stop ended. */
+static int collect(struct run *r, struct frame *interval, struct frame *total, struct err *e)
+{
+	struct quality qi = { 0 }, qt = { 0 };
+	uint64_t user;
+	int ret = 0;
+
+	r->interval.n = r->total.n = 0;
+	each_source(r, s) {
+		ret = s->ops->collect(s->src, &s->report, e);
+		if (!ret)
+			ret = append(&r->interval, &s->report.interval);
+		if (!ret)
+			ret = append(&r->total, &s->report.total);
+		if (ret)
+			return err_sys(e, ret, "%s: report", s->ops->name);
+		quality_add(&qi, &s->report.quality_interval);
+		quality_add(&qt, &s->report.quality_total);
+	}
+	r->seq++;
+	*interval = frame_of(r, FRAME_INTERVAL, &r->previous, &r->interval);
+	*total = frame_of(r, FRAME_TOTAL, &r->started, &r->total);
+	interval->quality = qi;
+	total->quality = qt;
+	user = user_cpu_ns();
+	interval->self.user_cpu_ppm = user_ppm(user - r->user_ns_previous, interval->dur_ns);
+	total->self.user_cpu_ppm = user_ppm(user - r->user_ns_start, total->dur_ns);
+	r->user_ns_previous = user;
+	return 0;
+}
+
+static int send_interval(struct run *r, const struct frame *interval, const struct frame *total,
+			 struct err *e)
+{
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < r->nsinks; i++)
+		if (r->sinks[i])
+			ret = after_write(r, i, r->sinks[i]->ops->interval(r->sinks[i], interval,
+									   total, e));
+	r->any_report = true;
+	return ret;
+}
+
+int run_report(struct run *r, struct err *e)
+{
+	struct frame interval, total;
+	int ret = run_drain(r, e);
+
+	if (!ret)
+		ret = collect(r, &interval, &total, e);
+	return ret ? ret : send_interval(r, &interval, &total, e);
+}
+
+int run_finish(struct run *r, bool partial, const char *why, struct err *e)
+{
+	struct frame interval, total;
+	size_t i;
+	int ret = run_drain(r, e);
+
+	if (!ret)
+		ret = collect(r, &interval, &total, e);
+	if (ret)
+		return ret;
+	interval.partial = partial;
+	ret = send_interval(r, &interval, &total, e);
+	total.type = FRAME_FINAL;
+	total.end = why;
+	for (i = 0; !ret && i < r->nsinks; i++)
+		if (r->sinks[i])
+			ret = after_write(r, i, r->sinks[i]->ops->final(r->sinks[i], &total, e));
+	return ret;
+}
+
+/* ---- the rest ---- */
+
+int run_event_fd(const struct run *r, size_t i)
+{
+	const struct run_source *s = &r->sources[i];
+
+	return s->src && s->ops->event_fd ? s->ops->event_fd(s->src) : -1;
+}
+
+int run_drain(struct run *r, struct err *e)
+{
+	int ret = 0;
+
+	each_source(r, s)
+		if (!ret && s->ops->drain)
+			ret = s->ops->drain(s->src, r->slow_err.text[0] ? NULL : e);
+	if (r->slow_err.text[0])
+		return err_set(e, err_exit(&r->slow_err), ret ? ret : -EIO, "%s", r->slow_err.text);
+	return ret;
+}
+
+bool run_targets_alive(struct run *r, char *why, size_t len)
+{
+	each_source(r, s)
+		if (s->ops->target_alive && !s->ops->target_alive(s->src, why, len))
+			return false;
+	return true;
+}
+
+void run_cost_begin(struct run *r)
+{
+	struct err ignored = { 0 }; /* not permitted, or an old kernel: the cost stays unknown */
+
+	each_source(r, s)
+		s->costing = s->ops->cost_begin && !s->ops->cost_begin(s->src, &ignored);
+}
+
+void run_cost_end(struct run *r)
+{
+	struct self_cost sum = { 0 }, one = { 0 };
+	struct err ignored = { 0 };
+
+	each_source(r, s) {
+		if (!s->costing || s->ops->cost_end(s->src, &one, &ignored))
+			continue;
+		s->costing = false;
+		sum.bpf_known = true;
+		sum.bpf_cpu_ppm += one.bpf_cpu_ppm;
+		if (one.bpf_ns_per_event > sum.bpf_ns_per_event)
+			sum.bpf_ns_per_event = one.bpf_ns_per_event;
+	}
+	if (sum.bpf_known)
+		r->cost = sum;
+}
+
+int run_progress(struct run *r, uint64_t elapsed_ns, struct err *e)
+{
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; !ret && !r->any_report && i < r->nsinks; i++)
+		if (r->sinks[i] && r->sinks[i]->ops->progress)
+			ret = after_write(r, i, r->sinks[i]->ops->progress(r->sinks[i], elapsed_ns, e));
+	return ret;
+}
+
+int run_reopen(struct run *r, struct err *e)
+{
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < r->nsinks; i++)
+		if (r->sinks[i])
+			ret = after_write(r, i, r->sinks[i]->ops->reopen(r->sinks[i], e));
+	return ret;
+}
+
+void run_resize(struct run *r)
+{
+	struct sink_args args = { .cfg = r->cfg };
+	size_t i;
+
+	screen_args(&args);
+	for (i = 0; i < r->nsinks; i++)
+		if (r->sinks[i] && r->sinks[i]->ops->resize && !r->cfg->outputs[i].path)
+			r->sinks[i]->ops->resize(r->sinks[i], args.columns, args.lines);
+}
+
+int run_close(struct run *r, struct err *e)
+{
+	size_t i;
+	int ret = 0, one;
+
+	for (i = 0; i < r->nsources; i++) {
+		struct run_source *s = &r->sources[i];
+
+		if (s->src)
+			s->ops->close(s->src);
+		free(s->report.interval.v);
+		free(s->report.total.v);
+	}
+	for (i = 0; i < r->nsinks; i++) {
+		one = r->sinks[i] ? r->sinks[i]->ops->close(r->sinks[i], e) : 0;
+		if (one && one != -EPIPE && !ret)
+			ret = one;
+	}
+	command_close(r->command);
+	free(r->sources);
+	free(r->sinks);
+	free(r->interval.v);
+	free(r->total.v);
+	memset(r, 0, sizeof(*r));
+	return ret;
+}

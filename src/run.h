@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One run: its sources and sinks, and the reports that go from the ones to the others. Knows no
+ * events and no signals (loop.h drives it); the loop calls, in this order,
+ *
+ *	run_open -> run_start -> { run_flip -> run_report }* -> run_stop -> run_finish -> run_close
+ *
+ * with at least SOURCE_GRACE_NS between flip or stop and the report that follows.
+ */
+#ifndef WS_RUN_H
+#define WS_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "command.h"
+#include "core/config.h"
+#include "core/err.h"
+#include "core/frame.h"
+#include "sink/sink.h"
+#include "source/source.h"
+
+/* Some moment, on both clocks. */
+struct moment {
+	struct timespec wall;
+	uint64_t mono_ns;
+};
+
+struct run_source {
+	const struct source_ops *ops;
+	struct source *src; /* NULL: off */
+	char why[ERR_TEXT_LEN];
+	struct source_report report;
+	bool costing; /* between cost_begin and cost_end */
+};
+
+struct run {
+	const struct config *cfg;
+	char **argv;
+	struct run_source *sources;
+	size_t nsources;
+	struct sink **sinks; /* NULL: its reader has gone */
+	size_t nsinks;
+	struct command *command; /* NULL without one */
+	struct series_list interval, total;
+	struct moment started, flipped, previous; /* counting began; last and last but one flip */
+	uint64_t seq;
+	struct self_cost cost;
+	uint64_t user_ns_start, user_ns_previous;
+	struct err slow_err; /* of a sink, from within drain */
+	bool any_report;
+};
+
+struct moment moment_now(void);
+
+int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e);
+/* Begin to count, or after a warm-up (flip and grace time are over) begin again. */
+int run_start(struct run *r, struct err *e);
+int run_flip(struct run *r, struct err *e);
+/* The interval that the last flip ended. -EPIPE: nobody reads us any more. */
+int run_report(struct run *r, struct err *e);
+int run_stop(struct run *r, struct err *e);
+/* The last interval (`partial`: cut short) and the final report. */
+int run_finish(struct run *r, bool partial, const char *why, struct err *e);
+
+/* Events of sources: fd or -1, and what to do when it is readable. */
+int run_event_fd(const struct run *r, size_t source);
+int run_drain(struct run *r, struct err *e);
+bool run_targets_alive(struct run *r, char *why, size_t len);
+/* A short window of the kernel's run-time statistics. */
+void run_cost_begin(struct run *r);
+void run_cost_end(struct run *r);
+int run_progress(struct run *r, uint64_t elapsed_ns, struct err *e);
+int run_reopen(struct run *r, struct err *e);
+void run_resize(struct run *r);
+/* Closes all; reports a failed last write. */
+int run_close(struct run *r, struct err *e);
+
+#endif

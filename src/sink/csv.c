@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * CSV (RFC 4180, but lines end in \n as Unix tools want): one header, then a row for every series of
+ * every report. `type` is interval or final. The whole has no labels; a CPU has label1_key `cpu`;
+ * the losses and the cost of a report are repeated on each of its rows, so that any selection of rows
+ * keeps them. Times are whole nanoseconds; a cell without a meaning is empty. Slow waits are not
+ * here: they are another kind of row (JSON has them).
+ *
+ *	type,seq,ts,mono_ns,dur_ns,metric,label1_key,label1_value,…,count,sum_ns,min_ns,max_ns,p50_ns,…
+ *
+ * In label values \xNN stands for the byte NN: control characters and the backslash itself, always,
+ * and = + - @ at the start, where a spreadsheet would take the cell for a formula. So a name cannot
+ * become one, and is still told exactly.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "sink/escape.h"
+#include "sink/out.h"
+#include "sink/sink.h"
+
+struct csv_sink {
+	struct sink base;
+	const struct config *cfg;
+	struct out out;
+};
+
+static struct csv_sink *csv_sink(struct sink *s)
+{
+	return (struct csv_sink *)s;
+}
+
+static int csv_close(struct sink *s, struct err *e)
+{
+	struct csv_sink *c = csv_sink(s);
+	int ret;
+
+	if (!c)
+		return 0;
+	ret = out_close(&c->out, e);
+	free(c);
+	return ret;
+}
+
+static int csv_open(struct sink **out, const struct sink_args *args, struct err *e)
+{
+	struct csv_sink *c = calloc(1, sizeof(*c));
+	int ret;
+
+	if (!c)
+		return err_sys(e, -ENOMEM, "output in CSV");
+	c->base.ops = &sink_csv;
+	c->cfg = args->cfg;
+	ret = out_open(&c->out, args->path, e);
+	if (ret) {
+		(void)csv_close(&c->base, NULL); /* nothing written: the open's error counts */
+		return ret;
+	}
+	*out = &c->base;
+	return 0;
+}
+
+static const char csv_head[] =
+	"type,seq,ts,mono_ns,dur_ns,metric,"
+	"label1_key,label1_value,label2_key,label2_value,label3_key,label3_value,"
+	"count,sum_ns,min_ns,max_ns";
+static const char csv_tail[] =
+	",few,value,complete,missed,in_flight,in_flight_longest_ns,unpaired,clamped,map_full,"
+	"recursion_misses,lost_events,over_range,bpf_ns_per_event,bpf_cpu_ppm,user_cpu_ppm\n";
+_Static_assert(SERIES_LABELS == 3, "csv_head names each label");
+
+static int csv_header(struct csv_sink *c, struct err *e)
+{
+	size_t i;
+
+	out_text(&c->out, csv_head);
+	for (i = 0; i < c->cfg->nquantiles; i++)
+		out_printf(&c->out, ",p%s_ns", c->cfg->quantiles[i].text);
+	out_text(&c->out, csv_tail);
+	return out_flush(&c->out, e);
+}
+
+static int csv_meta(struct sink *s, const struct meta *m, struct err *e)
+{
+	return csv_header(csv_sink(s), e);
+}
+
+static void csv_bytes(struct out *out, const char *s, size_t n)
+{
+	for (; n; n--, s++)
+		out_printf(out, "\\x%02x", (unsigned char)*s);
+}
+
+/* ,"text": quoted only where it must be */
+static void csv_text(struct out *out, const char *text)
+{
+	bool quote = strpbrk(text, ",\"") != NULL;
+	const char *s = text;
+	uint32_t code;
+	size_t n;
+
+	out_text(out, quote ? ",\"" : ",");
+	if (*s && strchr("=+-@", *s))
+		csv_bytes(out, s++, 1);
+	for (; *s; s += n) {
+		n = *s == '\\' ? 1 : escape_needed(s, &code);
+		if (n) {
+			csv_bytes(out, s, n);
+			continue;
+		}
+		n = 1;
+		out_put(out, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
+	}
+	if (quote)
+		out_text(out, "\"");
+}
+
+/* Paths can be long: kernel names of any length, three bytes for each bad one. */
+static void csv_label(struct out *out, const struct label *l)
+{
+	size_t size = 3 * strlen(l->value) + 1;
+	char *clean = malloc(size);
+
+	if (!clean) {
+		out->error = -ENOMEM;
+		return;
+	}
+	out_printf(out, ",%s", l->key);
+	csv_text(out, text_utf8(clean, size, l->value, SIZE_MAX));
+	free(clean);
+}
+
+static void csv_hist(struct out *out, const struct hist *h, const struct config *cfg)
+{
+	struct quantile_value v;
+	const char *sep = ",";
+	size_t i;
+
+	out_printf(out, ",%" PRIu64 ",%" PRIu64, h->count, h->sum_ns);
+	if (h->count)
+		out_printf(out, ",%" PRIu64 ",%" PRIu64, h->min_ns, h->max_ns);
+	else
+		out_text(out, ",,");
+	for (i = 0; i < cfg->nquantiles; i++) {
+		out_text(out, ",");
+		if (h->count)
+			out_printf(out, "%" PRIu64, hist_quantile(h, &cfg->quantiles[i]).ns);
+	}
+	for (i = 0; h->count && i < cfg->nquantiles; i++) {
+		v = hist_quantile(h, &cfg->quantiles[i]);
+		if (!v.thin)
+			continue;
+		out_printf(out, "%s%s", sep, cfg->quantiles[i].text);
+		sep = " ";
+	}
+	out_text(out, *sep == ',' ? ",," : ","); /* few (if none), value: not a counter */
+}
+
+static void csv_counter(struct out *out, uint64_t value, const struct config *cfg)
+{
+	size_t i;
+
+	for (i = 0; i < 4 + cfg->nquantiles + 1; i++)
+		out_text(out, ",");
+	out_printf(out, ",%" PRIu64, value);
+}
+
+/* Losses and cost: the same on every row of a report. */
+static void csv_row_end(struct out *out, const struct frame *f)
+{
+	const struct quality *q = &f->quality;
+	const struct self_cost *c = &f->self;
+
+	out_printf(out, ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
+		   quality_complete(q) ? "true" : "false", q->missed, q->in_flight, q->longest_ns,
+		   q->unpaired, q->clamped);
+	out_printf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, q->map_full,
+		   q->recursion_misses, q->lost_events, q->over_range);
+	if (c->bpf_known)
+		out_printf(out, ",%.1f,%.1f,%.1f\n", c->bpf_ns_per_event, c->bpf_cpu_ppm,
+			   c->user_cpu_ppm);
+	else
+		out_text(out, ",,,\n");
+}
+
+static void csv_row(struct csv_sink *c, const struct frame *f, const char *type, const char *ts,
+		    const struct series *s)
+{
+	struct out *out = &c->out;
+	uint32_t i;
+
+	out_printf(out, "%s,%" PRIu64 ",%s,%" PRIu64 ",%" PRIu64 ",%s", type, f->seq, ts,
+		   f->mono_ns, f->dur_ns, s->desc->name);
+	for (i = 0; i < SERIES_LABELS; i++) {
+		if (i < s->nlabels)
+			csv_label(out, &s->labels[i]);
+		else
+			out_text(out, ",,");
+	}
+	if (s->desc->counter)
+		csv_counter(out, s->value, c->cfg);
+	else
+		csv_hist(out, s->hist, c->cfg);
+	csv_row_end(out, f);
+}
+
+static int csv_report(struct csv_sink *c, const struct frame *f, const char *type, struct err *e)
+{
+	char ts[64];
+	size_t i;
+
+	format_rfc3339(ts, sizeof(ts), f->time.tv_sec, (uint32_t)f->time.tv_nsec);
+	for (i = 0; i < f->nseries; i++)
+		csv_row(c, f, type, ts, &f->series[i]);
+	return out_flush(&c->out, e);
+}
+
+static int csv_interval(struct sink *s, const struct frame *interval, const struct frame *total,
+			struct err *e)
+{
+	return csv_report(csv_sink(s), interval, "interval", e);
+}
+
+static int csv_final(struct sink *s, const struct frame *total, struct err *e)
+{
+	return csv_report(csv_sink(s), total, "final", e);
+}
+
+static int csv_reopen(struct sink *s, struct err *e)
+{
+	struct csv_sink *c = csv_sink(s);
+	int ret = out_reopen(&c->out, e);
+
+	if (ret || !c->out.owned || !out_is_empty_file(&c->out))
+		return ret;
+	return csv_header(c, e);
+}
+
+const struct sink_ops sink_csv = {
+	.name = "csv",
+	.summary = "CSV: one row for the whole, each CPU and each group of every report",
+	.open = csv_open,
+	.meta = csv_meta,
+	.interval = csv_interval,
+	.final = csv_final,
+	.reopen = csv_reopen,
+	.close = csv_close,
+};

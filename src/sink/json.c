@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* JSON Lines, version 1: docs/waitscope.schema.json. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "sink/json_build.h"
+#include "sink/sink.h"
+
+struct json_sink {
+	struct sink base;
+	const struct config *cfg;
+	struct out out;
+	char *meta; /* the meta line: a file begun after SIGHUP gets it again */
+	size_t meta_len;
+};
+
+static struct json_sink *json_sink(struct sink *s)
+{
+	return (struct json_sink *)s;
+}
+
+static int json_close(struct sink *s, struct err *e)
+{
+	struct json_sink *j = json_sink(s);
+	int ret;
+
+	if (!j)
+		return 0;
+	ret = out_close(&j->out, e);
+	free(j->meta);
+	free(j);
+	return ret;
+}
+
+static int json_open(struct sink **out, const struct sink_args *args, struct err *e)
+{
+	struct json_sink *j = calloc(1, sizeof(*j));
+	int ret;
+
+	if (!j)
+		return err_sys(e, -ENOMEM, "output in JSON");
+	j->base.ops = &sink_json;
+	j->cfg = args->cfg;
+	ret = out_open(&j->out, args->path, e);
+	if (ret) {
+		(void)json_close(&j->base, NULL); /* nothing written: the open's error counts */
+		return ret;
+	}
+	*out = &j->base;
+	return 0;
+}
+
+static struct json_object *json_new_texts(struct json_build *b, const char *const *v)
+{
+	struct json_object *array = json_new_array(b);
+
+	for (; v && *v; v++)
+		json_append(b, array, json_new_text(b, *v));
+	return array;
+}
+
+static struct json_object *json_new_source(struct json_build *b, const struct meta_source *src)
+{
+	struct json_object *o = json_new_object(b);
+
+	json_add_text(b, o, "name", src->name);
+	json_add_text(b, o, "state", src->on ? "on" : "off");
+	if (src->on)
+		json_add(b, o, "hooks", json_new_texts(b, src->hooks));
+	else
+		json_add_text(b, o, "why", src->why ? src->why : "");
+	return o;
+}
+
+/* {"pid":["1","7,9"],"cgroup":["/a"]}: an option may be given more than once. */
+static struct json_object *json_new_filters(struct json_build *b, const struct meta *m)
+{
+	struct json_object *filters = json_new_object(b), *values;
+	size_t i;
+
+	for (i = 0; i < m->nfilters && !b->error; i++) {
+		values = json_object_object_get(filters, m->filters[i].key);
+		if (!values) {
+			values = json_new_array(b);
+			json_add(b, filters, m->filters[i].key, values);
+		}
+		if (!b->error)
+			json_append(b, values, json_new_text(b, m->filters[i].value));
+	}
+	return filters;
+}
+
+static int json_keep_meta(struct json_sink *j)
+{
+	free(j->meta);
+	j->meta_len = 0;
+	j->meta = malloc(j->out.len + 1);
+	if (!j->meta)
+		return -ENOMEM;
+	if (j->out.len)
+		memcpy(j->meta, j->out.buf, j->out.len);
+	j->meta_len = j->out.len;
+	return 0;
+}
+
+static int json_meta(struct sink *s, const struct meta *m, struct err *e)
+{
+	struct json_sink *j = json_sink(s);
+	struct json_build b = { 0 };
+	struct json_object *o = json_new_record(&b, "meta");
+	struct json_object *sources = json_new_array(&b);
+	size_t i;
+
+	for (i = 0; i < m->nsources; i++)
+		json_append(&b, sources, json_new_source(&b, &m->sources[i]));
+	json_add_text(&b, o, "tool", "waitscope");
+	json_add_text(&b, o, "version", m->version);
+	json_add_text(&b, o, "kernel", m->kernel);
+	json_add_u64(&b, o, "cpus", m->cpus);
+	json_add(&b, o, "argv", json_new_texts(&b, m->argv));
+	json_add_time(&b, o, "start", &m->start);
+	json_add(&b, o, "sources", sources);
+	json_add(&b, o, "filters", json_new_filters(&b, m));
+	json_finish(&b, o, &j->out);
+	if (!j->out.error)
+		j->out.error = json_keep_meta(j);
+	return out_flush(&j->out, e);
+}
+
+static struct json_object *json_new_task(struct json_build *b, uint32_t pid, uint32_t tid,
+					 const char *comm)
+{
+	struct json_object *o = json_new_object(b);
+
+	json_add_u64(b, o, "pid", pid);
+	json_add_u64(b, o, "tid", tid);
+	json_add_text(b, o, "comm", comm);
+	return o;
+}
+
+static struct json_object *json_new_quality(struct json_build *b, const struct quality *q)
+{
+	struct json_object *o = json_new_object(b), *longest;
+	char comm[sizeof(q->longest_comm) + 1] = { 0 };
+
+	json_add_u64(b, o, "missed", q->missed);
+	json_add_u64(b, o, "in_flight", q->in_flight);
+	json_add_u64(b, o, "in_flight_longest_ns", q->longest_ns);
+	if (q->in_flight) {
+		memcpy(comm, q->longest_comm, sizeof(q->longest_comm));
+		longest = json_new_object(b);
+		json_add_u64(b, longest, "tid", q->longest_tid);
+		json_add_text(b, longest, "comm", comm);
+		json_add(b, o, "in_flight_longest", longest);
+	}
+	json_add_u64(b, o, "unpaired", q->unpaired);
+	json_add_u64(b, o, "clamped", q->clamped);
+	json_add_u64(b, o, "map_full", q->map_full);
+	json_add_u64(b, o, "recursion_misses", q->recursion_misses);
+	json_add_u64(b, o, "lost_events", q->lost_events);
+	json_add_u64(b, o, "over_range", q->over_range);
+	json_add_bool(b, o, "complete", quality_complete(q));
+	return o;
+}
+
+static struct json_object *json_new_self(struct json_build *b, const struct self_cost *c)
+{
+	struct json_object *o = json_new_object(b);
+
+	if (c->bpf_known) {
+		json_add_decimal(b, o, "bpf_ns_per_event", c->bpf_ns_per_event);
+		json_add_decimal(b, o, "bpf_cpu_ppm", c->bpf_cpu_ppm);
+		json_add_decimal(b, o, "user_cpu_ppm", c->user_cpu_ppm);
+	} else {
+		json_add_null(b, o, "bpf_ns_per_event");
+		json_add_null(b, o, "bpf_cpu_ppm");
+		json_add_null(b, o, "user_cpu_ppm");
+	}
+	return o;
+}
+
+static int json_report(struct json_sink *j, const struct frame *f, const char *type, struct err *e)
+{
+	const struct config *cfg = j->cfg;
+	struct json_build b = { 0 };
+	struct json_object *o = json_new_record(&b, type);
+	struct json_object *metrics = json_new_array(&b);
+	size_t i;
+
+	json_add_u64(&b, o, "seq", f->seq);
+	json_add_time(&b, o, "ts", &f->time);
+	json_add_u64(&b, o, "mono_ns", f->mono_ns);
+	json_add_u64(&b, o, "dur_ns", f->dur_ns);
+	if (f->type == FRAME_FINAL)
+		json_add_text(&b, o, "end", f->end);
+	for (i = 0; i < f->nseries; i++)
+		json_append(&b, metrics,
+			    json_new_metric(&b, &f->series[i], cfg->quantiles, cfg->nquantiles));
+	json_add(&b, o, "metrics", metrics);
+	json_add(&b, o, "tables", json_new_object(&b));
+	json_add(&b, o, "quality", json_new_quality(&b, &f->quality));
+	json_add(&b, o, "self", json_new_self(&b, &f->self));
+	json_finish(&b, o, &j->out);
+	return out_flush(&j->out, e);
+}
+
+static int json_interval(struct sink *s, const struct frame *interval, const struct frame *total,
+			 struct err *e)
+{
+	return json_report(json_sink(s), interval, "interval", e);
+}
+
+static int json_final(struct sink *s, const struct frame *total, struct err *e)
+{
+	return json_report(json_sink(s), total, "final", e);
+}
+
+static struct json_object *json_new_waker(struct json_build *b, const struct slow *w)
+{
+	struct json_object *o;
+
+	if (!w->waker)
+		return NULL;
+	o = json_new_object(b);
+	json_add_text(b, o, "kind", w->waker);
+	if (strcmp(w->waker, "task"))
+		return o;
+	json_add_u64(b, o, "pid", w->waker_pid);
+	json_add_u64(b, o, "tid", w->waker_tid);
+	json_add_text(b, o, "comm", w->waker_comm);
+	return o;
+}
+
+static int json_slow(struct sink *s, const struct slow *w, struct err *e)
+{
+	struct json_sink *j = json_sink(s);
+	struct json_build b = { 0 };
+	struct json_object *o = json_new_record(&b, "slow");
+	struct json_object *prev = json_new_task(&b, w->prev_pid, w->prev_tid, w->prev_comm);
+
+	json_add_bool(&b, prev, "idle", w->prev_tid == 0);
+	json_add_time(&b, o, "ts", &w->time);
+	json_add_u64(&b, o, "mono_ns", w->mono_ns);
+	json_add_text(&b, o, "metric", w->metric);
+	json_add_text(&b, o, "kind", w->kind);
+	json_add_u64(&b, o, "cpu", w->cpu);
+	json_add_u64(&b, o, "pid", w->pid);
+	json_add_u64(&b, o, "tid", w->tid);
+	json_add_text(&b, o, "comm", w->comm);
+	json_add_text(&b, o, "cgroup", w->cgroup);
+	json_add_u64(&b, o, "wait_ns", w->wait_ns);
+	if (w->has_legs) {
+		json_add_u64(&b, o, "wake_to_queue_ns", w->wake_to_queue_ns);
+		json_add_u64(&b, o, "queue_to_run_ns", w->queue_to_run_ns);
+	}
+	json_add(&b, o, "waker", json_new_waker(&b, w));
+	json_add(&b, o, "prev", prev);
+	json_add_bool(&b, o, "migrated", w->migrated);
+	if (w->last_cpu_known)
+		json_add_u64(&b, o, "last_cpu", w->last_cpu);
+	else
+		json_add_null(&b, o, "last_cpu");
+	json_finish(&b, o, &j->out);
+	return out_flush(&j->out, e);
+}
+
+static int json_reopen(struct sink *s, struct err *e)
+{
+	struct json_sink *j = json_sink(s);
+	int ret = out_reopen(&j->out, e);
+
+	if (ret || !j->out.owned || !out_is_empty_file(&j->out))
+		return ret;
+	if (j->meta)
+		out_put(&j->out, j->meta, j->meta_len);
+	return out_flush(&j->out, e);
+}
+
+const struct sink_ops sink_json = {
+	.name = "json",
+	.summary = "JSON Lines: one object a report, exact counts and buckets",
+	.open = json_open,
+	.meta = json_meta,
+	.interval = json_interval,
+	.final = json_final,
+	.slow = json_slow,
+	.reopen = json_reopen,
+	.close = json_close,
+};

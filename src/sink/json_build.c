@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sink/json_build.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "sink/escape.h"
+
+#define JSON_RECORD_VERSION 1
+
+/* Every object passes here: an allocation that failed becomes the builder's error. */
+static struct json_object *json_checked(struct json_build *b, struct json_object *o)
+{
+	if (!o && !b->error)
+		b->error = -ENOMEM;
+	return o;
+}
+
+struct json_object *json_new_object(struct json_build *b)
+{
+	return json_checked(b, json_object_new_object());
+}
+
+struct json_object *json_new_array(struct json_build *b)
+{
+	return json_checked(b, json_object_new_array());
+}
+
+struct json_object *json_new_text(struct json_build *b, const char *text)
+{
+	struct json_object *o = NULL;
+	size_t size;
+	char *clean;
+
+	if (!text)
+		return NULL;
+	size = 3 * strlen(text) + 1; /* a bad byte becomes U+FFFD: three bytes */
+	clean = malloc(size);
+	if (clean)
+		o = json_object_new_string(text_utf8(clean, size, text, SIZE_MAX));
+	free(clean);
+	return json_checked(b, o);
+}
+
+void json_add(struct json_build *b, struct json_object *obj, const char *key,
+	      struct json_object *value)
+{
+	int ret = -ENOMEM;
+
+	if (!b->error)
+		ret = json_object_object_add_ex(obj, key, value, JSON_C_OBJECT_KEY_IS_CONSTANT);
+	if (!ret)
+		return;
+	json_object_put(value);
+	if (!b->error)
+		b->error = -ENOMEM;
+}
+
+void json_append(struct json_build *b, struct json_object *array, struct json_object *value)
+{
+	int ret = -ENOMEM;
+
+	if (!b->error)
+		ret = json_object_array_add(array, value);
+	if (!ret)
+		return;
+	json_object_put(value);
+	if (!b->error)
+		b->error = -ENOMEM;
+}
+
+void json_add_u64(struct json_build *b, struct json_object *obj, const char *key, uint64_t v)
+{
+	json_add(b, obj, key, json_checked(b, json_object_new_uint64(v)));
+}
+
+void json_add_i64(struct json_build *b, struct json_object *obj, const char *key, int64_t v)
+{
+	json_add(b, obj, key, json_checked(b, json_object_new_int64(v)));
+}
+
+void json_add_bool(struct json_build *b, struct json_object *obj, const char *key, bool v)
+{
+	json_add(b, obj, key, json_checked(b, json_object_new_boolean(v)));
+}
+
+void json_add_text(struct json_build *b, struct json_object *obj, const char *key,
+		   const char *text)
+{
+	json_add(b, obj, key, json_new_text(b, text));
+}
+
+void json_add_null(struct json_build *b, struct json_object *obj, const char *key)
+{
+	json_add(b, obj, key, NULL);
+}
+
+void json_add_decimal(struct json_build *b, struct json_object *obj, const char *key, double v)
+{
+	char text[64];
+	int n = snprintf(text, sizeof(text), "%.1f", v);
+
+	if (n < 0 || (size_t)n >= sizeof(text)) {
+		json_add_null(b, obj, key);
+		return;
+	}
+	json_add(b, obj, key, json_checked(b, json_object_new_double_s(v, text)));
+}
+
+void json_add_time(struct json_build *b, struct json_object *obj, const char *key,
+		   const struct timespec *ts)
+{
+	char text[64];
+
+	json_add_text(b, obj, key,
+		      format_rfc3339(text, sizeof(text), ts->tv_sec, (uint32_t)ts->tv_nsec));
+}
+
+struct json_object *json_new_record(struct json_build *b, const char *type)
+{
+	struct json_object *record = json_new_object(b);
+
+	json_add_i64(b, record, "v", JSON_RECORD_VERSION);
+	json_add_text(b, record, "type", type);
+	return record;
+}
+
+/*
+ * json-c escapes quotes, backslashes and C0. What is left that a terminal would obey (DEL, C1, bidi
+ * overrides) can only be inside strings: escape it there too.
+ */
+static void json_put_line(struct out *out, const char *line)
+{
+	const char *from = line, *s = line;
+	uint32_t code;
+	size_t n;
+
+	while (*s) {
+		n = escape_needed(s, &code);
+		if (!n) {
+			s++;
+			continue;
+		}
+		out_put(out, from, (size_t)(s - from));
+		out_printf(out, "\\u%04x", code);
+		s += n;
+		from = s;
+	}
+	out_put(out, from, (size_t)(s - from));
+	out_put(out, "\n", 1);
+}
+
+void json_finish(struct json_build *b, struct json_object *record, struct out *out)
+{
+	const char *line = NULL;
+
+	if (!b->error)
+		line = json_object_to_json_string_ext(
+			record, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (line)
+		json_put_line(out, line);
+	else if (!out->error)
+		out->error = -ENOMEM;
+	json_object_put(record);
+}

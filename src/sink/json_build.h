@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * json-c with one place for errors: every function takes NULL objects and a builder that already
+ * failed, so that a record is described straight down and checked once at its end.
+ */
+#ifndef WS_SINK_JSON_BUILD_H
+#define WS_SINK_JSON_BUILD_H
+
+#include <json-c/json_object.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "core/frame.h"
+#include "sink/out.h"
+
+struct json_build {
+	int error;
+};
+
+struct json_object *json_new_object(struct json_build *b);
+struct json_object *json_new_array(struct json_build *b);
+/* Valid UTF-8 from any bytes; NULL gives JSON null. */
+struct json_object *json_new_text(struct json_build *b, const char *text);
+
+/* Hand `value` over to an object or array. Keys must outlive the object. */
+void json_add(struct json_build *b, struct json_object *obj, const char *key,
+	      struct json_object *value);
+void json_append(struct json_build *b, struct json_object *array, struct json_object *value);
+
+void json_add_u64(struct json_build *b, struct json_object *obj, const char *key, uint64_t v);
+void json_add_i64(struct json_build *b, struct json_object *obj, const char *key, int64_t v);
+void json_add_bool(struct json_build *b, struct json_object *obj, const char *key, bool v);
+void json_add_text(struct json_build *b, struct json_object *obj, const char *key,
+		   const char *text);
+void json_add_null(struct json_build *b, struct json_object *obj, const char *key);
+/* One decimal: what is measured no better should not look it. */
+void json_add_decimal(struct json_build *b, struct json_object *obj, const char *key, double v);
+void json_add_time(struct json_build *b, struct json_object *obj, const char *key,
+		   const struct timespec *ts);
+
+/* {"v":1,"type":type, ... */
+struct json_object *json_new_record(struct json_build *b, const char *type);
+/* Put the record as one line into out and free it. */
+void json_finish(struct json_build *b, struct json_object *record, struct out *out);
+
+/* The metric object of a series (json_metric.c). */
+struct json_object *json_new_metric(struct json_build *b, const struct series *s,
+				    const struct quantile *q, size_t nq);
+
+#endif

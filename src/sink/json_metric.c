@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* {"name":"sched_wakeup_latency","unit":"ns","labels":{"cpu":"3"},"count":…,"p":{…},"buckets":{…}} */
+#include <inttypes.h>
+#include <json-c/printbuf.h>
+#include <stdio.h>
+
+#include "sink/json_build.h"
+
+static struct json_object *json_new_labels(struct json_build *b, const struct series *s)
+{
+	struct json_object *labels = json_new_object(b);
+	uint32_t i;
+
+	for (i = 0; i < s->nlabels; i++)
+		json_add_text(b, labels, s->labels[i].key, s->labels[i].value);
+	return labels;
+}
+
+static void json_add_quantiles(struct json_build *b, struct json_object *metric,
+			       const struct hist *h, const struct quantile *q, size_t nq)
+{
+	struct json_object *p = h->count ? json_new_object(b) : NULL;
+	struct json_object *few = json_new_array(b);
+	struct quantile_value v;
+	size_t i;
+
+	for (i = 0; p && i < nq; i++) {
+		v = hist_quantile(h, &q[i]);
+		json_add_u64(b, p, q[i].text, v.ns);
+		if (v.thin)
+			json_append(b, few, json_new_text(b, q[i].text));
+	}
+	json_add(b, metric, "p", p);
+	json_add(b, metric, "few", few);
+}
+
+/* The slots from the first to the last that hold something: [*from, *to). */
+static void json_trim(const struct hist *h, uint32_t *from, uint32_t *to)
+{
+	for (*from = 0; *from < h->len && !h->slots[*from]; ++*from)
+		;
+	for (*to = h->len; *to > *from && !h->slots[*to - 1]; --*to)
+		;
+}
+
+/*
+ * Writes the counts straight from the histogram: an object for each of some hundred buckets of each
+ * CPU would be most of the cost of a report.
+ */
+static int json_counts_to_string(struct json_object *o, struct printbuf *pb, int level, int flags)
+{
+	const struct hist *h = json_object_get_userdata(o);
+	char text[24] = "[";
+	uint32_t i, from, to;
+	int n = 1;
+
+	json_trim(h, &from, &to);
+	for (i = from; i < to; i++) {
+		if (printbuf_memappend(pb, text, n) < 0)
+			return -1;
+		n = snprintf(text, sizeof(text), "%" PRIu64 ",", h->slots[i]);
+		if (n < 0)
+			return -1;
+		if (i + 1 == to)
+			n--; /* no comma after the last */
+	}
+	if (printbuf_memappend(pb, text, n) < 0)
+		return -1;
+	return printbuf_memappend(pb, "]", 1);
+}
+
+static struct json_object *json_new_counts(struct json_build *b, const struct hist *h)
+{
+	struct json_object *counts = json_new_object(b);
+
+	/* Serialised before the frame that lends `h` goes; never modified or freed through it. */
+	if (counts)
+		json_object_set_serializer(counts, json_counts_to_string, (void *)h, NULL);
+	return counts;
+}
+
+static struct json_object *json_new_buckets(struct json_build *b, const struct hist *h)
+{
+	struct json_object *buckets = json_new_object(b);
+	int64_t offset = 0;
+	uint32_t from, to;
+
+	json_trim(h, &from, &to);
+	if (from < to)
+		offset = (int64_t)hist_schema_base(h->schema) + h->first + from;
+	json_add_i64(b, buckets, "schema", h->schema);
+	json_add_u64(b, buckets, "zero", h->zero);
+	json_add_i64(b, buckets, "offset", offset);
+	json_add(b, buckets, "counts", json_new_counts(b, h));
+	return buckets;
+}
+
+static void json_add_hist(struct json_build *b, struct json_object *metric, const struct hist *h,
+			  const struct quantile *q, size_t nq)
+{
+	json_add_u64(b, metric, "count", h->count);
+	json_add_u64(b, metric, "sum", h->sum_ns);
+	if (h->count) {
+		json_add_u64(b, metric, "min", h->min_ns);
+		json_add_u64(b, metric, "max", h->max_ns);
+	} else {
+		json_add_null(b, metric, "min");
+		json_add_null(b, metric, "max");
+	}
+	json_add_quantiles(b, metric, h, q, nq);
+	json_add(b, metric, "buckets", json_new_buckets(b, h));
+}
+
+struct json_object *json_new_metric(struct json_build *b, const struct series *s,
+				    const struct quantile *q, size_t nq)
+{
+	struct json_object *metric = json_new_object(b);
+
+	json_add_text(b, metric, "name", s->desc->name);
+	if (!s->desc->counter)
+		json_add_text(b, metric, "unit", "ns");
+	json_add(b, metric, "labels", json_new_labels(b, s));
+	if (s->desc->counter)
+		json_add_u64(b, metric, "value", s->value);
+	else
+		json_add_hist(b, metric, s->hist, q, nq);
+	return metric;
+}

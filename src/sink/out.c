@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sink/out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *out_name(const struct out *o)
+{
+	return o->path ? o->path : "standard output";
+}
+
+static int out_open_path(const char *path, int flags, struct err *e)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0666);
+
+	if (fd < 0)
+		return err_sys(e, -errno, "cannot open output file '%s'", path);
+	return fd;
+}
+
+int out_open(struct out *o, const char *path, struct err *e)
+{
+	int fd;
+
+	*o = (struct out){ .fd = -1 };
+	if (!path) {
+		o->fd = STDOUT_FILENO;
+		return 0;
+	}
+	o->path = strdup(path);
+	if (!o->path)
+		return err_sys(e, -ENOMEM, "output file '%s'", path);
+	fd = out_open_path(path, O_TRUNC, e);
+	if (fd < 0)
+		return fd;
+	o->fd = fd;
+	o->owned = true;
+	return 0;
+}
+
+static int out_close_fd(struct out *o, struct err *e)
+{
+	int fd = o->fd;
+
+	o->fd = -1;
+	if (fd < 0 || !o->owned)
+		return 0;
+	if (close(fd))
+		return err_sys(e, -errno, "cannot finish output file '%s'", out_name(o));
+	return 0;
+}
+
+int out_reopen(struct out *o, struct err *e)
+{
+	int fd, ret;
+
+	if (!o->owned)
+		return 0;
+	/* The new one first: if that fails the old one still works. */
+	fd = out_open_path(o->path, 0, e);
+	if (fd < 0)
+		return fd;
+	ret = out_close_fd(o, e);
+	o->fd = fd;
+	return ret;
+}
+
+bool out_is_empty_file(const struct out *o)
+{
+	struct stat st;
+
+	return !fstat(o->fd, &st) && S_ISREG(st.st_mode) && st.st_size == 0;
+}
+
+static int out_grow(struct out *o, size_t more)
+{
+	size_t cap = o->cap ? o->cap : 4096;
+	char *buf;
+
+	while (cap - o->len <= more) {
+		if (cap > SIZE_MAX / 2)
+			return -ENOMEM;
+		cap *= 2;
+	}
+	if (cap == o->cap)
+		return 0;
+	buf = realloc(o->buf, cap);
+	if (!buf)
+		return -ENOMEM;
+	o->buf = buf;
+	o->cap = cap;
+	return 0;
+}
+
+void out_put(struct out *o, const char *data, size_t len)
+{
+	if (!o->error)
+		o->error = out_grow(o, len);
+	if (o->error)
+		return;
+	memcpy(o->buf + o->len, data, len);
+	o->len += len;
+}
+
+void out_text(struct out *o, const char *text)
+{
+	out_put(o, text, strlen(text));
+}
+
+void out_printf(struct out *o, const char *fmt, ...)
+{
+	va_list ap, again;
+	int n;
+
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n < 0 && !o->error)
+		o->error = -errno;
+	if (!o->error)
+		o->error = out_grow(o, (size_t)n);
+	if (!o->error) {
+		(void)vsnprintf(o->buf + o->len, (size_t)n + 1, fmt, again); /* fits: just measured */
+		o->len += (size_t)n;
+	}
+	va_end(again);
+}
+
+void out_drop(struct out *o)
+{
+	o->len = 0;
+	o->error = 0;
+}
+
+/* write(2) until all is out; *done says how far it got. */
+static int out_write_all(int fd, const char *data, size_t len, size_t *done)
+{
+	struct pollfd wait = { .fd = fd, .events = POLLOUT };
+	ssize_t n;
+
+	*done = 0;
+	while (*done < len) {
+		n = write(fd, data + *done, len - *done);
+		if (n > 0)
+			*done += (size_t)n;
+		else if (n == 0)
+			return -EIO;
+		else if (errno == EAGAIN) /* somebody made our stdout non-blocking */
+			(void)poll(&wait, 1, -1); /* whatever it says, write tells */
+		else if (errno != EINTR)
+			return -errno;
+	}
+	return 0;
+}
+
+/* Where the next write lands in a regular file; -1: not a regular file. */
+static off_t out_position(int fd)
+{
+	struct stat st;
+	int flags;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return -1;
+	flags = fcntl(fd, F_GETFL);
+	if (flags < 0)
+		return -1;
+	return flags & O_APPEND ? st.st_size : lseek(fd, 0, SEEK_CUR);
+}
+
+/* Take half a record away again, unless somebody else has written after it. */
+static void out_cut_back(int fd, off_t start, size_t done)
+{
+	struct stat st;
+
+	if (start < 0 || !done || fstat(fd, &st) || st.st_size != start + (off_t)done)
+		return;
+	/* Nothing more can be done if these fail; the write's own error is told. */
+	if (!ftruncate(fd, start))
+		(void)lseek(fd, start, SEEK_SET);
+}
+
+int out_flush(struct out *o, struct err *e)
+{
+	int ret = o->error;
+	off_t start;
+	size_t done;
+
+	if (ret) {
+		out_drop(o);
+		return err_sys(e, ret, "output to %s", out_name(o));
+	}
+	if (!o->len)
+		return 0;
+	start = out_position(o->fd);
+	ret = out_write_all(o->fd, o->buf, o->len, &done);
+	out_drop(o);
+	if (!ret || ret == -EPIPE)
+		return ret;
+	out_cut_back(o->fd, start, done);
+	if (!o->path)
+		return err_sys(e, ret, "cannot write to standard output");
+	return err_sys(e, ret, "cannot write to output file '%s'", o->path);
+}
+
+int out_close(struct out *o, struct err *e)
+{
+	int ret = out_close_fd(o, e);
+
+	free(o->path);
+	free(o->buf);
+	*o = (struct out){ .fd = -1 };
+	return ret;
+}

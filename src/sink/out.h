@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The stream a sink writes to: stdout or a path. A record (a report, a line, some rows) is put
+ * together in memory and written whole by out_flush; when that fails half way in a regular file, the
+ * file is cut back, so that a reader never finds half a record.
+ */
+#ifndef WS_SINK_OUT_H
+#define WS_SINK_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/err.h"
+
+struct out {
+	int fd;	    /* -1: closed */
+	bool owned; /* opened from `path`; stdout is not ours to close */
+	char *path; /* NULL: stdout */
+	char *buf;  /* the record so far; keeps its memory */
+	size_t len, cap;
+	int error; /* -ENOMEM while the record was put together; told by out_flush */
+};
+
+/* Opens path (created, or emptied) or stdout (path NULL). out_close also after failure. */
+int out_open(struct out *o, const char *path, struct err *e);
+/* SIGHUP: the path again, created if it was moved away, else appended to. No-op on stdout. */
+int out_reopen(struct out *o, struct err *e);
+/* Nothing in the file yet (a pipe is empty until the first flush only for the caller to know). */
+bool out_is_empty_file(const struct out *o);
+
+/* Add to the record. A failure is kept for out_flush. */
+void out_put(struct out *o, const char *data, size_t len);
+void out_text(struct out *o, const char *text);
+void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Forget the record. */
+void out_drop(struct out *o);
+/* Write the record. 0, -EPIPE without words (the reader is gone), or negative with words. */
+int out_flush(struct out *o, struct err *e);
+
+/* Fine twice, and on a zeroed struct. Reports what only close(2) can tell (NFS, quota). */
+int out_close(struct out *o, struct err *e);
+
+#endif

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The live table. Appended block by block, or on a terminal drawn over the last one: home, each line
+ * clears its rest, the screen below is cleared at the end; nothing flickers, and the final report stays.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "sink/sink.h"
+#include "sink/table.h"
+
+#define COLUMNS_MIN 40
+#define COLUMNS_MAX 500
+#define CLOCK_WIDTH 8 /* 14:02:11 */
+
+struct table_sink {
+	struct sink base;
+	const struct config *cfg;
+	struct out out;
+	struct table_rows rows;
+	bool tty, color, redraw;
+	uint32_t columns, window_lines;
+	char host[256];	   /* "waitscope  6.18.44  2 CPUs" */
+	char sources[512]; /* "sched ext4   pid=42" */
+	bool printed;	   /* something, so that a blank line sets the next block apart */
+	bool drawn;	   /* the screen is ours */
+	bool slow_head;	   /* the slow lines' head stands above the next one */
+	bool progress;	   /* a transient line is on the terminal */
+};
+
+static struct table_sink *table_sink(struct sink *s)
+{
+	return (struct table_sink *)s;
+}
+
+static int table_close(struct sink *s, struct err *e)
+{
+	struct table_sink *t = table_sink(s);
+	int ret;
+
+	if (!t)
+		return 0;
+	ret = out_close(&t->out, e);
+	free(t->rows.v);
+	free(t);
+	return ret;
+}
+
+static void table_resize(struct sink *s, uint32_t columns, uint32_t lines)
+{
+	struct table_sink *t = table_sink(s);
+
+	t->columns = columns < COLUMNS_MIN ? COLUMNS_MIN : columns;
+	if (t->columns > COLUMNS_MAX)
+		t->columns = COLUMNS_MAX;
+	t->window_lines = lines;
+}
+
+static int table_open(struct sink **out, const struct sink_args *args, struct err *e)
+{
+	struct table_sink *t = calloc(1, sizeof(*t));
+	int ret;
+
+	if (!t)
+		return err_sys(e, -ENOMEM, "output as a table");
+	t->base.ops = &sink_table;
+	t->cfg = args->cfg;
+	t->tty = args->tty;
+	t->color = args->color;
+	/* Slow waits come between reports: they scroll, so reports must too. */
+	t->redraw = args->redraw && !args->cfg->slower;
+	table_resize(&t->base, args->columns, args->lines);
+	ret = out_open(&t->out, args->path, e);
+	if (ret) {
+		(void)table_close(&t->base, NULL); /* nothing written: the open's error counts */
+		return ret;
+	}
+	*out = &t->base;
+	return 0;
+}
+
+/* Appends to a fixed text; a header that is too long is cut, as the line would be. */
+static void text_append(char *to, size_t size, const char *sep, const char *text)
+{
+	size_t len = strlen(to);
+	char clean[512];
+
+	text_clean(clean, sizeof(clean), text, SIZE_MAX);
+	(void)snprintf(to + len, size - len, "%s%s", len ? sep : "", clean);
+}
+
+static int table_meta(struct sink *s, const struct meta *m, struct err *e)
+{
+	struct table_sink *t = table_sink(s);
+	char filter[512];
+	const char *sep = " ";
+	size_t i;
+
+	(void)snprintf(t->host, sizeof(t->host), "waitscope  ");
+	text_append(t->host, sizeof(t->host), "", m->kernel);
+	(void)snprintf(filter, sizeof(filter), "%" PRIu32 " CPU%s", m->cpus, m->cpus == 1 ? "" : "s");
+	text_append(t->host, sizeof(t->host), "  ", filter);
+	t->sources[0] = '\0';
+	for (i = 0; i < m->nsources; i++) {
+		if (m->sources[i].on)
+			text_append(t->sources, sizeof(t->sources), sep, m->sources[i].name);
+	}
+	for (i = 0, sep = "   "; i < m->nfilters; i++, sep = " ") {
+		(void)snprintf(filter, sizeof(filter), "%s=%s", m->filters[i].key,
+			       m->filters[i].value);
+		text_append(t->sources, sizeof(t->sources), sep, filter);
+	}
+	return 0;
+}
+
+/* "waitscope  6.18.44  2 CPUs  interval 1.0 s   sched                    14:02:11" */
+static void table_header(const struct table_sink *t, struct table_page *page)
+{
+	const struct frame *f = page->f;
+	char dur[32], text[1024], cut[1024], clock[32] = "";
+	size_t room = page->paper.columns - CLOCK_WIDTH - 2;
+	struct line l;
+	struct tm tm;
+
+	if (t->cfg->timestamps)
+		paper_text(&page->paper, STYLE_DIM,
+			   format_rfc3339(text, sizeof(text), f->time.tv_sec,
+					  (uint32_t)f->time.tv_nsec));
+	if (localtime_r(&f->time.tv_sec, &tm))
+		(void)strftime(clock, sizeof(clock), "%H:%M:%S", &tm); /* empty if it fails */
+	(void)snprintf(text, sizeof(text), "%s  %s %s   %s", t->host,
+		       f->type == FRAME_INTERVAL ? "interval" : "total",
+		       format_duration(dur, sizeof(dur), f->dur_ns), t->sources);
+	line_start(&l);
+	line_left(&l, line_cut(cut, sizeof(cut), text, room), room + 2);
+	line_add(&l, "%s", clock);
+	paper_line(&page->paper, STYLE_DIM, &l);
+}
+
+static void table_end(struct table_page *page)
+{
+	char clean[512], dur[32];
+	struct line l;
+
+	text_clean(clean, sizeof(clean), page->f->end ? page->f->end : "end", SIZE_MAX);
+	line_start(&l);
+	line_add(&l, "final report after %s: %s",
+		 format_duration(dur, sizeof(dur), page->f->dur_ns), clean);
+	paper_line(&page->paper, STYLE_PLAIN, &l);
+}
+
+static int table_draw(struct table_sink *t, struct table_page *page)
+{
+	int ret;
+
+	table_header(t, page);
+	if (page->f->type == FRAME_FINAL)
+		table_end(page);
+	ret = table_sections(page);
+	if (ret)
+		return ret;
+	paper_text(&page->paper, STYLE_PLAIN, "");
+	table_foot(page);
+	return 0;
+}
+
+/* What goes before a report: the screen's top, or a blank line. */
+static void table_begin(struct table_sink *t)
+{
+	uint32_t i;
+
+	if (t->progress)
+		out_text(&t->out, "\r\033[K");
+	t->progress = false;
+	if (!t->redraw) {
+		if (t->printed)
+			out_text(&t->out, "\n");
+		return;
+	}
+	/* What was on the screen moves up into the scroll-back instead of being overwritten. */
+	for (i = 1; !t->drawn && i < t->window_lines; i++)
+		out_text(&t->out, "\n");
+	out_text(&t->out, "\033[H");
+	t->drawn = true;
+}
+
+/*
+ * Draws, with fewer rows until it fits the window. `most` of the last try and the lines over tell how
+ * many each section must give; a section that gives any gets a line that says so.
+ */
+static int table_draw_fitting(struct table_sink *t, struct table_page *page, bool fit)
+{
+	uint32_t room = t->window_lines - 1, over, give, try;
+	size_t start = t->out.len;
+	int ret = 0;
+
+	page->max_rows = UINT32_MAX;
+	for (try = 0; try < 4; try++) {
+		t->out.len = start;
+		page->most_rows = page->nsections = page->paper.lines = 0;
+		page->thin = false;
+		ret = table_draw(t, page);
+		if (ret || !fit || page->paper.lines <= room || !page->nsections)
+			return ret;
+		over = page->paper.lines - room;
+		give = (over + page->nsections - 1) / page->nsections + 1;
+		if (page->most_rows > page->max_rows)
+			page->most_rows = page->max_rows;
+		page->max_rows = page->most_rows > give ? page->most_rows - give : 1;
+	}
+	return 0;
+}
+
+static int table_report(struct table_sink *t, const struct frame *f, struct err *e)
+{
+	struct table_page page = {
+		.paper = { .out = &t->out, .columns = t->columns, .color = t->color,
+			   .in_place = t->redraw },
+		.cfg = t->cfg,
+		.f = f,
+		.rows = &t->rows,
+	};
+	/* The final report may scroll: it stays. */
+	bool fit = t->redraw && t->window_lines > 1 && f->type != FRAME_FINAL;
+	int ret;
+
+	table_begin(t);
+	if (fit)
+		page.paper.max_lines = t->window_lines - 1;
+	ret = table_draw_fitting(t, &page, fit);
+	if (ret && !t->out.error)
+		t->out.error = ret;
+	if (t->redraw)
+		out_text(&t->out, "\033[J");
+	t->printed = true;
+	t->slow_head = false;
+	return out_flush(&t->out, e);
+}
+
+static int table_interval(struct sink *s, const struct frame *interval, const struct frame *total,
+			  struct err *e)
+{
+	struct table_sink *t = table_sink(s);
+
+	return table_report(t, t->cfg->totals ? total : interval, e);
+}
+
+static int table_final(struct sink *s, const struct frame *total, struct err *e)
+{
+	return table_report(table_sink(s), total, e);
+}
+
+static int table_slow(struct sink *s, const struct slow *w, struct err *e)
+{
+	struct table_sink *t = table_sink(s);
+	struct paper p = { .out = &t->out, .columns = t->columns, .color = t->color };
+
+	if (t->progress)
+		out_text(&t->out, "\r\033[K");
+	t->progress = false;
+	if (!t->slow_head) {
+		if (t->printed)
+			out_text(&t->out, "\n");
+		table_slow_head(&p, t->tty, t->cfg->unit);
+	}
+	t->slow_head = true;
+	t->printed = true;
+	table_slow_line(&p, t->tty, t->cfg->unit, w);
+	return out_flush(&t->out, e);
+}
+
+/* "collecting: 12 s (first report at 60 s)", until there is something better to show. */
+static int table_progress(struct sink *s, uint64_t elapsed_ns, struct err *e)
+{
+	struct table_sink *t = table_sink(s);
+	const struct config *cfg = t->cfg;
+	uint64_t at_ns = cfg->interval_ns ? cfg->interval_ns : cfg->duration_ns;
+	char text[128];
+	int n;
+
+	if (!t->tty || t->printed)
+		return 0;
+	n = snprintf(text, sizeof(text), "collecting: %" PRIu64 " s", elapsed_ns / 1000000000);
+	if (n < 0 || (size_t)n >= sizeof(text))
+		return 0;
+	if (at_ns)
+		(void)snprintf(text + n, sizeof(text) - (size_t)n, " (first report at %" PRIu64 " s)",
+			       (at_ns + 999999999) / 1000000000); /* fits: two numbers */
+	else
+		(void)snprintf(text + n, sizeof(text) - (size_t)n, " (Ctrl-C ends and reports)");
+	out_printf(&t->out, "\r%s\033[K", text);
+	t->progress = true;
+	return out_flush(&t->out, e);
+}
+
+static int table_reopen(struct sink *s, struct err *e)
+{
+	struct table_sink *t = table_sink(s);
+	int ret = out_reopen(&t->out, e);
+
+	if (!ret && t->out.owned && out_is_empty_file(&t->out)) {
+		t->printed = false; /* a new file does not begin with a blank line */
+		t->slow_head = false;
+	}
+	return ret;
+}
+
+const struct sink_ops sink_table = {
+	.name = "table",
+	.summary = "percentile table for people (the default)",
+	.open = table_open,
+	.meta = table_meta,
+	.interval = table_interval,
+	.final = table_final,
+	.slow = table_slow,
+	.progress = table_progress,
+	.resize = table_resize,
+	.reopen = table_reopen,
+	.close = table_close,
+};

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * One section for each headline metric:
+ *
+ *	Wakeup latency (usec)      12,904 samples  12,904/s
+ *	    50.0th:       5.1   (6,452 samples)
+ *	    90.0th:      29.4   (5,161 samples)
+ *	  * 99.0th:      53.2   (1,161 samples)
+ *	    99.9th:       125   (117 samples)
+ *	    min=0.9, max=1,708          wake-to-queue p99 16.2   queue-to-run p99 41.0
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "sink/table.h"
+
+#define SECTION_PARTS 16
+#define TITLE_WIDTH 26
+#define VALUE_WIDTH 9
+#define NOTE_COLUMN 32
+#define NOTE_INDENT 4
+
+/* A headline (NULL if the frame begins without one) and the metrics that belong to it. */
+struct section {
+	const struct series *head;
+	const struct series *legs[SECTION_PARTS];
+	size_t nlegs;
+	struct table_row sides[SECTION_PARTS];
+	size_t nsides;
+};
+
+static const struct quantile p50 = { .ppb = PPB_P50, .text = "50" };
+static const struct quantile p99 = { .ppb = PPB_P99, .text = "99" };
+
+char *table_samples(char *out, size_t len, uint64_t n)
+{
+	char count[32];
+
+	(void)snprintf(out, len, "%s sample%s", format_count(count, sizeof(count), n),
+		       n == 1 ? "" : "s"); /* callers give room for any number */
+	return out;
+}
+
+char *table_quantile(struct table_page *page, char *out, size_t len, const struct hist *h,
+		     const struct quantile *q)
+{
+	struct quantile_value v = hist_quantile(h, q);
+	char time[32];
+
+	page->thin |= v.thin;
+	(void)snprintf(out, len, "%s%c", format_time(time, sizeof(time), v.ns, page->cfg->unit),
+		       v.thin ? '~' : ' '); /* callers give room for any time */
+	return out;
+}
+
+static char *section_rate(char *out, size_t len, uint64_t n, uint64_t dur_ns)
+{
+	double rate = dur_ns ? (double)n * 1e9 / (double)dur_ns : 0;
+	char count[32];
+
+	if (rate < 10)
+		(void)snprintf(out, len, "%.1f/s", rate); /* fits: below 10 */
+	else
+		(void)snprintf(out, len, "%s/s",
+			       format_count(count, sizeof(count), (uint64_t)(rate + 0.5)));
+	return out;
+}
+
+static void section_title(struct table_page *page, const struct series *s)
+{
+	char samples[48], rate[48];
+	struct line l;
+
+	line_start(&l);
+	if (s->desc->counter) {
+		line_left(&l, s->desc->title, TITLE_WIDTH);
+		line_add(&l, " %s", format_count(samples, sizeof(samples), s->value));
+		paper_line(&page->paper, STYLE_BOLD, &l);
+		return;
+	}
+	line_add(&l, "%s (%s)", s->desc->title, unit_name(page->cfg->unit));
+	line_to(&l, TITLE_WIDTH);
+	if (s->hist->count)
+		line_add(&l, " %s  %s", table_samples(samples, sizeof(samples), s->hist->count),
+			 section_rate(rate, sizeof(rate), s->hist->count, page->f->dur_ns));
+	else
+		line_add(&l, " no samples");
+	paper_line(&page->paper, STYLE_BOLD, &l);
+}
+
+/* "99" is said as "99.0th", as schbench does. */
+static void section_percentile(struct table_page *page, const struct hist *h,
+			       const struct quantile *q, uint64_t rank_before, size_t label_width)
+{
+	struct quantile_value v = hist_quantile(h, q);
+	bool headline = q->ppb == PPB_P99;
+	char text[64], samples[48];
+	struct line l;
+
+	line_start(&l);
+	line_add(&l, "  %c ", headline ? '*' : ' ');
+	(void)snprintf(text, sizeof(text), "%s%sth:", q->text, strchr(q->text, '.') ? "" : ".0");
+	line_right(&l, text, label_width);
+	line_right(&l, table_quantile(page, text, sizeof(text), h, q), VALUE_WIDTH + 2);
+	line_add(&l, "  (%s)", table_samples(samples, sizeof(samples), v.rank - rank_before));
+	paper_line(&page->paper, headline ? STYLE_HEADLINE : STYLE_PLAIN, &l);
+}
+
+static void section_percentiles(struct table_page *page, const struct hist *h)
+{
+	const struct config *cfg = page->cfg;
+	uint64_t rank = 0;
+	size_t i, w, width = 0;
+
+	for (i = 0; i < cfg->nquantiles; i++) {
+		w = strlen(cfg->quantiles[i].text) + strlen("th:") +
+		    (strchr(cfg->quantiles[i].text, '.') ? 0 : strlen(".0"));
+		if (w > width)
+			width = w;
+	}
+	for (i = 0; i < cfg->nquantiles; i++) {
+		section_percentile(page, h, &cfg->quantiles[i], rank, width);
+		rank = hist_quantile(h, &cfg->quantiles[i]).rank;
+	}
+}
+
+/* min, max and the legs; what does not fit goes on below, under the first leg. */
+static void section_note(struct table_page *page, const struct section *sec)
+{
+	const struct hist *h = sec->head->hist;
+	char a[64], b[64], item[128];
+	struct line l;
+	size_t i;
+	bool first = true;
+
+	line_start(&l);
+	line_to(&l, NOTE_INDENT);
+	line_add(&l, "min=%s, max=%s", format_time(a, sizeof(a), h->min_ns, page->cfg->unit),
+		 format_time(b, sizeof(b), h->max_ns, page->cfg->unit));
+	for (i = 0; i < sec->nlegs; i++) {
+		if (sec->legs[i]->desc->counter || !sec->legs[i]->hist->count)
+			continue;
+		if (first)
+			line_to(&l, NOTE_COLUMN - 2);
+		first = false;
+		table_quantile(page, a, sizeof(a), sec->legs[i]->hist, &p99);
+		(void)snprintf(item, sizeof(item), "  %s p99 %s", sec->legs[i]->desc->title, a);
+		paper_wrap(&page->paper, STYLE_PLAIN, &l, item, NOTE_COLUMN);
+	}
+	paper_line(&page->paper, STYLE_PLAIN, &l);
+}
+
+static void section_sides(struct table_page *page, const struct section *sec)
+{
+	struct grid g = { .indent = NOTE_INDENT };
+
+	if (!sec->nsides)
+		return;
+	grid_add(&g, GRID_TITLE, "");
+	grid_add(&g, GRID_COUNT, "samples");
+	grid_add_quantile(&g, &p50);
+	grid_add_quantile(&g, &p99);
+	grid_add(&g, GRID_MAX, "max");
+	grid_add(&g, GRID_TOTAL, "total");
+	grid_print(&g, page, sec->sides, sec->nsides);
+}
+
+static int section_print(struct table_page *page, const struct section *sec)
+{
+	const struct series *head = sec->head;
+
+	paper_text(&page->paper, STYLE_PLAIN, "");
+	if (head)
+		section_title(page, head);
+	if (head && !head->desc->counter && head->hist->count) {
+		section_percentiles(page, head->hist);
+		section_note(page, sec);
+	}
+	section_sides(page, sec);
+	if (!head || (head->desc->counter ? !head->value : !head->hist->count))
+		return 0;
+	return table_rows_print(page, head);
+}
+
+static void section_take(struct section *sec, const struct series *s)
+{
+	if (s->desc->role == METRIC_HEADLINE)
+		sec->head = s;
+	else if (s->desc->role == METRIC_LEG && sec->nlegs < SECTION_PARTS)
+		sec->legs[sec->nlegs++] = s;
+	else if (s->desc->role == METRIC_SIDE && sec->nsides < SECTION_PARTS)
+		sec->sides[sec->nsides++].s = s;
+}
+
+int table_sections(struct table_page *page)
+{
+	const struct frame *f = page->f;
+	struct section sec = { 0 };
+	bool any = false;
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < f->nseries && !ret; i++) {
+		if (f->series[i].nlabels)
+			continue;
+		if (any && f->series[i].desc->role == METRIC_HEADLINE) {
+			ret = section_print(page, &sec);
+			sec = (struct section){ 0 };
+		}
+		section_take(&sec, &f->series[i]);
+		any = true;
+	}
+	if (any && !ret)
+		ret = section_print(page, &sec);
+	if (!any) {
+		paper_text(&page->paper, STYLE_PLAIN, "");
+		paper_text(&page->paper, STYLE_PLAIN, "no samples");
+	}
+	return ret;
+}

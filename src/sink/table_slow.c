@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * --slower: one wait a line. On a terminal it fits the width (names are cut, ids never, the cgroup
+ * goes first); elsewhere lines are as long as what they say.
+ *
+ *	TIME           CPU    usec   QUEUE     RUN TASK            WOKEN BY    RAN BEFORE
+ *	14:02:11.123   0>3   1,708    16.2   1,692 worker 42/40    cat 7       idle
+ *
+ * The wait, in the unit that heads it; how long until it was queued and from there until it ran; tid,
+ * and pid where that is another.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/text.h"
+#include "sink/table.h"
+
+#define SLOW_TEXT 256
+#define SLOW_CGROUP_MIN 16 /* narrower tells nothing */
+
+/* Widths of the columns whose texts can be long; 0 = not shown. */
+struct slow_layout {
+	bool fine; /* microseconds in the time, wide numbers */
+	size_t time, cpu, number, task, waker, prev, cgroup;
+};
+
+static const struct slow_layout slow_long = { true, 15, 7, 9, 26, 22, 22, SIZE_MAX };
+
+static struct slow_layout slow_layout(const struct paper *p, bool fit)
+{
+	struct slow_layout lay = slow_long;
+	size_t rest, fixed;
+
+	if (!fit)
+		return lay;
+	if (p->columns < 110)
+		lay = (struct slow_layout){ .time = 12, .cpu = 5, .number = 7 };
+	/* A gap before each column but the first. */
+	fixed = lay.time + lay.cpu + 3 * lay.number + 5;
+	rest = p->columns > fixed + 24 ? p->columns - fixed : 24;
+	lay.task = rest * 2 / 5;
+	lay.waker = rest * 3 / 10;
+	lay.prev = rest - lay.task - lay.waker;
+	lay.cgroup = 0;
+	if (rest < slow_long.task + slow_long.waker + slow_long.prev + 1 + SLOW_CGROUP_MIN)
+		return lay;
+	lay.task = slow_long.task;
+	lay.waker = slow_long.waker;
+	lay.prev = slow_long.prev;
+	lay.cgroup = rest - lay.task - lay.waker - lay.prev - 1;
+	return lay;
+}
+
+/* "comm 42": the name gives way, never the id. */
+static void slow_task(char *out, size_t len, const char *comm, uint32_t pid, uint32_t tid,
+		      size_t width)
+{
+	char clean[SLOW_TEXT], cut[SLOW_TEXT], id[32];
+	size_t used;
+
+	if (pid == tid || !pid)
+		(void)snprintf(id, sizeof(id), "%" PRIu32, tid);
+	else
+		(void)snprintf(id, sizeof(id), "%" PRIu32 "/%" PRIu32, tid, pid);
+	used = strlen(id) + 1;
+	text_clean(clean, sizeof(clean), comm ? comm : "?", SIZE_MAX);
+	line_cut(cut, sizeof(cut), clean, width > used ? width - used : 0);
+	(void)snprintf(out, len, "%s%s%s", cut, *cut ? " " : "", id); /* as wide as asked for */
+}
+
+static void slow_waker(char *out, size_t len, const struct slow *w, size_t width)
+{
+	char text[SLOW_TEXT];
+
+	if (w->waker && !strcmp(w->waker, "task")) {
+		slow_task(out, len, w->waker_comm, w->waker_tid, w->waker_tid, width);
+		return;
+	}
+	/* Nobody woke what was preempted or is new: say that in the same place. */
+	if (w->waker)
+		(void)snprintf(text, sizeof(text), "%s", w->waker);
+	else if (strcmp(w->kind, "wakeup"))
+		(void)snprintf(text, sizeof(text), "(%s)", w->kind);
+	else
+		(void)snprintf(text, sizeof(text), "-");
+	line_cut(out, len, text, width);
+}
+
+static void slow_clock(struct line *l, const struct slow *w, const struct slow_layout *lay)
+{
+	char text[32];
+	struct tm tm;
+
+	if (!localtime_r(&w->time.tv_sec, &tm))
+		memset(&tm, 0, sizeof(tm));
+	if (lay->fine)
+		(void)snprintf(text, sizeof(text), "%02d:%02d:%02d.%06ld", tm.tm_hour, tm.tm_min,
+			       tm.tm_sec, w->time.tv_nsec / 1000);
+	else
+		(void)snprintf(text, sizeof(text), "%02d:%02d:%02d.%03ld", tm.tm_hour, tm.tm_min,
+			       tm.tm_sec, w->time.tv_nsec / 1000000);
+	line_left(l, text, lay->time);
+}
+
+static void slow_number(struct line *l, const struct slow_layout *lay, bool known, uint64_t ns,
+			enum unit unit)
+{
+	char text[32];
+
+	line_add(l, " ");
+	line_right(l, known ? format_time(text, sizeof(text), ns, unit) : "-", lay->number);
+}
+
+/* A last column that may be as long as the line has room. */
+static void slow_cgroup(struct line *l, const char *cgroup, size_t width)
+{
+	char clean[LINE_BYTES / 2], cut[LINE_BYTES / 2];
+
+	if (!width || !cgroup)
+		return;
+	text_clean(clean, sizeof(clean), cgroup, SIZE_MAX);
+	line_add(l, " %s", line_cut_start(cut, sizeof(cut), clean, width));
+}
+
+static void slow_put(struct paper *p, bool fit, enum style style, const struct line *l)
+{
+	struct paper wide = *p;
+
+	if (!fit)
+		wide.columns = LINE_BYTES;
+	paper_line(&wide, style, l);
+}
+
+void table_slow_line(struct paper *p, bool fit, enum unit unit, const struct slow *w)
+{
+	struct slow_layout lay = slow_layout(p, fit);
+	char text[SLOW_TEXT];
+	struct line l;
+
+	line_start(&l);
+	slow_clock(&l, w, &lay);
+	if (w->migrated && w->last_cpu_known)
+		(void)snprintf(text, sizeof(text), "%" PRIu32 ">%" PRIu32, w->last_cpu, w->cpu);
+	else
+		(void)snprintf(text, sizeof(text), "%" PRIu32, w->cpu);
+	line_add(&l, " ");
+	line_right(&l, text, lay.cpu);
+	slow_number(&l, &lay, true, w->wait_ns, unit);
+	slow_number(&l, &lay, w->has_legs, w->wake_to_queue_ns, unit);
+	slow_number(&l, &lay, w->has_legs, w->queue_to_run_ns, unit);
+	line_add(&l, " ");
+	slow_task(text, sizeof(text), w->comm, w->pid, w->tid, lay.task - 1);
+	line_left(&l, text, lay.task);
+	slow_waker(text, sizeof(text), w, lay.waker - 1);
+	line_left(&l, text, lay.waker);
+	if (w->prev_tid)
+		slow_task(text, sizeof(text), w->prev_comm, w->prev_pid, w->prev_tid, lay.prev - 1);
+	else
+		(void)snprintf(text, sizeof(text), "idle");
+	line_left(&l, text, lay.prev);
+	slow_cgroup(&l, w->cgroup, lay.cgroup);
+	slow_put(p, fit, STYLE_PLAIN, &l);
+}
+
+void table_slow_head(struct paper *p, bool fit, enum unit unit)
+{
+	struct slow_layout lay = slow_layout(p, fit);
+	static const char *const numbers[] = { NULL, "QUEUE", "RUN" };
+	size_t i;
+	struct line l;
+
+	line_start(&l);
+	line_left(&l, "TIME", lay.time);
+	line_add(&l, " ");
+	line_right(&l, "CPU", lay.cpu);
+	for (i = 0; i < 3; i++) {
+		line_add(&l, " ");
+		line_right(&l, numbers[i] ? numbers[i] : unit_name(unit), lay.number);
+	}
+	line_add(&l, " ");
+	line_left(&l, "TASK", lay.task);
+	line_left(&l, "WOKEN BY", lay.waker);
+	line_left(&l, "RAN BEFORE", lay.prev);
+	if (lay.cgroup)
+		line_add(&l, " CGROUP");
+	slow_put(p, fit, STYLE_DIM, &l);
+}

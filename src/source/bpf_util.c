@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "source/bpf_util.h"
+
+#define SETCAP_LINE "setcap cap_bpf,cap_perfmon,cap_syslog,cap_dac_read_search=ep"
+
+static int log_all(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	return vfprintf(stderr, fmt, ap);
+}
+
+void bpf_util_log(bool verbose)
+{
+	libbpf_set_print(verbose ? log_all : NULL);
+}
+
+uint64_t mono_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+struct btf *kernel_btf(struct err *e)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	if (btf)
+		return btf;
+	err_set(e, EXIT_CANNOT, -errno,
+		"kernel BTF: %s (the kernel needs CONFIG_DEBUG_INFO_BTF, and /sys must be mounted)",
+		errno == ENOENT || errno == ESRCH ? "not found at /sys/kernel/btf/vmlinux" :
+						    strerror(errno));
+	return NULL;
+}
+
+int tracepoint_args(const struct btf *btf, const char *name)
+{
+	char type_name[128];
+	const struct btf_type *t;
+	int id;
+
+	if (snprintf(type_name, sizeof(type_name), "btf_trace_%s", name) >= (int)sizeof(type_name))
+		return -ENAMETOOLONG;
+	id = btf__find_by_name_kind(btf, type_name, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return -ENOENT;
+	t = btf__type_by_id(btf, btf__type_by_id(btf, (__u32)id)->type); /* typedef -> pointer */
+	if (!t || !btf_is_ptr(t))
+		return -ENOENT;
+	t = btf__type_by_id(btf, t->type);
+	if (!t || !btf_is_func_proto(t))
+		return -ENOENT;
+	return btf_vlen(t) - 1; /* the first is the probe's own data pointer */
+}
+
+static bool locked_down(void)
+{
+	char line[128] = "";
+	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
+
+	if (!f)
+		return false;
+	if (!fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	fclose(f);
+	return strstr(line, "[confidentiality]") != NULL;
+}
+
+int bpf_fail(struct err *e, int err, const char *what)
+{
+	if (err == -EPERM || err == -EACCES) {
+		if (locked_down())
+			return err_set(e, EXIT_CANNOT, err,
+				       "%s: the kernel is locked down (lockdown=confidentiality refuses "
+				       "to let BPF read kernel memory)",
+				       what);
+		return err_set(e, EXIT_CANNOT, err,
+			       "%s: not permitted (run as root, or give the binary its capabilities: "
+			       SETCAP_LINE " FILE)",
+			       what);
+	}
+	if (err == -EINVAL && locked_down())
+		return err_set(e, EXIT_CANNOT, err,
+			       "%s: the kernel is locked down (lockdown=confidentiality refuses to let "
+			       "BPF read kernel memory)",
+			       what);
+	if (err == -ENOSYS)
+		return err_set(e, EXIT_CANNOT, err,
+			       "%s: this kernel has no bpf() system call (CONFIG_BPF_SYSCALL)", what);
+	return err_set(e, EXIT_CANNOT, err, "%s: %s (-v shows what libbpf and the verifier say)", what,
+		       strerror(-err));
+}
+
+int bpf_probe(struct err *e)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts);
+	struct btf *btf;
+	int fd;
+
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ws_probe", 4, 8, 1, &opts);
+	if (fd < 0)
+		return bpf_fail(e, fd, "BPF");
+	close(fd);
+	btf = kernel_btf(e);
+	if (!btf)
+		return -ENOENT;
+	btf__free(btf);
+	return 0;
+}
+
+int possible_cpus(struct err *e)
+{
+	int n = libbpf_num_possible_cpus();
+
+	if (n <= 0)
+		return err_sys(e, n ? n : -EINVAL, "possible CPUs");
+	return n;
+}
+
+/* Sum over the programs of an object; false when none could be read. */
+static bool sum_prog_info(const struct bpf_object *obj, uint64_t *run_ns, uint64_t *runs,
+			  uint64_t *misses)
+{
+	struct bpf_prog_info info;
+	struct bpf_program *prog;
+	__u32 len;
+	bool any = false;
+
+	*run_ns = *runs = *misses = 0;
+	bpf_object__for_each_program(prog, obj) {
+		if (bpf_program__fd(prog) < 0)
+			continue;
+		memset(&info, 0, sizeof(info));
+		len = sizeof(info);
+		if (bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+			continue;
+		any = true;
+		*run_ns += info.run_time_ns;
+		*runs += info.run_cnt;
+		*misses += info.recursion_misses;
+	}
+	return any;
+}
+
+uint64_t recursion_misses(const struct bpf_object *obj)
+{
+	uint64_t run_ns, runs, misses;
+
+	sum_prog_info(obj, &run_ns, &runs, &misses);
+	return misses;
+}
+
+int cost_sampler_begin(struct cost_sampler *c, const struct bpf_object *obj, struct err *e)
+{
+	uint64_t misses;
+
+	c->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	if (c->stats_fd < 0)
+		return err_sys(e, -errno, "BPF run-time statistics");
+	if (!sum_prog_info(obj, &c->run_ns, &c->runs, &misses)) {
+		cost_sampler_close(c);
+		return err_sys(e, -ENOENT, "BPF run-time statistics");
+	}
+	c->begin_ns = mono_now_ns();
+	return 0;
+}
+
+int cost_sampler_end(struct cost_sampler *c, const struct bpf_object *obj, struct self_cost *out)
+{
+	uint64_t run_ns, runs, misses, dur;
+
+	if (c->stats_fd < 0)
+		return -EINVAL;
+	if (!sum_prog_info(obj, &run_ns, &runs, &misses)) {
+		cost_sampler_close(c);
+		return -ENOENT;
+	}
+	dur = mono_now_ns() - c->begin_ns;
+	cost_sampler_close(c);
+	run_ns -= c->run_ns;
+	runs -= c->runs;
+	out->bpf_known = true;
+	out->bpf_ns_per_event = runs ? (double)run_ns / (double)runs : 0;
+	out->bpf_cpu_ppm = dur ? (double)run_ns * 1e6 / (double)dur : 0;
+	return 0;
+}
+
+void cost_sampler_close(struct cost_sampler *c)
+{
+	if (c->stats_fd >= 0)
+		close(c->stats_fd);
+	c->stats_fd = -1;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the kernel can do, asked rather than guessed, and libbpf's errors in our words. */
+#ifndef WS_BPF_UTIL_H
+#define WS_BPF_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/err.h"
+#include "core/frame.h"
+
+struct bpf_object;
+struct btf;
+
+/* Route libbpf's messages: to stderr when verbose, else nowhere. */
+void bpf_util_log(bool verbose);
+
+/* The running kernel's BTF; NULL with words (exit 3) when there is none. Free with btf__free. */
+struct btf *kernel_btf(struct err *e);
+/* Arguments of a tracepoint by its btf_trace_NAME prototype, or -ENOENT. */
+int tracepoint_args(const struct btf *btf, const char *name);
+
+/* May we use BPF here at all? Names what is missing: privileges, the system call, BTF. */
+int bpf_probe(struct err *e);
+/* Words for a failed load or attach: privileges, lockdown, else strerror; returns err (negative). */
+int bpf_fail(struct err *e, int err, const char *what);
+
+/* Possible CPUs, or negative errno with words. */
+int possible_cpus(struct err *e);
+
+/*
+ * Run-time statistics summed over an object's programs. They cost two clock reads per run, so they
+ * are on between cost_sampler_begin and _end only.
+ */
+struct cost_sampler {
+	int stats_fd; /* -1: off */
+	uint64_t begin_ns;
+	uint64_t run_ns, runs;
+};
+int cost_sampler_begin(struct cost_sampler *c, const struct bpf_object *obj, struct err *e);
+int cost_sampler_end(struct cost_sampler *c, const struct bpf_object *obj, struct self_cost *out);
+void cost_sampler_close(struct cost_sampler *c);
+
+/* Runs the kernel skipped because the same program was active on that CPU (bpf_prog_info). */
+uint64_t recursion_misses(const struct bpf_object *obj);
+
+uint64_t mono_now_ns(void);
+
+#endif

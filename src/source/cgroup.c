@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "core/text.h"
+#include "source/cgroup.h"
+
+#ifndef FILEID_KERNFS
+#define FILEID_KERNFS 0xfe
+#endif
+
+/* mountinfo writes space, tab, newline and backslash as \ooo. */
+static void unescape_octal(char *s)
+{
+	char *w = s;
+
+	for (; *s; s++) {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' &&
+		    s[3] >= '0' && s[3] <= '7') {
+			*w++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
+			s += 3;
+		} else {
+			*w++ = *s;
+		}
+	}
+	*w = '\0';
+}
+
+/* "36 35 98:0 /root /mount/point opts - cgroup2 ..." : 1 if it is one, else 0. */
+static int parse_mount_line(char *line, struct cgroup_mount *m)
+{
+	char *field[5], *save = NULL, *sep = strstr(line, " - ");
+	size_t i;
+
+	if (!sep || strncmp(sep + 3, "cgroup2 ", 8))
+		return 0;
+	*sep = '\0';
+	for (i = 0; i < 5; i++) {
+		field[i] = strtok_r(i ? NULL : line, " ", &save);
+		if (!field[i])
+			return 0;
+	}
+	unescape_octal(field[4]);
+	if (strlen(field[4]) >= sizeof(m->path))
+		return 0;
+	strcpy(m->path, field[4]);
+	return 1;
+}
+
+int cgroup_mount_parse(char *mountinfo, struct cgroup_mount *m)
+{
+	char *line, *save = NULL;
+
+	for (line = strtok_r(mountinfo, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		if (parse_mount_line(line, m))
+			return 0;
+	return -ENOENT;
+}
+
+static char *read_all(const char *path)
+{
+	char *buf = NULL;
+	size_t cap = 0;
+	FILE *f = fopen(path, "re");
+
+	if (!f)
+		return NULL;
+	if (getdelim(&buf, &cap, '\0', f) < 0) {
+		free(buf);
+		buf = NULL;
+	}
+	fclose(f);
+	return buf;
+}
+
+int cgroup_mount_find(struct cgroup_mount *m, struct err *e)
+{
+	char *info = read_all("/proc/self/mountinfo");
+	int ret;
+
+	m->fd = -1;
+	if (!info)
+		return err_set(e, EXIT_CANNOT, -ENOENT, "cgroup: cannot read /proc/self/mountinfo");
+	ret = cgroup_mount_parse(info, m);
+	free(info);
+	if (ret)
+		return err_set(e, EXIT_CANNOT, ret,
+			       "cgroup: no cgroup v2 hierarchy is mounted (mount -t cgroup2 none "
+			       "/sys/fs/cgroup)");
+	m->fd = open(m->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (m->fd < 0)
+		return err_sys(e, -errno, "cgroup: %s", m->path);
+	return 0;
+}
+
+void cgroup_mount_close(struct cgroup_mount *m)
+{
+	if (m && m->fd > 0)
+		close(m->fd);
+	if (m)
+		m->fd = -1;
+}
+
+static int open_by_id(const struct cgroup_mount *m, uint64_t id)
+{
+	struct {
+		struct file_handle h;
+		uint64_t id;
+	} fh = { .h = { .handle_bytes = sizeof(uint64_t), .handle_type = FILEID_KERNFS } };
+	int fd;
+
+	memcpy(fh.h.f_handle, &id, sizeof(id));
+	fd = open_by_handle_at(m->fd, &fh.h, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Path of an open directory below the mount, "/" for the mount itself. */
+static int path_below(const struct cgroup_mount *m, int fd, char *out, size_t len)
+{
+	char link[64], dir[PATH_MAX];
+	size_t skip = strlen(m->path);
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, dir, sizeof(dir) - 1);
+	if (n < 0)
+		return -errno;
+	dir[n] = '\0';
+	if (strncmp(dir, m->path, skip) || (dir[skip] && dir[skip] != '/'))
+		return -ENOENT;
+	if (snprintf(out, len, "%s", dir[skip] ? dir + skip : "/") >= (int)len)
+		return -ENAMETOOLONG;
+	return 0;
+}
+
+int cgroup_path_of(const struct cgroup_mount *m, uint64_t id, char *out, size_t len)
+{
+	struct stat st;
+	int fd, ret;
+
+	if (!fstat(m->fd, &st) && st.st_ino == id)
+		return snprintf(out, len, "/") < 0 ? -EIO : 0;
+	fd = open_by_id(m, id);
+	if (fd < 0)
+		return fd;
+	ret = path_below(m, fd, out, len);
+	close(fd);
+	return ret;
+}
+
+static int finish_ref(const struct cgroup_mount *m, int fd, struct cgroup_ref *out, const char *text,
+		      struct err *e)
+{
+	struct statfs fs;
+	struct stat st;
+	int ret;
+
+	if (fstatfs(fd, &fs) || fstat(fd, &st))
+		return err_sys(e, -errno, "--cgroup '%s'", text);
+	if (fs.f_type == CGROUP_SUPER_MAGIC)
+		return err_set(e, EXIT_USAGE, -EINVAL,
+			       "--cgroup '%s': a cgroup v1 directory, expected one of cgroup v2 (below %s)",
+			       text, m->path);
+	if (fs.f_type != CGROUP2_SUPER_MAGIC)
+		return err_set(e, EXIT_USAGE, -EINVAL,
+			       "--cgroup '%s': not a cgroup, expected a directory below %s", text,
+			       m->path);
+	ret = path_below(m, fd, out->path, sizeof(out->path));
+	if (ret)
+		return err_set(e, EXIT_USAGE, ret, "--cgroup '%s': expected a directory below %s", text,
+			       m->path);
+	out->id = st.st_ino;
+	if (snprintf(out->dir, sizeof(out->dir), "%s%s", m->path, out->path) >= (int)sizeof(out->dir))
+		return err_set(e, EXIT_USAGE, -ENAMETOOLONG, "--cgroup '%s': path too long", text);
+	return 0;
+}
+
+static int open_text(const struct cgroup_mount *m, const char *text, struct err *e)
+{
+	char below[2 * PATH_MAX];
+	int fd;
+
+	if (text[0] && strspn(text, "0123456789") == strlen(text)) {
+		uint64_t id;
+		char root[2];
+
+		if (parse_u64(text, 1, UINT64_MAX, "--cgroup", &id, e))
+			return -EINVAL;
+		if (!cgroup_path_of(m, id, root, sizeof(root)) && !strcmp(root, "/"))
+			return dup(m->fd);
+		fd = open_by_id(m, id);
+		if (fd < 0)
+			return err_set(e, EXIT_USAGE, fd,
+				       "--cgroup '%s': no cgroup has this id (%s)", text,
+				       fd == -EPERM ? "not permitted to open by id: needs "
+						      "CAP_DAC_READ_SEARCH" :
+						      "expected the inode number of its directory");
+		return fd;
+	}
+	fd = open(text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0) {
+		struct statfs fs;
+
+		/* "/" or "lib" exist outside, too: prefer the cgroup of that name */
+		if (!fstatfs(fd, &fs) &&
+		    (fs.f_type == CGROUP2_SUPER_MAGIC || fs.f_type == CGROUP_SUPER_MAGIC))
+			return fd;
+		close(fd);
+	}
+	if (snprintf(below, sizeof(below), "%s/%s", m->path, text) < (int)sizeof(below)) {
+		int sub = open(below, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (sub >= 0)
+			return sub;
+	}
+	if (fd >= 0)
+		return err_set(e, EXIT_USAGE, -EINVAL,
+			       "--cgroup '%s': not a cgroup, expected a directory below %s", text,
+			       m->path);
+	return err_set(e, EXIT_USAGE, -ENOENT,
+		       "--cgroup '%s': no such cgroup, expected a directory below %s or a cgroup id",
+		       text, m->path);
+}
+
+int cgroup_resolve(const struct cgroup_mount *m, const char *text, struct cgroup_ref *out,
+		   struct err *e)
+{
+	int fd = open_text(m, text, e), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = finish_ref(m, fd, out, text, e);
+	close(fd);
+	return ret;
+}
+
+/* ---- names by id ---- */
+
+struct cgroup_name_entry {
+	uint64_t id;
+	char *name;
+};
+
+struct cgroup_names {
+	struct cgroup_mount *mount;
+	void *tree;
+};
+
+static int compare_id(const void *a, const void *b)
+{
+	uint64_t x = ((const struct cgroup_name_entry *)a)->id;
+	uint64_t y = ((const struct cgroup_name_entry *)b)->id;
+
+	return x < y ? -1 : x > y;
+}
+
+static void free_entry(void *p)
+{
+	struct cgroup_name_entry *n = p;
+
+	free(n->name);
+	free(n);
+}
+
+struct cgroup_names *cgroup_names_new(struct cgroup_mount *m)
+{
+	struct cgroup_names *n = calloc(1, sizeof(*n));
+
+	if (n)
+		n->mount = m;
+	return n;
+}
+
+const char *cgroup_name(struct cgroup_names *n, uint64_t id)
+{
+	struct cgroup_name_entry key = { .id = id }, *e;
+	char path[PATH_MAX];
+	void *found = tfind(&key, &n->tree, compare_id);
+
+	if (found)
+		return (*(struct cgroup_name_entry **)found)->name;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return "?";
+	e->id = id;
+	if (!n->mount || cgroup_path_of(n->mount, id, path, sizeof(path)))
+		snprintf(path, sizeof(path), "id:%llu", (unsigned long long)id);
+	e->name = strdup(path);
+	if (!e->name || !tsearch(e, &n->tree, compare_id)) {
+		free_entry(e);
+		return "?";
+	}
+	return e->name;
+}
+
+void cgroup_names_free(struct cgroup_names *n)
+{
+	if (!n)
+		return;
+	tdestroy(n->tree, free_entry);
+	free(n);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside of the scheduler source: what its files share. */
+#ifndef WS_SCHED_H
+#define WS_SCHED_H
+
+#include <linux/types.h>
+
+#include "abi.h"
+#include "source/bpf_util.h"
+#include "source/cgroup.h"
+#include "source/sched_metrics.h"
+#include "source/source.h"
+#include "source/targets.h"
+
+struct sched_bpf;
+struct ring_buffer;
+
+/* Histograms of one row: by metric, of the interval and of the whole. */
+struct sched_row {
+	struct hist interval[SCHED_METRICS];
+	struct hist total[SCHED_METRICS];
+};
+
+void sched_row_init(struct sched_row *r, uint32_t schema);
+int sched_row_reserve(struct sched_row *r); /* -ENOMEM */
+void sched_row_reset(struct sched_row *r);  /* both */
+void sched_row_free(struct sched_row *r);
+/* run_delay of the interval from its parts, then interval into total. 0 or -ENOMEM. */
+int sched_row_finish(struct sched_row *r);
+
+/* Per-CPU histograms: reads banks, keeps what it saw of each. */
+struct sched_banks {
+	const char *map; /* the BPF map, read-only */
+	size_t map_len;
+	char *seen; /* copy of each bank as last read */
+	size_t bank_bytes;
+	uint32_t schema;
+	uint32_t ncpus;		  /* possible */
+	struct sched_row *cpus;	  /* ncpus */
+	bool *cpu_used;		  /* has had an event since counting began */
+	struct sched_row whole;
+	struct abi_counts interval, total; /* summed over CPUs */
+};
+
+int sched_banks_open(struct sched_banks *b, int map_fd, uint32_t schema, uint32_t ncpus, struct err *e);
+/* Ends the interval that was counted under `epoch` (both banks if 0: at the end). 0 or -ENOMEM. */
+int sched_banks_collect(struct sched_banks *b, uint64_t epoch);
+void sched_banks_forget(struct sched_banks *b); /* totals start anew */
+void sched_banks_close(struct sched_banks *b);
+
+/* Groups (--by). */
+struct sched_keys;
+int sched_keys_open(struct sched_keys **out, const int map_fds[ABI_BANKS], enum by_key by,
+		    struct cgroup_names *names, struct err *e);
+int sched_keys_collect(struct sched_keys *k, uint64_t epoch, struct err *e);
+void sched_keys_forget(struct sched_keys *k);
+int sched_keys_push(struct sched_keys *k, struct source_report *r); /* series of all groups */
+void sched_keys_close(struct sched_keys *k);
+
+/* Series of a row: those of both views, under the same labels. Metrics without a sample are left out
+ * unless `all`. */
+int sched_push_row(struct source_report *r, const struct sched_row *row, const struct label *labels,
+		   uint32_t nlabels, bool all);
+
+struct sched {
+	struct source base;
+	const struct config *cfg;
+	struct source_args args;
+	struct sched_bpf *skel;
+	uint64_t epoch; /* 0: not counting */
+	bool stopped;
+	struct sched_banks banks;
+	struct sched_keys *keys; /* NULL without --by */
+	struct cgroup_mount mount;
+	struct cgroup_names *names;
+	struct targets targets;
+	struct ring_buffer *ring; /* NULL without --slower */
+	int event_fd;		  /* -1: nothing to poll */
+	struct cost_sampler cost;
+	uint64_t misses_start, misses_seen; /* recursion misses */
+	char (*cpu_names)[12];
+	const char *hooks[8];
+};
+
+/* sched_load.c: skeleton opened, configured for this kernel and these filters, loaded, attached. */
+int sched_load(struct sched *s, struct err *e);
+int sched_attach(struct sched *s, struct err *e);
+void sched_unload(struct sched *s);
+
+/* sched_slow.c: --slower */
+int sched_slow_open(struct sched *s, struct err *e);
+int sched_slow_drain(struct sched *s, struct err *e);
+
+/* sched_flight.c: tasks still waiting now; 0 or negative errno */
+int sched_in_flight(struct sched *s, struct abi_in_flight *out);
+
+#endif

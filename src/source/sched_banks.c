@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Banks into histograms. A bank is read after its epoch has ended, so nobody writes it; what was seen
+ * of it before is subtracted, nothing is ever zeroed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "source/sched.h"
+
+void sched_row_init(struct sched_row *r, uint32_t schema)
+{
+	int m;
+
+	for (m = 0; m < SCHED_METRICS; m++) {
+		hist_init(&r->interval[m], schema);
+		hist_init(&r->total[m], schema);
+	}
+}
+
+int sched_row_reserve(struct sched_row *r)
+{
+	int m, ret = 0;
+
+	for (m = 0; !ret && m < SCHED_METRICS; m++) {
+		ret = hist_reserve_all(&r->interval[m]);
+		if (!ret)
+			ret = hist_reserve_all(&r->total[m]);
+	}
+	return ret;
+}
+
+void sched_row_reset(struct sched_row *r)
+{
+	int m;
+
+	for (m = 0; m < SCHED_METRICS; m++) {
+		hist_reset(&r->interval[m]);
+		hist_reset(&r->total[m]);
+	}
+}
+
+void sched_row_free(struct sched_row *r)
+{
+	int m;
+
+	for (m = 0; m < SCHED_METRICS; m++) {
+		hist_free(&r->interval[m]);
+		hist_free(&r->total[m]);
+	}
+}
+
+int sched_row_finish(struct sched_row *r)
+{
+	int m, ret;
+
+	ret = hist_merge(&r->interval[SCHED_RUN_DELAY], &r->interval[SCHED_QUEUE_TO_RUN]);
+	if (!ret)
+		ret = hist_merge(&r->interval[SCHED_RUN_DELAY], &r->interval[SCHED_PREEMPT_WAIT]);
+	for (m = 0; !ret && m < SCHED_METRICS; m++)
+		ret = hist_merge(&r->total[m], &r->interval[m]);
+	return ret;
+}
+
+static size_t page_round(size_t n)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (n + page - 1) / page * page;
+}
+
+static int open_rows(struct sched_banks *b)
+{
+	uint32_t c;
+	int ret;
+
+	b->cpus = calloc(b->ncpus, sizeof(*b->cpus));
+	b->cpu_used = calloc(b->ncpus, sizeof(*b->cpu_used));
+	b->seen = calloc((size_t)b->ncpus * ABI_BANKS, b->bank_bytes);
+	if (!b->cpus || !b->cpu_used || !b->seen)
+		return -ENOMEM;
+	sched_row_init(&b->whole, b->schema);
+	ret = sched_row_reserve(&b->whole);
+	for (c = 0; c < b->ncpus; c++)
+		sched_row_init(&b->cpus[c], b->schema);
+	for (c = 0; !ret && c < b->ncpus; c++)
+		ret = sched_row_reserve(&b->cpus[c]);
+	return ret;
+}
+
+int sched_banks_open(struct sched_banks *b, int map_fd, uint32_t schema, uint32_t ncpus, struct err *e)
+{
+	void *map;
+
+	memset(b, 0, sizeof(*b));
+	b->schema = schema;
+	b->ncpus = ncpus;
+	b->bank_bytes = ABI_BANK_BYTES(schema);
+	if (open_rows(b))
+		return err_sys(e, -ENOMEM, "histograms of %u CPUs", ncpus);
+	b->map_len = page_round((size_t)ncpus * ABI_BANKS * b->bank_bytes);
+	map = mmap(NULL, b->map_len, PROT_READ, MAP_SHARED, map_fd, 0);
+	if (map == MAP_FAILED)
+		return err_sys(e, -errno, "map the histograms");
+	b->map = map;
+	return 0;
+}
+
+/*
+ * What came to one histogram since it was last read. Its min and max are those of its last epoch: of
+ * just these samples, unless one came too late for an earlier reading.
+ */
+static int collect_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *seen,
+			uint32_t nslots)
+{
+	const uint64_t *slots = (const uint64_t *)(now + 1);
+	uint64_t *old = (uint64_t *)(seen + 1), n, before = to->count;
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < nslots; i++) {
+		n = slots[i] - old[i];
+		if (!n)
+			continue;
+		ret = hist_add_slot(to, i, n);
+		if (ret)
+			return ret;
+		old[i] = slots[i];
+	}
+	n = now->zero - seen->zero;
+	to->zero += n;
+	to->count += n;
+	to->sum_ns += now->sum_ns - seen->sum_ns;
+	*seen = *now;
+	if (to->count == before)
+		return 0;
+	if (!before || now->min_ns < to->min_ns)
+		to->min_ns = now->min_ns;
+	if (!before || now->max_ns > to->max_ns)
+		to->max_ns = now->max_ns;
+	return 0;
+}
+
+static void counts_add(struct abi_counts *to, const struct abi_counts *now, struct abi_counts *seen)
+{
+	const uint64_t *n = (const uint64_t *)now;
+	uint64_t *s = (uint64_t *)seen, *t = (uint64_t *)to;
+	size_t i;
+
+	for (i = 0; i < sizeof(*now) / sizeof(*n); i++) {
+		t[i] += n[i] - s[i];
+		s[i] = n[i];
+	}
+}
+
+/*
+ * One bank of one CPU. A histogram whose epoch is another had no sample in this interval; one that
+ * came late, after the previous reading, is found when the bank's turn comes again or at the end.
+ */
+static int collect_bank(struct sched_banks *b, uint32_t cpu, uint32_t bank, uint64_t epoch)
+{
+	size_t at = ((size_t)cpu * ABI_BANKS + bank) * b->bank_bytes;
+	const struct abi_counts *now = (const void *)(b->map + at);
+	struct abi_counts *seen = (void *)(b->seen + at);
+	const char *hists = (const char *)(now + 1);
+	char *seen_hists = (char *)(seen + 1);
+	uint32_t m;
+	int ret = 0;
+
+	if (now->events == seen->events)
+		return 0;
+	b->cpu_used[cpu] = true;
+	counts_add(&b->interval, now, seen);
+	for (m = 0; !ret && m < ABI_SCHED_HISTS; m++) {
+		const struct abi_hist *h = (const void *)(hists + m * ABI_HIST_BYTES(b->schema));
+		struct abi_hist *old = (void *)(seen_hists + m * ABI_HIST_BYTES(b->schema));
+
+		if (epoch && h->epoch != epoch)
+			continue;
+		ret = collect_hist(&b->cpus[cpu].interval[m], h, old, BUCKET_SLOTS(b->schema));
+	}
+	return ret;
+}
+
+static void begin_interval(struct sched_banks *b)
+{
+	uint32_t c;
+	int m;
+
+	memset(&b->interval, 0, sizeof(b->interval));
+	for (m = 0; m < SCHED_METRICS; m++)
+		hist_reset(&b->whole.interval[m]);
+	for (c = 0; c < b->ncpus; c++)
+		for (m = 0; b->cpu_used[c] && m < SCHED_METRICS; m++)
+			hist_reset(&b->cpus[c].interval[m]);
+}
+
+static int finish_interval(struct sched_banks *b)
+{
+	uint64_t *t = (uint64_t *)&b->total, *i = (uint64_t *)&b->interval;
+	uint32_t c;
+	size_t n;
+	int m, ret = 0;
+
+	for (n = 0; n < sizeof(b->total) / sizeof(*t); n++)
+		t[n] += i[n];
+	for (c = 0; !ret && c < b->ncpus; c++) {
+		if (!b->cpu_used[c])
+			continue;
+		for (m = 0; !ret && m < ABI_SCHED_HISTS; m++)
+			ret = hist_merge(&b->whole.interval[m], &b->cpus[c].interval[m]);
+		if (!ret)
+			ret = sched_row_finish(&b->cpus[c]);
+	}
+	return ret ? ret : sched_row_finish(&b->whole);
+}
+
+int sched_banks_collect(struct sched_banks *b, uint64_t epoch)
+{
+	uint32_t c, bank;
+	int ret = 0;
+
+	begin_interval(b);
+	for (c = 0; c < b->ncpus; c++)
+		for (bank = 0; !ret && bank < ABI_BANKS; bank++)
+			if (!epoch || bank == (epoch & 1))
+				ret = collect_bank(b, c, bank, epoch);
+	return ret ? ret : finish_interval(b);
+}
+
+void sched_banks_forget(struct sched_banks *b)
+{
+	uint32_t c;
+
+	memset(&b->total, 0, sizeof(b->total));
+	sched_row_reset(&b->whole);
+	for (c = 0; c < b->ncpus; c++)
+		sched_row_reset(&b->cpus[c]);
+}
+
+void sched_banks_close(struct sched_banks *b)
+{
+	uint32_t c;
+
+	if (b->map)
+		(void)munmap((void *)b->map, b->map_len); /* nothing to do about a failure */
+	for (c = 0; b->cpus && c < b->ncpus; c++)
+		sched_row_free(&b->cpus[c]);
+	sched_row_free(&b->whole);
+	free(b->cpus);
+	free(b->cpu_used);
+	free(b->seen);
+	memset(b, 0, sizeof(*b));
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "source/targets.h"
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* 64bef697d33b ("pidfd: implement PIDFD_THREAD flag", 6.9) */
+#endif
+
+static int pidfd_open_any(uint32_t id, bool thread)
+{
+	int fd = (int)syscall(SYS_pidfd_open, (pid_t)id, thread ? PIDFD_THREAD : 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* The process a thread belongs to, 0 if there is no such thread. */
+static uint32_t tgid_of(uint32_t tid)
+{
+	char path[64], line[256];
+	unsigned int tgid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "Tgid: %u", &tgid) == 1)
+			break;
+	fclose(f);
+	return tgid;
+}
+
+static int watch(struct targets *t, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLONESHOT };
+
+	if (t->epoll_fd < 0)
+		t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (t->epoll_fd < 0 || epoll_ctl(t->epoll_fd, EPOLL_CTL_ADD, fd, &ev))
+		return -errno;
+	return 0;
+}
+
+static int open_ids(struct targets *t, const struct u32_list *ids, bool thread, struct err *e)
+{
+	const char *what = thread ? "--tid" : "--pid";
+	size_t i;
+	int fd, ret;
+
+	t->pidfds = calloc(ids->n, sizeof(*t->pidfds));
+	if (!t->pidfds)
+		return err_sys(e, -ENOMEM, "%s", what);
+	for (i = 0; i < ids->n; i++) {
+		uint32_t tgid = tgid_of(ids->v[i]);
+
+		if (!tgid)
+			return err_set(e, EXIT_USAGE, -ESRCH,
+				       "%s '%u': no such %s, expected one that is running", what,
+				       ids->v[i], thread ? "thread" : "process");
+		if (!thread && tgid != ids->v[i])
+			return err_set(e, EXIT_USAGE, -ESRCH,
+				       "%s '%u': a thread of process %u, expected a process (or use "
+				       "--tid)",
+				       what, ids->v[i], tgid);
+		fd = pidfd_open_any(ids->v[i], thread && tgid != ids->v[i]);
+		t->pidfds[t->npidfds++] = fd < 0 ? -1 : fd;
+		ret = fd < 0 ? 0 : watch(t, fd);
+		if (ret)
+			return err_sys(e, ret, "%s '%u'", what, ids->v[i]);
+	}
+	return 0;
+}
+
+static int open_cgroups(struct targets *t, const struct cgroup_mount *m, struct err *e)
+{
+	size_t i;
+	int ret;
+
+	t->cgroups = calloc(t->filter->cgroups.n, sizeof(*t->cgroups));
+	t->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (!t->cgroups)
+		return err_sys(e, -ENOMEM, "--cgroup");
+	for (i = 0; i < t->filter->cgroups.n; i++) {
+		ret = cgroup_resolve(m, t->filter->cgroups.v[i], &t->cgroups[i], e);
+		if (ret)
+			return ret;
+		t->ncgroups++;
+		if (t->inotify_fd >= 0)
+			(void)inotify_add_watch(t->inotify_fd, t->cgroups[i].dir,
+						IN_DELETE_SELF); /* else the interval's look finds it */
+	}
+	return t->inotify_fd >= 0 ? watch(t, t->inotify_fd) : 0;
+}
+
+int targets_open(struct targets *t, const struct filter *f, const struct cgroup_mount *m,
+		 struct err *e)
+{
+	int ret = 0;
+
+	memset(t, 0, sizeof(*t));
+	t->filter = f;
+	t->inotify_fd = t->epoll_fd = -1;
+	if (f->pids.n)
+		ret = open_ids(t, &f->pids, false, e);
+	else if (f->tids.n)
+		ret = open_ids(t, &f->tids, true, e);
+	if (!ret && f->cgroups.n)
+		ret = open_cgroups(t, m, e);
+	return ret;
+}
+
+static const struct u32_list *named_ids(const struct targets *t)
+{
+	return t->filter->pids.n ? &t->filter->pids : &t->filter->tids;
+}
+
+bool targets_id_alive(const struct targets *t, size_t i)
+{
+	struct pollfd p = { .fd = t->pidfds[i], .events = POLLIN };
+	char path[64];
+
+	if (p.fd >= 0)
+		return poll(&p, 1, 0) == 0;
+	snprintf(path, sizeof(path), "/proc/%u", named_ids(t)->v[i]);
+	return !access(path, F_OK);
+}
+
+static bool ids_alive(const struct targets *t, char *why, size_t len)
+{
+	const char *noun = t->filter->pids.n ? "process" : "thread";
+	size_t i;
+
+	for (i = 0; i < t->npidfds; i++)
+		if (targets_id_alive(t, i))
+			return true;
+	if (t->npidfds == 1)
+		snprintf(why, len, "%s %u has ended", noun, named_ids(t)->v[0]);
+	else
+		snprintf(why, len, "all %zu %s%s have ended", t->npidfds, noun,
+			 t->filter->pids.n ? "es" : "s");
+	return false;
+}
+
+static bool cgroups_alive(const struct targets *t, char *why, size_t len)
+{
+	struct stat st;
+	size_t i;
+
+	for (i = 0; i < t->ncgroups; i++)
+		if (!stat(t->cgroups[i].dir, &st) && st.st_ino == t->cgroups[i].id)
+			return true;
+	if (t->ncgroups == 1)
+		snprintf(why, len, "cgroup %.200s has been removed", t->cgroups[0].path);
+	else
+		snprintf(why, len, "all %zu cgroups have been removed", t->ncgroups);
+	return false;
+}
+
+bool targets_alive(struct targets *t, char *why, size_t len)
+{
+	if (t->npidfds && !ids_alive(t, why, len))
+		return false;
+	return !t->ncgroups || cgroups_alive(t, why, len);
+}
+
+/* ---- descendants ---- */
+
+struct proc_parent {
+	uint32_t pid, ppid;
+};
+
+struct proc_table {
+	struct proc_parent *v;
+	size_t n, cap;
+};
+
+static int read_ppid(const char *pid, uint32_t *ppid)
+{
+	char path[300], buf[512], *close_paren;
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	n = fread(buf, 1, sizeof(buf) - 1, f);
+	fclose(f);
+	buf[n] = '\0';
+	close_paren = strrchr(buf, ')'); /* the name may hold anything */
+	if (!close_paren || sscanf(close_paren + 1, " %*c %u", ppid) != 1)
+		return -EINVAL;
+	return 0;
+}
+
+static int table_read(struct proc_table *t)
+{
+	struct dirent *d;
+	struct proc_parent row, *v;
+	DIR *dir = opendir("/proc");
+	int ret = 0;
+
+	if (!dir)
+		return -errno;
+	while (!ret && (d = readdir(dir))) {
+		if (d->d_name[0] < '1' || d->d_name[0] > '9' || read_ppid(d->d_name, &row.ppid))
+			continue; /* not a process, or gone by now */
+		row.pid = (uint32_t)strtoul(d->d_name, NULL, 10);
+		if (t->n == t->cap) {
+			v = realloc(t->v, (t->cap * 2 + 64) * sizeof(*v));
+			if (!v) {
+				ret = -ENOMEM;
+				break;
+			}
+			t->v = v;
+			t->cap = t->cap * 2 + 64;
+		}
+		t->v[t->n++] = row;
+	}
+	closedir(dir);
+	return ret;
+}
+
+static bool list_has(const struct u32_list *l, uint32_t v)
+{
+	size_t i;
+
+	for (i = 0; i < l->n; i++)
+		if (l->v[i] == v)
+			return true;
+	return false;
+}
+
+static int list_push(struct u32_list *l, uint32_t v)
+{
+	uint32_t *grown = realloc(l->v, (l->n + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	l->v = grown;
+	l->v[l->n++] = v;
+	return 0;
+}
+
+int targets_descendants(const struct filter *f, struct u32_list *out)
+{
+	struct proc_table t = { 0 };
+	bool grew = true;
+	size_t i;
+	int ret = table_read(&t);
+
+	while (!ret && grew) { /* a child may stand before its parent: until nothing is added */
+		grew = false;
+		for (i = 0; !ret && i < t.n; i++) {
+			if (list_has(out, t.v[i].pid) || list_has(&f->pids, t.v[i].pid))
+				continue;
+			if (!list_has(out, t.v[i].ppid) && !list_has(&f->pids, t.v[i].ppid))
+				continue;
+			ret = list_push(out, t.v[i].pid);
+			grew = true;
+		}
+	}
+	free(t.v);
+	return ret;
+}
+
+void targets_close(struct targets *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->npidfds; i++)
+		if (t->pidfds[i] >= 0)
+			close(t->pidfds[i]);
+	if (t->inotify_fd > 0)
+		close(t->inotify_fd);
+	if (t->epoll_fd > 0)
+		close(t->epoll_fd);
+	free(t->pidfds);
+	free(t->cgroups);
+	memset(t, 0, sizeof(*t));
+	t->inotify_fd = t->epoll_fd = -1;
+}
