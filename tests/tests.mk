@@ -12,3 +12,15 @@ $(UNIT_BINS): $(O)/tests/unit/%: $(O)/tests/unit/%.o $(UNIT_OBJS)
 unit: $(UNIT_BINS) ## build the unit tests
 .PHONY: unit
 -include $(UNIT_BINS:=.d)
+
+# Load programs for tests: plain C, no library of ours.
+LOAD_SRCS := $(wildcard tests/load/*.c)
+LOAD_BINS := $(LOAD_SRCS:%.c=$(O)/%)
+
+$(LOAD_BINS): $(O)/tests/load/%: $(O)/tests/load/%.o
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -pthread
+
+load: $(LOAD_BINS) ## build the load programs for tests
+.PHONY: load
+-include $(LOAD_BINS:=.d)
