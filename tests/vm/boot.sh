@@ -19,7 +19,7 @@ mkdir -p "$out"
 rm -f "$out/tap" "$out/console" "$out/why"
 cp "$kernel/version" "$out/kernel"
 
-busybox() {
+guest_busybox() {
 	if [ "$arch" = "$(dpkg --print-architecture)" ]; then
 		command -v busybox
 	else
@@ -31,7 +31,7 @@ make_initrd() {
 	root=$(mktemp -d)
 	mkdir "$root/bin"
 	cp "$here/guest/init" "$root/init"
-	cp "$(busybox)" "$root/bin/busybox"
+	cp "$(guest_busybox)" "$root/bin/busybox"
 	cp "$bins"/* "$root/bin/"
 	chmod 755 "$root/init" "$root"/bin/*
 	(cd "$root" && find . | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$out/initrd"

@@ -148,6 +148,20 @@ static int bpf_left_soon(int before)
 
 /* ---- tests ---- */
 
+/* For the table of kernels: every source's state on this one. */
+static void print_sources(struct json_object *meta)
+{
+	struct json_object *sources = json_object_object_get(meta, "sources");
+
+	for (size_t i = 0; sources && i < json_object_array_length(sources); i++) {
+		struct json_object *s = json_object_array_get_idx(sources, i);
+		bool on = strcmp(json_text(s, "state"), "on") == 0;
+
+		printf("# source %s", json_text(s, "name"));
+		printf(on ? "%s\n" : ": no (%s)\n", json_text(s, "why"));
+	}
+}
+
 static int test_starts(struct guest *g)
 {
 	const char *const more[] = {NULL};
@@ -166,6 +180,7 @@ static int test_starts(struct guest *g)
 	if (!report)
 		return FAIL;
 	meta = report_line(report, "meta");
+	print_sources(meta);
 	cpus = json_object_get_int(json_object_object_get(meta, "cpus"));
 	source = json_object_array_get_idx(json_object_object_get(meta, "sources"), 0);
 	state = json_object_get_string(json_object_object_get(source, "state"));
