@@ -29,6 +29,7 @@ guest_busybox() {
 
 make_initrd() {
 	root=$(mktemp -d)
+	chmod 755 "$root"
 	mkdir "$root/bin"
 	cp "$here/guest/init" "$root/init"
 	cp "$(guest_busybox)" "$root/bin/busybox"

@@ -201,6 +201,8 @@ static bool label_matches(struct json_object *labels, const char *key, const cha
 {
 	if (!key)
 		return json_object_object_length(labels) == 0;
+	if (!value)
+		return json_object_object_get(labels, key) != NULL;
 	return strcmp(json_text(labels, key), value) == 0;
 }
 
@@ -216,8 +218,7 @@ int64_t report_sum(struct json_object *line, const char *metric, const char *key
 		if (strcmp(json_text(m, "name"), metric) ||
 		    !label_matches(json_object_object_get(m, "labels"), key, value))
 			continue;
-		sum = (sum < 0 ? 0 : sum) +
-		      json_object_get_int64(json_object_object_get(m, field));
+		sum = (sum < 0 ? 0 : sum) + json_object_get_int64(json_object_object_get(m, field));
 	}
 	return sum;
 }

@@ -29,15 +29,16 @@ int proc_wait(struct proc *p, int timeout_ms);
 
 /* A string member, "" if there is none. */
 const char *json_text(struct json_object *o, const char *key);
-/* The reports of one run: an array of the lines of a JSON Lines file; NULL if a line is not JSON. */
+/* The reports of one run: an array of the lines of a JSON Lines file; NULL if a line is not JSON.
+ */
 struct json_object *report_load(const char *path);
 /* The only line of this type, or NULL. */
 struct json_object *report_line(struct json_object *report, const char *type);
 /* Waits until a line of the file is of this type. */
 bool report_await(const char *path, const char *type, int timeout_ms);
 /*
- * Sum of `field` ("count", "sum") over the metric's series whose label `key` is `value`; the whole
- * when key is NULL; -1 if there is none.
+ * Sum of `field` ("count", "sum") over the metric's series whose label `key` is `value` (NULL:
+ * whatever it is); the whole when key is NULL; -1 if there is none.
  */
 int64_t report_sum(struct json_object *line, const char *metric, const char *key, const char *value,
 		   const char *field);
