@@ -9,6 +9,7 @@
  *
  * A test fails when
  *  - an access resolves nowhere and its program does not ask first whether it exists,
+ *  - an access resolves, but to a member of a size that the load cannot be changed to,
  *  - no program for a hook takes as few arguments as that kernel's hook has, or the hook is not
  *there (ABSENT.list may say so, with the reason; an entry that is not needed fails too),
  *  - a kernel symbol that is not weak is missing,
@@ -39,6 +40,7 @@ struct relo {
 	char field[NAME_LEN]; /* "task_struct.__state", without its flavour */
 	bool flavour;
 	bool missing;
+	bool poisoned; /* the instruction that would have used it was made invalid */
 	int nr;
 };
 
@@ -104,6 +106,15 @@ static void set_field(struct relo *r, const char *spec)
 		       (int)(whole > type ? whole - type : 0), name + type);
 }
 
+/* The latest of this number: numbers begin anew in every program. */
+static struct relo *find_relo(struct check *c, const char *prog, int nr)
+{
+	for (size_t i = c->nrelos; i-- > 0;)
+		if (c->relos[i].nr == nr && strcmp(c->relos[i].prog, prog) == 0)
+			return &c->relos[i];
+	return NULL;
+}
+
 /* prog 'NAME': relo #N: <kind> [id] struct X.field (spec)  |  ...: no matching targets found */
 static void read_relo_line(struct check *c, const char *line)
 {
@@ -127,15 +138,13 @@ static void read_relo_line(struct check *c, const char *line)
 		(void)snprintf(r->prog, sizeof(r->prog), "%s", prog);
 		set_field(r, rest + at);
 		c->nrelos++;
-	} else if (strstr(rest, "no matching targets found")) {
-		for (size_t i = c->nrelos; i-- > 0;) {
-			r = &c->relos[i];
-			if (r->nr == nr && strcmp(r->prog, prog) == 0) {
-				r->missing = true;
-				return;
-			}
-		}
+		return;
 	}
+	r = find_relo(c, prog, nr);
+	if (r && strstr(rest, "no matching targets found"))
+		r->missing = true;
+	else if (r && strstr(rest, "w/ invalid insn"))
+		r->poisoned = true;
 }
 
 static int on_print(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -364,7 +373,10 @@ static void judge_relos(struct check *c, struct bpf_object *obj, int *resolved, 
 
 		if (prog && !program_fits(c, prog))
 			continue;
-		if (!r->missing)
+		if (!r->missing && r->poisoned)
+			problem(c, "%s: %s of %s: the kernel's has another size", r->prog, r->kind,
+				r->field);
+		else if (!r->missing)
 			(*resolved)++;
 		else if (is_question(r) || relo_guarded(c, r))
 			(*guarded)++;

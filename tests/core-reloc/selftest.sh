@@ -25,7 +25,7 @@ if [ "$(id -u)" -ne 0 ]; then
 	echo "1..0 # SKIP not root: libbpf tests that BPF works before it relocates"
 	exit 0
 fi
-echo "1..6"
+echo "1..7"
 out=$("$corecheck" "$absent" "$@" -- "$probes/good.bpf.o")
 result $? "a guarded object passes on every kernel" "$out"
 
@@ -39,6 +39,7 @@ while IFS='|' read -r object words; do
 done <<'TABLE'
 bad_unguarded|on 5.10-amd64: naive: byte_off of task_struct.__state: missing and unguarded
 bad_args|on 5.10-amd64: sched_switch: no program fits (four takes 4 arguments, the kernel's has 3)
+bad_size|on 7.2-amd64: wide: byte_off of task_struct.on_cpu: the kernel's has another size
 bad_none|nothing was relocated
 bad_ksym|waitscope_no_such_variable: no such kernel variable
 TABLE

@@ -21,6 +21,7 @@ typedef long long __s64;
 #endif
 struct task_struct {
 	int pid;
+	int on_cpu;
 	unsigned int __state;
 };
 #ifndef PROBE_NO_CORE

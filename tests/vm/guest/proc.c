@@ -179,16 +179,20 @@ struct json_object *report_line(struct json_object *report, const char *type)
 	return found;
 }
 
-bool report_await(const char *path, const char *type, int timeout_ms)
+bool report_await(const struct proc *p, const char *path, const char *type, int timeout_ms)
 {
 	int64_t end = now_ms() + timeout_ms;
 	char want[64];
-	bool seen = false;
+	bool seen = false, ended = false;
 
 	(void)snprintf(want, sizeof(want), "\"type\":\"%s\"", type);
-	while (!seen && now_ms() < end) {
-		char *text = file_text(path);
+	while (!seen && !ended && now_ms() < end) {
+		siginfo_t info = {0};
+		char *text;
 
+		ended = waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+			info.si_pid;
+		text = file_text(path);
 		seen = strstr(text, want) != NULL;
 		free(text);
 		if (!seen)

@@ -34,8 +34,8 @@ const char *json_text(struct json_object *o, const char *key);
 struct json_object *report_load(const char *path);
 /* The only line of this type, or NULL. */
 struct json_object *report_line(struct json_object *report, const char *type);
-/* Waits until a line of the file is of this type. */
-bool report_await(const char *path, const char *type, int timeout_ms);
+/* Waits until a line of the file is of this type; false when the process ends without one. */
+bool report_await(const struct proc *p, const char *path, const char *type, int timeout_ms);
 /*
  * Sum of `field` ("count", "sum") over the metric's series whose label `key` is `value` (NULL:
  * whatever it is); the whole when key is NULL; -1 if there is none.
