@@ -81,8 +81,8 @@ struct thread_info {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
-	int on_cpu;
-	int on_rq;
+	unsigned int on_cpu; /* a byte in 7.2: libbpf resizes loads of unsigned members only */
+	unsigned int on_rq;
 	struct sched_entity se;
 	bool throttled;
 	struct sched_info sched_info;
