@@ -151,7 +151,7 @@ class Tool:
                 raise AssertionError("no %s within %d s: %s" % (text, timeout, self.stderr()))
             time.sleep(0.01)
 
-    def signal(self, sig):
+    def send(self, sig):
         self.proc.send_signal(sig)
 
     def wait(self, timeout=30):
@@ -167,7 +167,7 @@ class Tool:
         return Report(self.stdout(), status, self.stderr())
 
     def stop(self, sig=signal.SIGINT, timeout=30):
-        self.signal(sig)
+        self.send(sig)
         return self.end(timeout)
 
     def kill(self):
