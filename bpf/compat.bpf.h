@@ -79,13 +79,15 @@ static __always_inline u64 compat_cgroup_ancestor_id(struct cgroup *cgrp, u32 le
 }
 
 /*
- * Interrupt or task? preempt_count lies in a per-CPU variable on x86: __preempt_count, from
+ * Interrupt or task? preempt_count is in thread_info, but per CPU on x86: __preempt_count, from
  * 64701838bf05 ("x86/percpu: Move preempt_count next to current_task", 6.2) in pcpu_hot, from
- * 46e8fff6d45f ("x86/preempt: Move preempt count to percpu hot section", 6.15) on its own again;
- * elsewhere in thread_info. RT runs softirqs in tasks (8b1c04acad08, 5.14) and counts them there.
+ * 46e8fff6d45f ("x86/preempt: Move preempt count to percpu hot section", 6.15) on its own again.
+ * Its symbol has an address only with CONFIG_KALLSYMS_ALL; the run queue of the running task lies in
+ * the same per-CPU area, and BTF tells how far apart they are. RT runs softirqs in tasks and counts
+ * them there (8b1c04acad08, 5.14).
  */
-extern const int __preempt_count __ksym __weak;
-extern const struct pcpu_hot pcpu_hot __ksym __weak;
+const volatile bool preempt_count_known;
+const volatile __s64 preempt_count_from_rq; /* bytes from the CPU's struct rq to its preempt_count */
 
 #define PREEMPT_SOFTIRQ_OFFSET 0x100U
 #define PREEMPT_HARDIRQ_NMI_MASK 0xff0000U
@@ -97,16 +99,18 @@ extern const struct pcpu_hot pcpu_hot __ksym __weak;
 static __always_inline u32 compat_context(void)
 {
 	struct task_struct *cur = (void *)bpf_get_current_task();
-	u32 count;
+	u32 count = 0;
+	char *rq;
 
-	if (bpf_core_field_exists(cur->thread_info.preempt_count))
+	if (bpf_core_field_exists(cur->thread_info.preempt_count)) {
 		count = BPF_CORE_READ(cur, thread_info.preempt_count);
-	else if (bpf_core_type_exists(struct pcpu_hot) && &pcpu_hot)
-		count = ((struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
-	else if (&__preempt_count)
-		count = *(int *)bpf_this_cpu_ptr(&__preempt_count);
-	else
-		return CONTEXT_UNKNOWN;
+	} else {
+		if (!preempt_count_known)
+			return CONTEXT_UNKNOWN;
+		rq = (char *)BPF_CORE_READ(cur, se.cfs_rq, rq);
+		if (!rq || bpf_probe_read_kernel(&count, sizeof(count), rq + preempt_count_from_rq))
+			return CONTEXT_UNKNOWN;
+	}
 	if (bpf_core_field_exists(cur->softirq_disable_cnt))
 		count |= BPF_CORE_READ(cur, softirq_disable_cnt) & PREEMPT_SOFTIRQ_OFFSET;
 	return count & (PREEMPT_SOFTIRQ_OFFSET | PREEMPT_HARDIRQ_NMI_MASK) ? CONTEXT_IRQ : CONTEXT_TASK;

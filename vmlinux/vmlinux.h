@@ -55,7 +55,10 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+struct rq;
+
 struct cfs_rq {
+	struct rq *rq;
 	int throttle_count;
 };
 
@@ -81,10 +84,6 @@ struct task_struct {
 	u64 start_time;
 	char comm[16];
 	struct css_set *cgroups;
-};
-
-struct pcpu_hot {
-	int preempt_count;
 };
 
 struct bpf_iter_meta {

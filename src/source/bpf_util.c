@@ -64,6 +64,74 @@ int tracepoint_args(const struct btf *btf, const char *name)
 	return btf_vlen(t) - 1; /* the first is the probe's own data pointer */
 }
 
+/* Offset of a variable in the per-CPU section, and its type. */
+static int percpu_var(const struct btf *btf, const char *name, int64_t *offset, __u32 *type)
+{
+	int sec = btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC);
+	const struct btf_type *t, *var;
+	const struct btf_var_secinfo *v;
+	__u32 i;
+
+	if (sec < 0)
+		return -ENOENT;
+	t = btf__type_by_id(btf, (__u32)sec);
+	v = btf_var_secinfos(t);
+	for (i = 0; i < btf_vlen(t); i++, v++) {
+		var = btf__type_by_id(btf, v->type);
+		if (strcmp(btf__name_by_offset(btf, var->name_off), name))
+			continue;
+		*offset = v->offset;
+		*type = var->type;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static int member_offset(const struct btf *btf, __u32 type, const char *name, int64_t *offset)
+{
+	const struct btf_type *t = btf__type_by_id(btf, type);
+	const struct btf_member *m;
+	int64_t inner;
+	__u32 i;
+
+	if (!btf_is_composite(t))
+		return -ENOENT;
+	m = btf_members(t);
+	for (i = 0; i < btf_vlen(t); i++) {
+		int64_t at = btf_member_bit_offset(t, i) / 8;
+
+		if (!strcmp(btf__name_by_offset(btf, m[i].name_off), name)) {
+			*offset = at;
+			return 0;
+		}
+		if (!m[i].name_off && !member_offset(btf, m[i].type, name, &inner)) { /* anonymous */
+			*offset = at + inner;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+int preempt_count_offset(const struct btf *btf, int64_t *from_rq)
+{
+	int64_t rq, count, inside = 0;
+	__u32 type;
+	int ret = percpu_var(btf, "runqueues", &rq, &type);
+
+	if (ret)
+		return ret;
+	ret = percpu_var(btf, "__preempt_count", &count, &type);
+	if (ret) {
+		ret = percpu_var(btf, "pcpu_hot", &count, &type);
+		if (!ret)
+			ret = member_offset(btf, type, "preempt_count", &inside);
+	}
+	if (ret)
+		return ret;
+	*from_rq = count + inside - rq;
+	return 0;
+}
+
 static bool locked_down(void)
 {
 	char line[128] = "";

@@ -21,6 +21,12 @@ struct btf *kernel_btf(struct err *e);
 /* Arguments of a tracepoint by its btf_trace_NAME prototype, or -ENOENT. */
 int tracepoint_args(const struct btf *btf, const char *name);
 
+/*
+ * Bytes from a CPU's struct rq to its preempt_count, by the offsets of per-CPU variables in BTF; -ENOENT
+ * where it is not per CPU (not x86) or BTF does not say.
+ */
+int preempt_count_offset(const struct btf *btf, int64_t *from_rq);
+
 /* May we use BPF here at all? Names what is missing: privileges, the system call, BTF. */
 int bpf_probe(struct err *e);
 /* Words for a failed load or attach: privileges, lockdown, else strerror; returns err (negative). */

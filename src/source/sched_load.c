@@ -109,6 +109,22 @@ static int configure_ids(struct sched *s)
 	return bpf_map__set_max_entries(s->skel->maps.target_ids, f->follow ? UINT32_MAX / 64 : (uint32_t)n + 1);
 }
 
+static int configure_slow(struct sched *s, const struct btf *btf)
+{
+	struct sched_bpf *skel = s->skel;
+	int64_t from_rq;
+
+	skel->rodata->slower = s->cfg->slower;
+	skel->rodata->slower_ns = s->cfg->slower_ns;
+	if (!s->cfg->slower)
+		return bpf_map__set_autocreate(skel->maps.slow_events, false);
+	if (!preempt_count_offset(btf, &from_rq)) {
+		skel->rodata->preempt_count_known = true;
+		skel->rodata->preempt_count_from_rq = from_rq;
+	}
+	return bpf_map__set_max_entries(skel->maps.slow_events, SLOW_RING_BYTES);
+}
+
 static int configure_late(struct sched *s, struct err *e)
 {
 	const struct filter *f = &s->cfg->filter;
@@ -161,12 +177,7 @@ static int configure(struct sched *s, const struct btf *btf, struct err *e)
 		ret = configure_ids(s);
 	if (ret)
 		return err_sys(e, ret, "sched: configure");
-	skel->rodata->slower = s->cfg->slower;
-	skel->rodata->slower_ns = s->cfg->slower_ns;
-	if (s->cfg->slower)
-		ret = bpf_map__set_max_entries(skel->maps.slow_events, SLOW_RING_BYTES);
-	else
-		ret = bpf_map__set_autocreate(skel->maps.slow_events, false);
+	ret = configure_slow(s, btf);
 	if (ret)
 		return err_sys(e, ret, "sched: --slower");
 	return configure_late(s, e);
