@@ -3,24 +3,25 @@
 # and opts (no libbpf).
 UNIT_SRCS := $(wildcard tests/unit/test_*.c)
 UNIT_BINS := $(UNIT_SRCS:%.c=$(O)/%)
-UNIT_OBJS = $(CORE_OBJS) $(SINK_OBJS) $(filter-out $(O)/src/main.o $(O)/src/loop.o $(O)/src/run.o,$(MAIN_OBJS))
+UNIT_OBJS = $(CORE_OBJS) $(SINK_OBJS) $(filter $(O)/src/opts%.o,$(MAIN_OBJS))
 
 $(UNIT_BINS): $(O)/tests/unit/%: $(O)/tests/unit/%.o $(UNIT_OBJS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
+# Exact integer arithmetic elsewhere says which bucket each value belongs to.
+$(O)/gen/boundaries.inc: tests/unit/gen_boundaries.py
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)python3 $< > $@
+$(O)/tests/unit/test_bucket.o: | $(O)/gen/boundaries.inc
+
+# The synth source needs no kernel: its test takes it, not the list that names all sources.
+$(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth.o sched_metrics.o series.o)
+
 unit: $(UNIT_BINS) ## build the unit tests
 .PHONY: unit
 -include $(UNIT_BINS:=.d)
 
-# Load programs for tests: plain C, no library of ours.
-LOAD_SRCS := $(wildcard tests/load/*.c)
-LOAD_BINS := $(LOAD_SRCS:%.c=$(O)/%)
-
-$(LOAD_BINS): $(O)/tests/load/%: $(O)/tests/load/%.o
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -pthread
-
-load: $(LOAD_BINS) ## build the load programs for tests
-.PHONY: load
--include $(LOAD_BINS:=.d)
+# What belongs to one kind of test stands beside it.
+-include $(wildcard tests/*/*.mk)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The metrics of scheduler waits: those of the scheduler source, and of synth, which plays its part. */
+/* The metrics of scheduler waits: of the scheduler source, and of synth, which plays it. */
 #ifndef WS_SCHED_METRICS_H
 #define WS_SCHED_METRICS_H
 

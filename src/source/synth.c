@@ -66,7 +66,7 @@ struct synth {
 struct event {
 	const struct task *task, *prev, *waker;
 	uint32_t cpu, last_cpu;
-	bool preempt;
+	enum { WAKEUP, PREEMPT, THROTTLE } kind;
 	bool irq;
 	uint64_t w2q_ns, q2r_ns; /* of a wakeup */
 	uint64_t wait_ns;
@@ -95,13 +95,18 @@ static struct event draw_event(struct synth *s)
 		.waker = draw(s, 4) ? &tasks[draw(s, TASKS)] : NULL,
 		.cpu = draw(s, CPUS),
 		.last_cpu = draw(s, CPUS),
-		.preempt = !draw(s, 4),
+		.kind = draw(s, 4)   ? WAKEUP
+			: draw(s, 5) ? PREEMPT
+				     : THROTTLE,
 		.irq = draw(s, 2),
 	};
 
-	v.q2r_ns = draw_wait(s);
-	v.w2q_ns = v.preempt || !v.q2r_ns ? 0 : 500 + draw(s, 2000);
-	v.wait_ns = v.w2q_ns + v.q2r_ns;
+	v.wait_ns = draw_wait(s);
+	if (v.kind == WAKEUP) {
+		v.q2r_ns = v.wait_ns;
+		v.w2q_ns = v.wait_ns ? 500 + draw(s, 2000) : 0;
+		v.wait_ns += v.w2q_ns;
+	}
 	return v;
 }
 
@@ -114,10 +119,12 @@ static int count_in_row(struct synth *s, struct row *row, const struct event *v)
 {
 	int ret;
 
-	ret = count_metric(s, row, SCHED_RUN_DELAY, v->q2r_ns);
+	if (v->kind == THROTTLE)
+		return count_metric(s, row, SCHED_THROTTLE_WAIT, v->wait_ns);
+	ret = count_metric(s, row, SCHED_RUN_DELAY, v->kind == WAKEUP ? v->q2r_ns : v->wait_ns);
 	if (ret)
 		return ret;
-	if (v->preempt)
+	if (v->kind == PREEMPT)
 		return count_metric(s, row, SCHED_PREEMPT_WAIT, v->wait_ns);
 	ret = count_metric(s, row, SCHED_WAKEUP_LATENCY, v->wait_ns);
 	if (!ret)
@@ -152,6 +159,15 @@ static void name_waker(struct slow *w, const struct event *v)
 	}
 }
 
+static const struct {
+	const char *name;
+	enum sched_metric metric;
+} kinds[] = {
+	[WAKEUP] = {"wakeup", SCHED_WAKEUP_LATENCY},
+	[PREEMPT] = {"preempt", SCHED_PREEMPT_WAIT},
+	[THROTTLE] = {"throttle", SCHED_THROTTLE_WAIT},
+};
+
 static int tell_slow(struct synth *s, const struct event *v)
 {
 	const struct config *cfg = s->args.cfg;
@@ -159,18 +175,17 @@ static int tell_slow(struct synth *s, const struct event *v)
 	struct slow w = {
 		.time = {EPOCH_SEC + (time_t)(now_ns / NS_PER_S), (long)(now_ns % NS_PER_S)},
 		.mono_ns = now_ns,
-		.metric =
-			sched_metrics[v->preempt ? SCHED_PREEMPT_WAIT : SCHED_WAKEUP_LATENCY].name,
-		.kind = v->preempt ? "preempt" : "wakeup",
+		.metric = sched_metrics[kinds[v->kind].metric].name,
+		.kind = kinds[v->kind].name,
 		.cpu = v->cpu,
 		.pid = v->task->pid,
 		.tid = v->task->tid,
 		.comm = v->task->comm,
 		.cgroup = v->task->cgroup,
 		.wait_ns = v->wait_ns,
-		.has_legs = !v->preempt,
+		.has_legs = v->kind == WAKEUP,
 		.wake_to_queue_ns = v->w2q_ns,
-		.queue_to_run_ns = v->preempt ? 0 : v->q2r_ns,
+		.queue_to_run_ns = v->q2r_ns,
 		.migrated = v->cpu != v->last_cpu,
 		.last_cpu_known = true,
 		.last_cpu = v->last_cpu,
@@ -178,7 +193,7 @@ static int tell_slow(struct synth *s, const struct event *v)
 
 	if (!cfg->slower || v->wait_ns < cfg->slower_ns || !s->args.on_slow)
 		return 0;
-	if (!v->preempt)
+	if (v->kind == WAKEUP)
 		name_waker(&w, v);
 	if (v->prev) {
 		w.prev_pid = v->prev->pid;
@@ -255,7 +270,9 @@ static int synth_collect(struct source *base, struct source_report *r, struct er
 		if (!ret)
 			ret = push_row(&r->total, row, row->total, i > CPUS);
 	}
-	return ret ? err_sys(e, ret, "synth") : 0;
+	if (ret == -ENOMEM) /* else the words are those of who took the slow waits */
+		return err_sys(e, ret, "synth");
+	return ret;
 }
 
 static bool same_group(const struct task *a, const struct task *b, enum by_key by)

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Histograms against the sorted samples themselves. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/hist.h"
+#include "unit.h"
+
+#define SAMPLES 20011
+
+static uint64_t random_state = 7;
+
+/* 2^0 .. 2^36 ns, evenly in the exponent */
+static uint64_t random_wait(void)
+{
+	random_state = random_state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint64_t)exp2((double)(random_state >> 33) / (double)(1U << 31) * 36);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void add(struct hist *h, uint64_t v)
+{
+	struct bucket_table t;
+
+	assert_int_equal(bucket_table_init(&t, h->schema), 0);
+	assert_int_equal(hist_add(h, &t, v), 0);
+}
+
+static struct quantile_value ask(const struct hist *h, uint64_t ppb)
+{
+	struct quantile q = {.ppb = ppb};
+
+	return hist_quantile(h, &q);
+}
+
+static uint64_t in_slots(const struct hist *h)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < h->len; i++)
+		n += h->slots[i];
+	return n;
+}
+
+static void empty(void **state)
+{
+	struct hist h;
+	struct quantile_value v;
+
+	hist_init(&h, 5);
+	v = ask(&h, 500000000);
+	assert_int_equal(v.ns, 0);
+	assert_int_equal(v.rank, 0);
+	assert_int_equal(v.beyond, 0);
+	assert_false(v.thin);
+	hist_reset(&h);
+	hist_free(&h);
+	hist_free(&h);
+	hist_free(NULL);
+}
+
+static void one_sample(void **state)
+{
+	static const uint64_t values[] = {0, 1, 2, 999, 123456789, 256000000000, 1ULL << 63};
+	struct quantile_value v;
+	struct hist h;
+
+	for (size_t i = 0; i < ROWS(values); i++) {
+		hist_init(&h, 3);
+		add(&h, values[i]);
+		for (uint64_t ppb = 1; ppb < 1000000000; ppb += 99999999) {
+			v = ask(&h, ppb);
+			assert_int_equal(v.ns, values[i]); /* clamped: exact even at schema 3 */
+			assert_int_equal(v.rank, 1);
+			assert_int_equal(v.beyond, 0);
+			assert_true(v.thin);
+		}
+		assert_int_equal(h.sum_ns, values[i]);
+		hist_free(&h);
+	}
+}
+
+/* Quantiles of SAMPLES known values: within half a bucket (and the rounding to whole ns). */
+static void check_quantiles(uint32_t schema, double allowed)
+{
+	static const uint64_t ppbs[] = {1,	   10000000,  250000000, 500000000,
+					900000000, 990000000, 999000000, 999999999};
+	uint64_t *v = calloc(SAMPLES, sizeof(*v)), sum = 0;
+	struct hist h;
+
+	assert_non_null(v);
+	hist_init(&h, schema);
+	for (size_t i = 0; i < SAMPLES; i++) {
+		v[i] = random_wait();
+		sum += v[i];
+		add(&h, v[i]);
+	}
+	qsort(v, SAMPLES, sizeof(*v), ascending);
+	assert_int_equal(h.count, SAMPLES);
+	assert_int_equal(in_slots(&h), SAMPLES);
+	assert_int_equal(h.sum_ns, sum);
+	assert_int_equal(h.min_ns, v[0]);
+	assert_int_equal(h.max_ns, v[SAMPLES - 1]);
+	for (size_t i = 0; i < ROWS(ppbs); i++) {
+		struct quantile_value q = ask(&h, ppbs[i]);
+		uint64_t rank = (SAMPLES * ppbs[i] + 999999999) / 1000000000;
+		double exact = (double)v[rank - 1];
+
+		assert_int_equal(q.rank, rank);
+		assert_int_equal(q.beyond, SAMPLES - rank);
+		assert_int_equal(q.thin, SAMPLES - rank < 10);
+		assert_true(fabs((double)q.ns - exact) <= exact * allowed + 0.5);
+	}
+	free(v);
+	hist_free(&h);
+}
+
+static void quantile_error(void **state)
+{
+	check_quantiles(3, 0.045);
+	check_quantiles(4, 0.022);
+	check_quantiles(5, 0.011);
+	check_quantiles(6, 0.0055);
+}
+
+/* Nearest rank, row by row: samples 1000, 2000 .. n * 1000 */
+static void nearest_rank(void **state)
+{
+	static const struct {
+		uint64_t n, ppb, rank;
+		bool thin;
+		const char *why;
+	} rows[] = {
+		{1, 1, 1, true, "never below 1"},
+		{10, 500000000, 5, true, "exactly half: the fifth, not the sixth"},
+		{11, 500000000, 6, true, "rounded up"},
+		{100, 990000000, 99, true, "one beyond"},
+		{100, 900000000, 90, false, "exactly ten beyond are enough"},
+		{100, 900000001, 91, true, "a hair more is the next rank"},
+		{1000, 999000000, 999, true, "99.9 of 1000"},
+		{1000, 1000000, 1, false, "0.1 of 1000"},
+		{1000, 999999999, 1000, true, "the last, nothing beyond"},
+	};
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct quantile_value v;
+		struct hist h;
+
+		hist_init(&h, 6);
+		for (uint64_t k = 1; k <= rows[i].n; k++)
+			add(&h, k * 1000);
+		v = ask(&h, rows[i].ppb);
+		if (v.rank != rows[i].rank || v.thin != rows[i].thin)
+			print_error("row %zu: %s\n", i, rows[i].why);
+		assert_int_equal(v.rank, rows[i].rank);
+		assert_int_equal(v.beyond, rows[i].n - rows[i].rank);
+		assert_int_equal(v.thin, rows[i].thin);
+		hist_free(&h);
+	}
+}
+
+/* count * ppb passes 2^64 early: the product must not. */
+static void huge_counts(void **state)
+{
+	struct hist h;
+
+	hist_init(&h, 5);
+	assert_int_equal(hist_add_slot(&h, 500, 1ULL << 62), 0);
+	assert_int_equal(hist_add_slot(&h, 900, 1ULL << 62), 0);
+	h.min_ns = 1;
+	h.max_ns = ~0ULL;
+	assert_int_equal(h.count, 1ULL << 63);
+	assert_int_equal(ask(&h, 500000000).rank, 1ULL << 62);
+	assert_int_equal(ask(&h, 500000000).ns, llround(hist_slot_middle_ns(5, 500)));
+	assert_int_equal(ask(&h, 500000001).ns, llround(hist_slot_middle_ns(5, 900)));
+	hist_free(&h);
+}
+
+static void zero_samples_come_first(void **state)
+{
+	struct hist h;
+
+	hist_init(&h, 5);
+	for (int i = 0; i < 50; i++) {
+		add(&h, 0);
+		add(&h, 4000);
+	}
+	assert_int_equal(h.zero, 50);
+	assert_int_equal(h.count, 100);
+	assert_int_equal(h.min_ns, 0);
+	assert_int_equal(ask(&h, 500000000).ns, 0);
+	assert_in_range(ask(&h, 510000000).ns, 3956, 4000);
+	hist_free(&h);
+}
+
+/* A bucket's middle may lie outside of what was seen. */
+static void clamped(void **state)
+{
+	struct bucket_table t;
+	uint32_t slot;
+	uint64_t middle;
+	struct hist h;
+
+	hist_init(&h, 3);
+	assert_int_equal(bucket_table_init(&t, 3), 0);
+	slot = bucket_slot(&t, 3, 1000000);
+	middle = (uint64_t)llround(hist_slot_middle_ns(3, slot));
+	add(&h, middle + 5);
+	add(&h, middle + 9);
+	assert_int_equal(h.len, 1);
+	assert_int_equal(ask(&h, 500000000).ns, middle + 5);
+	hist_reset(&h);
+	add(&h, middle - 9);
+	add(&h, middle - 5);
+	assert_int_equal(ask(&h, 500000000).ns, middle - 5);
+	hist_free(&h);
+}
+
+/* The window follows the samples up and down, and holds no more than their span. */
+static void window(void **state)
+{
+	static const uint32_t order[] = {600, 601, 100, 99, 1215, 0, 600, 640};
+	uint64_t want[1216] = {0};
+	struct hist h;
+
+	hist_init(&h, 5);
+	for (size_t i = 0; i < ROWS(order); i++) {
+		assert_int_equal(hist_add_slot(&h, order[i], i + 1), 0);
+		want[order[i]] += i + 1;
+		for (uint32_t k = 0; k < 1216; k++) {
+			bool held = k >= h.first && k < h.first + h.len;
+
+			assert_int_equal(held ? h.slots[k - h.first] : 0, want[k]);
+		}
+	}
+	assert_int_equal(h.first, 0);
+	assert_int_equal(h.len, 1216);
+	assert_int_equal(h.count, in_slots(&h));
+	assert_int_equal(hist_add_slot(&h, 1216, 1), -EINVAL);
+	assert_int_equal(hist_add_slot(&h, UINT32_MAX, 1), -EINVAL);
+	hist_free(&h);
+}
+
+static void window_stays_narrow(void **state)
+{
+	struct hist h;
+
+	hist_init(&h, 5);
+	assert_int_equal(hist_add_slot(&h, 700, 0), 0);
+	assert_int_equal(h.len, 0);
+	assert_int_equal(hist_add_slot(&h, 700, 3), 0);
+	assert_int_equal(h.first, 700);
+	assert_int_equal(h.len, 1);
+	assert_true(h.cap < 64);
+	hist_free(&h);
+}
+
+static void reset_keeps_memory(void **state)
+{
+	uint64_t *slots;
+	struct hist h;
+
+	hist_init(&h, 6);
+	assert_int_equal(hist_reserve_all(&h), 0);
+	slots = h.slots;
+	for (int round = 0; round < 3; round++) {
+		for (uint32_t k = 0; k < (uint32_t)BUCKET_SLOTS(6); k += 7)
+			assert_int_equal(hist_add_slot(&h, k, 2), 0);
+		for (uint32_t k = BUCKET_SLOTS(6); k--;)
+			assert_int_equal(hist_add_slot(&h, k, 1), 0);
+		assert_int_equal(in_slots(&h), h.count);
+		assert_ptr_equal(h.slots, slots);
+		hist_reset(&h);
+		assert_int_equal(h.count + h.sum_ns + h.zero + h.len, 0);
+		assert_int_equal(h.schema, 6);
+	}
+	add(&h, 5); /* what lay there before must not come back */
+	assert_int_equal(in_slots(&h), 1);
+	assert_int_equal(h.min_ns, 5);
+	assert_int_equal(h.max_ns, 5);
+	hist_free(&h);
+}
+
+/* Merged parts are the same histogram as all samples put into one. */
+static void merge_is_sum(void **state)
+{
+	struct hist part[3], sum, all;
+
+	hist_init(&sum, 4);
+	hist_init(&all, 4);
+	for (int p = 0; p < 3; p++) {
+		hist_init(&part[p], 4);
+		for (int i = 0; i < 500 * p; i++) { /* the first stays empty */
+			uint64_t v = i % 50 ? random_wait() >> (4 * p) : 0;
+
+			add(&part[p], v);
+			add(&all, v);
+		}
+		assert_int_equal(hist_merge(&sum, &part[p]), 0);
+	}
+	assert_int_equal(sum.count, 1500);
+	assert_int_equal(sum.count, all.count);
+	assert_int_equal(sum.sum_ns, all.sum_ns);
+	assert_int_equal(sum.min_ns, all.min_ns);
+	assert_int_equal(sum.max_ns, all.max_ns);
+	assert_int_equal(sum.zero, all.zero);
+	assert_int_equal(sum.first, all.first);
+	assert_int_equal(sum.len, all.len);
+	assert_memory_equal(sum.slots, all.slots, all.len * sizeof(*all.slots));
+	for (int p = 0; p < 3; p++)
+		hist_free(&part[p]);
+	hist_free(&sum);
+	hist_free(&all);
+}
+
+static void merge_edges(void **state)
+{
+	struct hist a, b;
+
+	hist_init(&a, 4);
+	hist_init(&b, 5);
+	assert_int_equal(hist_merge(&a, &b), -EINVAL);
+	hist_init(&b, 4);
+	add(&b, 0); /* no slot at all */
+	assert_int_equal(hist_merge(&a, &b), 0);
+	assert_int_equal(a.count, 1);
+	assert_int_equal(a.zero, 1);
+	assert_int_equal(a.len, 0);
+	add(&b, 77);
+	assert_int_equal(hist_merge(&a, &b), 0);
+	assert_int_equal(a.count, 3);
+	assert_int_equal(a.min_ns, 0);
+	assert_int_equal(a.max_ns, 77);
+	hist_free(&a);
+	hist_free(&b);
+}
+
+static void add_wants_its_schema(void **state)
+{
+	struct bucket_table t;
+	struct hist h;
+
+	hist_init(&h, 5);
+	assert_int_equal(bucket_table_init(&t, 4), 0);
+	assert_int_equal(hist_add(&h, &t, 1), -EINVAL);
+	assert_int_equal(h.count, 0);
+	hist_free(&h);
+}
+
+/* Formats print bucket `base + slot`: it ends at 2^(that / 2^s) seconds. */
+static void schema_base(void **state)
+{
+	for (uint32_t s = BUCKET_SCHEMA_MIN; s <= BUCKET_SCHEMA_MAX; s++) {
+		struct hist h;
+		int32_t bucket;
+
+		hist_init(&h, s);
+		add(&h, 500000000);
+		bucket = hist_schema_base(s) + (int32_t)h.first;
+		assert_int_equal(bucket, -(1 << s)); /* half a second: 2^-1 */
+		hist_free(&h);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(empty),
+		cmocka_unit_test(one_sample),
+		cmocka_unit_test(quantile_error),
+		cmocka_unit_test(nearest_rank),
+		cmocka_unit_test(huge_counts),
+		cmocka_unit_test(zero_samples_come_first),
+		cmocka_unit_test(clamped),
+		cmocka_unit_test(window),
+		cmocka_unit_test(window_stays_narrow),
+		cmocka_unit_test(reset_keeps_memory),
+		cmocka_unit_test(merge_is_sum),
+		cmocka_unit_test(merge_edges),
+		cmocka_unit_test(add_wants_its_schema),
+		cmocka_unit_test(schema_base),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

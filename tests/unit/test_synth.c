@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The made-up source keeps the promises every source makes; sinks and loop are tested with it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/sched_metrics.h"
+#include "source/source.h"
+#include "unit.h"
+
+struct seen {
+	size_t n;
+	uint64_t least_ns;
+	size_t wakeups, preempts, throttles, irqs, idles;
+};
+
+static int note_slow(void *ctx, const struct slow *w)
+{
+	struct seen *seen = ctx;
+
+	if (!seen->n || w->wait_ns < seen->least_ns)
+		seen->least_ns = w->wait_ns;
+	seen->n++;
+	if (!strcmp(w->kind, "wakeup")) {
+		seen->wakeups++;
+		assert_true(w->has_legs);
+		assert_int_equal(w->wake_to_queue_ns + w->queue_to_run_ns, w->wait_ns);
+		assert_non_null(w->waker);
+		seen->irqs += !strcmp(w->waker, "irq");
+	} else {
+		seen->preempts += !strcmp(w->kind, "preempt");
+		seen->throttles += !strcmp(w->kind, "throttle");
+		assert_false(w->has_legs);
+		assert_null(w->waker);
+	}
+	seen->idles += !w->prev_tid;
+	return 0;
+}
+
+struct fixture {
+	struct config cfg;
+	struct seen seen;
+	struct source *s;
+	struct source_report r;
+};
+
+static void begin(struct fixture *f, enum by_key by)
+{
+	struct source_args args = {.cfg = &f->cfg, .on_slow = note_slow, .slow_ctx = &f->seen};
+	struct err e = {0};
+
+	f->cfg.by = by;
+	if (!f->cfg.precision)
+		f->cfg.precision = BUCKET_SCHEMA_DEFAULT;
+	assert_int_equal(source_synth.probe(&e), 0);
+	assert_int_equal(source_synth.open(&f->s, &args, &e), 0);
+	assert_ptr_equal(f->s->ops, &source_synth);
+	assert_int_equal(source_synth.start(f->s, &e), 0);
+}
+
+static void collect(struct fixture *f, int (*end)(struct source *s, struct err *e))
+{
+	struct err e = {0};
+
+	assert_int_equal(end(f->s, &e), 0);
+	assert_int_equal(source_synth.collect(f->s, &f->r, &e), 0);
+}
+
+static void end(struct fixture *f)
+{
+	source_synth.close(f->s);
+	free(f->r.interval.v);
+	free(f->r.total.v);
+}
+
+static const struct hist *find(const struct series_list *l, const char *name, const char *key,
+			       const char *value)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct series *s = &l->v[i];
+
+		if (strcmp(s->desc->name, name))
+			continue;
+		if (key ? s->nlabels && !strcmp(s->labels[0].key, key) &&
+				    !strcmp(s->labels[0].value, value)
+			: !s->nlabels)
+			return s->hist;
+	}
+	return NULL;
+}
+
+static void same_hist(const struct hist *a, const struct hist *b)
+{
+	assert_int_equal(a->schema, b->schema);
+	assert_int_equal(a->count, b->count);
+	assert_int_equal(a->sum_ns, b->sum_ns);
+	assert_int_equal(a->zero, b->zero);
+	assert_int_equal(a->first, b->first);
+	assert_int_equal(a->len, b->len);
+	assert_memory_equal(a->slots, b->slots, a->len * sizeof(*a->slots));
+	if (a->count) {
+		assert_int_equal(a->min_ns, b->min_ns);
+		assert_int_equal(a->max_ns, b->max_ns);
+	}
+}
+
+static bool is_group(const struct series *s, const char *key)
+{
+	return s->nlabels && !strcmp(s->labels[0].key, key);
+}
+
+/* All series of a key, merged, are the whole. */
+static void parts_make_the_whole(const struct series_list *l, const char *key, uint32_t schema)
+{
+	for (int m = 0; m < SCHED_METRICS; m++) {
+		struct hist sum;
+
+		hist_init(&sum, schema);
+		for (size_t i = 0; i < l->n; i++)
+			if (l->v[i].desc == &sched_metrics[m] && is_group(&l->v[i], key))
+				assert_int_equal(hist_merge(&sum, l->v[i].hist), 0);
+		same_hist(&sum, find(l, sched_metrics[m].name, NULL, NULL));
+		hist_free(&sum);
+	}
+}
+
+static void intervals_make_the_total(void **state)
+{
+	struct fixture f = {0};
+	struct hist sum[SCHED_METRICS];
+
+	for (int m = 0; m < SCHED_METRICS; m++)
+		hist_init(&sum[m], BUCKET_SCHEMA_DEFAULT);
+	begin(&f, BY_NONE);
+	for (int i = 0; i < 5; i++) {
+		collect(&f, i < 4 ? source_synth.flip : source_synth.stop);
+		for (int m = 0; m < SCHED_METRICS; m++) {
+			const char *name = sched_metrics[m].name;
+			const struct hist *one = find(&f.r.interval, name, NULL, NULL);
+
+			assert_true(one->count > 0);
+			assert_int_equal(hist_merge(&sum[m], one), 0);
+			same_hist(&sum[m], find(&f.r.total, name, NULL, NULL));
+		}
+	}
+	for (int m = 0; m < SCHED_METRICS; m++)
+		hist_free(&sum[m]);
+	end(&f);
+}
+
+static void groups_make_the_whole(void **state)
+{
+	static const struct {
+		enum by_key by;
+		const char *key, *also; /* first label, one that describes it */
+		size_t groups;
+	} rows[] = {
+		{BY_NONE, "cpu", NULL, 4},  {BY_CPU, "cpu", NULL, 4},
+		{BY_PID, "pid", "comm", 6}, {BY_TID, "tid", "pid", 7},
+		{BY_COMM, "comm", NULL, 7}, {BY_CGROUP, "cgroup", NULL, 6},
+	};
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct fixture f = {.cfg = {.precision = 3 + (uint32_t)i % 4}};
+		size_t groups = 0;
+
+		begin(&f, rows[i].by);
+		collect(&f, source_synth.flip);
+		collect(&f, source_synth.flip);
+		parts_make_the_whole(&f.r.interval, "cpu", f.cfg.precision);
+		parts_make_the_whole(&f.r.interval, rows[i].key, f.cfg.precision);
+		parts_make_the_whole(&f.r.total, rows[i].key, f.cfg.precision);
+		for (size_t k = 0; k < f.r.total.n; k++) {
+			const struct series *s = &f.r.total.v[k];
+
+			if (s->desc != &sched_metrics[0] || !is_group(s, rows[i].key))
+				continue;
+			groups++;
+			if (rows[i].also)
+				assert_non_null(series_label(s, rows[i].also));
+		}
+		assert_int_equal(groups, rows[i].groups);
+		end(&f);
+	}
+}
+
+/* latency = wake-to-queue + queue-to-run, run-delay = queue-to-run + preempt-wait; no throttling */
+static void legs_add_up(void **state)
+{
+	const struct hist *h[SCHED_METRICS];
+	struct fixture f = {0};
+
+	begin(&f, BY_NONE);
+	collect(&f, source_synth.flip);
+	for (int m = 0; m < SCHED_METRICS; m++)
+		h[m] = find(&f.r.interval, sched_metrics[m].name, NULL, NULL);
+	assert_int_equal(h[SCHED_WAKEUP_LATENCY]->sum_ns,
+			 h[SCHED_WAKE_TO_QUEUE]->sum_ns + h[SCHED_QUEUE_TO_RUN]->sum_ns);
+	assert_int_equal(h[SCHED_RUN_DELAY]->sum_ns,
+			 h[SCHED_QUEUE_TO_RUN]->sum_ns + h[SCHED_PREEMPT_WAIT]->sum_ns);
+	assert_int_equal(h[SCHED_WAKEUP_LATENCY]->count, h[SCHED_QUEUE_TO_RUN]->count);
+	assert_int_equal(h[SCHED_RUN_DELAY]->count,
+			 h[SCHED_QUEUE_TO_RUN]->count + h[SCHED_PREEMPT_WAIT]->count);
+	assert_true(h[SCHED_WAKEUP_LATENCY]->zero > 0); /* the zero bucket is not left untested */
+	end(&f);
+}
+
+/* Two runs are the same; after a warm-up it is as if it had not been. */
+static void same_every_time(void **state)
+{
+	struct fixture a = {0}, b = {0};
+	struct err e = {0};
+
+	begin(&a, BY_TID);
+	begin(&b, BY_TID);
+	collect(&b, source_synth.flip);
+	assert_int_equal(source_synth.flip(b.s, &e), 0);
+	assert_int_equal(source_synth.start(b.s, &e), 0);
+	collect(&a, source_synth.flip);
+	collect(&b, source_synth.flip);
+	assert_int_equal(a.r.total.n, b.r.total.n);
+	for (size_t i = 0; i < a.r.total.n; i++) {
+		same_hist(a.r.total.v[i].hist, b.r.total.v[i].hist);
+		same_hist(a.r.interval.v[i].hist, b.r.interval.v[i].hist);
+	}
+	end(&a);
+	end(&b);
+}
+
+/* The whole, then CPUs in order, then groups; nothing else between. */
+static void order(void **state)
+{
+	struct fixture f = {0};
+	size_t i = 0;
+
+	begin(&f, BY_PID);
+	collect(&f, source_synth.flip);
+	for (; i < SCHED_METRICS; i++)
+		assert_int_equal(f.r.interval.v[i].nlabels, 0);
+	for (; i < 5 * SCHED_METRICS; i++) {
+		assert_true(is_group(&f.r.interval.v[i], "cpu"));
+		assert_int_equal(f.r.interval.v[i].labels[0].value[0], '0' + i / SCHED_METRICS - 1);
+	}
+	assert_true(f.r.interval.n > i);
+	for (; i < f.r.interval.n; i++)
+		assert_true(is_group(&f.r.interval.v[i], "pid"));
+	end(&f);
+}
+
+static void slow_waits(void **state)
+{
+	struct fixture all = {.cfg = {.slower = true}};
+	struct fixture some = {.cfg = {.slower = true, .slower_ns = 1000000}};
+	struct fixture none = {0};
+
+	begin(&all, BY_NONE);
+	collect(&all, source_synth.flip);
+	assert_int_equal(all.seen.n,
+			 find(&all.r.interval, "sched_wakeup_latency", NULL, NULL)->count +
+				 find(&all.r.interval, "sched_preempt_wait", NULL, NULL)->count +
+				 find(&all.r.interval, "sched_throttle_wait", NULL, NULL)->count);
+	assert_true(all.seen.wakeups && all.seen.preempts && all.seen.throttles);
+	assert_true(all.seen.irqs && all.seen.idles);
+	assert_int_equal(all.seen.least_ns, 0);
+	begin(&some, BY_NONE);
+	collect(&some, source_synth.flip);
+	assert_in_range(some.seen.n, 1, all.seen.n - 1);
+	assert_true(some.seen.least_ns >= 1000000);
+	begin(&none, BY_NONE);
+	collect(&none, source_synth.flip);
+	assert_int_equal(none.seen.n, 0);
+	end(&all);
+	end(&some);
+	end(&none);
+}
+
+static int reader_gone(void *ctx, const struct slow *w)
+{
+	return -EPIPE;
+}
+
+static void slow_error_goes_up(void **state)
+{
+	struct config cfg = {.precision = 5, .slower = true};
+	struct source_args args = {.cfg = &cfg, .on_slow = reader_gone};
+	struct source_report r = {0};
+	struct err e = {0};
+	struct source *s;
+
+	assert_int_equal(source_synth.open(&s, &args, &e), 0);
+	assert_int_equal(source_synth.start(s, &e), 0);
+	assert_int_equal(source_synth.flip(s, &e), 0);
+	assert_int_equal(source_synth.collect(s, &r, &e), -EPIPE);
+	assert_string_equal(e.text, ""); /* the words are the sink's */
+	source_synth.close(s);
+	free(r.interval.v);
+	free(r.total.v);
+}
+
+static void contract(void **state)
+{
+	struct config cfg = {.precision = 9};
+	struct source_args args = {.cfg = &cfg};
+	struct source *s = NULL;
+	struct err e = {0};
+
+	assert_string_equal(source_synth.name, "synth");
+	assert_false(source_synth.by_default);
+	assert_string_equal(source_synth.hooks(NULL)[0], "synthetic");
+	assert_null(source_synth.hooks(NULL)[1]);
+	source_synth.close(NULL);
+	assert_true(source_synth.open(&s, &args, &e) < 0);
+	assert_null(s);
+	assert_int_equal(err_exit(&e), EXIT_USAGE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(intervals_make_the_total),
+		cmocka_unit_test(groups_make_the_whole),
+		cmocka_unit_test(legs_add_up),
+		cmocka_unit_test(same_every_time),
+		cmocka_unit_test(order),
+		cmocka_unit_test(slow_waits),
+		cmocka_unit_test(slow_error_goes_up),
+		cmocka_unit_test(contract),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
