@@ -164,6 +164,7 @@ vmlinux-dump: ## write all types of the running kernel to $(O)/vmlinux.h, for lo
 
 # ---- tests ----
 include tests/tests.mk
+-include mk/*.mk
 
 clean: ## remove what was built
 	$(Q)rm -rf $(O)

@@ -55,7 +55,9 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
-struct rq;
+struct rq {
+	u64 clock;
+};
 
 struct cfs_rq {
 	struct rq *rq;
@@ -66,6 +68,12 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 
+struct sched_info {
+	unsigned long pcount;
+	u64 last_arrival;
+	u64 last_queued;
+};
+
 struct thread_info {
 	u64 preempt_count; /* arm64 and others; x86 keeps it per CPU */
 };
@@ -73,10 +81,11 @@ struct thread_info {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
-	int on_cpu;
-	int on_rq;
+	unsigned int on_cpu; /* a byte in 7.2: libbpf resizes loads of unsigned members only */
+	unsigned int on_rq;
 	struct sched_entity se;
 	bool throttled;
+	struct sched_info sched_info;
 	int softirq_disable_cnt;
 	int pid;
 	int tgid;

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# One binary without shared libraries, for this machine or another architecture: `make static
+# [ARCH=arm64]`. Not debuggable, but the same bytes whatever directory it is built in.
+
+HOST_ARCH := $(subst aarch64,arm64,$(subst x86_64,amd64,$(shell uname -m)))
+ARCH ?= $(HOST_ARCH)
+STATIC_O = $(O)/static-$(ARCH)
+STATIC_BIN = $(STATIC_O)/waitscope.stripped
+STATIC_CFLAGS := -O2 -ffile-prefix-map=$(CURDIR)=.
+
+ifeq ($(ARCH),$(HOST_ARCH))
+STATIC_CC = $(CC)
+STATIC_STRIP = strip
+STATIC_SHELL =
+else
+STATIC_TRIPLET := $(subst arm64,aarch64,$(ARCH))-linux-gnu
+STATIC_CC = $(STATIC_TRIPLET)-gcc
+STATIC_STRIP = $(STATIC_TRIPLET)-strip
+# Headers and archives of that architecture, unpacked in the cache.
+STATIC_SHELL = sysroot=$$(tests/vm/fetch.sh sysroot $(ARCH)) && \
+	export PKG_CONFIG_SYSROOT_DIR=$$sysroot \
+	PKG_CONFIG_LIBDIR=$$sysroot/usr/lib/$(STATIC_TRIPLET)/pkgconfig:$$sysroot/usr/share/pkgconfig && \
+	$(if $(shell command -v $(STATIC_CC)),,{ echo "missing: $(STATIC_CC) (package gcc-$(subst _,-,$(STATIC_TRIPLET)))" >&2; exit 1; } &&)
+endif
+STATIC_MAKE = $(STATIC_SHELL) $(MAKE) O=$(STATIC_O) SAN= CC="$(STATIC_CC)" CFLAGS="$(STATIC_CFLAGS)" \
+	LDFLAGS=-static PKG_CONFIG="$(PKG_CONFIG) --static"
+
+static: ## one binary without shared libraries: $(O)/static-ARCH/waitscope.stripped
+	$(Q)$(STATIC_MAKE) $(STATIC_O)/waitscope
+	$(call say,STRIP,$(STATIC_BIN))
+	$(Q)$(STATIC_STRIP) -o $(STATIC_BIN) $(STATIC_O)/waitscope
+
+check-static: static ## no shared libraries, small, and the same bytes from another directory
+	$(Q)tests/static/check.sh $(STATIC_BIN) $(ARCH)
+
+.PHONY: static check-static

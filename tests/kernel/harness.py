@@ -1,0 +1,436 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the kernel tests share: the tool under test, load programs, cgroups, BPF objects, TAP.
+
+Everything a test starts or creates is undone when it ends, fails or is interrupted.
+"""
+import glob
+import importlib.util
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, os.environ.get("O", "build"))
+TOOL = os.path.join(BUILD, "waitscope")
+
+METRICS = (
+    "sched_wakeup_latency",
+    "sched_wake_to_queue",
+    "sched_queue_to_run",
+    "sched_preempt_wait",
+    "sched_run_delay",
+)
+
+
+def load_reference():
+    path = os.path.join(ROOT, "tests", "ref", "sched_trace.py")
+    spec = importlib.util.spec_from_file_location("sched_trace", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+ref = load_reference()
+
+
+class Interrupted(Exception):
+    """SIGINT or SIGTERM to the tests: an exception like others, so that clean-up runs."""
+
+
+# ---- reports ----
+
+
+class Report:
+    """The JSON Lines of one run."""
+
+    def __init__(self, text, status=0, stderr=""):
+        self.text = text
+        self.status = status
+        self.stderr = stderr
+        self.lines = [json.loads(line) for line in text.splitlines()]
+        self.intervals = self.of("interval")
+        self.slow = self.of("slow")
+
+    def of(self, kind):
+        return [line for line in self.lines if line["type"] == kind]
+
+    @property
+    def meta(self):
+        (meta,) = self.of("meta")
+        return meta
+
+    @property
+    def final(self):
+        (final,) = self.of("final")
+        return final
+
+
+def metric(frame, name, **labels):
+    """A frame's metric: no label = the whole, else the one whose labels include these; or None."""
+    labels = {k: str(v) for k, v in labels.items()}
+    for m in frame["metrics"]:
+        if m["name"] != name:
+            continue
+        if labels.items() <= m["labels"].items() and (labels or not m["labels"]):
+            return m
+    return None
+
+
+def count(frame, name, **labels):
+    m = metric(frame, name, **labels)
+    return m["count"] if m else 0
+
+
+def total_ns(frame, name, **labels):
+    m = metric(frame, name, **labels)
+    return m["sum"] if m else 0
+
+
+def groups(frame, name, key):
+    """{label value: metric} of a --by report."""
+    return {
+        m["labels"][key]: m
+        for m in frame["metrics"]
+        if m["name"] == name and key in m["labels"]
+    }
+
+
+def buckets(m):
+    """{index: count} without empty ones, and the zeroes."""
+    b = m["buckets"]
+    full = {b["offset"] + i: n for i, n in enumerate(b["counts"]) if n}
+    return full, b["zero"]
+
+
+# ---- processes ----
+
+
+class Tool:
+    """waitscope with JSON on its stdout (a file here), running."""
+
+    def __init__(self, test, args, json_out=True, env=None):
+        self.dir = tempfile.mkdtemp(prefix="ws-test-")
+        test.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        self.out_path = os.path.join(self.dir, "out")
+        self.err_path = os.path.join(self.dir, "err")
+        self.args = [TOOL] + (["-o", "json"] if json_out else []) + [str(a) for a in args]
+        with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
+            self.proc = subprocess.Popen(
+                self.args, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env
+            )
+        test.addCleanup(self.kill)
+
+    def stdout(self):
+        with open(self.out_path, encoding="utf-8") as f:
+            return f.read()
+
+    def stderr(self):
+        with open(self.err_path, encoding="utf-8") as f:
+            return f.read()
+
+    def ready(self, timeout=10):
+        """Waits for the meta line: from then on everything is counted."""
+        self.await_line('"type":"meta"', timeout)
+        return self
+
+    def await_line(self, text, timeout=10):
+        end = time.monotonic() + timeout
+        while text not in self.stdout():
+            if self.proc.poll() is not None and text not in self.stdout():
+                raise AssertionError(
+                    "waitscope ended with %d: %s" % (self.proc.returncode, self.stderr())
+                )
+            if time.monotonic() > end:
+                raise AssertionError("no %s within %d s: %s" % (text, timeout, self.stderr()))
+            time.sleep(0.01)
+
+    def signal(self, sig):
+        self.proc.send_signal(sig)
+
+    def wait(self, timeout=30):
+        try:
+            return self.proc.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError("waitscope did not end within %d s" % timeout) from None
+
+    def end(self, timeout=30):
+        """Waits for the end; the report, which must be whole."""
+        status = self.wait(timeout)
+        return Report(self.stdout(), status, self.stderr())
+
+    def stop(self, sig=signal.SIGINT, timeout=30):
+        self.signal(sig)
+        return self.end(timeout)
+
+    def kill(self):
+        if self.proc.poll() is None:
+            self.proc.kill()
+            self.proc.wait()
+
+
+class Load:
+    """A load program: JSON lines out, a byte in to go on."""
+
+    def __init__(self, test, name, *args, **kwargs):
+        self.proc = subprocess.Popen(
+            [load_path(name)] + [str(a) for a in args],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            **kwargs
+        )
+        test.addCleanup(self.kill)
+        self.pid = self.proc.pid
+
+    def line(self):
+        text = self.proc.stdout.readline()
+        if not text:
+            raise AssertionError("load ended early with %s" % self.proc.wait())
+        return json.loads(text)
+
+    def go(self):
+        self.proc.stdin.write("x")
+        self.proc.stdin.flush()
+
+    def end(self, timeout=60):
+        """Lets it run to its end; the lines not yet read."""
+        out, _ = self.proc.communicate(timeout=timeout)
+        if self.proc.returncode:
+            raise AssertionError("load failed with %d" % self.proc.returncode)
+        return [json.loads(line) for line in out.splitlines()]
+
+    def kill(self):
+        if self.proc.poll() is None:
+            self.proc.kill()
+        self.proc.wait()
+        for stream in (self.proc.stdin, self.proc.stdout):
+            try:
+                stream.close()
+            except BrokenPipeError:
+                pass
+
+
+def load_path(name):
+    return os.path.join(BUILD, "tests", "load", name)
+
+
+def threads_of(pid):
+    return [int(t) for t in os.listdir("/proc/%d/task" % pid)]
+
+
+# ---- cgroups ----
+
+
+def mount_of(fstype, option=None):
+    """Where a file system of this type (and super option) is mounted, or None."""
+    with open("/proc/self/mountinfo") as f:
+        for line in f:
+            left, right = line.rstrip("\n").split(" - ")
+            kind, _, options = right.split(" ", 2)
+            if kind == fstype and (option is None or option in options.split(",")):
+                return left.split()[4]
+    return None
+
+
+class Cgroup:
+    """A cgroup of our own, removed at the end with what is below and in it."""
+
+    def __init__(self, test, name=None, parent=None, mount=None):
+        self.mount = mount or (parent.mount if parent else mount_of("cgroup2"))
+        if not self.mount:
+            test.skipTest("no cgroup v2 mount")
+        above = parent.path if parent else self.mount
+        self.path = os.path.join(above, name or "ws-test-%d" % os.getpid())
+        os.mkdir(self.path)
+        test.addCleanup(self.remove)
+
+    @property
+    def relative(self):
+        return self.path[len(self.mount):]
+
+    @property
+    def id(self):
+        return os.stat(self.path).st_ino
+
+    def add(self, pid):
+        with open(self.path + "/cgroup.procs", "w") as f:
+            f.write(str(pid))
+
+    def enter(self):
+        """For preexec_fn."""
+        return lambda: self.add(os.getpid())
+
+    def remove(self):
+        if not os.path.isdir(self.path):
+            return
+        for _ in range(200):
+            with open(self.path + "/cgroup.procs") as f:
+                pids = [int(p) for p in f.read().split()]
+            for pid in pids:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            try:
+                os.rmdir(self.path)
+                return
+            except OSError:
+                time.sleep(0.01)
+        raise AssertionError("cannot remove %s" % self.path)
+
+
+# ---- BPF objects ----
+
+
+def bpf_ids():
+    """{("prog", id), ...} of all programs, maps and links in the kernel."""
+    found = set()
+    for kind in ("prog", "map", "link"):
+        text = subprocess.run(
+            ["bpftool", "-j", kind, "show"], check=True, stdout=subprocess.PIPE, text=True
+        ).stdout
+        found |= {(kind, o["id"]) for o in json.loads(text or "[]")}
+    return found
+
+
+def bpf_held():
+    """Those that a live process holds open: another user of the machine is no leak of ours."""
+    held = set()
+    for path in glob.glob("/proc/[0-9]*/fdinfo/*"):
+        try:
+            with open(path) as f:
+                text = f.read()
+        except OSError:
+            continue
+        held |= {(k, int(i)) for k, i in re.findall(r"^(prog|map|link)_id:\t(\d+)", text, re.M)}
+    return held
+
+
+def bpf_leaked(before, patience_s=3):
+    """What was made since `before` and nobody holds; the kernel frees some time after the close."""
+    end = time.monotonic() + patience_s
+    while True:
+        new = bpf_ids() - before
+        leaked = new - bpf_held() if new else new
+        if not leaked or time.monotonic() > end:
+            return leaked
+        time.sleep(0.05)
+
+
+# ---- the test case ----
+
+
+class KernelTest(unittest.TestCase):
+    longMessage = True
+
+    def setUp(self):
+        if os.geteuid():
+            self.skipTest("not root")
+        self.notes = []
+
+    def note(self, fmt, *args):
+        """A figure for the log."""
+        self.notes.append(fmt % args if args else fmt)
+
+    def tool(self, *args, **kwargs):
+        return Tool(self, args, **kwargs)
+
+    def load(self, name, *args, **kwargs):
+        return Load(self, name, *args, **kwargs)
+
+    def cgroup(self, name=None, parent=None, mount=None):
+        return Cgroup(self, name, parent, mount)
+
+    def two_cpus(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        if len(cpus) < 2:
+            self.skipTest("one CPU only")
+        return cpus[0], cpus[1]
+
+    def assertWithin(self, got, want, relative, absolute=0, msg=None):
+        room = abs(want) * relative + absolute
+        self.assertLessEqual(abs(got - want), room, msg)
+
+    def assertComplete(self, frame):
+        """No losses (edges are none)."""
+        q = frame["quality"]
+        for loss in ("unpaired", "clamped", "map_full", "recursion_misses", "lost_events"):
+            self.assertEqual(q[loss], 0, "%s in %s" % (loss, q))
+
+
+# ---- TAP ----
+
+
+class TapResult(unittest.TestResult):
+    def __init__(self, stream):
+        super().__init__()
+        self.stream = stream
+        self.n = 0
+
+    def _line(self, ok, test, tail=""):
+        self.n += 1
+        self.stream.write("%s %d - %s%s\n" % ("ok" if ok else "not ok", self.n, title(test), tail))
+        for note in getattr(test, "notes", []):
+            self.stream.write("# %s\n" % note)
+        self.stream.flush()
+
+    def _failed(self, test, err):
+        self._line(False, test)
+        for line in self._exc_info_to_string(err, test).splitlines():
+            self.stream.write("#   %s\n" % line)
+        self.stream.flush()
+        if issubclass(err[0], Interrupted):
+            self.shouldStop = True
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self._line(True, test)
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self._failed(test, err)
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self._failed(test, err)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self._line(True, test, " # SKIP " + reason)
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            self._failed(subtest, err)
+
+
+def title(test):
+    """The first line of the docstring, else the name."""
+    return (test.shortDescription() or str(test)).replace("#", "no.")
+
+
+def main():
+    """TAP of the calling file's tests; arguments select by substring of the title."""
+
+    def interrupted(signum, _frame):
+        raise Interrupted("signal %d" % signum)
+
+    signal.signal(signal.SIGTERM, interrupted)
+    signal.signal(signal.SIGINT, interrupted)
+    suite = unittest.TestSuite()
+    for case in unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]):
+        for test in case:
+            if all(word in title(test) for word in sys.argv[1:]):
+                suite.addTest(test)
+    result = TapResult(sys.stdout)
+    suite.run(result)
+    print("1..%d" % result.n)
+    sys.exit(0 if result.wasSuccessful() else 1)

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every way a run ends: signals, the command, the target, a closed pipe; and nothing is left behind."""
+import fcntl
+import os
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import harness
+from harness import KernelTest, bpf_ids, bpf_leaked, count, load_path
+
+F_SETPIPE_SZ = 1031
+
+
+def catches(pid, sig):
+    """Does the process catch or hold the signal by now (or is it gone)?"""
+    try:
+        with open("/proc/%d/status" % pid) as f:
+            status = dict(l.rstrip("\n").split(":\t", 1) for l in f if ":\t" in l)
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    if "SigCgt" not in status:
+        return True
+    held = int(status["SigCgt"], 16) | int(status["SigBlk"], 16)
+    return bool(held >> (sig - 1) & 1)
+
+
+class Signals(KernelTest):
+    def interrupt_after(self, sig, delay_s):
+        """One run, signalled `delay_s` after it began to catch signals; how long that took."""
+        begin = time.monotonic()
+        tool = self.tool("-i", "0.1")
+        while not catches(tool.proc.pid, sig):
+            time.sleep(0.0005)
+        took = time.monotonic() - begin
+        time.sleep(delay_s)
+        report = tool.stop(sig)
+        what = "%s after %.0f ms" % (sig.name, delay_s * 1000)
+        self.assertEqual(report.status, 0, what)
+        self.assertEqual(report.stderr, "", what)
+        self.assertTrue(report.text.endswith("\n"), what)
+        self.assertEqual(report.lines[0]["type"], "meta", what)
+        self.assertEqual(report.lines[-1]["type"], "final", what)
+        return took
+
+    def test_any_moment(self):
+        """SIGINT and SIGTERM at 50 random moments: exit 0, whole final report, no BPF object left"""
+        seed = int(os.environ.get("WS_SEED", time.time()))
+        self.note("seed %d (WS_SEED)", seed)
+        rnd = random.Random(seed)
+        before = bpf_ids()
+        slowest = 0
+        for i in range(50):
+            # Most within the start-up, where there is most to go wrong.
+            delay = rnd.uniform(0, 0.3) if i % 3 else rnd.uniform(0.3, 1.5)
+            sig = signal.SIGINT if i % 2 else signal.SIGTERM
+            slowest = max(slowest, self.interrupt_after(sig, delay))
+        self.note("signals are caught within %.0f ms of the start", slowest * 1000)
+        self.assertLess(slowest, 0.5)
+        self.assertEqual(bpf_leaked(before), set())
+
+    def test_sigkill(self):
+        """nothing stays in the kernel even after SIGKILL"""
+        before = bpf_ids()
+        tool = self.tool().ready()
+        self.assertTrue(bpf_ids() - before, "BPF objects are seen while it runs")
+        tool.kill()
+        self.assertEqual(bpf_leaked(before), set())
+
+    def test_final_has_all(self):
+        """SIGTERM in a long interval: the final report has what was collected in it"""
+        sleeper = self.load("sleeper", 211, 300)
+        tid = sleeper.line()["tid"]
+        tool = self.tool("-t", tid, "-i", "3600").ready()
+        sleeper.go()
+        sleeper.line()
+        report = tool.stop(signal.SIGTERM)
+        self.assertEqual(count(report.final, "sched_wakeup_latency"), 211)
+
+    def test_usr1(self):
+        """SIGUSR1: a report now, and the run goes on"""
+        sleeper = self.load("sleeper", 101, 300)
+        tid = sleeper.line()["tid"]
+        tool = self.tool("-t", tid, "-i", "3600").ready()
+        sleeper.go()
+        sleeper.line()
+        tool.signal(signal.SIGUSR1)
+        tool.await_line('"type":"interval"', 5)
+        self.assertIsNone(tool.proc.poll())
+        report = tool.stop()
+        self.assertEqual(count(report.intervals[0], "sched_wakeup_latency"), 101)
+        self.assertEqual(sum(count(i, "sched_wakeup_latency") for i in report.intervals), 101)
+        self.assertEqual(count(report.final, "sched_wakeup_latency"), 101)
+
+    def full_pipe(self):
+        """A run whose stdout is full and not read."""
+        r, w = os.pipe()
+        fcntl.fcntl(w, F_SETPIPE_SZ, 4096)
+        proc = subprocess.Popen([harness.TOOL, "-o", "json", "-i", "0.05"], stdout=w,
+                                stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        self.addCleanup(proc.wait)
+        self.addCleanup(proc.kill)
+        self.addCleanup(os.close, r)
+        os.close(w)
+        time.sleep(1.5)
+        self.assertIsNone(proc.poll())
+        return proc
+
+    def test_second_signal(self):
+        """a second SIGINT ends at once, even when nobody reads the first one's report"""
+        proc = self.full_pipe()
+        proc.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        self.assertIsNone(proc.poll(), "the final report has nowhere to go")
+        begin = time.monotonic()
+        proc.send_signal(signal.SIGINT)
+        proc.wait(5)
+        self.assertLess(time.monotonic() - begin, 1)
+
+    def test_rotate(self):
+        """SIGHUP reopens -o FILE: rotated by mv, nothing is lost or said twice"""
+        where = tempfile.mkdtemp(prefix="ws-test-")
+        self.addCleanup(shutil.rmtree, where, ignore_errors=True)
+        path = os.path.join(where, "log")
+        tool = harness.Tool(self, ["-o", "json:" + path, "-i", "0.1"], json_out=False)
+        self.await_lines(path, 4, tool)
+        os.rename(path, path + ".1")
+        time.sleep(0.25)  # what comes before the signal still goes to the old file
+        tool.signal(signal.SIGHUP)
+        self.await_lines(path, 3, tool)
+        tool.signal(signal.SIGINT)
+        self.assertEqual(tool.wait(), 0, tool.stderr())
+        with open(path + ".1") as old, open(path) as new:
+            old, new = harness.Report(old.read()), harness.Report(new.read())
+        seqs = [f["seq"] for f in old.intervals + new.intervals]
+        self.assertEqual(seqs, list(range(1, len(seqs) + 1)))
+        self.assertGreater(len(old.intervals), 0)
+        self.assertGreater(len(new.intervals), 0)
+        self.assertEqual(old.of("final"), [])
+        self.assertEqual(new.lines[-1]["type"], "final")
+
+    def await_lines(self, path, n, tool):
+        for _ in range(500):
+            if os.path.exists(path):
+                with open(path) as f:
+                    if f.read().count("\n") >= n:
+                        return
+            self.assertIsNone(tool.proc.poll(), tool.stderr())
+            time.sleep(0.01)
+        self.fail("no %d lines in %s" % (n, path))
+
+
+class ClosedPipe(KernelTest):
+    def head(self, *args):
+        """stderr and status of a run whose reader leaves after a line."""
+        before = bpf_ids()
+        proc = subprocess.Popen([harness.TOOL] + list(args), stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        self.addCleanup(proc.wait)
+        self.addCleanup(proc.kill)
+        self.assertNotEqual(proc.stdout.readline(), "")
+        proc.stdout.close()
+        err = proc.stderr.read()
+        proc.stderr.close()
+        self.assertEqual((proc.wait(10), err), (0, ""))
+        self.assertEqual(bpf_leaked(before), set())
+
+    def test_json(self):
+        """| head -1 is a quiet end: exit 0, no words (json)"""
+        self.head("-o", "json", "-i", "0.1")
+
+    def test_table(self):
+        """| head -1 is a quiet end: exit 0, no words (table)"""
+        self.head("-i", "0.1")
+
+    def test_csv(self):
+        """| head -1 is a quiet end: exit 0, no words (csv)"""
+        self.head("-o", "csv", "-i", "0.1")
+
+
+class Command(KernelTest):
+    def status(self, *command):
+        report = self.tool("--", *command).end()
+        self.assertEqual(report.lines[-1]["type"], "final")
+        return report.status
+
+    def test_status(self):
+        """-- COMMAND: its exit status is passed on, 128 + N when a signal ended it"""
+        for code in (0, 1, 7, 255):
+            self.assertEqual(self.status("/bin/sh", "-c", "exit %d" % code), code)
+        self.assertEqual(self.status("/bin/sh", "-c", "kill -TERM $$"), 128 + 15)
+        self.assertEqual(self.status("/bin/sh", "-c", "kill -KILL $$"), 128 + 9)
+
+    def test_path_search(self):
+        """-- COMMAND is looked for in PATH, and gets its own arguments as they are"""
+        self.assertEqual(self.status("sh", "-c", 'test "$1" = "-d" && exit 5', "sh", "-d"), 5)
+
+    def test_not_executable(self):
+        """-- COMMAND that cannot be executed: exit 1, one line that names it, no report, no BPF left"""
+        before = bpf_ids()
+        for command in ("/nonexistent/program", "ws-no-such-command", "/etc/passwd"):
+            tool = self.tool("--", command)
+            self.assertEqual(tool.wait(), 1)
+            err = tool.stderr()
+            self.assertEqual(err.count("\n"), 1, err)
+            self.assertTrue(err.startswith("waitscope: error: "), err)
+            self.assertIn(command, err)
+            for line in tool.stdout().splitlines():
+                harness.json.loads(line)
+        self.assertEqual(bpf_leaked(before), set())
+
+    def test_whole_life(self):
+        """-- COMMAND is traced from its first to its last moment: 307 wakeups of 307"""
+        script = "import time\nfor i in range(307): time.sleep(0.0005)"
+        report = self.tool("--", "python3", "-c", script).end()
+        got = count(report.final, "sched_wakeup_latency")
+        # The interpreter's own start may block some more times, on disk or its parent.
+        self.assertTrue(307 <= got <= 330, got)
+
+    def test_signal_with_command(self):
+        """SIGINT with -- COMMAND: final report, and the command does not outlive it unseen"""
+        tool = self.tool("--", load_path("hog"), 1, 30).ready()
+        time.sleep(0.3)
+        report = tool.stop(signal.SIGINT, 10)
+        self.assertEqual(report.lines[-1]["type"], "final")
+        self.assertIn(report.status, (0, 128 + 2, 128 + 15))
+        left = subprocess.run(["pgrep", "-P", str(tool.proc.pid)], stdout=subprocess.DEVNULL)
+        self.assertNotEqual(left.returncode, 0)
+
+
+class Vanished(KernelTest):
+    def check(self, tool, word):
+        report = tool.end(10)
+        self.assertEqual(report.status, 0, report.stderr)
+        self.assertIn(word, report.final["end"])
+        self.assertIn("gone", report.final["end"])
+        return report
+
+    def test_pid(self):
+        """the target process ends: so does the run, with its report, and says so"""
+        load = self.load("hog", "--wait", 1, 1)
+        pid = load.line()["pid"]
+        tool = self.tool("-p", pid).ready()
+        load.go()
+        load.end()
+        self.check(tool, str(pid))
+
+    def test_tid(self):
+        """the target thread ends: so does the run"""
+        load = self.load("hog", "--wait", 1, 1)
+        tid = load.line()["tids"][0]
+        tool = self.tool("-t", tid).ready()
+        load.go()
+        load.end()
+        self.check(tool, str(tid))
+
+    def test_one_of_two(self):
+        """one of two targets ends: the run goes on"""
+        one, two = (self.load("hog", "--wait", 1, 1) for _ in range(2))
+        pids = [l.line()["pid"] for l in (one, two)]
+        tool = self.tool("-p", "%d,%d" % tuple(pids)).ready()
+        one.go()
+        one.end()
+        time.sleep(1.5)
+        self.assertIsNone(tool.proc.poll())
+        two.go()
+        two.end()
+        self.check(tool, str(pids[1]))
+
+    def test_cgroup(self):
+        """the target cgroup is removed: the run ends with its report, and says so"""
+        group = self.cgroup()
+        tool = self.tool("-c", group.path).ready()
+        time.sleep(0.3)
+        group.remove()
+        self.check(tool, os.path.basename(group.path))
+
+
+if __name__ == "__main__":
+    harness.main()

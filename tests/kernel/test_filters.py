@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Is it counted for whom it should, and for nobody else? (rule 1)"""
+import os
+import time
+
+import harness
+from harness import KernelTest, count, groups, load_path, metric
+
+
+class CgroupFilter(KernelTest):
+    """Two hogs inside on one CPU make waits; a sleeper outside is woken all the time on it."""
+
+    def setUp(self):
+        super().setUp()
+        self.cpu = self.two_cpus()[1]
+
+    def run_inside(self, group, *args):
+        """The groups of a run with `args` while hogs are in `group`: (report, hogs, sleeper)."""
+        hogs = self.load("hog", "--cpu", self.cpu, "--wait", 2, 1, preexec_fn=group.enter())
+        inside = hogs.line()
+        sleeper = self.load("sleeper", 500, 500)
+        outside = sleeper.line()
+        tool = self.tool("--by", "tid", *args).ready()
+        hogs.go()
+        sleeper.go()
+        for _ in inside["tids"]:
+            hogs.line()
+        self.assertEqual(sleeper.line()["blocked"], 500)
+        return tool.stop(), inside, outside
+
+    def check(self, group, *args):
+        report, inside, outside = self.run_inside(group, *args)
+        found = groups(report.final, "sched_run_delay", "tid")
+        for tid in inside["tids"]:
+            self.assertIn(str(tid), found)
+            self.assertGreater(found[str(tid)]["sum"], 200_000_000, "half of a second, with room")
+        self.assertNotIn(str(outside["tid"]), found)
+        self.assertLessEqual({int(t) for t in found}, set(inside["tids"]) | {inside["pid"]})
+        whole = metric(report.final, "sched_run_delay")
+        self.assertEqual(whole["count"], sum(m["count"] for m in found.values()))
+        self.assertEqual(whole["sum"], sum(m["sum"] for m in found.values()))
+
+    def test_path(self):
+        """rule 1: -c PATH shows the hogs inside and nothing of the sleeper outside"""
+        group = self.cgroup()
+        self.check(group, "-c", group.path)
+
+    def test_relative(self):
+        """-c /PATH below the v2 mount"""
+        group = self.cgroup()
+        self.check(group, "-c", group.relative)
+
+    def test_id(self):
+        """-c ID"""
+        group = self.cgroup()
+        self.check(group, "-c", group.id)
+
+    def test_nested(self):
+        """rule 1: -c includes a nested cgroup"""
+        group = self.cgroup()
+        self.check(self.cgroup("inner", self.cgroup("middle", group)), "-c", group.path)
+
+    def test_nested_later(self):
+        """rule 1: -c includes a cgroup made after the start"""
+        group = self.cgroup()
+        tool = self.tool("-c", group.path, "--by", "tid").ready()
+        hogs = self.load("hog", "--cpu", self.cpu, 2, 1,
+                         preexec_fn=self.cgroup("late", group).enter())
+        tids = hogs.line()["tids"]
+        hogs.end()
+        found = groups(tool.stop().final, "sched_run_delay", "tid")
+        for tid in tids:
+            self.assertIn(str(tid), found)
+
+    def test_two(self):
+        """several -c: tasks of either"""
+        one = self.cgroup()
+        two = self.cgroup("ws-test-two-%d" % os.getpid())
+        self.check(one, "-c", one.path, "-c", two.path)
+        self.check(two, "-c", one.path, "-c", two.path)
+
+    def test_sibling(self):
+        """-c does not take a cgroup whose name begins alike"""
+        group = self.cgroup()
+        other = self.cgroup(os.path.basename(group.path) + "-b")
+        report, inside, _ = self.run_inside(other, "-c", group.path)
+        self.assertEqual(count(report.final, "sched_run_delay"), 0)
+        self.assertEqual(groups(report.final, "sched_run_delay", "tid"), {})
+
+    def test_moved(self):
+        """rule 1: a task that moves in is counted from then on, one that moves out no longer"""
+        group = self.cgroup()
+        hogs = self.load("hog", "--cpu", self.cpu, "--wait", 2, 4)
+        first = hogs.line()
+        tool = self.tool("-c", group.path, "-i", "0.5").ready()
+        hogs.go()
+        time.sleep(1.2)
+        group.add(first["pid"])
+        time.sleep(1.2)
+        with open(group.mount + "/cgroup.procs", "w") as f:
+            f.write(str(first["pid"]))
+        time.sleep(1.2)
+        seen = [count(i, "sched_preempt_wait") > 0 for i in tool.stop().intervals]
+        self.assertEqual(seen[0], False, seen)
+        self.assertIn(True, seen)
+        self.assertEqual(seen[-1], False, seen)
+
+    def test_by_cgroup(self):
+        """--by cgroup names the path below the mount"""
+        group = self.cgroup()
+        hogs = self.load("hog", "--cpu", self.cpu, "--wait", 2, 1, preexec_fn=group.enter())
+        first = hogs.line()
+        tool = self.tool("--by", "cgroup", "-c", group.path).ready()
+        hogs.go()
+        for _ in first["tids"]:
+            hogs.line()
+        found = groups(tool.stop().final, "sched_preempt_wait", "cgroup")
+        self.assertEqual(list(found), [group.relative])
+
+
+class TaskFilter(KernelTest):
+    def hogs(self):
+        """Four threads on one CPU, going."""
+        load = self.load("hog", "--cpu", self.two_cpus()[1], "--wait", 4, 1)
+        return load, load.line()
+
+    def run_hogs(self, *args):
+        load, first = self.hogs()
+        other, second = self.hogs()
+        words = {"pid": first["pid"], "tid": first["tids"][1]}
+        tool = self.tool("--by", "tid", *[str(a).format(**words) for a in args]).ready()
+        load.go()
+        other.go()
+        for l in (load, other):
+            for _ in first["tids"]:
+                l.line()
+        found = {int(t) for t in groups(tool.stop().final, "sched_preempt_wait", "tid")}
+        return first, second, found
+
+    def test_pid(self):
+        """rule 1: -p takes all threads of the process and no other"""
+        first, _, found = self.run_hogs("-p", "{pid}")
+        self.assertEqual(found - {first["pid"]}, set(first["tids"]))
+
+    def test_tid(self):
+        """rule 1: -t takes that thread alone"""
+        first, _, found = self.run_hogs("-t", "{tid}")
+        self.assertEqual(found, {first["tids"][1]})
+
+    def test_comm(self):
+        """--comm takes a glob, and the woken task's name, not the waker's"""
+        pairs = (("ho[g]", True), ("*og", True), ("h?g", True), ("ho", False), ("*x*", False))
+        for glob, want in pairs:
+            with self.subTest(glob=glob):
+                load = self.load("hog", "--cpu", self.two_cpus()[1], "--wait", 2, 1)
+                tids = load.line()["tids"]
+                tool = self.tool("--comm", glob, "--by", "tid").ready()
+                load.go()
+                for _ in tids:
+                    load.line()
+                found = groups(tool.stop().final, "sched_preempt_wait", "tid")
+                self.assertEqual([str(t) in found for t in tids], [want, want])
+                self.assertEqual({m["labels"]["comm"] for m in found.values()} - {"hog"}, set())
+
+    def test_cpu(self):
+        """--cpu takes waits that ended on that CPU"""
+        cpus = self.two_cpus()
+        loads = [self.load("hog", "--cpu", c, "--wait", 2, 1) for c in cpus]
+        firsts = [l.line() for l in loads]
+        pids = ",".join(str(f["pid"]) for f in firsts)
+        tool = self.tool("-p", pids, "--cpu", cpus[1], "--by", "pid").ready()
+        for l in loads:
+            l.go()
+        for l, f in zip(loads, firsts):
+            for _ in f["tids"]:
+                l.line()
+        final = tool.stop().final
+        found = groups(final, "sched_preempt_wait", "pid")
+        self.assertEqual(list(found), [str(firsts[1]["pid"])])
+        here = metric(final, "sched_preempt_wait", cpu=cpus[1])
+        self.assertEqual(here["count"], count(final, "sched_preempt_wait"))
+
+    def test_self(self):
+        """rule 11: its own threads are not in the data"""
+        tool = self.tool("--by", "pid", "-i", "0.05", "-d", "1").ready()
+        final = tool.end().final
+        self.assertNotIn(str(tool.proc.pid), groups(final, "sched_run_delay", "pid"))
+
+    def test_idle(self):
+        """rule 4: the idle task is never stamped"""
+        final = self.tool("--by", "tid", "-d", "0.5").end().final
+        self.assertNotIn("0", groups(final, "sched_run_delay", "tid"))
+
+
+class Follow(KernelTest):
+    """spawn's children are processes and threads by turns: 100 of each, all new tasks."""
+
+    def new_tasks(self, report):
+        f = report.final
+        return count(f, "sched_queue_to_run") - count(f, "sched_wakeup_latency")
+
+    def command(self, *args):
+        return self.tool(*args, "--", load_path("spawn"), 200, 4).end()
+
+    def attached(self, option, *args):
+        load = self.load("spawn", 200, 4)
+        pid = load.line()["pid"]
+        tool = self.tool(option, pid, *args).ready()
+        load.go()
+        load.end()
+        return tool.stop()
+
+    def test_command(self):
+        """-- COMMAND follows children and threads by default"""
+        self.assertEqual(self.new_tasks(self.command()), 200)
+
+    def test_command_not(self):
+        """-- COMMAND with --no-follow: its threads, not its children"""
+        self.assertEqual(self.new_tasks(self.command("--no-follow")), 100)
+
+    def test_pid(self):
+        """-p: threads made later, not children"""
+        self.assertEqual(self.new_tasks(self.attached("-p")), 100)
+
+    def test_pid_follow(self):
+        """-p with --follow: threads and children made later"""
+        self.assertEqual(self.new_tasks(self.attached("-p", "--follow")), 200)
+
+    def test_tid(self):
+        """-t: nobody else"""
+        self.assertEqual(self.new_tasks(self.attached("-t")), 0)
+
+    def test_grandchildren(self):
+        """-- COMMAND follows through a shell, its child and its grandchildren"""
+        script = "(%s 100 2 </dev/null; exit 0); exit 0" % load_path("spawn")
+        report = self.tool("--", "/bin/sh", "-c", script).end()
+        # The subshell and spawn are new as well, where the shell forks for them.
+        self.assertIn(self.new_tasks(report), (100, 101, 102))
+
+
+if __name__ == "__main__":
+    harness.main()

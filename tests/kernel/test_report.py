@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Does a live report agree with itself and with its schema?"""
+import collections
+import copy
+import csv
+import io
+import json
+import os
+import signal
+import time
+
+import harness
+from harness import METRICS, ROOT, KernelTest, buckets, groups, metric
+
+
+def add_up(parts):
+    """count, sum, min, max and buckets of several metrics together."""
+    full, zero = collections.Counter(), 0
+    parts = [p for p in parts if p and p["count"]]
+    for p in parts:
+        b, z = buckets(p)
+        full.update(b)
+        zero += z
+    return {
+        "count": sum(p["count"] for p in parts),
+        "sum": sum(p["sum"] for p in parts),
+        "min": min((p["min"] for p in parts), default=None),
+        "max": max((p["max"] for p in parts), default=None),
+        "buckets": (dict(full), zero),
+    }
+
+
+def as_sum(m):
+    return add_up([m])
+
+
+class Live(KernelTest):
+    def busy_run(self, *args):
+        """A run over moving threads, hogs and short-lived tasks."""
+        cpus = self.two_cpus()
+        tool = self.tool(*args).ready()
+        loads = [self.load("migrate", 4, 1, *cpus), self.load("spawn", 1000, 8),
+                 self.load("hog", "--cpu", cpus[0], 2, 1)]
+        for load in loads:
+            load.end()
+        return tool
+
+    def test_schema(self):
+        """every line of a live run validates against the JSON Schema, and the schema is no sieve"""
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest("no python3-jsonschema")
+        with open(os.path.join(ROOT, "docs", "waitscope.schema.json")) as f:
+            schema = json.load(f)
+        validator = jsonschema.validators.validator_for(schema)
+        validator.check_schema(schema)
+        check = validator(schema)
+        for by in ("cpu", "pid", "tid", "comm", "cgroup"):
+            report = self.busy_run("--by", by, "-i", "0.3", "--slower", "2ms").stop()
+            kinds = collections.Counter(l["type"] for l in report.lines)
+            self.assertEqual((kinds["meta"], kinds["final"]), (1, 1))
+            self.assertGreater(kinds["interval"], 1)
+            for line in report.lines:
+                errors = [e.message for e in check.iter_errors(line)]
+                self.assertEqual(errors, [], "--by %s: %s" % (by, str(line)[:300]))
+        for broken in self.breakages(report.final):
+            self.assertFalse(check.is_valid(broken), str(broken)[:300])
+
+    @staticmethod
+    def breakages(frame):
+        for key in ("v", "type", "metrics", "quality", "dur_ns"):
+            broken = copy.deepcopy(frame)
+            del broken[key]
+            yield broken
+        for key in ("count", "sum", "buckets", "labels"):
+            broken = copy.deepcopy(frame)
+            broken["metrics"][0][key] = None
+            yield broken
+
+    def test_cpus(self):
+        """sums over CPUs are the whole: count, sum, min, max and every bucket"""
+        final = self.busy_run().stop().final
+        for name in METRICS:
+            per_cpu = groups(final, name, "cpu")
+            self.assertGreaterEqual(len(per_cpu), 2)
+            self.assertEqual(add_up(per_cpu.values()), as_sum(metric(final, name)), name)
+            self.assertGreater(metric(final, name)["count"], 0, name)
+
+    def test_by_tid_whole(self):
+        """sums over threads are the whole"""
+        final = self.busy_run("--by", "tid").stop().final
+        self.assertEqual(final["quality"]["map_full"], 0)
+        for name in METRICS:
+            parts = groups(final, name, "tid").values()
+            whole = metric(final, name)
+            for key, want in (("count", whole["count"]), ("sum", whole["sum"])):
+                self.assertEqual(sum(p[key] for p in parts), want, "%s %s" % (name, key))
+            self.assertEqual(max(p["max"] for p in parts if p["count"]), whole["max"])
+            self.assertEqual(min(p["min"] for p in parts if p["count"]), whole["min"])
+
+    def check_intervals(self, report):
+        frames = report.intervals
+        self.assertEqual([f["seq"] for f in frames], list(range(1, len(frames) + 1)))
+        for name in METRICS:
+            want = as_sum(metric(report.final, name))
+            self.assertEqual(add_up([metric(f, name) for f in frames]), want, name)
+            for cpu in groups(report.final, name, "cpu"):
+                want = as_sum(metric(report.final, name, cpu=cpu))
+                got = add_up([metric(f, name, cpu=cpu) for f in frames])
+                self.assertEqual(got, want, "%s cpu %s" % (name, cpu))
+        self.assertEqual(sum(f["dur_ns"] for f in frames), report.final["dur_ns"])
+        for loss in ("unpaired", "clamped", "map_full", "lost_events", "missed"):
+            self.assertEqual(sum(f["quality"][loss] for f in frames), report.final["quality"][loss])
+
+    def test_intervals_counted(self):
+        """rule 7: consecutive intervals add up to the final exactly (INTERVAL COUNT)"""
+        tool = self.busy_run("0.25", "8")
+        report = tool.end()
+        self.assertEqual(len(report.intervals), 8)
+        self.check_intervals(report)
+
+    def test_intervals_interrupted(self):
+        """rule 7: consecutive intervals add up to the final exactly (SIGINT within one)"""
+        report = self.busy_run("-i", "0.35").stop(signal.SIGINT)
+        self.assertGreater(len(report.intervals), 2)
+        self.check_intervals(report)
+
+    def test_interval_lengths(self):
+        """intervals do not drift: the tenth ends ten intervals after the start"""
+        report = self.tool("0.1", "10").end()
+        first, last = report.intervals[0], report.intervals[-1]
+        self.assertWithin(last["mono_ns"] - first["mono_ns"], 900_000_000, 0, 80_000_000)
+
+    def test_warm_up(self):
+        """-w: what happens in the warm-up is not counted"""
+        tool = self.tool("-w", "2", "-d", "0.5", "--comm", "spawn")
+        time.sleep(0.6)
+        self.load("spawn", 500, 4).end()
+        final = tool.end().final
+        self.assertEqual(metric(final, "sched_queue_to_run")["count"], 0)
+        self.assertWithin(final["dur_ns"], 500_000_000, 0.2)
+
+    def test_group_buckets(self):
+        """--by: a group's buckets add up to its count, as the whole's do"""
+        final = self.busy_run("--by", "pid").stop().final
+        for m in final["metrics"]:
+            full, zero = buckets(m)
+            self.assertEqual(sum(full.values()) + zero, m["count"], m["labels"])
+
+    def test_formats(self):
+        """several -o at once tell the same: JSON, CSV and table files of one run"""
+        paths = {k: os.path.join(self.dir(), k) for k in ("json", "csv", "table")}
+        args = [a for k, p in paths.items() for a in ("-o", "%s:%s" % (k, p))]
+        tool = harness.Tool(self, args + ["-d", "1"], json_out=False)
+        self.load("spawn", 200, 4).end()
+        self.assertEqual(tool.wait(), 0, tool.stderr())
+        with open(paths["json"]) as f:
+            final = harness.Report(f.read()).final
+        want = metric(final, "sched_wakeup_latency")["count"]
+        with open(paths["csv"]) as f:
+            rows = list(csv.DictReader(io.StringIO(f.read())))
+        self.assertIn(str(want), [r["count"] for r in rows
+                                  if r["metric"] == "sched_wakeup_latency" and r["type"] == "final"])
+        with open(paths["table"]) as f:
+            self.assertIn("{:,} samples".format(want), f.read())
+        self.assertEqual(tool.stdout(), "")
+
+    def dir(self):
+        import shutil
+        import tempfile
+        path = tempfile.mkdtemp(prefix="ws-test-")
+        self.addCleanup(shutil.rmtree, path, ignore_errors=True)
+        return path
+
+    def test_cost(self):
+        """cost is measured: ns per event and share of a CPU are there and of a sane size"""
+        cost = self.busy_run("-i", "0.5").stop().final["self"]
+        self.note("cost %s", cost)
+        self.assertTrue(10 < cost["bpf_ns_per_event"] < 20000, cost)
+        self.assertTrue(0 < cost["bpf_cpu_ppm"] < 500000, cost)
+        self.assertTrue(0 <= cost["user_cpu_ppm"] < 200000, cost)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""--slower against the reference trace, whole system, and tasks that come and go."""
+import collections
+import time
+
+import harness
+from harness import KernelTest, count, load_path, ref
+
+
+class Slower(KernelTest):
+    """Rule 5: preemption, short-lived tasks, and exec from a thread that is not the leader.
+
+    A wait is the same in both if the thread is and it ended at the same time: waits above the limit
+    of one thread cannot end closer together than the limit. Guard band: what a clock read later
+    than the other's can make of a wait at the limit.
+    """
+
+    LIMIT_NS = 1_000_000
+    NEAR_NS = 500_000
+    GUARD_NS = 200_000
+
+    def busy_time(self):
+        """(slow lines, all waits of the reference, tool's pid, start and end of the sure period)"""
+        cpus = self.two_cpus()
+        with ref.Tracer() as tracer:
+            tool = self.tool("--slower", "%dns" % self.LIMIT_NS).ready()
+            start = time.monotonic_ns()
+            loads = [
+                self.load("hog", "--cpu", cpus[1], 3, 2),
+                self.load("migrate", 4, 2, *cpus),
+                self.load("spawn", 3000, 8),
+                self.load("execthread", 60),
+            ]
+            self.exec_pid = loads[3].pid
+            for load in loads:
+                load.end()
+            end = time.monotonic_ns()
+            report = tool.stop()
+            tracer.stop()
+        waits = [w for w in ref.waits(tracer.events) if w.tid != tool.proc.pid]
+        return report, waits, start, end
+
+    @staticmethod
+    def by_tid(waits):
+        out = collections.defaultdict(list)
+        for w in waits:
+            out[w.tid].append(w)
+        return out
+
+    def test_reference(self):
+        """--slower prints no wait that the reference has not, and misses none of its"""
+        report, waits, start, end = self.busy_time()
+        theirs = self.by_tid(waits)
+        ours = collections.defaultdict(list)
+        for s in report.slow:
+            ours[s["tid"]].append(s)
+            self.assertGreaterEqual(s["wait_ns"], self.LIMIT_NS)
+            near = [w for w in theirs[s["tid"]] if abs(w.t2 - s["mono_ns"]) < self.NEAR_NS]
+            alike = [w for w in near if abs(ref.length(w) - s["wait_ns"]) < self.NEAR_NS]
+            self.assertEqual(len(alike), 1, "only ours: %s; reference: %s" % (s, near))
+            self.assertEqual(alike[0].kind, s["kind"], s)
+            self.assertEqual(alike[0].cpu, s["cpu"], s)
+        long = [w for w in waits if ref.length(w) > self.LIMIT_NS + self.GUARD_NS]
+        sure = [w for w in long if min(w.t0 or w.t1, w.t1) > start and w.t2 < end]
+        for w in sure:
+            near = [s for s in ours[w.tid] if abs(w.t2 - s["mono_ns"]) < self.NEAR_NS]
+            self.assertEqual(len(near), 1, "only in the reference: %s" % (w,))
+        kinds = collections.Counter(w.kind for w in sure)
+        self.note("%d slow waits printed, %d sure ones in the reference %s, %d waits in all",
+                  len(report.slow), len(sure), dict(kinds), len(waits))
+        for kind in ("wakeup", "preempt", "new"):
+            self.assertGreater(kinds[kind], 0, "the load made no slow wait by " + kind)
+        self.assertTrue([w for w in sure if w.tid == self.exec_pid], "no slow wait around exec")
+        self.assertComplete(report.final)
+
+    def test_legs(self):
+        """a slow wakeup's legs add up to its wait; others have none"""
+        load = self.load("migrate", "--wait", 6, 1, *self.two_cpus())
+        first = load.line()
+        tool = self.tool("-p", first["pid"], "--slower", "100us").ready()
+        load.go()
+        for _ in first["tids"]:
+            load.line()
+        slow = tool.stop().slow
+        wakeups = [s for s in slow if s["kind"] == "wakeup"]
+        self.assertGreater(len(wakeups), 20)
+        for s in wakeups:
+            self.assertEqual(s["wake_to_queue_ns"] + s["queue_to_run_ns"], s["wait_ns"], s)
+            self.assertEqual(s["metric"], "sched_wakeup_latency")
+            # Naps end by a timer: an interrupt woke it, not the task it came upon.
+            self.assertEqual(s["waker"]["kind"], "irq", s)
+        for s in slow:
+            if s["kind"] == "preempt":
+                self.assertNotIn("wake_to_queue_ns", s)
+
+    def test_waker(self):
+        """a slow wakeup by a task names it, thread and process"""
+        cpu = self.two_cpus()[1]
+        load = self.load("pingpong", "--cpu", cpu, 1, 2000)
+        pid = load.line()["pid"]
+        tool = self.tool("-p", pid, "--follow", "--slower", "0").ready()
+        load.go()
+        load.end()
+        slow = [s for s in tool.stop().slow if s["kind"] == "wakeup"]
+        by_task = [s for s in slow if s["waker"]["kind"] == "task"]
+        self.assertGreater(len(by_task), 1000)
+        for s in by_task:
+            self.assertEqual(s["waker"]["pid"], pid)
+            self.assertNotEqual(s["waker"]["tid"], s["tid"])
+
+
+class ShortLived(KernelTest):
+    def test_many(self):
+        """rule 5: 20,000 short-lived tasks lose nothing"""
+        report = self.tool("--", load_path("spawn"), 20000, 16).end(120)
+        self.assertEqual(report.status, 0)
+        f = report.final
+        new = count(f, "sched_queue_to_run") - count(f, "sched_wakeup_latency")
+        self.note("new tasks counted: %d, quality %s", new, f["quality"])
+        self.assertEqual(new, 20000)
+        self.assertComplete(f)
+
+    def test_many_keys(self):
+        """groups past --max-keys are counted as lost, and stay in the whole"""
+        report = self.tool("--by", "tid", "--max-keys", 64, "--", load_path("spawn"), 1000, 8).end()
+        f = report.final
+        self.assertGreater(f["quality"]["map_full"], 0)
+        new = count(f, "sched_queue_to_run") - count(f, "sched_wakeup_latency")
+        self.assertEqual(new, 1000)
+
+
+if __name__ == "__main__":
+    harness.main()

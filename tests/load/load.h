@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the load programs share: strict arguments, the clock, schedstat, the start signal. */
+#ifndef WS_LOAD_H
+#define WS_LOAD_H
+
+#include <err.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static inline unsigned long load_number(const char *text, unsigned long min, unsigned long max,
+					const char *what)
+{
+	unsigned long v;
+	char *end;
+
+	errno = 0;
+	v = strtoul(text, &end, 10);
+	if (errno || end == text || *end || *text == '-' || v < min || v > max)
+		errx(2, "%s: '%s': expected a number from %lu to %lu", what, text, min, max);
+	return v;
+}
+
+static inline uint64_t load_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+static inline pid_t load_tid(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}
+
+/* Keeps the CPU busy in user space. */
+static inline void load_spin_ns(uint64_t ns)
+{
+	uint64_t end = load_now_ns() + ns;
+
+	while (load_now_ns() < end)
+		;
+}
+
+static inline void load_sleep_ns(uint64_t ns)
+{
+	struct timespec ts = {
+		.tv_sec = (time_t)(ns / 1000000000ULL),
+		.tv_nsec = (long)(ns % 1000000000ULL),
+	};
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+}
+
+static inline void load_pin(unsigned int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		err(1, "cannot run on CPU %u", cpu);
+}
+
+/* Blocks until the driver writes a byte or closes the pipe. */
+static inline void load_wait_stdin(void)
+{
+	char c;
+
+	while (read(STDIN_FILENO, &c, 1) < 0 && errno == EINTR)
+		;
+}
+
+struct load_schedstat {
+	uint64_t run_ns;
+	uint64_t delay_ns;
+	uint64_t slices;
+};
+
+static inline struct load_schedstat load_schedstat(pid_t tid)
+{
+	struct load_schedstat s;
+	char path[64];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", (int)tid); /* fits */
+	f = fopen(path, "re");
+	if (!f)
+		err(1, "%s", path);
+	if (fscanf(f, "%" SCNu64 " %" SCNu64 " %" SCNu64, &s.run_ns, &s.delay_ns, &s.slices) != 3)
+		errx(1, "%s: expected three numbers", path);
+	(void)fclose(f); /* only read */
+	return s;
+}
+
+#endif

@@ -1,0 +1,373 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The reference for scheduler waits: the kernel's own event trace, read raw, in nanoseconds.
+
+It shares no code and no BPF with waitscope: sched_* events of an own tracefs instance, their binary
+ring buffer decoded by the kernel's own format files, and the definitions of the manual applied to
+the whole list afterwards, when everything is known. A lost event makes it fail.
+
+    sched_trace.py record SECONDS [--tid T]...      waits of the next SECONDS as JSON, one a line
+    with Tracer() as t: ...; t.stop(); waits(t.events)
+"""
+import argparse
+import collections
+import glob
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+EVENTS = ("sched_waking", "sched_wakeup", "sched_wakeup_new", "sched_switch")
+PREEMPTED = 0x100  # TASK_REPORT_MAX in prev_state: switched out by preemption, whatever its state
+
+Event = collections.namedtuple("Event", "ts cpu name fields")
+Wait = collections.namedtuple("Wait", "tid kind t0 t1 t2 cpu prev comm")
+
+
+class TraceError(Exception):
+    pass
+
+
+# ---- tracefs ----
+
+
+class Tracefs:
+    """The mounted tracefs, or one of our own in a private place."""
+
+    def __init__(self):
+        self.own = None
+        self.path = self._mounted()
+        if not self.path:
+            self.own = tempfile.mkdtemp(prefix="ws-tracefs-")
+            try:
+                subprocess.run(["mount", "-t", "tracefs", "none", self.own], check=True)
+            except subprocess.CalledProcessError as e:
+                os.rmdir(self.own)
+                raise TraceError("cannot mount tracefs (root?)") from e
+            self.path = self.own
+
+    @staticmethod
+    def _mounted():
+        with open("/proc/self/mountinfo") as f:
+            for line in f:
+                left, right = line.split(" - ")
+                if right.split()[0] == "tracefs":
+                    return left.split()[4]
+        return None
+
+    def close(self):
+        if self.own:
+            subprocess.run(["umount", self.own], check=True)
+            os.rmdir(self.own)
+            self.own = None
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+
+
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
+# ---- the ring buffer ----
+
+FIELD = re.compile(r"\tfield:(.+?);\toffset:(\d+);\tsize:(\d+);\tsigned:(\d);")
+
+
+class Format:
+    """One event's layout, from its format file: only the fields that are asked for."""
+
+    WANTED = {
+        "sched_waking": ("pid",),
+        "sched_wakeup": ("pid",),
+        "sched_wakeup_new": ("pid",),
+        "sched_switch": ("prev_pid", "prev_state", "next_pid", "next_comm"),
+    }
+    CODES = {(4, 1): "i", (4, 0): "I", (8, 1): "q", (8, 0): "Q"}
+
+    def __init__(self, name, text):
+        self.name = name
+        self.id = int(re.search(r"^ID: (\d+)", text, re.M).group(1))
+        self.fields = []
+        for decl, offset, size, signed in FIELD.findall(text):
+            field = re.sub(r"\[.*\]", "", decl.split()[-1])
+            if field not in self.WANTED[name]:
+                continue
+            if "[" in decl:
+                self.fields.append((field, struct.Struct("%ss" % size), int(offset)))
+            else:
+                code = self.CODES[int(size), int(signed)]
+                self.fields.append((field, struct.Struct("=" + code), int(offset)))
+        missing = set(self.WANTED[name]) - {f[0] for f in self.fields}
+        if missing:
+            raise TraceError("%s: this kernel has no field %s" % (name, ", ".join(missing)))
+
+    def decode(self, data, at):
+        return {f: s.unpack_from(data, at + o)[0] for f, s, o in self.fields}
+
+
+def page_records(page):
+    """(timestamp, offset of the record's data) of every record in a sub-buffer."""
+    ts, commit = struct.unpack_from("=QQ", page, 0)
+    if commit & (1 << 31):
+        raise TraceError("the ring buffer lost events")
+    at, end = 16, 16 + (commit & 0xFFFFF)
+    while at < end:
+        (head,) = struct.unpack_from("=I", page, at)
+        kind, delta = head & 31, head >> 5
+        at += 4
+        if kind == 29:  # padding
+            if not delta:
+                return
+            ts += delta
+            at += struct.unpack_from("=I", page, at)[0]
+        elif kind == 30:  # time extend
+            ts += delta + (struct.unpack_from("=I", page, at)[0] << 27)
+            at += 4
+        elif kind == 31:  # absolute time, 59 bits
+            low = delta + (struct.unpack_from("=I", page, at)[0] << 27)
+            ts = (ts & (0x1F << 59)) | low
+            at += 4
+        else:
+            ts += delta
+            if kind:
+                yield ts, at
+                at += kind * 4
+            else:
+                yield ts, at + 4
+                at += struct.unpack_from("=I", page, at)[0]
+
+
+class Tracer:
+    """Records from __enter__ to stop(); then `events`, in time order."""
+
+    def __init__(self, buffer_kb=65536):
+        self.buffer_kb = buffer_kb
+        self.fs = None
+        self.dir = None
+        self.events = []
+
+    def __enter__(self):
+        try:
+            self.fs = Tracefs()
+            self._setup()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def _setup(self):
+        path = os.path.join(self.fs.path, "instances", "ws-ref-%d" % os.getpid())
+        os.mkdir(path)
+        self.dir = path
+        write(self.dir + "/tracing_on", "0")
+        write(self.dir + "/trace_clock", "mono")
+        write(self.dir + "/options/overwrite", "0")
+        write(self.dir + "/buffer_size_kb", str(self.buffer_kb))
+        self.formats = {}
+        for name in EVENTS:
+            where = "%s/events/sched/%s" % (self.dir, name)
+            fmt = Format(name, read(where + "/format"))
+            self.formats[fmt.id] = fmt
+            write(where + "/enable", "1")
+        write(self.dir + "/tracing_on", "1")
+
+    def stop(self):
+        write(self.dir + "/tracing_on", "0")
+        self.events = []
+        for cpu_dir in glob.glob(self.dir + "/per_cpu/cpu*"):
+            self._check_losses(cpu_dir)
+            self._read_cpu(cpu_dir, int(cpu_dir.rsplit("cpu", 1)[1]))
+        self.events.sort(key=lambda e: e.ts)  # stable: each CPU's own order stays
+        return self.events
+
+    @staticmethod
+    def _check_losses(cpu_dir):
+        stats = dict(l.split(": ") for l in read(cpu_dir + "/stats").splitlines() if ": " in l)
+        for what in ("overrun", "commit overrun", "dropped events"):
+            if int(stats[what]):
+                raise TraceError("%s: %s %s" % (os.path.basename(cpu_dir), stats[what], what))
+
+    def _read_cpu(self, cpu_dir, cpu):
+        size = 4096
+        if os.path.exists(self.dir + "/buffer_subbuf_size_kb"):
+            size = int(read(self.dir + "/buffer_subbuf_size_kb")) * 1024
+        fd = os.open(cpu_dir + "/trace_pipe_raw", os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            while True:
+                try:
+                    page = os.read(fd, size)
+                except BlockingIOError:
+                    break
+                if not page:
+                    break
+                self._read_page(page, cpu)
+        finally:
+            os.close(fd)
+
+    def _read_page(self, page, cpu):
+        for ts, at in page_records(page):
+            fmt = self.formats.get(struct.unpack_from("=H", page, at)[0])
+            if fmt:
+                self.events.append(Event(ts, cpu, fmt.name, fmt.decode(page, at)))
+
+    def close(self):
+        if self.dir:
+            os.rmdir(self.dir)
+            self.dir = None
+        if self.fs:
+            self.fs.close()
+            self.fs = None
+
+
+# ---- the definitions, applied ----
+
+
+class Task:
+    """A task, whatever its id is at the moment: an exec from a thread changes it on the CPU."""
+
+    __slots__ = ("t0", "t1", "kind", "on_cpu")
+
+    def __init__(self):
+        self.t0 = self.t1 = self.kind = None
+        self.on_cpu = False
+
+
+class Replay:
+    """Every wait that began and ended in the trace.
+
+    A wakeup found on a CPU or queued changes nothing. T0 may come before the switch-out that it
+    undoes (the waker already saw the sleeper's state), so a blocking switch-out keeps it.
+    """
+
+    def __init__(self):
+        self.tasks = {}
+        self.running = {}  # cpu -> (tid, task)
+        self.waits = []
+        self.unseen = 0  # switched in without a beginning: waited since before the trace
+
+    def task(self, tid):
+        return self.tasks.setdefault(tid, Task())
+
+    def waking(self, e):
+        t = self.task(e.fields["pid"])
+        if t.t1 is None:
+            t.t0 = e.ts
+
+    def wakeup(self, e):
+        t = self.task(e.fields["pid"])
+        if t.on_cpu:
+            t.t0 = None
+        elif t.t1 is None:
+            t.t1, t.kind = e.ts, "wakeup"
+
+    def wakeup_new(self, e):
+        t = self.tasks[e.fields["pid"]] = Task()
+        t.t1, t.kind = e.ts, "new"
+
+    def switch(self, e):
+        self._out(e, e.fields["prev_pid"], e.fields["prev_state"])
+        self._in(e, e.fields["next_pid"])
+
+    def _out(self, e, tid, state):
+        was, t = self.running.get(e.cpu) or (tid, self.task(tid))
+        if was != tid:  # it took another id while it ran here
+            self.tasks[tid] = t
+        t.on_cpu = False
+        if state == 0 or state & PREEMPTED:
+            t.t0, t.t1, t.kind = None, e.ts, "preempt"
+        else:
+            t.t1 = None
+
+    def _in(self, e, tid):
+        t = Task() if tid == 0 else self.task(tid)  # every CPU has its own idle task
+        self.running[e.cpu] = (tid, t)
+        if tid == 0:
+            return
+        if t.t1 is None:
+            self.unseen += 1
+        else:
+            comm = e.fields["next_comm"].split(b"\0")[0].decode("utf-8", "replace")
+            self.waits.append(
+                Wait(tid, t.kind, t.t0, t.t1, e.ts, e.cpu, e.fields["prev_pid"], comm)
+            )
+        t.t0 = t.t1 = None
+        t.on_cpu = True
+
+    HANDLERS = {
+        "sched_waking": waking,
+        "sched_wakeup": wakeup,
+        "sched_wakeup_new": wakeup_new,
+        "sched_switch": switch,
+    }
+
+
+def waits(events):
+    r = Replay()
+    for e in events:
+        r.HANDLERS[e.name](r, e)
+    return r.waits
+
+
+def length(w):
+    """What the wait is as a whole: T2 - T0 of a wakeup, else T2 - T1."""
+    return w.t2 - (w.t1 if w.t0 is None else w.t0)
+
+
+def samples(ws):
+    """The waits as lists of ns by metric, as the manual defines the metrics."""
+    out = collections.defaultdict(list)
+    for w in ws:
+        out["sched_run_delay"].append(w.t2 - w.t1)
+        if w.kind == "preempt":
+            out["sched_preempt_wait"].append(w.t2 - w.t1)
+            continue
+        out["sched_queue_to_run"].append(w.t2 - w.t1)
+        if w.t0 is not None:
+            out["sched_wakeup_latency"].append(w.t2 - w.t0)
+            out["sched_wake_to_queue"].append(w.t1 - w.t0)
+    return out
+
+
+def quantile(values, q):
+    """Nearest rank, from the sorted exact values; q in percent, as text or number."""
+    rank = max(1, -(-int(round(float(q) * 10**7)) * len(values) // 10**9))
+    return sorted(values)[rank - 1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("what", choices=["record"])
+    parser.add_argument("seconds", type=float)
+    parser.add_argument("--tid", type=int, action="append", help="only this thread (repeatable)")
+    parser.add_argument("--summary", action="store_true", help="quantiles instead of waits")
+    args = parser.parse_args()
+    with Tracer() as t:
+        time.sleep(args.seconds)
+        t.stop()
+        found = [w for w in waits(t.events) if not args.tid or w.tid in args.tid]
+    if not args.summary:
+        for w in found:
+            print(json.dumps(w._asdict()))
+        return
+    for name, values in sorted(samples(found).items()):
+        p = {q: quantile(values, q) for q in ("50", "90", "99", "99.9")}
+        print(json.dumps({"name": name, "count": len(values), "sum": sum(values),
+                          "min": min(values), "max": max(values), "p": p}))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except TraceError as error:
+        sys.exit("sched_trace.py: error: %s" % error)

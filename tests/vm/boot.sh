@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# boot.sh GUEST ARCH BIN_DIR OUT_DIR: boots one guest of guests.list with the static programs of BIN_DIR
+# (waitscope, guest, load programs). What it printed is in OUT_DIR: tap, console, kernel. Exit 0: it ran
+# to its end marker (whatever its tests say); 1: it did not, and OUT_DIR/why says what happened.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+guest=$1 arch=$2 bins=$3 out=$4
+timeout=${WS_VM_TIMEOUT:-180}
+
+row=$(awk -v g="$guest" -v a="$arch" '$1 == g && $3 == a { print $2, $4 }' "$here/guests.list")
+[ -n "$row" ] || { echo "boot.sh: no guest '$guest' for $arch in guests.list" >&2; exit 2; }
+kernel=$("$here/fetch.sh" kernel "${row% *}" "$arch")
+qemu=$("$here/fetch.sh" qemu "$arch")/run.sh
+options=${row#* }
+
+mkdir -p "$out"
+rm -f "$out/tap" "$out/console" "$out/why"
+cp "$kernel/version" "$out/kernel"
+
+guest_busybox() {
+	if [ "$arch" = "$(dpkg --print-architecture)" ]; then
+		command -v busybox
+	else
+		find "$("$here/fetch.sh" sysroot "$arch")" -path '*bin/busybox'
+	fi
+}
+
+make_initrd() {
+	root=$(mktemp -d)
+	chmod 755 "$root"
+	mkdir "$root/bin"
+	cp "$here/guest/init" "$root/init"
+	cp "$(guest_busybox)" "$root/bin/busybox"
+	cp "$bins"/* "$root/bin/"
+	chmod 755 "$root/init" "$root"/bin/*
+	(cd "$root" && find . | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$out/initrd"
+	rm -r "$root"
+}
+
+# What the options say, as arguments of QEMU ($smp) and of the kernel ($append).
+smp=2 append='' tests=ws.sched
+read_options() {
+	for option in $(echo "$options" | tr , ' '); do
+		case $option in
+		smp=*) smp=${option#smp=} ;;
+		online=*) append="$append maxcpus=${option#online=}" tests="$tests ws.online" ;;
+		hotplug) tests="$tests ws.hotplug" ;;
+		lockdown=*) append="$append lockdown=${option#lockdown=}" tests=ws.lockdown ;;
+		*) echo "boot.sh: $guest: unknown option '$option' in guests.list" >&2; exit 2 ;;
+		esac
+	done
+}
+
+case $arch in
+amd64) machine='-M pc' console=ttyS0 ;;
+arm64) machine='-M virt' console=ttyAMA0 ;;
+esac
+
+run() {
+	# shellcheck disable=SC2086 # $machine is two words
+	timeout "$timeout" "$qemu" $machine -cpu max -m 512 -smp "$smp" -nodefaults -display none \
+		-no-reboot -kernel "$kernel/vmlinuz" -initrd "$out/initrd" \
+		-append "console=$console panic=-1 quiet loglevel=4 $append $tests" \
+		-serial "file:$out/console" -serial "file:$out/tap" </dev/null >"$out/qemu" 2>&1
+}
+
+read_options
+make_initrd
+for attempt in 1 2 3; do
+	status=0
+	run || status=$?
+	if grep -q '^# END' "$out/tap" 2>/dev/null; then
+		tr -d '\r' <"$out/tap" >"$out/tap.txt" && mv "$out/tap.txt" "$out/tap"
+		rm -f "$out/initrd"
+		exit 0
+	fi
+	# A panic of an emulated guest is not a test's result; anything else is.
+	grep -q 'Kernel panic\|Oops' "$out/console" 2>/dev/null || break
+	echo "# $guest: kernel panic in attempt $attempt"
+done
+{
+	if [ "$status" -eq 124 ]; then
+		echo "no end after $timeout s"
+	else
+		echo "ended too early (QEMU's exit status $status)"
+	fi
+	cat "$out/qemu"
+	tail -n 30 "$out/console" 2>/dev/null | tr -d '\r' || true
+} >"$out/why"
+exit 1
