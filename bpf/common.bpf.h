@@ -68,6 +68,15 @@ static __always_inline void hist_head_add(struct abi_hist *h, u64 v, u64 ep)
 	}
 }
 
+/*
+ * Global: the verifier takes it by itself, once. Inlined, what it learns of one sample's slot multiplies
+ * with the next one's, past its limit of a million instructions.
+ */
+__noinline u32 hist_slot(u64 v)
+{
+	return bucket_slot((const struct bucket_table *)&buckets, schema, v);
+}
+
 /* One sample into histogram `m` of a bank. */
 static __always_inline void hist_add(struct abi_counts *bank, u32 m, u64 v, u64 ep)
 {
@@ -83,7 +92,7 @@ static __always_inline void hist_add(struct abi_counts *bank, u32 m, u64 v, u64 
 		h->over++;
 		bank->over++;
 	}
-	slot = bucket_slot((const struct bucket_table *)&buckets, schema, v);
+	slot = hist_slot(v);
 	CLAMP_INDEX(slot, lim);
 	((u64 *)(h + 1))[slot]++;
 }

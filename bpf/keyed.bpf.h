@@ -43,6 +43,12 @@ static __always_inline struct abi_kentry *keyed_in(void *map, const struct abi_k
 	return bpf_map_lookup_elem(map, key);
 }
 
+/* Global for the reason of hist_slot. */
+__noinline u32 khist_slot(u64 v)
+{
+	return bucket_slot((const struct bucket_table *)&key_buckets, ABI_KEY_SCHEMA, v);
+}
+
 static __always_inline void khist_add(struct abi_counts *bank, struct abi_kentry *e, u32 m, u64 v,
 				      u64 ep)
 {
@@ -56,7 +62,7 @@ static __always_inline void khist_add(struct abi_counts *bank, struct abi_kentry
 	}
 	if (v >= BUCKET_VALUE_END)
 		k->h.over++;
-	slot = bucket_slot((const struct bucket_table *)&key_buckets, ABI_KEY_SCHEMA, v);
+	slot = khist_slot(v);
 	CLAMP_INDEX(slot, lim);
 	k->slots[slot]++;
 }
