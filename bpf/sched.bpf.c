@@ -170,13 +170,15 @@ static __always_inline struct wait take(struct stamp *st, u64 t2)
 static __always_inline void audit(struct abi_counts *bank, struct task_struct *p, struct stamp *st,
 				  u32 explained, u32 arriving)
 {
-	u32 runs, unseen;
+	u32 runs;
+	s32 unseen;
 
 	if (!compat_runs(p, &runs))
 		return;
-	unseen = runs - (st->runs + explained);
-	if (st->flags & STAMP_RUNS && unseen && filter_late(st, p))
-		bank->unpaired += unseen;
+	/* Negative: a task preempted while in S or D state comes back without the kernel counting it. */
+	unseen = (s32)(runs - (st->runs + explained));
+	if (st->flags & STAMP_RUNS && unseen > 0 && filter_late(st, p))
+		bank->unpaired += (u32)unseen;
 	st->runs = runs + arriving;
 	st->flags |= STAMP_RUNS;
 }
