@@ -245,11 +245,12 @@ class Tracer:
 class Task:
     """A task, whatever its id is at the moment: an exec from a thread changes it on the CPU."""
 
-    __slots__ = ("t0", "t1", "kind", "on_cpu")
+    __slots__ = ("t0", "t1", "kind", "on_cpu", "seen")
 
     def __init__(self):
         self.t0 = self.t1 = self.kind = None
         self.on_cpu = False
+        self.seen = None  # when last: until then it may have waited since before the trace
 
 
 class Replay:
@@ -267,7 +268,7 @@ class Replay:
         self.renamed = {}  # (tid, tid): when execs exchanged the two
         self.running = {}  # cpu -> (tid, task, since)
         self.waits = []
-        self.holes = []  # switched in or out in between, unreported
+        self.holes = []  # woken, switched in or out in between, unreported
 
     def task(self, tid):
         return self.tasks.setdefault(tid, Task())
@@ -283,10 +284,13 @@ class Replay:
             t.t0 = None
         elif t.t1 is None:
             t.t1, t.kind = e.ts, "wakeup"
+            if t.t0 is None and t.seen:
+                self.holes.append(Hole(e.fields["pid"], t.seen, e.ts))
+            t.seen = e.ts
 
     def wakeup_new(self, e):
         t = self.tasks[e.fields["pid"]] = Task()
-        t.t1, t.kind = e.ts, "new"
+        t.t1, t.kind, t.seen = e.ts, "new", e.ts
 
     def switch(self, e):
         self._out(e, e.fields["prev_pid"], e.fields["prev_state"])
@@ -296,7 +300,7 @@ class Replay:
         was, t, since = self.running.get(e.cpu) or (tid, self.task(tid), e.ts)
         if was != tid:
             t = self._other(e, was, t, since, tid)
-        t.on_cpu = False
+        t.on_cpu, t.seen = False, e.ts
         if state == 0 or state & PREEMPTED:
             t.t0, t.t1, t.kind = None, e.ts, "preempt"
         else:
@@ -335,8 +339,10 @@ class Replay:
             self.waits.append(
                 Wait(tid, t.kind, t.t0, t.t1, e.ts, e.cpu, e.fields["prev_pid"], comm)
             )
+        elif t.seen:
+            self.holes.append(Hole(tid, t.seen, e.ts))
         t.t0 = t.t1 = None
-        t.on_cpu = True
+        t.on_cpu, t.seen = True, e.ts
 
     HANDLERS = {
         "sched_waking": waking,
