@@ -11,10 +11,13 @@
 #include "abi.h"
 
 /*
- * 0: not counting. Else its lowest bit is the bank to write. User space alone writes it; it is read
- * once by each program run. Alone in .bss, so that nothing else dirties its cache line.
+ * User space alone writes these two, and nothing else is in .bss: no program dirties their cache line.
+ *
+ * epoch	0: not counting. Else its lowest bit is the bank to write. Each run reads it once.
+ * self_tgid	our own process, by its number in the initial pid namespace
  */
 volatile __u64 epoch;
+volatile __u32 self_tgid;
 
 const volatile struct bucket_table buckets;
 const volatile __u32 schema = BUCKET_SCHEMA_DEFAULT;

@@ -73,7 +73,6 @@ static __always_inline void stamp_delete(struct task_struct *p)
 
 /* ---- early: ids ---- */
 
-const volatile __u32 self_tgid;
 const volatile __u32 filter_ids = ABI_IDS_NONE;
 const volatile __u32 filter_one_id; /* the only id, or 0: look it up */
 const volatile bool follow;	  /* children of targets are targets */

@@ -67,6 +67,18 @@ static __always_inline void khist_add(struct abi_counts *bank, struct abi_kentry
 	k->slots[slot]++;
 }
 
+/* Up to the NUL: older kernels leave what was there before behind it (strlcpy in __set_task_comm). */
+static __always_inline void copy_comm(char *to, const char *from)
+{
+	u32 i;
+
+	for (i = 0; i < ABI_COMM_LEN; i++) {
+		if (!from[i])
+			break;
+		to[i] = from[i];
+	}
+}
+
 static __always_inline void keyed_key(struct abi_key *key, struct task_struct *p)
 {
 	key->cpu = by == ABI_BY_TID ? 0 : bpf_get_smp_processor_id();
@@ -79,7 +91,7 @@ static __always_inline void keyed_key(struct abi_key *key, struct task_struct *p
 	} else if (by == ABI_BY_CGROUP) {
 		key->id = task_cgroup_id(p);
 	} else {
-		__builtin_memcpy(key->comm, p->comm, sizeof(key->comm));
+		copy_comm(key->comm, p->comm);
 	}
 }
 

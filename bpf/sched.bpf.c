@@ -378,7 +378,10 @@ int ws_in_flight(struct bpf_iter__task *ctx)
 	u32 key = 0;
 
 	out = bpf_map_lookup_elem(&in_flight, &key);
-	if (!p || !out || !p->pid || !filter_early(p))
+	if (!p || !out || !p->pid)
+		return 0;
+	out->self_tgid = bpf_get_current_pid_tgid() >> 32;
+	if (!filter_early(p))
 		return 0;
 	st = stamp_get(p, false);
 	if (!st || !(st->flags & STAMP_SEEN)) {

@@ -168,8 +168,10 @@ struct abi_in_flight {
 	__u32 tid;    /* the longest */
 	__u32 pid;
 	char comm[ABI_COMM_LEN];
+	__u32 self_tgid; /* who runs the walk, as the initial pid namespace sees it */
+	__u32 pad;
 };
 
-_Static_assert(sizeof(struct abi_in_flight) == 48, "abi_in_flight size");
+_Static_assert(sizeof(struct abi_in_flight) == 56, "abi_in_flight size");
 
 #endif

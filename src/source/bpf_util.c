@@ -11,6 +11,7 @@
 
 #include "source/bpf_util.h"
 
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 #define SETCAP_LINE "setcap cap_bpf,cap_perfmon,cap_syslog,cap_dac_read_search=ep"
 
 static int log_all(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -31,17 +32,21 @@ uint64_t mono_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
 }
 
+static int no_btf(struct err *e, int err)
+{
+	return err_set(e, EXIT_CANNOT, err,
+		       "kernel BTF: %s: %s (the kernel needs CONFIG_DEBUG_INFO_BTF, and /sys must be "
+		       "mounted)",
+		       KERNEL_BTF, strerror(-err));
+}
+
 struct btf *kernel_btf(struct err *e)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
 
-	if (btf)
-		return btf;
-	err_set(e, EXIT_CANNOT, -errno,
-		"kernel BTF: %s (the kernel needs CONFIG_DEBUG_INFO_BTF, and /sys must be mounted)",
-		errno == ENOENT || errno == ESRCH ? "not found at /sys/kernel/btf/vmlinux" :
-						    strerror(errno));
-	return NULL;
+	if (!btf)
+		no_btf(e, -errno);
+	return btf;
 }
 
 int tracepoint_args(const struct btf *btf, const char *name)
@@ -173,18 +178,13 @@ int bpf_fail(struct err *e, int err, const char *what)
 int bpf_probe(struct err *e)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts);
-	struct btf *btf;
 	int fd;
 
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ws_probe", 4, 8, 1, &opts);
 	if (fd < 0)
 		return bpf_fail(e, fd, "BPF");
 	close(fd);
-	btf = kernel_btf(e);
-	if (!btf)
-		return -ENOENT;
-	btf__free(btf);
-	return 0;
+	return access(KERNEL_BTF, R_OK) ? no_btf(e, -errno) : 0;
 }
 
 int possible_cpus(struct err *e)
