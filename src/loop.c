@@ -395,9 +395,9 @@ int loop_run(struct run *r, const sigset_t *unblocked, int *status, struct err *
 	}
 	ret = start(&l);
 	(void)sigprocmask(SIG_SETMASK, unblocked, NULL);
-	if (ret)
-		goto out;
-	if (event_base_dispatch(l.base) < 0)
+	if (ret == -EPIPE) /* nobody reads us any more: a quiet end */
+		ret = 0;
+	else if (!ret && event_base_dispatch(l.base) < 0)
 		ret = err_sys(e, -EIO, "event loop");
 	if (!ret)
 		ret = l.ret;

@@ -170,9 +170,7 @@ int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e
 		ret = command_fork(&r->command, cfg->command, e);
 	if (!ret)
 		ret = open_sources(r, e);
-	if (!ret)
-		ret = open_sinks(r, e);
-	return ret ? ret : send_meta(r, e);
+	return ret ? ret : open_sinks(r, e);
 }
 
 #define each_source(r, s)                                                                          \
@@ -192,7 +190,7 @@ int run_start(struct run *r, struct err *e)
 	r->started = again ? r->flipped : moment_now();
 	r->flipped = r->previous = r->started;
 	r->user_ns_start = r->user_ns_previous = user_cpu_ns();
-	return 0;
+	return again ? 0 : send_meta(r, e); /* whoever reads it may rely on being counted */
 }
 
 static void note_flip(struct run *r)
