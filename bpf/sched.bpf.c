@@ -21,36 +21,34 @@ char LICENSE[] SEC("license") = "GPL";
 /* sched_switch passes prev_state (fa2c3254d7cf, 5.18); user space counts the prototype's arguments. */
 const volatile bool switch_has_state = true;
 
-static __always_inline struct abi_counts *counting(u64 *ep)
+/*
+ * The task's stamp at a wakeup, made if need be; NULL if nobody counts or nobody asked for it. Wakeups
+ * do not touch the bank but to count a failure.
+ */
+static __always_inline struct stamp *stamp_woken(struct task_struct *p)
 {
 	struct abi_counts *bank;
+	struct stamp *st;
+	u64 ep = epoch;
 
-	*ep = epoch;
-	if (!*ep)
+	if (!ep || !filter_early(p))
 		return NULL;
-	bank = bank_get(*ep);
+	st = stamp_get(p, true);
+	if (st)
+		return st;
+	bank = bank_get(ep);
 	if (bank)
-		bank->events++;
-	return bank;
+		bank->store_full++;
+	return NULL;
 }
 
 SEC("tp_btf/sched_waking")
 int ws_waking(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	struct abi_counts *bank;
-	struct stamp *st;
-	u64 ep;
+	struct stamp *st = stamp_woken(p);
 
-	bank = counting(&ep);
-	if (!bank || !filter_early(p))
-		return 0;
-	st = stamp_get(p, true);
-	if (!st) {
-		bank->store_full++;
-		return 0;
-	}
-	if (st->t1) /* queued already: its clock runs */
+	if (!st || st->t1) /* queued already: its clock runs */
 		return 0;
 	st->t0 = bpf_ktime_get_ns();
 	slow_note_waker(st);
@@ -61,18 +59,10 @@ SEC("tp_btf/sched_wakeup")
 int ws_wakeup(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	struct abi_counts *bank;
-	struct stamp *st;
-	u64 ep;
+	struct stamp *st = stamp_woken(p);
 
-	bank = counting(&ep);
-	if (!bank || !filter_early(p))
+	if (!st)
 		return 0;
-	st = stamp_get(p, true);
-	if (!st) {
-		bank->store_full++;
-		return 0;
-	}
 	if (compat_on_cpu(p)) { /* it never left: no wait, no T0 */
 		st->t0 = 0;
 		return 0;
@@ -92,18 +82,10 @@ SEC("tp_btf/sched_wakeup_new")
 int ws_wakeup_new(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	struct abi_counts *bank;
-	struct stamp *st;
-	u64 ep;
+	struct stamp *st = stamp_woken(p);
 
-	bank = counting(&ep);
-	if (!bank || !filter_early(p))
+	if (!st)
 		return 0;
-	st = stamp_get(p, true);
-	if (!st) {
-		bank->store_full++;
-		return 0;
-	}
 	st->t0 = 0;
 	st->t1 = bpf_ktime_get_ns();
 	st->kind = ABI_WAIT_NEW;
@@ -296,9 +278,13 @@ int ws_switch(u64 *ctx)
 	struct abi_counts *bank;
 	u64 now, ep;
 
-	bank = counting(&ep);
+	ep = epoch;
+	if (!ep)
+		return 0;
+	bank = bank_get(ep);
 	if (!bank)
 		return 0;
+	bank->switches++;
 	now = bpf_ktime_get_ns();
 	if (!runnable) {
 		if (switch_has_state)
