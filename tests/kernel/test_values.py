@@ -27,7 +27,7 @@ class Schedstat(KernelTest):
         return whole, each, kernel
 
     def compare(self, *args):
-        whole, each, kernel = self.undisturbed(lambda: self.measure(*args), 5)
+        whole, each, kernel = self.undisturbed(lambda: self.measure(*args), 6, 10000)
         want = sum(kernel.values())
         got = total_ns(whole, "sched_run_delay")
         self.note("run delay %.1f ms, schedstat %.1f ms: %+.3f %%", got / 1e6, want / 1e6,
