@@ -38,7 +38,7 @@ endif
 MAKEFLAGS += --no-print-directory
 
 LIBS := libbpf libelf zlib libevent_core json-c
-ifneq ($(filter-out clean deps help format,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean deps deps-build help format lint uninstall vmlinux-dump,$(or $(MAKECMDGOALS),all)),)
 MISSING := $(strip $(foreach l,$(LIBS),$(shell $(PKG_CONFIG) --exists $(l) 2>/dev/null || echo $(l))))
 MISSING += $(foreach t,$(CLANG) $(BPFTOOL) $(SCDOC),$(if $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v $(t)),,$(t)))
 ifneq ($(strip $(MISSING)),)
@@ -103,6 +103,64 @@ $(O)/gen/%.skel.h: $(O)/bpf/%.bpf.o
 	@mkdir -p $(@D)
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+
+# ---- words: the manual and the completions, both from or beside the option table ----
+MAN := $(O)/waitscope.8
+COMPLETIONS := $(O)/completions/waitscope $(O)/completions/_waitscope
+
+words: $(MAN) $(COMPLETIONS) ## build the manual and the completions
+
+$(MAN): docs/waitscope.8.scd
+	@mkdir -p $(@D)
+	$(call say,MAN,$@)
+	$(Q)$(SCDOC) < $< > $@
+
+$(O)/options: $(O)/waitscope
+	$(Q)$< --dump-options > $@
+
+$(O)/completions/waitscope: completions/waitscope.bash.in
+$(O)/completions/_waitscope: completions/_waitscope.in
+$(COMPLETIONS): $(O)/options scripts/completions.awk
+	@mkdir -p $(@D)
+	$(call say,WORDS,$@)
+	$(Q)awk -f scripts/completions.awk $(O)/options $(filter completions/%.in,$^) > $@
+
+# ---- installing ----
+install: $(O)/waitscope words ## install below DESTDIR/PREFIX
+	install -D -m 755 $(O)/waitscope $(DESTDIR)$(SBINDIR)/waitscope
+	install -D -m 644 $(MAN) $(DESTDIR)$(MANDIR)/man8/waitscope.8
+	install -D -m 644 $(O)/completions/waitscope $(DESTDIR)$(BASHCOMPDIR)/waitscope
+	install -D -m 644 $(O)/completions/_waitscope $(DESTDIR)$(ZSHCOMPDIR)/_waitscope
+
+uninstall: ## remove what install put there
+	rm -f $(DESTDIR)$(SBINDIR)/waitscope $(DESTDIR)$(MANDIR)/man8/waitscope.8 \
+		$(DESTDIR)$(BASHCOMPDIR)/waitscope $(DESTDIR)$(ZSHCOMPDIR)/_waitscope
+
+deps: ## install what is missing to build and to test (Debian, Ubuntu, Fedora; as root)
+	$(Q)scripts/deps.sh build test
+
+deps-build: ## ... only to build
+	$(Q)scripts/deps.sh build
+
+# ARGS replaces the options: make run ARGS='-d 30 --by comm'
+run: $(O)/waitscope $(O)/tests/load/demo ## ten seconds of live tables beside a small load (as root)
+	$(Q)scripts/run.sh $(O) $(ARGS)
+
+# ---- the house ----
+C_FILES := $(wildcard src/*.[ch] src/*/*.[ch] include/*.h bpf/*.[ch] tests/*/*.[ch])
+
+lint: ## check floors, sizes, format and scripts
+	$(Q)scripts/lint.sh
+
+format: ## let clang-format decide
+	clang-format -i $(C_FILES)
+
+vmlinux-dump: ## write all types of the running kernel to $(O)/vmlinux.h, for looking things up
+	@mkdir -p $(O)
+	$(Q)$(BPFTOOL) btf dump file /sys/kernel/btf/vmlinux format c > $(O)/vmlinux.h
+	@echo $(O)/vmlinux.h
+
+.PHONY: words install uninstall deps deps-build run lint format vmlinux-dump
 
 # ---- tests ----
 include tests/tests.mk

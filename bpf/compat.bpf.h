@@ -61,6 +61,45 @@ static __always_inline bool compat_throttled(const struct task_struct *p)
 	return cfs_rq && cfs_rq->throttle_count > 0;
 }
 
+/*
+ * The kernel's own record of when a task was queued and when it came to its CPU (CONFIG_SCHED_INFO), by
+ * the run queue's clock: how long ago, for the rare switch that no tracepoint reported. Both hold at
+ * sched_switch: it is called before the record of `next` is turned over. 0: not to be had.
+ */
+static __always_inline u64 compat_since(const struct task_struct *p, u64 then)
+{
+	struct cfs_rq *cfs_rq = p->se.cfs_rq;
+	struct rq *rq;
+
+	if (!then || !cfs_rq)
+		return 0;
+	rq = cfs_rq->rq;
+	return rq && rq->clock > then ? rq->clock - then : 0;
+}
+
+static __always_inline u64 compat_ran_for(const struct task_struct *p)
+{
+	if (!bpf_core_field_exists(p->sched_info) || !bpf_core_field_exists(p->se.cfs_rq))
+		return 0;
+	return compat_since(p, p->sched_info.last_arrival);
+}
+
+/* How often the task has come to a CPU; the switch-in that is being reported is not in it yet. */
+static __always_inline bool compat_runs(const struct task_struct *p, u32 *runs)
+{
+	if (!bpf_core_field_exists(p->sched_info))
+		return false;
+	*runs = (u32)p->sched_info.pcount;
+	return true;
+}
+
+static __always_inline u64 compat_queued_for(const struct task_struct *p)
+{
+	if (!bpf_core_field_exists(p->sched_info) || !bpf_core_field_exists(p->se.cfs_rq))
+		return 0;
+	return compat_since(p, p->sched_info.last_queued);
+}
+
 /* The id of the ancestor at `level` <= cgrp->level. */
 static __always_inline u64 compat_cgroup_ancestor_id(struct cgroup *cgrp, u32 level)
 {

@@ -11,6 +11,7 @@
 #define STAMP_SEEN 1U	   /* we saw it queued or running: from now on a missing stamp is a loss */
 #define STAMP_FOLLOWED 2U  /* descends from a target */
 #define STAMP_CGROUP_OK 4U /* verdict for cgroup_id */
+#define STAMP_RUNS 8U	   /* `runs` holds */
 
 /* 64 bytes: with the storage's own header no two tasks share a line. */
 struct stamp {
@@ -18,9 +19,11 @@ struct stamp {
 	u64 t1;
 	u64 cgroup_id; /* for which STAMP_CGROUP_OK holds */
 	u32 flags;
-	u32 kind; /* ABI_WAIT_* of the wait that t1 began */
+	u32 runs; /* times it came to a CPU, by the kernel's count, as far as we saw */
 	u32 last_cpu;
-	u32 waker;
+	u8 kind; /* ABI_WAIT_* of the wait that t1 began; 0 after a switch-out that blocked */
+	u8 waker;
+	u16 pad;
 	u32 waker_pid;
 	u32 waker_tid;
 	char waker_comm[ABI_COMM_LEN];

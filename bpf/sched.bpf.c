@@ -80,13 +80,10 @@ int ws_wakeup(u64 *ctx)
 	if (st->t1)
 		return 0;
 	st->t1 = bpf_ktime_get_ns();
-	st->kind = ABI_WAIT_WAKEUP;
-	if (!st->t0) {
-		if (st->flags & STAMP_SEEN)
-			bank->unpaired++;
-		else
-			bank->missed++;
-	}
+	if (st->t0)
+		st->kind = ABI_WAIT_WAKEUP;
+	else
+		st->kind = st->flags & STAMP_SEEN ? ABI_WAIT_WOKEN_UNSEEN : ABI_WAIT_WOKEN_EARLY;
 	st->flags |= STAMP_SEEN;
 	return 0;
 }
@@ -110,15 +107,101 @@ int ws_wakeup_new(u64 *ctx)
 	st->t0 = 0;
 	st->t1 = bpf_ktime_get_ns();
 	st->kind = ABI_WAIT_NEW;
-	st->flags |= STAMP_SEEN;
+	st->runs = 0;
+	st->flags |= STAMP_SEEN | STAMP_RUNS;
 	st->last_cpu = ~0U;
 	return 0;
 }
 
+static __always_inline bool was_queued_by_preemption(u32 kind)
+{
+	return kind == ABI_WAIT_PREEMPT || kind == ABI_WAIT_THROTTLE;
+}
+
+static __always_inline void account(struct abi_counts *bank, struct wait *w, u64 ep)
+{
+	w->queued_ns = elapsed(bank, w->t2, w->t1);
+	w->wait_ns = w->queued_ns;
+	if (was_queued_by_preemption(w->kind)) {
+		hist_add(bank, w->kind == ABI_WAIT_PREEMPT ? ABI_PREEMPT_WAIT : ABI_THROTTLE_WAIT,
+			 w->queued_ns, ep);
+		return;
+	}
+	hist_add(bank, ABI_QUEUE_TO_RUN, w->queued_ns, ep);
+	if (w->kind == ABI_WAIT_WOKEN_EARLY)
+		bank->missed++;
+	else if (w->kind == ABI_WAIT_WOKEN_UNSEEN)
+		bank->unpaired++;
+	if (!w->t0)
+		return;
+	w->to_queue_ns = elapsed(bank, w->t1, w->t0);
+	w->wait_ns = w->to_queue_ns + w->queued_ns;
+	hist_add(bank, ABI_WAKEUP_LATENCY, w->wait_ns, ep);
+	hist_add(bank, ABI_WAKE_TO_QUEUE, w->to_queue_ns, ep);
+}
+
+/* A wait is over: its stamps are consumed, now it counts if it is wanted. */
+static __always_inline void finish(struct abi_counts *bank, struct task_struct *p,
+				   struct task_struct *prev, struct stamp *st, struct wait *w, u64 ep)
+{
+	if (!filter_late(st, p))
+		return;
+	account(bank, w, ep);
+	if (by != ABI_BY_NONE)
+		keyed_add(bank, p, w, ep);
+	if (slower && w->wait_ns >= slower_ns)
+		slow_emit(bank, p, prev, st, w);
+}
+
+static __always_inline struct wait take(struct stamp *st, u64 t2)
+{
+	struct wait w = { .t0 = st->t0, .t1 = st->t1, .t2 = t2, .kind = st->kind };
+
+	st->t0 = 0;
+	st->t1 = 0;
+	return w;
+}
+
+/*
+ * Switch-ins that no event reported, by the kernel's own count of them: `explained` of them are known
+ * by other means. It happens: a host may hide some of its tasks from tracing, and with them whatever
+ * comes after them on their CPU.
+ */
+static __always_inline void audit(struct abi_counts *bank, struct task_struct *p, struct stamp *st,
+				  u32 explained, u32 arriving)
+{
+	u32 runs, unseen;
+
+	if (!compat_runs(p, &runs))
+		return;
+	unseen = runs - (st->runs + explained);
+	if (st->flags & STAMP_RUNS && unseen && filter_late(st, p))
+		bank->unpaired += unseen;
+	st->runs = runs + arriving;
+	st->flags |= STAMP_RUNS;
+}
+
+/* A task leaves a CPU that it was not seen to come to: the kernel's record tells when it did. */
+static __noinline u32 came_unseen(struct abi_counts *bank, struct task_struct *p, struct stamp *st,
+				  u64 now, u64 ep)
+{
+	u64 ran = compat_ran_for(p);
+	struct wait w = take(st, now - ran);
+
+	if (!ran)
+		return 0;
+	bank->inferred++;
+	if (w.t2 < w.t1) /* the two clocks disagree by more than it waited */
+		w.t2 = w.t1;
+	finish(bank, p, NULL, st, &w, ep);
+	return 1;
+}
+
 static __always_inline void switch_out(struct abi_counts *bank, struct task_struct *p, bool runnable,
-				       u64 now)
+				       u64 now, u64 ep)
 {
 	struct stamp *st;
+	u32 explained = 0;
 
 	if (!p->pid || !filter_early(p))
 		return;
@@ -128,41 +211,59 @@ static __always_inline void switch_out(struct abi_counts *bank, struct task_stru
 			bank->store_full++;
 		return;
 	}
+	if (st->t1)
+		explained = came_unseen(bank, p, st, now, ep);
+	audit(bank, p, st, explained, 0);
+	st->flags |= STAMP_SEEN;
 	if (slower)
 		st->last_cpu = bpf_get_smp_processor_id();
 	if (!runnable) {
-		st->t1 = 0;
+		st->kind = 0;
 		return;
 	}
 	st->t0 = 0;
 	st->t1 = now;
 	st->kind = compat_throttled(p) ? ABI_WAIT_THROTTLE : ABI_WAIT_PREEMPT;
-	st->flags |= STAMP_SEEN;
 }
 
-static __always_inline void account(struct abi_counts *bank, struct wait *w, u64 ep)
+/*
+ * No stamp at the switch-in. Never seen before: it waited since before the start. Else its events were
+ * not reported, and the kernel's record has the moment it was queued. false: nothing to count.
+ */
+static __always_inline bool came_unqueued(struct abi_counts *bank, struct task_struct *p,
+					  struct stamp *st, struct wait *w)
 {
-	u32 m = w->kind == ABI_WAIT_PREEMPT ? ABI_PREEMPT_WAIT : ABI_THROTTLE_WAIT;
+	u64 queued = compat_queued_for(p);
 
-	w->queued_ns = elapsed(bank, w->t2, w->t1);
-	w->wait_ns = w->queued_ns;
-	if (w->kind == ABI_WAIT_WAKEUP || w->kind == ABI_WAIT_NEW) {
-		m = ABI_QUEUE_TO_RUN;
-		if (w->t0) {
-			w->to_queue_ns = elapsed(bank, w->t1, w->t0);
-			w->wait_ns = w->to_queue_ns + w->queued_ns;
-			hist_add(bank, ABI_WAKEUP_LATENCY, w->wait_ns, ep);
-			hist_add(bank, ABI_WAKE_TO_QUEUE, w->to_queue_ns, ep);
-		}
+	if (!(st->flags & STAMP_SEEN)) {
+		if (filter_late(st, p))
+			bank->missed++;
+		return false;
 	}
-	hist_add(bank, m, w->queued_ns, ep);
+	if (filter_late(st, p)) {
+		bank->inferred += queued != 0;
+		bank->unpaired += queued == 0;
+	}
+	if (!queued)
+		return false;
+	if (w->t0)
+		w->kind = ABI_WAIT_WAKEUP;
+	else if (!w->kind) /* it slept */
+		w->kind = ABI_WAIT_WOKEN_UNSEEN;
+	else
+		w->kind = ABI_WAIT_PREEMPT;
+	w->t1 = w->t2 - queued;
+	if (w->t1 < w->t0)
+		w->t1 = w->t0;
+	return true;
 }
 
 static __always_inline void switch_in(struct abi_counts *bank, struct task_struct *p,
 				      struct task_struct *prev, u64 now, u64 ep)
 {
-	struct wait w = { .t2 = now };
 	struct stamp *st;
+	struct wait w;
+	bool known;
 
 	if (!p->pid || !filter_early(p))
 		return;
@@ -171,28 +272,12 @@ static __always_inline void switch_in(struct abi_counts *bank, struct task_struc
 		bank->store_full++;
 		return;
 	}
-	w.t0 = st->t0;
-	w.t1 = st->t1;
-	w.kind = st->kind;
-	st->t0 = 0;
-	st->t1 = 0;
-	if (!w.t1) {
-		if (filter_late(st, p)) {
-			if (st->flags & STAMP_SEEN)
-				bank->unpaired++;
-			else
-				bank->missed++;
-		}
-		st->flags |= STAMP_SEEN;
-		return;
-	}
-	if (!filter_late(st, p))
-		return;
-	account(bank, &w, ep);
-	if (by != ABI_BY_NONE)
-		keyed_add(bank, p, &w, ep);
-	if (slower && w.wait_ns >= slower_ns)
-		slow_emit(bank, p, prev, st, &w);
+	audit(bank, p, st, 0, 1);
+	w = take(st, now);
+	known = w.t1 || came_unqueued(bank, p, st, &w);
+	st->flags |= STAMP_SEEN;
+	if (known)
+		finish(bank, p, prev, st, &w, ep);
 }
 
 SEC("tp_btf/sched_switch")
@@ -213,7 +298,7 @@ int ws_switch(u64 *ctx)
 		else
 			runnable = compat_task_state(prev) == 0;
 	}
-	switch_out(bank, prev, runnable, now);
+	switch_out(bank, prev, runnable, now, ep);
 	switch_in(bank, next, prev, now, ep);
 	return 0;
 }

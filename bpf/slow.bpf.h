@@ -47,8 +47,9 @@ static __always_inline void slow_emit(struct abi_counts *bank, struct task_struc
 	s->cgroup_id = task_cgroup_id(p);
 	s->pid = p->tgid;
 	s->tid = p->pid;
-	s->prev_pid = prev->tgid;
-	s->prev_tid = prev->pid;
+	s->prev_pid = prev ? prev->tgid : 0;
+	s->prev_tid = prev ? prev->pid : 0;
+	s->prev_known = prev != NULL;
 	s->cpu = bpf_get_smp_processor_id();
 	s->last_cpu = st->last_cpu;
 	s->kind = w->kind;
@@ -56,7 +57,10 @@ static __always_inline void slow_emit(struct abi_counts *bank, struct task_struc
 	s->waker_pid = st->waker_pid;
 	s->waker_tid = st->waker_tid;
 	__builtin_memcpy(s->comm, p->comm, sizeof(s->comm));
-	__builtin_memcpy(s->prev_comm, prev->comm, sizeof(s->prev_comm));
+	if (prev)
+		__builtin_memcpy(s->prev_comm, prev->comm, sizeof(s->prev_comm));
+	else
+		__builtin_memset(s->prev_comm, 0, sizeof(s->prev_comm));
 	__builtin_memcpy(s->waker_comm, st->waker_comm, sizeof(s->waker_comm));
 	bpf_ringbuf_submit(s, 0);
 }

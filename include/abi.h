@@ -49,9 +49,11 @@ struct abi_counts {
 	__u64 keys_full;  /* a sample had no keyed entry (it is in the whole) */
 	__u64 slow_lost;  /* a slow wait found the ring buffer full */
 	__u64 over;	  /* samples past the last bucket */
+	__u64 inferred;	  /* one end of a wait that no tracepoint reported, from the kernel's sched_info */
+	__u64 pad[7];
 };
 
-_Static_assert(sizeof(struct abi_counts) == 64, "abi_counts size");
+_Static_assert(sizeof(struct abi_counts) == 128, "abi_counts size");
 
 /* Bytes of a per-CPU histogram and of a per-CPU bank at schema s; multiples of a cache line. */
 #define ABI_HIST_BYTES(s) (sizeof(struct abi_hist) + 8 * BUCKET_SLOTS(s))
@@ -124,6 +126,8 @@ _Static_assert(sizeof(struct abi_glob) == 8 * 258, "abi_glob size");
 #define ABI_WAIT_NEW 2
 #define ABI_WAIT_PREEMPT 3
 #define ABI_WAIT_THROTTLE 4
+#define ABI_WAIT_WOKEN_EARLY 5 /* queued after the start, woken before it: no T0 */
+#define ABI_WAIT_WOKEN_UNSEEN 6 /* woken, but T0 was not reported */
 
 /* Who woke it. */
 #define ABI_WAKER_NONE 0    /* no wakeup (new or preempted) or not seen */
@@ -147,12 +151,14 @@ struct abi_slow {
 	__u32 last_cpu; /* where it ran before; ~0: nowhere yet */
 	__u32 kind;	/* ABI_WAIT_* */
 	__u32 waker;	/* ABI_WAKER_* */
+	__u32 prev_known; /* 0: the switch-in was not reported */
+	__u32 pad;
 	char comm[ABI_COMM_LEN];
 	char waker_comm[ABI_COMM_LEN];
 	char prev_comm[ABI_COMM_LEN];
 };
 
-_Static_assert(sizeof(struct abi_slow) == 72 + 48, "abi_slow size");
+_Static_assert(sizeof(struct abi_slow) == 80 + 48, "abi_slow size");
 
 /* What the end-of-run walk over all tasks finds still waiting. */
 struct abi_in_flight {

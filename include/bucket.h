@@ -30,40 +30,48 @@
 
 /* Thresholds and look-up table of one schema; a slot past the last threshold never compares true. */
 struct bucket_table {
-	__u64 th[(1 << BUCKET_SCHEMA_MAX) + 1];
+	__u64 th[2 << BUCKET_SCHEMA_MAX]; /* 2^s of them, then ~0: as long as lut's values can reach */
 	__u32 schema;
 	__s32 base; /* slot 0 is schema bucket `base`: slot k is bucket base + k */
 	__u8 lut[2 << BUCKET_SCHEMA_MAX];
 };
 
-_Static_assert(sizeof(struct bucket_table) == 65 * 8 + 8 + 128, "bucket_table size");
+_Static_assert(sizeof(struct bucket_table) == 128 * 8 + 8 + 128, "bucket_table size");
 
-/* floor(log2(v)), v > 0. Branches, since BPF has no instruction for it. */
+/* 1 if x is not 0, for x below 2^63. */
+static inline __u64 bucket_nonzero(__u64 x)
+{
+	return (0 - x) >> 63;
+}
+
+/*
+ * floor(log2(v)), v > 0. BPF has no instruction for it, and branches would make the verifier walk every
+ * combination of them at every use: so by arithmetic.
+ */
 static inline __u32 bucket_ilog2(__u64 v)
 {
-	__u32 e = 0;
+	__u64 e, step;
 
-	if (v >> 32) {
-		v >>= 32;
-		e += 32;
-	}
-	if (v >> 16) {
-		v >>= 16;
-		e += 16;
-	}
-	if (v >> 8) {
-		v >>= 8;
-		e += 8;
-	}
-	if (v >> 4) {
-		v >>= 4;
-		e += 4;
-	}
-	if (v >> 2) {
-		v >>= 2;
-		e += 2;
-	}
-	return e + (__u32)(v >> 1);
+	e = bucket_nonzero(v >> 32) << 5;
+	v >>= e;
+	step = bucket_nonzero(v >> 16) << 4;
+	v >>= step;
+	e += step;
+	step = bucket_nonzero(v >> 8) << 3;
+	v >>= step;
+	e += step;
+	step = bucket_nonzero(v >> 4) << 2;
+	v >>= step;
+	e += step;
+	step = bucket_nonzero(v >> 2) << 1;
+	v >>= step;
+	return (__u32)(e + step + (v >> 1));
+}
+
+/* 1 if a > b, else 0: the borrow of b - a. */
+static inline __u64 bucket_above(__u64 a, __u64 b)
+{
+	return ((~b & a) | ((~b | a) & (b - a))) >> 63;
 }
 
 /*
@@ -72,18 +80,15 @@ static inline __u32 bucket_ilog2(__u64 v)
  */
 static inline __u32 bucket_slot(const struct bucket_table *t, __u32 s, __u64 v)
 {
-	__u32 e, i, last = BUCKET_SLOTS(s) - 1, slot;
+	__u32 e, i;
 	__u64 m;
 
 	if (v >= BUCKET_VALUE_END)
-		return last;
+		return BUCKET_SLOTS(s) - 1;
 	e = bucket_ilog2(v);
 	m = v << (63 - e);
 	i = t->lut[(m >> (62 - s)) & ((2U << s) - 1)] & ((2U << BUCKET_SCHEMA_MAX) - 1);
-	if (i > (1U << BUCKET_SCHEMA_MAX)) /* cannot be; said for the verifier */
-		i = 1U << BUCKET_SCHEMA_MAX;
-	slot = (e << s) + i + (m > t->th[i]);
-	return slot > last ? last : slot;
+	return (e << s) + i + (__u32)bucket_above(m, t->th[i]);
 }
 
 #endif

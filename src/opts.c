@@ -17,10 +17,7 @@
 #define DEFAULT_PERCENTILES "50,90,99,99.9"
 #define DEFAULT_FORMAT "table"
 
-/*
- * getopt(3)'s two forms of the table. We call getopt ourselves, and leave only --help to argp: argp
- * neither tells its caller which option was wrong nor lets one write the words.
- */
+/* getopt(3)'s two forms of the table. */
 struct getopt_tables {
 	struct option *longs;
 	char *shorts;
@@ -93,7 +90,7 @@ static int bad_option(struct opts_run *r, const char *word)
 	size_t len;
 
 	if (o) /* known, and still refused: --follow=yes */
-		return opts_bad(r, "--%s: takes no argument (\"%s\" was given)", o->name,
+		return opts_bad(r, "--%s: takes no argument ('%s' was given)", o->name,
 				opts_quote(quoted, word));
 	if (optopt)
 		return opts_bad(r, "-%s: unknown option (see waitscope --help)",
@@ -108,7 +105,7 @@ static int bad_option(struct opts_run *r, const char *word)
 static int set_option(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
 	if (o->arg && !*arg)
-		return opts_bad(r, "--%s: \"\" is empty (expected %s)", o->name, o->arg);
+		return opts_bad(r, "--%s '': empty (expected %s)", o->name, o->arg);
 	return o->set(r, o, arg);
 }
 
@@ -152,7 +149,7 @@ static int read_command(struct opts_run *r, const char *last)
 	else if (quoted)
 		return opts_bad(r, "--: no command follows (expected -- COMMAND [ARG...])");
 	if (r->cfg->command && !*r->cfg->command[0])
-		return opts_bad(r, "--: \"\" is not a command (expected -- COMMAND [ARG...])");
+		return opts_bad(r, "-- '': not a command (expected -- COMMAND [ARG...])");
 	return 0;
 }
 
@@ -168,8 +165,7 @@ static int check_interval(struct opts_run *r)
 	if (ret)
 		return ret;
 	if (r->interval && ns != r->cfg->interval_ns)
-		return opts_bad(r,
-				"--interval: \"%s\" contradicts INTERVAL \"%s\" (give one of them)",
+		return opts_bad(r, "--interval '%s': contradicts INTERVAL '%s' (give one of them)",
 				opts_quote(a, r->interval), opts_quote(b, r->interval_arg));
 	r->cfg->interval_ns = ns;
 	return 0;
@@ -204,8 +200,6 @@ static int fill_defaults(struct opts_run *r)
 		cfg->interval_ns = DEFAULT_INTERVAL_NS;
 	if (!r->rows_given)
 		cfg->rows = groups ? DEFAULT_ROWS : 0;
-	if (!r->sort_given)
-		cfg->sort = groups ? SORT_P99 : SORT_NAME;
 	if (!cfg->quantiles)
 		ret = parse_quantiles(DEFAULT_PERCENTILES, "--percentiles", &cfg->quantiles,
 				      &cfg->nquantiles, r->e);

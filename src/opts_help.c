@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the option table looks like to a reader: --help and --usage through argp, and
- * --dump-options. */
+/*
+ * What the option table looks like to a reader: --help, --usage, --dump-options. Not through argp:
+ * it sorts the options, and adds words of its own.
+ */
 #include "opts_table.h"
 
-#include <argp.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/version.h"
 
-static const char args_doc[] = "[INTERVAL [COUNT]] [-- COMMAND [ARG...]]";
+#define COLUMNS 80
+#define HELP_INDENT 30
+#define USAGE_INDENT 17
+
 static const char intro[] =
-	"Shows, live, where tasks wait for a CPU: wakeup latency and run-queue delay, in percentiles, "
-	"per CPU, process, thread, command or cgroup.\v";
+	"Shows, live, where tasks wait for a CPU: wakeup latency and run-queue delay in "
+	"percentiles, per CPU, process, thread, command or cgroup.";
+static const char outro[] =
+	"TIME is in seconds, or has a unit: 500us, 10ms, 1.5s, 2m, 1h. The manual, waitscope(8), "
+	"says what each number means.";
 
 /* The stream is flushed, so that a full disk is seen here. */
 static int printed(struct opts_run *r)
@@ -24,74 +30,104 @@ static int printed(struct opts_run *r)
 	return 0;
 }
 
-/* The table as argp wants it: a heading, then its options. Zeroed entry at the end. */
-static struct argp_option *argp_options(void)
+/* A word at column `at`, or on a new line from column `indent`. Returns the column after it. */
+static size_t print_word(FILE *f, const char *word, size_t len, size_t at, size_t indent)
 {
-	struct argp_option *v = calloc(opts_count + OPTS_GROUPS + 1, sizeof(*v));
-	size_t i, n = 0;
-	int g;
-
-	for (g = 0; v && g < OPTS_GROUPS; g++) {
-		v[n].doc = opts_group_titles[g];
-		v[n++].group = g + 1;
-		for (i = 0; i < opts_count; i++) {
-			const struct opts_entry *o = &opts_table[i];
-
-			if ((int)o->group != g)
-				continue;
-			v[n].name = o->name;
-			v[n].key = o->key;
-			v[n].arg = o->arg;
-			v[n].doc = o->help;
-			v[n].flags = o->hidden ? OPTION_HIDDEN : 0;
-			v[n++].group = g + 1;
-		}
+	if (at > indent && at + 1 + len >= COLUMNS) {
+		fprintf(f, "\n%*s", (int)indent, "");
+		at = indent;
+	} else if (at > indent) {
+		fputc(' ', f);
+		at++;
 	}
-	return v;
+	fprintf(f, "%.*s", (int)len, word);
+	return at + len;
+}
+
+static void print_words(FILE *f, const char *text, size_t indent)
+{
+	size_t at = indent;
+
+	while (*text) {
+		size_t len = strcspn(text, " ");
+
+		at = print_word(f, text, len, at, indent);
+		text += len + (text[len] == ' ');
+	}
+	fputc('\n', f);
+}
+
+/* "  -o, --output=FORMAT[:FILE]  format, and ..." */
+static void print_option(FILE *f, const struct opts_entry *o)
+{
+	char label[64], letter[8] = "    ";
+	int len;
+
+	if (o->key < OPTS_LONG)
+		(void)snprintf(letter, sizeof(letter), "-%c, ", o->key); /* fits */
+	len = snprintf(label, sizeof(label), "  %s--%s%s%s", letter, o->name, o->arg ? "=" : "",
+		       o->arg ? o->arg : "");
+	fprintf(f, "%-*s", HELP_INDENT, label);
+	if (len >= HELP_INDENT)
+		fprintf(f, "\n%*s", HELP_INDENT, "");
+	print_words(f, o->help, HELP_INDENT);
 }
 
 static void print_names(FILE *f, const char *title, const struct opts_name *names)
 {
 	fprintf(f, "\n%s\n", title);
-	for (; names->name; names++)
-		fprintf(f, "  %-10s %s\n", names->name, names->summary);
-}
-
-static int print_argp(struct opts_run *r, unsigned int flags)
-{
-	char name[] = "waitscope";
-	struct argp argp = {.args_doc = args_doc, .doc = intro};
-	struct argp_option *options = argp_options();
-
-	if (!options)
-		return err_sys(r->e, -ENOMEM, "help");
-	argp.options = options;
-	argp_help(&argp, r->env->out, flags, name);
-	free(options);
-	return 0;
+	for (; names->name; names++) {
+		fprintf(f, "  %-*s", HELP_INDENT - 2, names->name);
+		print_words(f, names->summary, HELP_INDENT);
+	}
 }
 
 int opts_print_help(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
 	FILE *f = r->env->out;
-	int ret;
+	size_t i;
+	int g;
 
-	ret = print_argp(r, ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG);
-	if (ret)
-		return ret;
+	fputs("Usage: waitscope [OPTIONS] [INTERVAL [COUNT]] [-- COMMAND [ARG...]]\n", f);
+	print_words(f, intro, 0);
+	for (g = 0; g < OPTS_GROUPS; g++) {
+		fprintf(f, "\n%s\n", opts_group_titles[g]);
+		for (i = 0; i < opts_count; i++)
+			if ((int)opts_table[i].group == g && !opts_table[i].hidden)
+				print_option(f, &opts_table[i]);
+	}
 	print_names(f, "Sources (-s):", r->env->sources);
 	print_names(f, "Formats (-o):", r->env->formats);
-	fputs("\nTIME is in seconds, or has a unit: 500us, 10ms, 1.5s, 2m, 1h. The manual, waitscope(8),\n"
-	      "says what each number means.\n",
-	      f);
+	fputc('\n', f);
+	print_words(f, outro, 0);
 	return printed(r);
 }
 
 int opts_print_usage(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
-	int ret = print_argp(r, ARGP_HELP_USAGE);
+	static const char rest[] = "[INTERVAL [COUNT]] [-- COMMAND [ARG...]]";
+	FILE *f = r->env->out;
+	size_t i, at = USAGE_INDENT;
 
-	return ret ? ret : printed(r);
+	fputs("Usage: waitscope ", f);
+	for (i = 0; i < opts_count; i++) {
+		const struct opts_entry *row = &opts_table[i];
+		char word[64];
+		int len;
+
+		if (row->hidden)
+			continue;
+		if (row->key < OPTS_LONG)
+			len = snprintf(word, sizeof(word), "[-%c%s%s]", row->key,
+				       row->arg ? " " : "", row->arg ? row->arg : "");
+		else
+			len = snprintf(word, sizeof(word), "[--%s%s%s]", row->name,
+				       row->arg ? "=" : "", row->arg ? row->arg : "");
+		at = print_word(f, word, (size_t)len, at, USAGE_INDENT);
+	}
+	print_word(f, rest, strlen(rest), at, USAGE_INDENT);
+	fputc('\n', f);
+	return printed(r);
 }
 
 int opts_print_version(struct opts_run *r, const struct opts_entry *o, const char *arg)

@@ -89,7 +89,7 @@ static int set_source(struct opts_run *r, const char *item, size_t len)
 	size_t i;
 
 	if (!find_name(r->env->sources, item, len))
-		return opts_bad(r, "--source: \"%s\" is not a source (one of: %s)",
+		return opts_bad(r, "--source '%s': not a source (one of: %s)",
 				text_clean(quoted, sizeof(quoted), item, len),
 				join_names(known, sizeof(known), r->env->sources));
 	for (i = 0; i < r->cfg->sources.n; i++)
@@ -111,7 +111,7 @@ int opts_set_source(struct opts_run *r, const struct opts_entry *o, const char *
 		if (!len)
 			return opts_bad(
 				r,
-				"--source: \"%s\" has an empty item (names with commas between them, of: %s)",
+				"--source '%s': has an empty item (expected names with commas between them, of: %s)",
 				opts_quote(quoted, arg),
 				join_names(known, sizeof(known), r->env->sources));
 		ret = set_source(r, item, len);
@@ -134,7 +134,7 @@ int opts_set_ids(struct opts_run *r, const struct opts_entry *o, const char *arg
 		return ret;
 	for (; i < list->n; i++)
 		if (!list->v[i] || list->v[i] > PID_LAST)
-			return opts_bad(r, "%s: \"%s\" is out of range (expected 1 to %d)", name,
+			return opts_bad(r, "%s '%s': out of range (expected 1 to %d)", name,
 					opts_quote(quoted, arg), PID_LAST);
 	return 0;
 }
@@ -151,7 +151,7 @@ int opts_set_comm(struct opts_run *r, const struct opts_entry *o, const char *ar
 	if (!strpbrk(arg, "*?[\\") && strlen(arg) > COMM_BYTES)
 		return opts_bad(
 			r,
-			"--comm: \"%s\" matches no task: the kernel keeps %d bytes of a name (%.*s*)",
+			"--comm '%s': no task can match: the kernel keeps %d bytes of a name (try '%.*s*')",
 			opts_quote(quoted, arg), COMM_BYTES, COMM_BYTES, quoted);
 	return replace_text(r, &r->cfg->filter.comm, arg);
 }
@@ -193,8 +193,8 @@ static int set_word(struct opts_run *r, const struct opts_entry *o, const char *
 
 		at += n > 0 ? (size_t)n : 0;
 	}
-	return opts_bad(r, "--%s: \"%s\" is not known (one of: %s)", o->name,
-			opts_quote(quoted, arg), known);
+	return opts_bad(r, "--%s '%s': not known (one of: %s)", o->name, opts_quote(quoted, arg),
+			known);
 }
 
 int opts_set_by(struct opts_run *r, const struct opts_entry *o, const char *arg)
@@ -212,7 +212,6 @@ int opts_set_sort(struct opts_run *r, const struct opts_entry *o, const char *ar
 
 	if (!ret)
 		r->cfg->sort = v;
-	r->sort_given = true;
 	return ret;
 }
 
@@ -280,10 +279,10 @@ static int set_time(struct opts_run *r, const char *what, const char *arg, uint6
 	if (ret)
 		return ret;
 	if (*out < min_ns)
-		return opts_bad(r, "%s: \"%s\" is too short (expected at least 10ms)", what,
+		return opts_bad(r, "%s '%s': too short (expected at least 10ms)", what,
 				opts_quote(quoted, arg));
 	if (*out > TIME_MAX_NS)
-		return opts_bad(r, "%s: \"%s\" is too long (expected at most 8784h, a year)", what,
+		return opts_bad(r, "%s '%s': too long (expected at most 8784h, a year)", what,
 				opts_quote(quoted, arg));
 	return 0;
 }
@@ -317,10 +316,10 @@ int opts_set_slower(struct opts_run *r, const struct opts_entry *o, const char *
 	if (ns && isdigit((unsigned char)arg[strlen(arg) - 1]))
 		return opts_bad(
 			r,
-			"--slower: \"%s\" has no unit (expected 0, or a time such as %sus or %sms)",
+			"--slower '%s': has no unit (expected 0, or a time such as %sus or %sms)",
 			opts_quote(quoted, arg), quoted, quoted);
 	if (ns > TIME_MAX_NS)
-		return opts_bad(r, "--slower: \"%s\" is too long (expected at most 8784h, a year)",
+		return opts_bad(r, "--slower '%s': too long (expected at most 8784h, a year)",
 				opts_quote(quoted, arg));
 	r->cfg->slower = true;
 	r->cfg->slower_ns = ns;
@@ -344,7 +343,7 @@ static int check_output(struct opts_run *r, const struct output *o)
 		if (o->path && other->path && !strcmp(o->path, other->path))
 			return opts_bad(
 				r,
-				"--output: both %s and %s would go to \"%s\" (give each its own file)",
+				"--output: both %s and %s would go to '%s' (give each its own file)",
 				other->format, o->format, opts_quote(quoted, o->path));
 	}
 	return 0;
@@ -385,13 +384,13 @@ int opts_set_output(struct opts_run *r, const struct opts_entry *o, const char *
 	char quoted[OPTS_QUOTE], known[128];
 
 	if (!format)
-		return opts_bad(r, "--output: \"%s\" is not a format (one of: %s)",
+		return opts_bad(r, "--output '%s': not a format (one of: %s)",
 				text_clean(quoted, sizeof(quoted), arg, len),
 				join_names(known, sizeof(known), r->env->formats));
 	if (path && !*path)
-		return opts_bad(
-			r, "--output: \"%s\" has no file after the colon (expected %s or %s:FILE)",
-			opts_quote(quoted, arg), format->name, format->name);
+		return opts_bad(r,
+				"--output '%s': no file after the colon (expected %s or %s:FILE)",
+				opts_quote(quoted, arg), format->name, format->name);
 	if (path && !strcmp(path, "-"))
 		path = NULL;
 	return add_output(r, format->name, path);
@@ -411,7 +410,7 @@ static int set_interval_arg(struct opts_run *r, const char *arg)
 
 	if (!isdigit((unsigned char)*arg) && *arg != '.')
 		return opts_bad(
-			r, "\"%s\": neither an option nor an INTERVAL (a command comes after --)",
+			r, "'%s': neither an option nor an INTERVAL (a command comes after --)",
 			opts_quote(quoted, arg));
 	r->interval_arg = arg;
 	return set_time(r, "INTERVAL", arg, TIME_MIN_NS, &ns);
@@ -430,6 +429,6 @@ int opts_set_positional(struct opts_run *r, const char *arg)
 	}
 	return opts_bad(
 		r,
-		"\"%s\": one argument too many after INTERVAL and COUNT (a command comes after --)",
+		"'%s': one argument too many after INTERVAL and COUNT (a command comes after --)",
 		opts_quote(quoted, arg));
 }

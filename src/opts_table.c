@@ -73,9 +73,9 @@ const struct opts_entry opts_table[] = {
 
 	{"by", 'b', "KEY", "a row for each cpu, pid, tid, comm or cgroup", opts_set_by, by_words,
 	 .group = OPTS_ROWS, .kind = OPTS_WORDS},
-	{"rows", 'n', "N", "at most N rows, 0 for all (default: all CPUs, 20 of other keys)", opts_set_rows,
+	{"rows", 'n', "N", "at most N rows, 0 for all (default: all CPUs, 20 groups)", opts_set_rows,
 	 .group = OPTS_ROWS},
-	{"sort", KEY_SORT, "KEY", "order of rows: p99, p50, max, count, sum or name (default: p99; CPUs by name)",
+	{"sort", KEY_SORT, "KEY", "order of rows: p99 (default), p50, max, count, sum or name",
 	 opts_set_sort, sort_words, .group = OPTS_ROWS, .kind = OPTS_WORDS},
 	{"percentiles", 'P', "LIST", "percentiles to show (default 50,90,99,99.9)", opts_set_percentiles,
 	 .group = OPTS_ROWS},

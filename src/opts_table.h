@@ -49,7 +49,6 @@ struct opts_run {
 	const char *count_arg;
 	const char *unit_from; /* the option that chose the unit */
 	int follow;	       /* -1: not said */
-	bool sort_given;
 	bool rows_given;
 	bool printed; /* --help and its like: done */
 };

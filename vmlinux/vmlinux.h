@@ -55,7 +55,9 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
-struct rq;
+struct rq {
+	u64 clock;
+};
 
 struct cfs_rq {
 	struct rq *rq;
@@ -64,6 +66,12 @@ struct cfs_rq {
 
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
+};
+
+struct sched_info {
+	unsigned long pcount;
+	u64 last_arrival;
+	u64 last_queued;
 };
 
 struct thread_info {
@@ -77,6 +85,7 @@ struct task_struct {
 	unsigned int on_rq;
 	struct sched_entity se;
 	bool throttled;
+	struct sched_info sched_info;
 	int softirq_disable_cnt;
 	int pid;
 	int tgid;

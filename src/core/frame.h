@@ -56,6 +56,7 @@ struct quality {
 	uint64_t recursion_misses;
 	uint64_t lost_events;
 	uint64_t over_range; /* counted in the last bucket */
+	uint64_t inferred;   /* no loss: an end taken from the kernel's own record, its event never came */
 	uint64_t missed;     /* edge: already waiting at the start */
 	uint64_t in_flight;  /* edge: still waiting */
 	uint64_t longest_ns; /* the longest of those */
@@ -108,7 +109,7 @@ struct slow {
 	uint32_t waker_pid, waker_tid;
 	const char *waker_comm;
 	uint32_t prev_pid, prev_tid; /* 0: the CPU was idle */
-	const char *prev_comm;
+	const char *prev_comm; /* NULL: not known */
 	bool migrated;	      /* runs on another CPU than last time */
 	bool last_cpu_known;
 	uint32_t last_cpu;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * CSV (RFC 4180, but lines end in \n as Unix tools want): one header, then a row for every series of
- * every report. `type` is interval or final. The whole has no labels; a CPU has label1_key `cpu`;
- * the losses and the cost of a report are repeated on each of its rows, so that any selection of rows
- * keeps them. Times are whole nanoseconds; a cell without a meaning is empty. Slow waits are not
- * here: they are another kind of row (JSON has them).
+ * CSV (RFC 4180, but lines end in \n as Unix tools want): one header, then a row for every
+ * series of every report. `type` is interval or final. The whole has no labels; a CPU has
+ * label1_key `cpu`. Losses and cost of a report are repeated on each of its rows, so that any
+ * choice of rows keeps them. Times are whole nanoseconds; a cell without a meaning is empty.
+ * Slow waits are not here: they are another kind of row (JSON has them).
  *
  *	type,seq,ts,mono_ns,dur_ns,metric,label1_key,label1_value,…,count,sum_ns,min_ns,max_ns,p50_ns,…
  *

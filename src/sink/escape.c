@@ -6,10 +6,10 @@ struct code_range {
 };
 
 static const struct code_range three_bytes[] = {
-	{ 0x200e, 0x200f }, /* directional marks */
-	{ 0x2028, 0x202e }, /* line and paragraph separator, bidi embeddings and overrides */
-	{ 0x2066, 0x2069 }, /* bidi isolates */
-	{ 0xfeff, 0xfeff }, /* byte order mark */
+	{0x200e, 0x200f}, /* directional marks */
+	{0x2028, 0x202e}, /* line and paragraph separator, bidi embeddings and overrides */
+	{0x2066, 0x2069}, /* bidi isolates */
+	{0xfeff, 0xfeff}, /* byte order mark */
 };
 
 size_t escape_needed(const char *s, uint32_t *code)

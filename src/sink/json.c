@@ -108,7 +108,7 @@ static int json_keep_meta(struct json_sink *j)
 static int json_meta(struct sink *s, const struct meta *m, struct err *e)
 {
 	struct json_sink *j = json_sink(s);
-	struct json_build b = { 0 };
+	struct json_build b = {0};
 	struct json_object *o = json_new_record(&b, "meta");
 	struct json_object *sources = json_new_array(&b);
 	size_t i;
@@ -143,7 +143,7 @@ static struct json_object *json_new_task(struct json_build *b, uint32_t pid, uin
 static struct json_object *json_new_quality(struct json_build *b, const struct quality *q)
 {
 	struct json_object *o = json_new_object(b), *longest;
-	char comm[sizeof(q->longest_comm) + 1] = { 0 };
+	char comm[sizeof(q->longest_comm) + 1] = {0};
 
 	json_add_u64(b, o, "missed", q->missed);
 	json_add_u64(b, o, "in_flight", q->in_flight);
@@ -184,7 +184,7 @@ static struct json_object *json_new_self(struct json_build *b, const struct self
 static int json_report(struct json_sink *j, const struct frame *f, const char *type, struct err *e)
 {
 	const struct config *cfg = j->cfg;
-	struct json_build b = { 0 };
+	struct json_build b = {0};
 	struct json_object *o = json_new_record(&b, type);
 	struct json_object *metrics = json_new_array(&b);
 	size_t i;
@@ -236,7 +236,7 @@ static struct json_object *json_new_waker(struct json_build *b, const struct slo
 static int json_slow(struct sink *s, const struct slow *w, struct err *e)
 {
 	struct json_sink *j = json_sink(s);
-	struct json_build b = { 0 };
+	struct json_build b = {0};
 	struct json_object *o = json_new_record(&b, "slow");
 	struct json_object *prev = json_new_task(&b, w->prev_pid, w->prev_tid, w->prev_comm);
 

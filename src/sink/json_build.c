@@ -87,8 +87,7 @@ void json_add_bool(struct json_build *b, struct json_object *obj, const char *ke
 	json_add(b, obj, key, json_checked(b, json_object_new_boolean(v)));
 }
 
-void json_add_text(struct json_build *b, struct json_object *obj, const char *key,
-		   const char *text)
+void json_add_text(struct json_build *b, struct json_object *obj, const char *key, const char *text)
 {
 	json_add(b, obj, key, json_new_text(b, text));
 }
@@ -139,7 +138,7 @@ static void json_put_line(struct out *out, const char *line)
 	size_t n;
 
 	while (*s) {
-		n = escape_needed(s, &code);
+		n = *s >= ' ' && *s < 0x7f ? 0 : escape_needed(s, &code);
 		if (!n) {
 			s++;
 			continue;

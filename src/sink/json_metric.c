@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* {"name":"sched_wakeup_latency","unit":"ns","labels":{"cpu":"3"},"count":…,"p":{…},"buckets":{…}} */
-#include <inttypes.h>
+/* {"name":"sched_wakeup_latency","unit":"ns","labels":{"cpu":"3"},"count":…,"p":{…},"buckets":{…}}
+ */
 #include <json-c/printbuf.h>
-#include <stdio.h>
 
 #include "sink/json_build.h"
 
@@ -43,29 +42,39 @@ static void json_trim(const struct hist *h, uint32_t *from, uint32_t *to)
 		;
 }
 
+/* ",123" at the end of text[COUNT_TEXT], without a NUL; its start. Most counts are one digit. */
+#define COUNT_TEXT 21
+static const char *json_count_text(char *text, uint64_t v)
+{
+	char *s = text + COUNT_TEXT;
+
+	do
+		*--s = (char)('0' + v % 10);
+	while (v /= 10);
+	*--s = ',';
+	return s;
+}
+
 /*
- * Writes the counts straight from the histogram: an object for each of some hundred buckets of each
- * CPU would be most of the cost of a report.
+ * Writes the counts straight from the histogram: an object and a printf for each of some hundred
+ * buckets of each CPU would be most of the cost of a report.
  */
 static int json_counts_to_string(struct json_object *o, struct printbuf *pb, int level, int flags)
 {
 	const struct hist *h = json_object_get_userdata(o);
-	char text[24] = "[";
 	uint32_t i, from, to;
-	int n = 1;
+	char text[COUNT_TEXT];
+	const char *s;
 
 	json_trim(h, &from, &to);
-	for (i = from; i < to; i++) {
-		if (printbuf_memappend(pb, text, n) < 0)
-			return -1;
-		n = snprintf(text, sizeof(text), "%" PRIu64 ",", h->slots[i]);
-		if (n < 0)
-			return -1;
-		if (i + 1 == to)
-			n--; /* no comma after the last */
-	}
-	if (printbuf_memappend(pb, text, n) < 0)
+	if (printbuf_memappend(pb, "[", 1) < 0)
 		return -1;
+	for (i = from; i < to; i++) {
+		s = json_count_text(text, h->slots[i]);
+		s += i == from; /* no comma before the first */
+		if (printbuf_memappend(pb, s, (int)(text + COUNT_TEXT - s)) < 0)
+			return -1;
+	}
 	return printbuf_memappend(pb, "]", 1);
 }
 

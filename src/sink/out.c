@@ -30,7 +30,7 @@ int out_open(struct out *o, const char *path, struct err *e)
 {
 	int fd;
 
-	*o = (struct out){ .fd = -1 };
+	*o = (struct out){.fd = -1};
 	if (!path) {
 		o->fd = STDOUT_FILENO;
 		return 0;
@@ -129,7 +129,8 @@ void out_printf(struct out *o, const char *fmt, ...)
 	if (!o->error)
 		o->error = out_grow(o, (size_t)n);
 	if (!o->error) {
-		(void)vsnprintf(o->buf + o->len, (size_t)n + 1, fmt, again); /* fits: just measured */
+		(void)vsnprintf(o->buf + o->len, (size_t)n + 1, fmt,
+				again); /* fits: just measured */
 		o->len += (size_t)n;
 	}
 	va_end(again);
@@ -144,7 +145,7 @@ void out_drop(struct out *o)
 /* write(2) until all is out; *done says how far it got. */
 static int out_write_all(int fd, const char *data, size_t len, size_t *done)
 {
-	struct pollfd wait = { .fd = fd, .events = POLLOUT };
+	struct pollfd wait = {.fd = fd, .events = POLLOUT};
 	ssize_t n;
 
 	*done = 0;
@@ -154,7 +155,7 @@ static int out_write_all(int fd, const char *data, size_t len, size_t *done)
 			*done += (size_t)n;
 		else if (n == 0)
 			return -EIO;
-		else if (errno == EAGAIN) /* somebody made our stdout non-blocking */
+		else if (errno == EAGAIN)	  /* somebody made our stdout non-blocking */
 			(void)poll(&wait, 1, -1); /* whatever it says, write tells */
 		else if (errno != EINTR)
 			return -errno;
@@ -217,6 +218,6 @@ int out_close(struct out *o, struct err *e)
 
 	free(o->path);
 	free(o->buf);
-	*o = (struct out){ .fd = -1 };
+	*o = (struct out){.fd = -1};
 	return ret;
 }

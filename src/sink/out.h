@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The stream a sink writes to: stdout or a path. A record (a report, a line, some rows) is put
- * together in memory and written whole by out_flush; when that fails half way in a regular file, the
- * file is cut back, so that a reader never finds half a record.
+ * together in memory and written whole by out_flush; when that fails half way in a regular file,
+ * the file is cut back, so that a reader never finds half a record.
  */
 #ifndef WS_SINK_OUT_H
 #define WS_SINK_OUT_H

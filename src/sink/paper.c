@@ -10,8 +10,10 @@
 #define ELLIPSIS "…"
 
 static const char *const style_on[] = {
-	[STYLE_DIM] = "\033[2m",     [STYLE_BOLD] = "\033[1m", [STYLE_HEADLINE] = "\033[1;36m",
-	[STYLE_WARN] = "\033[33m", [STYLE_BAD] = "\033[1;31m",
+	[STYLE_DIM] = "\033[2m",
+	[STYLE_BOLD] = "\033[1m",
+	[STYLE_HEADLINE] = "\033[1;36m",
+	[STYLE_BAD] = "\033[1;31m",
 };
 
 void line_start(struct line *l)
@@ -90,7 +92,7 @@ void line_right(struct line *l, const char *text, size_t width)
 /* Bytes of the character at s, and the columns it takes. */
 static size_t char_bytes(const char *s, size_t *columns)
 {
-	char one[8] = { *s };
+	char one[8] = {*s};
 	size_t n = 1;
 
 	while (continues(s[n]) && n < sizeof(one) - 1) {

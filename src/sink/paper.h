@@ -11,7 +11,7 @@
 
 #define LINE_BYTES 4096
 
-enum style { STYLE_PLAIN, STYLE_DIM, STYLE_BOLD, STYLE_HEADLINE, STYLE_WARN, STYLE_BAD };
+enum style { STYLE_PLAIN, STYLE_DIM, STYLE_BOLD, STYLE_HEADLINE, STYLE_BAD };
 
 struct paper {
 	struct out *out;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The live table. Appended block by block, or on a terminal drawn over the last one: home, each line
- * clears its rest, the screen below is cleared at the end; nothing flickers, and the final report stays.
+ * The live table. Appended block by block, or on a terminal drawn over the last one: home, each
+ * line clears its rest, the screen below is cleared at the end; nothing flickers, and the final
+ * report stays.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -102,7 +103,8 @@ static int table_meta(struct sink *s, const struct meta *m, struct err *e)
 
 	(void)snprintf(t->host, sizeof(t->host), "waitscope  ");
 	text_append(t->host, sizeof(t->host), "", m->kernel);
-	(void)snprintf(filter, sizeof(filter), "%" PRIu32 " CPU%s", m->cpus, m->cpus == 1 ? "" : "s");
+	(void)snprintf(filter, sizeof(filter), "%" PRIu32 " CPU%s", m->cpus,
+		       m->cpus == 1 ? "" : "s");
 	text_append(t->host, sizeof(t->host), "  ", filter);
 	t->sources[0] = '\0';
 	for (i = 0; i < m->nsources; i++) {
@@ -189,8 +191,8 @@ static void table_begin(struct table_sink *t)
 }
 
 /*
- * Draws, with fewer rows until it fits the window. `most` of the last try and the lines over tell how
- * many each section must give; a section that gives any gets a line that says so.
+ * Draws, with fewer rows until it fits the window. `most` of the last try and the lines over tell
+ * how many each section must give; a section that gives any gets a line that says so.
  */
 static int table_draw_fitting(struct table_sink *t, struct table_page *page, bool fit)
 {
@@ -218,8 +220,10 @@ static int table_draw_fitting(struct table_sink *t, struct table_page *page, boo
 static int table_report(struct table_sink *t, const struct frame *f, struct err *e)
 {
 	struct table_page page = {
-		.paper = { .out = &t->out, .columns = t->columns, .color = t->color,
-			   .in_place = t->redraw },
+		.paper = {.out = &t->out,
+			  .columns = t->columns,
+			  .color = t->color,
+			  .in_place = t->redraw},
 		.cfg = t->cfg,
 		.f = f,
 		.rows = &t->rows,
@@ -257,7 +261,7 @@ static int table_final(struct sink *s, const struct frame *total, struct err *e)
 static int table_slow(struct sink *s, const struct slow *w, struct err *e)
 {
 	struct table_sink *t = table_sink(s);
-	struct paper p = { .out = &t->out, .columns = t->columns, .color = t->color };
+	struct paper p = {.out = &t->out, .columns = t->columns, .color = t->color};
 
 	if (t->progress)
 		out_text(&t->out, "\r\033[K");
@@ -288,7 +292,8 @@ static int table_progress(struct sink *s, uint64_t elapsed_ns, struct err *e)
 	if (n < 0 || (size_t)n >= sizeof(text))
 		return 0;
 	if (at_ns)
-		(void)snprintf(text + n, sizeof(text) - (size_t)n, " (first report at %" PRIu64 " s)",
+		(void)snprintf(text + n, sizeof(text) - (size_t)n,
+			       " (first report at %" PRIu64 " s)",
 			       (at_ns + 999999999) / 1000000000); /* fits: two numbers */
 	else
 		(void)snprintf(text + n, sizeof(text) - (size_t)n, " (Ctrl-C ends and reports)");

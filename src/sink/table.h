@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The parts of the table sink. They work from metric roles and labels, never from a metric's name. */
+/* The parts of the table sink. They work from metric roles and labels, never from a metric's name.
+ */
 #ifndef WS_SINK_TABLE_H
 #define WS_SINK_TABLE_H
 
@@ -29,10 +30,10 @@ struct table_page {
 	const struct config *cfg;
 	const struct frame *f;
 	struct table_rows *rows;
-	uint32_t max_rows;   /* of each section, by the window's height */
-	uint32_t most_rows;  /* the longest section's */
-	uint32_t nsections;  /* with rows */
-	bool thin;	     /* a marked quantile was printed: the legend is needed */
+	uint32_t max_rows;  /* of each section, by the window's height */
+	uint32_t most_rows; /* the longest section's */
+	uint32_t nsections; /* with rows */
+	bool thin;	    /* a marked quantile was printed: the legend is needed */
 };
 
 /* Columns of a grid, from left to right (table_grid.c). */
@@ -70,7 +71,8 @@ int table_rows_print(struct table_page *page, const struct series *whole);
 /* Quality and cost (table_foot.c). */
 void table_foot(struct table_page *page);
 
-/* Slow waits (table_slow.c). `fit` is false where lines may be as long as they are (not a terminal). */
+/* Slow waits (table_slow.c). `fit` is false where lines may be as long as they are (not a
+ * terminal). */
 void table_slow_head(struct paper *p, bool fit, enum unit unit);
 void table_slow_line(struct paper *p, bool fit, enum unit unit, const struct slow *w);
 

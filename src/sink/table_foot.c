@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- *	quality: complete   3 missed at the start, 2 in flight (longest 1.2 ms: make 42)
- *	quality: incomplete   12 unpaired, 1 map_full, 3 missed at the start
+ *	quality: complete  3 missed at the start, 2 in flight (longest 1.2 ms: make 42)
+ *	quality: incomplete  12 unpaired, 1 map_full, 3 missed at the start
  *	cost: 0.4 % of one CPU, 61 ns/event
  */
 #include <inttypes.h>
@@ -20,12 +20,12 @@ struct foot_loss {
 };
 
 static const struct foot_loss foot_losses[] = {
-	{ "unpaired", offsetof(struct quality, unpaired) },
-	{ "clamped", offsetof(struct quality, clamped) },
-	{ "map_full", offsetof(struct quality, map_full) },
-	{ "recursion_misses", offsetof(struct quality, recursion_misses) },
-	{ "lost_events", offsetof(struct quality, lost_events) },
-	{ "over_range", offsetof(struct quality, over_range) },
+	{"unpaired", offsetof(struct quality, unpaired)},
+	{"clamped", offsetof(struct quality, clamped)},
+	{"map_full", offsetof(struct quality, map_full)},
+	{"recursion_misses", offsetof(struct quality, recursion_misses)},
+	{"lost_events", offsetof(struct quality, lost_events)},
+	{"over_range", offsetof(struct quality, over_range)},
 };
 
 /* The line being filled, and what goes before the next item. */
@@ -87,18 +87,21 @@ static void foot_cost(char *out, size_t len, const struct self_cost *c)
 {
 	double percent = (c->bpf_cpu_ppm + c->user_cpu_ppm) / 1e4;
 
-	if (c->bpf_known)
+	if (!c->bpf_known)
+		(void)snprintf(out, len, "cost: measuring");
+	else if (percent < 0.01)
+		(void)snprintf(out, len, "cost: < 0.01 %% of one CPU, %.0f ns/event",
+			       c->bpf_ns_per_event);
+	else
 		(void)snprintf(out, len, "cost: %.*f %% of one CPU, %.0f ns/event",
 			       percent < 0.1 ? 2 : 1, percent, c->bpf_ns_per_event);
-	else
-		(void)snprintf(out, len, "cost: measuring");
 }
 
 void table_foot(struct table_page *page)
 {
 	const struct quality *q = &page->f->quality;
 	bool complete = quality_complete(q);
-	struct foot f = { .page = page, .sep = "   " };
+	struct foot f = {.page = page, .sep = "  "};
 	char cost[160];
 
 	if (page->thin)

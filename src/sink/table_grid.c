@@ -3,8 +3,8 @@
  *	PID  COMM                samples     50th      90th      99th    99.9th       max
  *	  7  postgres              6,310      4.9      28.1      50.7       118~    1,201
  *
- * Two passes over the rows, no copy of their cells: one measures, one prints. What does not fit the
- * paper gives way in this order: wide gaps, the total, long names, quantiles between first and last.
+ * Two passes over the rows, no copy of their cells: one measures, one prints. What does not fit
+ * gives way in this order: wide gaps, the total, long names, quantiles between first and last.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@
 
 /* Narrowest columns: wide enough that ordinary values do not make a live table jump. */
 static const size_t grid_min_width[] = {
-	[GRID_TITLE] = 20, [GRID_LABEL] = 3, [GRID_COUNT] = 9,
-	[GRID_QUANTILE] = 8, [GRID_MAX] = 8, [GRID_TOTAL] = 8,
+	[GRID_TITLE] = 20,   [GRID_LABEL] = 3, [GRID_COUNT] = 9,
+	[GRID_QUANTILE] = 8, [GRID_MAX] = 8,   [GRID_TOTAL] = 8,
 };
 
 void grid_add(struct grid *g, enum grid_kind kind, const char *head)
@@ -29,7 +29,7 @@ void grid_add(struct grid *g, enum grid_kind kind, const char *head)
 	if (g->n == GRID_COLUMNS) /* more quantiles than any paper holds */
 		return;
 	c = &g->col[g->n++];
-	*c = (struct grid_column){ .kind = kind, .left = kind == GRID_TITLE };
+	*c = (struct grid_column){.kind = kind, .left = kind == GRID_TITLE};
 	(void)snprintf(c->head, sizeof(c->head), "%s", head); /* a long heading may be cut */
 }
 
@@ -78,9 +78,9 @@ static const char *grid_cell(const struct grid_column *c, struct table_page *pag
 	if (c->kind == GRID_TITLE)
 		return s->desc->title;
 	if (c->kind == GRID_LABEL)
-		return c->label < s->nlabels ?
-			       text_clean(out, len, s->labels[c->label].value, SIZE_MAX) :
-			       "";
+		return c->label < s->nlabels
+			       ? text_clean(out, len, s->labels[c->label].value, SIZE_MAX)
+			       : "";
 	if (!s->desc->counter)
 		return grid_hist_cell(c, page, s->hist, out, len);
 	return c->kind == GRID_COUNT ? format_count(out, len, s->value) : "";
@@ -112,7 +112,6 @@ static size_t grid_excess(const struct grid *g, uint32_t columns)
 
 	for (i = 0; i < g->n; i++)
 		width += g->col[i].width + (i ? g->gap : 0);
-	/* The mark of a last column may fall off the edge only if there is none, so it counts. */
 	return width > columns ? width - columns : 0;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The rows of a headline metric: its CPUs, or with --by its groups; which, how many, in what order. */
+/* The rows of a headline metric: its CPUs, or with --by its groups; which, how many, in what order.
+ */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static bool row_empty(const struct series *s)
 
 static uint64_t row_weight(const struct series *s, enum sort_key sort)
 {
-	static const struct quantile p50 = { .ppb = PPB_P50 }, p99 = { .ppb = PPB_P99 };
+	static const struct quantile p50 = {.ppb = PPB_P50}, p99 = {.ppb = PPB_P99};
 
 	if (s->desc->counter)
 		return sort == SORT_NAME ? 0 : s->value;
@@ -71,11 +72,12 @@ static int rows_collect(struct table_page *page, const struct series *whole, boo
 	page->rows->n = 0;
 	for (i = 0; i < f->nseries; i++) {
 		s = &f->series[i];
-		if (!s->nlabels || row_is_cpu(s) != cpus || strcmp(s->desc->name, whole->desc->name))
+		if (!s->nlabels || row_is_cpu(s) != cpus ||
+		    strcmp(s->desc->name, whole->desc->name))
 			continue;
 		if (!cpus && row_empty(s))
 			continue;
-		row = (struct table_row){ s, row_weight(s, page->cfg->sort) };
+		row = (struct table_row){s, row_weight(s, page->cfg->sort)};
 		ret = rows_push(page->rows, row);
 		if (ret)
 			return ret;
@@ -158,7 +160,7 @@ int table_rows_print(struct table_page *page, const struct series *whole)
 	const struct config *cfg = page->cfg;
 	bool cpus = cfg->by == BY_NONE || cfg->by == BY_CPU;
 	struct table_rows *r = page->rows;
-	struct grid g = { 0 };
+	struct grid g = {0};
 	size_t shown;
 	int ret;
 

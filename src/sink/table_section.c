@@ -30,8 +30,8 @@ struct section {
 	size_t nsides;
 };
 
-static const struct quantile p50 = { .ppb = PPB_P50, .text = "50" };
-static const struct quantile p99 = { .ppb = PPB_P99, .text = "99" };
+static const struct quantile p50 = {.ppb = PPB_P50, .text = "50"};
+static const struct quantile p99 = {.ppb = PPB_P99, .text = "99"};
 
 char *table_samples(char *out, size_t len, uint64_t n)
 {
@@ -102,7 +102,8 @@ static void section_percentile(struct table_page *page, const struct hist *h,
 	line_add(&l, "  %c ", headline ? '*' : ' ');
 	(void)snprintf(text, sizeof(text), "%s%sth:", q->text, strchr(q->text, '.') ? "" : ".0");
 	line_right(&l, text, label_width);
-	line_right(&l, table_quantile(page, text, sizeof(text), h, q), VALUE_WIDTH + 2);
+	line_add(&l, " ");
+	line_right(&l, table_quantile(page, text, sizeof(text), h, q), VALUE_WIDTH + 1);
 	line_add(&l, "  (%s)", table_samples(samples, sizeof(samples), v.rank - rank_before));
 	paper_line(&page->paper, headline ? STYLE_HEADLINE : STYLE_PLAIN, &l);
 }
@@ -153,7 +154,7 @@ static void section_note(struct table_page *page, const struct section *sec)
 
 static void section_sides(struct table_page *page, const struct section *sec)
 {
-	struct grid g = { .indent = NOTE_INDENT };
+	struct grid g = {.indent = NOTE_INDENT};
 
 	if (!sec->nsides)
 		return;
@@ -196,7 +197,7 @@ static void section_take(struct section *sec, const struct series *s)
 int table_sections(struct table_page *page)
 {
 	const struct frame *f = page->f;
-	struct section sec = { 0 };
+	struct section sec = {0};
 	bool any = false;
 	size_t i;
 	int ret = 0;
@@ -206,7 +207,7 @@ int table_sections(struct table_page *page)
 			continue;
 		if (any && f->series[i].desc->role == METRIC_HEADLINE) {
 			ret = section_print(page, &sec);
-			sec = (struct section){ 0 };
+			sec = (struct section){0};
 		}
 		section_take(&sec, &f->series[i]);
 		any = true;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * --slower: one wait a line. On a terminal it fits the width (names are cut, ids never, the cgroup
- * goes first); elsewhere lines are as long as what they say.
+ * --slower: one wait a line. On a terminal it fits the width (the cgroup goes first, names are
+ * cut before ids); elsewhere lines are as long as what they say.
  *
  *	TIME           CPU    usec   QUEUE     RUN TASK            WOKEN BY    RAN BEFORE
- *	14:02:11.123   0>3   1,708    16.2   1,692 worker 42/40    cat 7       idle
+ *	14:02:11.123   0>3   1,708    16.2   1,692 worker 42       cat 7       idle
  *
- * The wait, in the unit that heads it; how long until it was queued and from there until it ran; tid,
- * and pid where that is another.
+ * The wait, in the unit that heads it; how long until it was queued and from there until it ran;
+ * who, with the tid (a wide line: tid/pid of a thread that is not its process's first).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,64 +18,75 @@
 #include "sink/table.h"
 
 #define SLOW_TEXT 256
+#define SLOW_COMM 128	   /* 15 bytes, each cleaned into four at most */
+#define SLOW_WIDE 110	   /* from here on the wide layout */
+#define SLOW_NAMES_MIN 30  /* the names get this in the narrowest window */
 #define SLOW_CGROUP_MIN 16 /* narrower tells nothing */
 
-/* Widths of the columns whose texts can be long; 0 = not shown. */
+/* Widths; those of the names follow from what the line before them leaves. */
 struct slow_layout {
-	bool fine; /* microseconds in the time, wide numbers */
+	bool whole; /* nothing is cut */
+	bool fine;  /* a wide line: microseconds, process ids */
 	size_t time, cpu, number, task, waker, prev, cgroup;
 };
 
-static const struct slow_layout slow_long = { true, 15, 7, 9, 26, 22, 22, SIZE_MAX };
+static const struct slow_layout slow_wide = {false, true, 15, 7, 9, 26, 22, 22, 0};
+static const struct slow_layout slow_narrow = {false, false, 12, 5, 7, 0, 0, 0, 0};
 
 static struct slow_layout slow_layout(const struct paper *p, bool fit)
 {
-	struct slow_layout lay = slow_long;
-	size_t rest, fixed;
+	struct slow_layout lay = slow_wide;
 
-	if (!fit)
-		return lay;
-	if (p->columns < 110)
-		lay = (struct slow_layout){ .time = 12, .cpu = 5, .number = 7 };
-	/* A gap before each column but the first. */
-	fixed = lay.time + lay.cpu + 3 * lay.number + 5;
-	rest = p->columns > fixed + 24 ? p->columns - fixed : 24;
-	lay.task = rest * 2 / 5;
-	lay.waker = rest * 3 / 10;
-	lay.prev = rest - lay.task - lay.waker;
-	lay.cgroup = 0;
-	if (rest < slow_long.task + slow_long.waker + slow_long.prev + 1 + SLOW_CGROUP_MIN)
-		return lay;
-	lay.task = slow_long.task;
-	lay.waker = slow_long.waker;
-	lay.prev = slow_long.prev;
-	lay.cgroup = rest - lay.task - lay.waker - lay.prev - 1;
+	if (fit && p->columns < SLOW_WIDE)
+		return slow_narrow;
+	lay.whole = !fit;
 	return lay;
+}
+
+/* Shares out the columns from `used` on; a line of unusual numbers leaves less to its names. */
+static void slow_share(struct slow_layout *lay, const struct paper *p, size_t used)
+{
+	size_t rest = p->columns > used + SLOW_NAMES_MIN ? p->columns - used : SLOW_NAMES_MIN;
+	size_t fixed = slow_wide.task + slow_wide.waker + slow_wide.prev + 3;
+
+	if (lay->whole) {
+		lay->cgroup = SIZE_MAX;
+	} else if (lay->fine && rest >= fixed + SLOW_CGROUP_MIN) {
+		lay->cgroup = rest - fixed;
+	} else {
+		rest -= 2; /* gaps */
+		lay->task = rest * 2 / 5;
+		lay->waker = rest * 3 / 10;
+		lay->prev = rest - lay->task - lay->waker;
+	}
 }
 
 /* "comm 42": the name gives way, never the id. */
 static void slow_task(char *out, size_t len, const char *comm, uint32_t pid, uint32_t tid,
-		      size_t width)
+		      const struct slow_layout *lay, size_t width)
 {
-	char clean[SLOW_TEXT], cut[SLOW_TEXT], id[32];
+	char clean[SLOW_COMM], cut[SLOW_COMM], id[32];
 	size_t used;
 
-	if (pid == tid || !pid)
+	/* A narrow line has room for one id: the thread's. */
+	if (pid == tid || !lay->fine)
 		(void)snprintf(id, sizeof(id), "%" PRIu32, tid);
 	else
 		(void)snprintf(id, sizeof(id), "%" PRIu32 "/%" PRIu32, tid, pid);
 	used = strlen(id) + 1;
 	text_clean(clean, sizeof(clean), comm ? comm : "?", SIZE_MAX);
+	if (lay->whole)
+		width = SIZE_MAX;
 	line_cut(cut, sizeof(cut), clean, width > used ? width - used : 0);
 	(void)snprintf(out, len, "%s%s%s", cut, *cut ? " " : "", id); /* as wide as asked for */
 }
 
-static void slow_waker(char *out, size_t len, const struct slow *w, size_t width)
+static void slow_waker(char *out, size_t len, const struct slow *w, const struct slow_layout *lay)
 {
 	char text[SLOW_TEXT];
 
 	if (w->waker && !strcmp(w->waker, "task")) {
-		slow_task(out, len, w->waker_comm, w->waker_tid, w->waker_tid, width);
+		slow_task(out, len, w->waker_comm, w->waker_tid, w->waker_tid, lay, lay->waker);
 		return;
 	}
 	/* Nobody woke what was preempted or is new: say that in the same place. */
@@ -85,7 +96,7 @@ static void slow_waker(char *out, size_t len, const struct slow *w, size_t width
 		(void)snprintf(text, sizeof(text), "(%s)", w->kind);
 	else
 		(void)snprintf(text, sizeof(text), "-");
-	line_cut(out, len, text, width);
+	line_cut(out, len, text, lay->waker);
 }
 
 static void slow_clock(struct line *l, const struct slow *w, const struct slow_layout *lay)
@@ -151,12 +162,16 @@ void table_slow_line(struct paper *p, bool fit, enum unit unit, const struct slo
 	slow_number(&l, &lay, w->has_legs, w->wake_to_queue_ns, unit);
 	slow_number(&l, &lay, w->has_legs, w->queue_to_run_ns, unit);
 	line_add(&l, " ");
-	slow_task(text, sizeof(text), w->comm, w->pid, w->tid, lay.task - 1);
+	slow_share(&lay, p, line_width(&l));
+	slow_task(text, sizeof(text), w->comm, w->pid, w->tid, &lay, lay.task);
 	line_left(&l, text, lay.task);
-	slow_waker(text, sizeof(text), w, lay.waker - 1);
+	line_add(&l, " ");
+	slow_waker(text, sizeof(text), w, &lay);
 	line_left(&l, text, lay.waker);
+	line_add(&l, " ");
 	if (w->prev_tid)
-		slow_task(text, sizeof(text), w->prev_comm, w->prev_pid, w->prev_tid, lay.prev - 1);
+		slow_task(text, sizeof(text), w->prev_comm, w->prev_pid, w->prev_tid, &lay,
+			  lay.prev);
 	else
 		(void)snprintf(text, sizeof(text), "idle");
 	line_left(&l, text, lay.prev);
@@ -167,7 +182,7 @@ void table_slow_line(struct paper *p, bool fit, enum unit unit, const struct slo
 void table_slow_head(struct paper *p, bool fit, enum unit unit)
 {
 	struct slow_layout lay = slow_layout(p, fit);
-	static const char *const numbers[] = { NULL, "QUEUE", "RUN" };
+	static const char *const numbers[] = {NULL, "QUEUE", "RUN"};
 	size_t i;
 	struct line l;
 
@@ -180,8 +195,11 @@ void table_slow_head(struct paper *p, bool fit, enum unit unit)
 		line_right(&l, numbers[i] ? numbers[i] : unit_name(unit), lay.number);
 	}
 	line_add(&l, " ");
+	slow_share(&lay, p, line_width(&l));
 	line_left(&l, "TASK", lay.task);
+	line_add(&l, " ");
 	line_left(&l, "WOKEN BY", lay.waker);
+	line_add(&l, " ");
 	line_left(&l, "RAN BEFORE", lay.prev);
 	if (lay.cgroup)
 		line_add(&l, " CGROUP");

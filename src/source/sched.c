@@ -235,6 +235,7 @@ static void fill_quality(const struct abi_counts *c, struct quality *q)
 	q->lost_events = c->slow_lost;
 	q->over_range = c->over;
 	q->missed = c->missed;
+	q->inferred = c->inferred;
 }
 
 static void add_in_flight(const struct abi_in_flight *f, struct quality *q)

@@ -16,6 +16,8 @@ static const struct {
 	[ABI_WAIT_NEW] = { "new", "sched_queue_to_run" },
 	[ABI_WAIT_PREEMPT] = { "preempt", "sched_preempt_wait" },
 	[ABI_WAIT_THROTTLE] = { "throttle", "sched_throttle_wait" },
+	[ABI_WAIT_WOKEN_EARLY] = { "wakeup", "sched_queue_to_run" },
+	[ABI_WAIT_WOKEN_UNSEEN] = { "wakeup", "sched_queue_to_run" },
 };
 
 static const char *const wakers[] = {
@@ -64,12 +66,10 @@ static int on_record(void *ctx, void *data, size_t len)
 	w.cgroup = s->names ? cgroup_name(s->names, r.cgroup_id) : NULL;
 	w.queue_to_run_ns = minus(r.t2_ns, r.t1_ns);
 	w.wait_ns = w.queue_to_run_ns;
-	w.has_legs = r.kind == ABI_WAIT_WAKEUP && r.t0_ns;
+	w.has_legs = r.t0_ns != 0;
 	if (w.has_legs) {
 		w.wake_to_queue_ns = minus(r.t1_ns, r.t0_ns);
 		w.wait_ns += w.wake_to_queue_ns;
-	} else if (r.kind == ABI_WAIT_WAKEUP) {
-		w.metric = "sched_queue_to_run";
 	}
 	w.waker = wakers[r.waker];
 	w.waker_pid = r.waker_pid;
@@ -77,7 +77,7 @@ static int on_record(void *ctx, void *data, size_t len)
 	w.waker_comm = r.waker_comm;
 	w.prev_pid = r.prev_pid;
 	w.prev_tid = r.prev_tid;
-	w.prev_comm = r.prev_comm;
+	w.prev_comm = r.prev_known ? r.prev_comm : NULL;
 	w.last_cpu_known = r.last_cpu != UINT32_MAX;
 	w.last_cpu = r.last_cpu;
 	w.migrated = w.last_cpu_known && r.last_cpu != r.cpu;

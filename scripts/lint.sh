@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The house rules that a machine can check (CONTRIBUTING.md). Names every breach, then fails.
+#
+#	scripts/lint.sh [DIR]		default: the tree this script lies in
+set -u
+
+FILE_LINES=500
+TEST_LINES=800 # tables of cases are long
+FUNCTION_LINES=70
+FORMAT_VERSION=14 # others format some lines otherwise
+
+cd "${1:-$(dirname "$0")/..}" || exit 2
+breaches=0
+
+breach() {
+	printf '%s\n' "$*"
+	breaches=$((breaches + 1))
+}
+
+# Runs a search; every line it prints is a breach, with WHY behind it.
+forbid() { # WHY COMMAND...
+	local why=$1 line
+	shift
+	while IFS= read -r line; do
+		breach "$line  ($why)"
+	done < <("$@")
+}
+
+# Ours: tracked files and new ones that are not ignored; outside git everything.
+files() {
+	if [ -e .git ]; then
+		git ls-files -co --exclude-standard
+	else
+		find . -type f -printf '%P\n'
+	fi | while IFS= read -r f; do
+		if [ -f "$f" ]; then printf '%s\n' "$f"; fi
+	done
+}
+
+pick() { # REGEX: of all files
+	printf '%s\n' "${all[@]}" | grep -E "$1"
+}
+
+mapfile -t all < <(files)
+mapfile -t code < <(pick '^(src|include|bpf|tests)/.*\.[ch]$')
+mapfile -t shell < <(pick '(\.sh|\.bash)$|^\.ci/run$')
+mapfile -t spdx < <(pick '\.([ch]|sh|bats|py|mk|awk|in|scd)$|(^|/)Makefile$|^\.ci/run$')
+
+# ---- floors: include <- core <- source | sink <- main ----
+LIBBPF='bpf/|[^>"]*\.skel\.h'
+MAIN='(opts|opts_table|run|loop|command|meta|screen)\.h'
+FD_IO='(unistd|fcntl|poll|termios)\.h|sys/(socket|epoll|ioctl|mman|stat|timerfd|signalfd|eventfd|wait)\.h'
+
+floor() { # PATHS FORBIDDEN WHY: PATHS and FORBIDDEN are regular expressions, of paths and headers
+	local f
+	while IFS= read -r f; do
+		forbid "$3" grep -HnE "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"](\.\./|src/)*($2)" "$f"
+	done < <(printf '%s\n' "${code[@]}" | grep -E "$1")
+}
+
+floor '^include/' "core/|sink/|source/|std(io|lib)\.h|string\.h|$LIBBPF" 'include/ stands on nothing'
+floor '^src/core/' "sink/|source/|$MAIN|event2/|event\.h|json|$LIBBPF|$FD_IO" 'core is pure'
+floor '^src/sink/' "source/|$MAIN|$LIBBPF" 'a sink knows frames, no source and no libbpf'
+floor '^src/source/' "sink/|$MAIN|event2/|event\.h" 'a source meets no sink and no loop'
+floor '^src/[^/]*$' "$LIBBPF" 'main reaches the kernel through sources'
+
+# ---- sizes ----
+long_files() { # LIMIT FILE...
+	local limit=$1 n name
+	shift
+	[ $# -gt 0 ] || return
+	wc -l "$@" | while read -r n name; do
+		if [ "$name" != total ] && [ "$n" -gt "$limit" ]; then echo "$name: $n lines"; fi
+	done
+}
+mapfile -t tests < <(printf '%s\n' "${code[@]}" | grep '^tests/')
+mapfile -t rest < <(printf '%s\n' "${code[@]}" | grep -v '^tests/')
+forbid "at most $FILE_LINES" long_files "$FILE_LINES" "${rest[@]}"
+forbid "at most $TEST_LINES" long_files "$TEST_LINES" "${tests[@]}"
+# Only a warning: a table or a switch may be the clearer for it.
+awk -v limit="$FUNCTION_LINES" '
+	/^\{/ { start = FNR }
+	/^\}/ && start {
+		if (FNR - start > limit)
+			printf "warning: %s:%d: function of %d lines\n", FILENAME, start, FNR - start
+		start = 0
+	}' "${rest[@]}"
+
+# ---- what has no place in the tree ----
+forbid 'no unfinished work' grep -InE '\b(TO''DO|FIX''ME|XX''X)\b' "${all[@]}"
+forbid 'no trace prints' grep -HnE 'bpf_(trace_)?print''k' "${code[@]}"
+forbid 'trailing whitespace' grep -InE '[[:space:]]+$' "${all[@]}"
+for f in "${spdx[@]}"; do
+	head -n 3 "$f" | grep -q 'SPDX-License-Identifier: ' || breach "$f: no SPDX line in the first three"
+done
+
+# ---- tools ----
+if ! command -v clang-format >/dev/null; then
+	breach "clang-format is missing ('make deps' installs it)"
+elif clang-format --version | grep -q "version $FORMAT_VERSION\."; then
+	for f in "${code[@]}"; do
+		clang-format "$f" | cmp -s - "$f" || breach "$f: not as clang-format wants it ('make format')"
+	done
+else
+	echo "note: format not checked: it needs clang-format $FORMAT_VERSION"
+fi
+if ! command -v shellcheck >/dev/null; then
+	breach "shellcheck is missing ('make deps' installs it)"
+elif [ ${#shell[@]} -gt 0 ]; then
+	shellcheck "${shell[@]}" || breach 'shellcheck found something'
+fi
+
+if [ "$breaches" -gt 0 ]; then
+	echo "lint: $breaches breaches"
+	exit 1
+fi
+echo 'lint: clean'

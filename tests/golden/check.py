@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Checks of a rendered file that a comparison with an expected file cannot make.
+
+check.py table COLUMNS FILE | json SCHEMA FILE | csv FILE: silent and 0, or words and 1.
+"""
+import csv
+import io
+import json
+import re
+import sys
+import unicodedata
+
+ESCAPES = re.compile(r"\x1b\[(?:[0-9;]*m|[HKJ])|\r")
+LAST_SLOT_NS = 2**38  # include/bucket.h: above, one bucket
+
+
+def fail(text):
+    sys.exit(f"check: {text}")
+
+
+def no_controls(text, what):
+    for ch in text:
+        if ch != "\n" and unicodedata.category(ch) in ("Cc", "Zl", "Zp"):
+            fail(f"{what}: raw control character {ch!r}")
+        if 0x202A <= ord(ch) <= 0x202E or 0x2066 <= ord(ch) <= 0x2069:
+            fail(f"{what}: bidi override {ch!r}")
+
+
+def width(text):
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+               for c in text)
+
+
+def check_table(columns, text):
+    plain = ESCAPES.sub("", text)  # only the sequences the sink itself writes
+    no_controls(plain, "table")
+    for line in plain.split("\n"):
+        if width(line) > columns:
+            fail(f"{width(line)} columns, not {columns}: {line}")
+        if line != line.rstrip():
+            fail(f"trailing space: {line!r}")
+
+
+def strict_pairs(pairs):
+    keys = [k for k, _ in pairs]
+    if len(set(keys)) != len(keys):
+        fail(f"key twice: {keys}")
+    return dict(pairs)
+
+
+def upper_ns(buckets, k):
+    return 2.0 ** ((buckets["offset"] + k) / 2.0 ** buckets["schema"]) * 1e9
+
+
+def quantile(metric, text):
+    """Nearest rank from the buckets alone: geometric middle, clamped to [min, max]."""
+    whole, _, part = text.partition(".")
+    scaled = int(whole) * 10 ** len(part) + int(part or 0)
+    hundred = 100 * 10 ** len(part)
+    rank = max(1, -(-metric["count"] * scaled // hundred))
+    b = metric["buckets"]
+    seen = b["zero"]
+    if rank <= seen:
+        return 0, rank
+    for k, n in enumerate(b["counts"]):
+        seen += n
+        if rank <= seen:
+            middle = upper_ns(b, k) / 2.0 ** (0.5 / 2.0 ** b["schema"])
+            return min(max(middle, metric["min"]), metric["max"]), rank
+    fail(f"{metric['name']}: {metric['count']} samples, but {seen} in buckets")
+
+
+def check_metric(m):
+    b = m["buckets"]
+    if b["zero"] + sum(b["counts"]) != m["count"]:
+        fail(f"{m['name']}: buckets do not add up to count")
+    if not m["count"]:
+        return
+    if b["counts"] and not (b["counts"][0] and b["counts"][-1]):
+        fail(f"{m['name']}: counts not trimmed")
+    if m["max"] and m["max"] < LAST_SLOT_NS:
+        last = len(b["counts"]) - 1
+        if not upper_ns(b, last - 1) * (1 - 1e-12) <= m["max"] <= upper_ns(b, last) * (1 + 1e-12):
+            fail(f"{m['name']}: max {m['max']} is not in the last bucket")
+    few = []
+    for text, ns in m["p"].items():
+        want, rank = quantile(m, text)
+        if abs(ns - want) > 1 + want * 1e-9:
+            fail(f"{m['name']} p{text}: {ns}, from the buckets {want}")
+        if m["count"] - rank < 10:
+            few.append(text)
+    if few != m["few"]:
+        fail(f"{m['name']}: few {m['few']}, from the ranks {few}")
+
+
+def check_sums(metrics):
+    """The CPUs of a metric add up to its whole."""
+    whole = {m["name"]: m for m in metrics if not m["labels"] and "count" in m}
+    for name, w in whole.items():
+        cpus = [m for m in metrics if m["name"] == name and list(m["labels"]) == ["cpu"]]
+        if cpus and sum(m["count"] for m in cpus) != w["count"]:
+            fail(f"{name}: the CPUs do not add up to the whole")
+
+
+def check_json(schema_path, text):
+    import jsonschema
+    with open(schema_path, encoding="utf-8") as f:
+        schema = json.load(f)
+    jsonschema.Draft7Validator.check_schema(schema)
+    validator = jsonschema.Draft7Validator(schema)
+    no_controls(text, "json")
+    if text and not text.endswith("\n"):
+        fail("json: the last line is not whole")
+    for line in text.splitlines():
+        record = json.loads(line, object_pairs_hook=strict_pairs, parse_constant=fail)
+        for error in validator.iter_errors(record):
+            fail(f"schema: {list(error.path)}: {error.message[:300]}")
+        for m in record.get("metrics", []):
+            if "buckets" in m:
+                check_metric(m)
+        check_sums(record.get("metrics", []))
+        if json.loads(json.dumps(record)) != record:
+            fail("json: does not survive a round trip")
+
+
+def check_csv(text):
+    no_controls(text, "csv")
+    rows = list(csv.reader(io.StringIO(text), strict=True))
+    head = rows[0]
+    if len(set(head)) != len(head):
+        fail("csv: a column twice")
+    for row in rows[1:]:
+        if len(row) != len(head):
+            fail(f"csv: {len(row)} cells, not {len(head)}: {row}")
+        if row == head:
+            fail("csv: a second header")
+        for cell in row:
+            if cell[:1] in ("=", "+", "-", "@"):
+                fail(f"csv: a formula: {cell}")
+
+
+def main(argv):
+    with open(argv[-1], encoding="utf-8", newline="") as f:
+        text = f.read()
+    if argv[1] == "table":
+        check_table(int(argv[2]), text)
+    elif argv[1] == "json":
+        check_json(argv[2], text)
+    else:
+        check_csv(text)
+
+
+main(sys.argv)

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Golden tests: recorded frames through every sink (tests/golden/run.sh prints TAP).
+GOLDEN_BIN := $(O)/tests/golden/render
+GOLDEN_OBJS := $(O)/tests/golden/render.o $(O)/tests/golden/record.o
+
+$(GOLDEN_BIN): $(GOLDEN_OBJS) $(CORE_OBJS) $(SINK_OBJS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+golden: $(GOLDEN_BIN) ## recorded frames through every sink
+	$(Q)tests/golden/run.sh $(GOLDEN_BIN)
+
+.PHONY: golden
+-include $(GOLDEN_OBJS:.o=.d)

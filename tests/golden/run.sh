@@ -1,0 +1,120 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Renders every fixture with every sink, compares with expected/, checks what came out, and prints TAP.
+# run.sh [--update] [RENDER]; RENDER is build/tests/golden/render unless given (make golden).
+set -u
+export TZ=UTC LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
+
+update=
+[ "${1-}" = --update ] && update=1 && shift
+here=$(dirname "$0")
+render=${1:-build/tests/golden/render}
+schema=$here/../../docs/waitscope.schema.json
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' INT TERM
+n=0
+failed=0
+
+# result RC NAME: the words in $tmp/why belong to a failure
+result() {
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $n - $2"
+		return
+	fi
+	failed=$((failed + 1))
+	echo "not ok $n - $2"
+	sed 's/^/# /' "$tmp/why"
+}
+
+check() { # SINK FIXTURE OUTPUT
+	case $1 in
+	table)
+		# Slow waits into a pipe are not cut: no width to keep.
+		columns=$(sed -n 's/^columns //p' "$2")
+		resized=$(sed -n 's/^resize \([0-9]*\) .*/\1/p' "$2")
+		grep -q '^slow ' "$2" && ! grep -q '^tty' "$2" && columns=4096
+		python3 "$here/check.py" table "${resized:-${columns:-80}}" "$3"
+		;;
+	json) python3 "$here/check.py" json "$schema" "$3" ;;
+	csv) python3 "$here/check.py" csv "$3" ;;
+	esac
+}
+
+golden() { # SINK FIXTURE
+	name=$(basename "$2" .txt).$1
+	"$render" "$1" "$2" >"$tmp/out" 2>"$tmp/why"
+	rc=$?
+	[ $rc -eq 0 ] && [ -n "$update" ] && cp "$tmp/out" "$here/expected/$name"
+	[ $rc -eq 0 ] && { diff -u "$here/expected/$name" "$tmp/out" >"$tmp/why" 2>&1; rc=$?; }
+	result $rc "$name is as expected"
+	check "$1" "$2" "$tmp/out" >"$tmp/why" 2>&1
+	result $? "$name is well formed"
+}
+
+# A file and standard output get the same bytes.
+to_file() {
+	"$render" "$1" "$here/fixtures/normal.txt" "$tmp/file" 2>"$tmp/why" &&
+		cmp "$tmp/file" "$here/expected/normal.$1" >"$tmp/why" 2>&1
+	result $? "$1 into a file"
+	rm -f "$tmp/file"
+}
+
+# SIGHUP after the file was moved away: each file is whole, and starts as a file does.
+rotated() {
+	sed '0,/^report/s//report\nreopen/' "$here/fixtures/normal.txt" >"$tmp/rotate.txt"
+	"$render" "$1" "$tmp/rotate.txt" "$tmp/file" 2>"$tmp/why"
+	rc=$?
+	for f in "$tmp/file" "$tmp/file.1"; do
+		[ $rc -eq 0 ] && { check "$1" "$tmp/rotate.txt" "$f" >"$tmp/why" 2>&1; rc=$?; }
+	done
+	case $1 in
+	table) head -c 9 "$tmp/file" ;;
+	json) head -c 20 "$tmp/file" ;;
+	csv) head -c 9 "$tmp/file" ;;
+	esac >"$tmp/start"
+	case $1 in
+	table) printf 'waitscope' ;;
+	json) printf '{"v":1,"type":"meta"' ;;
+	csv) printf 'type,seq,' ;;
+	esac | cmp - "$tmp/start" >>"$tmp/why" 2>&1 || rc=1
+	result $rc "$1 after its file was moved away"
+	rm -f "$tmp/file" "$tmp/file.1"
+}
+
+full_disk() {
+	"$render" "$1" "$here/fixtures/normal.txt" >/dev/full 2>"$tmp/why"
+	[ $? -eq 1 ] && grep -q 'standard output.*No space left' "$tmp/why"
+	result $? "$1 to a full disk says so"
+}
+
+# The reader is gone before the first byte: no words.
+closed_pipe() {
+	mkfifo "$tmp/closed"
+	{
+		read -r _ <"$tmp/closed"
+		"$render" "$1" "$here/fixtures/normal.txt" 2>"$tmp/why"
+		echo $? >"$tmp/rc"
+	} | {
+		exec <&-
+		echo >"$tmp/closed"
+	}
+	[ "$(cat "$tmp/rc")" -eq 32 ] && [ ! -s "$tmp/why" ]
+	result $? "$1 into a closed pipe ends quietly"
+	rm -f "$tmp/closed"
+}
+
+for fixture in "$here"/fixtures/*.txt; do
+	for sink in table json csv; do
+		golden $sink "$fixture"
+	done
+done
+for sink in table json csv; do
+	to_file $sink
+	rotated $sink
+	full_disk $sink
+	closed_pipe $sink
+done
+echo "1..$n"
+[ $failed -eq 0 ]

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The stream under a sink: whole records or none, and words that quote the path. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sink/out.h"
+#include "sink/sink.h"
+
+#define RECORD 300
+#define LIMIT 1000
+
+struct dir {
+	char path[64];
+	char file[96];
+};
+
+static int setup(void **state)
+{
+	struct dir *d = calloc(1, sizeof(*d));
+
+	strcpy(d->path, "/tmp/waitscope-out-XXXXXX");
+	assert_non_null(mkdtemp(d->path));
+	snprintf(d->file, sizeof(d->file), "%s/data", d->path);
+	*state = d;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct dir *d = *state;
+
+	(void)unlink(d->file); /* not every test makes it */
+	assert_int_equal(rmdir(d->path), 0);
+	free(d);
+	return 0;
+}
+
+static off_t file_size(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_size;
+}
+
+static void put_record(struct out *o, char c)
+{
+	char data[RECORD];
+
+	memset(data, c, sizeof(data));
+	data[sizeof(data) - 1] = '\n';
+	out_put(o, data, sizeof(data));
+}
+
+/* A file that may grow to LIMIT bytes: the kernel writes part of a record, then refuses. */
+static void limit_file_size(rlim_t limit)
+{
+	struct rlimit r;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &r), 0);
+	r.rlim_cur = limit;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &r), 0);
+}
+
+static void test_half_record_is_cut(void **state)
+{
+	struct dir *d = *state;
+	struct err e = {0};
+	struct out o;
+	int i;
+
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(out_open(&o, d->file, &e), 0);
+	limit_file_size(LIMIT);
+	for (i = 0; i < LIMIT / RECORD; i++) {
+		put_record(&o, 'a');
+		assert_int_equal(out_flush(&o, &e), 0);
+	}
+	put_record(&o, 'b');
+	assert_int_equal(out_flush(&o, &e), -EFBIG);
+	limit_file_size(RLIM_INFINITY);
+	assert_non_null(strstr(e.text, d->file));
+	assert_int_equal(e.exit, EXIT_FAILED);
+	assert_int_equal(file_size(d->file), LIMIT / RECORD * RECORD);
+	/* And once there is room again, it goes on behind the last whole record. */
+	put_record(&o, 'c');
+	assert_int_equal(out_flush(&o, &e), 0);
+	assert_int_equal(file_size(d->file), (LIMIT / RECORD + 1) * RECORD);
+	assert_int_equal(out_close(&o, &e), 0);
+}
+
+/* The same for standard output sent into a file, which is not in append mode. */
+static void test_half_record_on_stdout(void **state)
+{
+	struct dir *d = *state;
+	int saved = dup(STDOUT_FILENO), fd = open(d->file, O_WRONLY | O_CREAT, 0600), ret[2];
+	struct err e = {0};
+	struct out o;
+
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_true(saved >= 0 && fd >= 0);
+	(void)fflush(stdout);
+	assert_int_equal(dup2(fd, STDOUT_FILENO), STDOUT_FILENO);
+	ret[0] = out_open(&o, NULL, &e);
+	put_record(&o, 'a');
+	if (!ret[0])
+		ret[0] = out_flush(&o, &e);
+	limit_file_size(RECORD + 10);
+	put_record(&o, 'b');
+	ret[1] = out_flush(&o, &e);
+	limit_file_size(RLIM_INFINITY);
+	assert_int_equal(dup2(saved, STDOUT_FILENO), STDOUT_FILENO);
+	(void)close(saved);
+	assert_int_equal(ret[0], 0);
+	assert_int_equal(ret[1], -EFBIG);
+	assert_non_null(strstr(e.text, "standard output"));
+	assert_int_equal(file_size(d->file), RECORD);
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), RECORD);
+	(void)close(fd);
+	assert_int_equal(out_close(&o, &e), 0);
+}
+
+static void test_reopen(void **state)
+{
+	struct dir *d = *state;
+	char moved[128];
+	struct err e = {0};
+	struct out o;
+
+	assert_int_equal(out_open(&o, d->file, &e), 0);
+	put_record(&o, 'a');
+	assert_int_equal(out_flush(&o, &e), 0);
+	/* Still there: appended to. */
+	assert_int_equal(out_reopen(&o, &e), 0);
+	assert_false(out_is_empty_file(&o));
+	put_record(&o, 'b');
+	assert_int_equal(out_flush(&o, &e), 0);
+	assert_int_equal(file_size(d->file), 2 * RECORD);
+	/* Moved away: a new one. */
+	snprintf(moved, sizeof(moved), "%s.1", d->file);
+	assert_int_equal(rename(d->file, moved), 0);
+	assert_int_equal(out_reopen(&o, &e), 0);
+	assert_true(out_is_empty_file(&o));
+	put_record(&o, 'c');
+	assert_int_equal(out_flush(&o, &e), 0);
+	assert_int_equal(file_size(d->file), RECORD);
+	assert_int_equal(file_size(moved), 2 * RECORD);
+	assert_int_equal(unlink(moved), 0);
+	assert_int_equal(out_close(&o, &e), 0);
+}
+
+/* A path that cannot be opened again: told, and the old file still works. */
+static void test_reopen_fails(void **state)
+{
+	struct dir *d = *state;
+	char moved[80];
+	struct err e = {0};
+	struct out o;
+
+	snprintf(moved, sizeof(moved), "%s-moved", d->path);
+	assert_int_equal(out_open(&o, d->file, &e), 0);
+	assert_int_equal(rename(d->path, moved), 0);
+	assert_int_equal(out_reopen(&o, &e), -ENOENT);
+	assert_non_null(strstr(e.text, d->file));
+	put_record(&o, 'a');
+	assert_int_equal(out_flush(&o, &e), 0);
+	assert_int_equal(rename(moved, d->path), 0);
+	assert_int_equal(file_size(d->file), RECORD);
+	assert_int_equal(out_close(&o, &e), 0);
+}
+
+static void test_open_fails(void **state)
+{
+	static const struct {
+		const char *path;
+		int code;
+	} rows[] = {
+		{"/nonexistent-waitscope/x.json", -ENOENT},
+		{"/", -EISDIR},
+		{"/dev/null/x", -ENOTDIR},
+	};
+	const struct sink_ops *const *ops;
+	struct config cfg = {0};
+	struct sink_args args = {.cfg = &cfg, .columns = 80};
+	struct sink *s = NULL;
+	size_t i;
+
+	for (ops = sink_list; *ops; ops++) {
+		for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+			struct err e = {0};
+
+			args.path = rows[i].path;
+			assert_int_equal((*ops)->open(&s, &args, &e), rows[i].code);
+			assert_non_null(strstr(e.text, rows[i].path));
+			assert_int_equal(e.exit, EXIT_FAILED);
+			assert_null(s);
+		}
+		assert_int_equal((*ops)->close(NULL, NULL), 0);
+		assert_ptr_equal(sink_find((*ops)->name), *ops);
+	}
+	assert_null(sink_find("tabel"));
+}
+
+static void test_full_device(void **state)
+{
+	struct err e = {0};
+	struct out o;
+
+	assert_int_equal(out_open(&o, "/dev/full", &e), 0);
+	put_record(&o, 'a');
+	assert_int_equal(out_flush(&o, &e), -ENOSPC);
+	assert_non_null(strstr(e.text, "/dev/full"));
+	assert_int_equal(out_close(&o, &e), 0);
+}
+
+/* The reader is gone: a code, no words. */
+static void test_closed_pipe(void **state)
+{
+	struct err e = {0};
+	char path[32];
+	struct out o;
+	int fd[2];
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(pipe(fd), 0);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fd[1]);
+	assert_int_equal(out_open(&o, path, &e), 0);
+	(void)close(fd[0]);
+	put_record(&o, 'a');
+	assert_int_equal(out_flush(&o, &e), -EPIPE);
+	assert_string_equal(e.text, "");
+	assert_int_equal(out_close(&o, &e), 0);
+	(void)close(fd[1]);
+}
+
+static void test_close_twice(void **state)
+{
+	struct out o = {.fd = -1};
+	struct err e = {0};
+
+	assert_int_equal(out_close(&o, &e), 0);
+	assert_int_equal(out_close(&o, &e), 0);
+	assert_int_equal(out_open(&o, NULL, &e), 0);
+	out_printf(&o, "%s", "never flushed");
+	out_drop(&o);
+	assert_int_equal(out_flush(&o, &e), 0);
+	assert_int_equal(out_close(&o, &e), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_half_record_is_cut, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_half_record_on_stdout, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reopen, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reopen_fails, setup, teardown),
+		cmocka_unit_test(test_open_fails),
+		cmocka_unit_test(test_full_device),
+		cmocka_unit_test(test_closed_pipe),
+		cmocka_unit_test(test_close_twice),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

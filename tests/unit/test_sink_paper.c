@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Cutting, wrapping and escaping: by columns and characters, never through one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sink/escape.h"
+#include "sink/paper.h"
+
+static void test_cut(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t width;
+		const char *end_cut, *start_cut;
+	} rows[] = {
+		{"", 0, "", ""},
+		{"abc", 3, "abc", "abc"},
+		{"abcd", 3, "ab…", "…cd"},
+		{"abcd", 1, "…", "…"},
+		{"abcd", 0, "", ""},
+		{"日本語", 6, "日本語", "日本語"},
+		{"日本語", 5, "日本…", "…本語"},
+		{"日本語", 4, "日…", "…語"}, /* half of a wide character is left off */
+		{"é́́b", 2, "é́́b", "é́́b"},	     /* combining marks take no column */
+	};
+	char out[64];
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_string_equal(line_cut(out, sizeof(out), rows[i].text, rows[i].width),
+				    rows[i].end_cut);
+		assert_string_equal(line_cut_start(out, sizeof(out), rows[i].text, rows[i].width),
+				    rows[i].start_cut);
+	}
+	/* A buffer too small cuts like a width too small. */
+	assert_string_equal(line_cut(out, 8, "日本語日本語", 12), "日…");
+	assert_string_equal(line_cut_start(out, 8, "日本語日本語", 12), "…語");
+}
+
+static void test_line_full(void **state)
+{
+	struct line l;
+	int i;
+
+	line_start(&l);
+	for (i = 0; i < LINE_BYTES; i++)
+		line_add(&l, "語");
+	assert_int_equal(l.len % 3, 0); /* no split character */
+	assert_int_equal(l.text[l.len], '\0');
+	assert_true(l.len < LINE_BYTES && l.len > LINE_BYTES - 5); /* at most one too few */
+}
+
+static void test_wrap(void **state)
+{
+	struct out out = {.fd = -1};
+	struct paper p = {.out = &out, .columns = 12};
+	struct line l;
+
+	line_start(&l);
+	line_add(&l, "head:");
+	paper_wrap(&p, STYLE_PLAIN, &l, " abc", 2);
+	paper_wrap(&p, STYLE_PLAIN, &l, " defg", 2);
+	paper_wrap(&p, STYLE_PLAIN, &l, " hij", 2);
+	paper_line(&p, STYLE_PLAIN, &l);
+	out_put(&out, "", 1);
+	assert_string_equal(out.buf, "head: abc\n  defg hij\n");
+	assert_int_equal(p.lines, 2);
+	out_drop(&out);
+	free(out.buf);
+}
+
+static void test_paper(void **state)
+{
+	struct out out = {.fd = -1};
+	struct paper p = {.out = &out, .columns = 5, .max_lines = 3, .in_place = true};
+
+	paper_text(&p, STYLE_BAD, "spaces  ");
+	p.color = true;
+	paper_text(&p, STYLE_BOLD, "ab");
+	paper_text(&p, STYLE_BOLD, "");
+	paper_text(&p, STYLE_BOLD, "below the window");
+	out_put(&out, "", 1);
+	assert_string_equal(out.buf, "spac…\033[K\n\033[1mab\033[0m\033[K\n\033[K\n");
+	assert_int_equal(p.lines, 4);
+	free(out.buf);
+}
+
+static void test_escape(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t bytes;
+		uint32_t code;
+	} rows[] = {
+		{"\x01", 1, 1},
+		{"\x1b[2J", 1, 0x1b},
+		{"\x7f", 1, 0x7f},
+		{" ", 0, 0},
+		{"~", 0, 0},
+		{"\xc2\x80", 2, 0x80},
+		{"\xc2\x9f", 2, 0x9f},
+		{"\xc2\xa0", 0, 0},
+		{"\xe2\x80\xa8", 3, 0x2028},
+		{"\xe2\x80\xae", 3, 0x202e},
+		{"\xe2\x80\xaf", 0, 0},
+		{"\xe2\x81\xa6", 3, 0x2066},
+		{"\xe2\x81\xaa", 0, 0},
+		{"\xef\xbb\xbf", 3, 0xfeff},
+		{"\xe2\x80", 0, 0},
+		{"語", 0, 0},
+		{"\xf0\x9f\x90\xa7", 0, 0},
+	};
+	uint32_t code;
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(escape_needed(rows[i].text, &code), rows[i].bytes);
+		if (rows[i].bytes)
+			assert_int_equal(code, rows[i].code);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cut),    cmocka_unit_test(test_line_full),
+		cmocka_unit_test(test_wrap),   cmocka_unit_test(test_paper),
+		cmocka_unit_test(test_escape),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
