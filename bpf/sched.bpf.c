@@ -217,6 +217,12 @@ static __always_inline void switch_out(struct abi_counts *bank, struct task_stru
 	st->flags |= STAMP_SEEN;
 	if (slower)
 		st->last_cpu = bpf_get_smp_processor_id();
+	/*
+	 * It ran, yet its wait has not ended: the kernel did not fire this tracepoint when it was switched
+	 * in (seen in a paravirtual 6.18 guest on exits from idle). The wait's length is lost, not the fact.
+	 */
+	if (st->t1 && filter_late(st, p))
+		bank->unpaired++;
 	if (!runnable) {
 		st->kind = 0;
 		return;

@@ -22,5 +22,6 @@ $(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth.o sched_metrics.o
 unit: $(UNIT_BINS) ## build the unit tests
 .PHONY: unit
 -include $(UNIT_BINS:=.d)
--include tests/golden/*.mk
--include tests/kernel/*.mk
+
+# What belongs to one kind of test stands beside it.
+-include $(wildcard tests/*/*.mk)

@@ -161,6 +161,7 @@ static struct json_object *json_new_quality(struct json_build *b, const struct q
 	json_add_u64(b, o, "recursion_misses", q->recursion_misses);
 	json_add_u64(b, o, "lost_events", q->lost_events);
 	json_add_u64(b, o, "over_range", q->over_range);
+	json_add_u64(b, o, "inferred", q->inferred);
 	json_add_bool(b, o, "complete", quality_complete(q));
 	return o;
 }
@@ -233,14 +234,24 @@ static struct json_object *json_new_waker(struct json_build *b, const struct slo
 	return o;
 }
 
+/* null where the switch itself was not reported */
+static struct json_object *json_new_prev(struct json_build *b, const struct slow *w)
+{
+	struct json_object *o;
+
+	if (!w->prev_comm)
+		return NULL;
+	o = json_new_task(b, w->prev_pid, w->prev_tid, w->prev_comm);
+	json_add_bool(b, o, "idle", w->prev_tid == 0);
+	return o;
+}
+
 static int json_slow(struct sink *s, const struct slow *w, struct err *e)
 {
 	struct json_sink *j = json_sink(s);
 	struct json_build b = {0};
 	struct json_object *o = json_new_record(&b, "slow");
-	struct json_object *prev = json_new_task(&b, w->prev_pid, w->prev_tid, w->prev_comm);
 
-	json_add_bool(&b, prev, "idle", w->prev_tid == 0);
 	json_add_time(&b, o, "ts", &w->time);
 	json_add_u64(&b, o, "mono_ns", w->mono_ns);
 	json_add_text(&b, o, "metric", w->metric);
@@ -256,7 +267,7 @@ static int json_slow(struct sink *s, const struct slow *w, struct err *e)
 		json_add_u64(&b, o, "queue_to_run_ns", w->queue_to_run_ns);
 	}
 	json_add(&b, o, "waker", json_new_waker(&b, w));
-	json_add(&b, o, "prev", prev);
+	json_add(&b, o, "prev", json_new_prev(&b, w));
 	json_add_bool(&b, o, "migrated", w->migrated);
 	if (w->last_cpu_known)
 		json_add_u64(&b, o, "last_cpu", w->last_cpu);

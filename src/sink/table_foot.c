@@ -68,6 +68,11 @@ static void foot_edges(struct foot *f, const struct quality *q)
 {
 	char count[32], longest[32], comm[4 * sizeof(q->longest_comm) + 1], text[192];
 
+	if (q->inferred) {
+		(void)snprintf(text, sizeof(text), "%s inferred",
+			       format_count(count, sizeof(count), q->inferred)); /* fits */
+		foot_item(f, text);
+	}
 	if (q->missed) {
 		(void)snprintf(text, sizeof(text), "%s missed at the start",
 			       format_count(count, sizeof(count), q->missed)); /* fits */

@@ -169,7 +169,9 @@ void table_slow_line(struct paper *p, bool fit, enum unit unit, const struct slo
 	slow_waker(text, sizeof(text), w, &lay);
 	line_left(&l, text, lay.waker);
 	line_add(&l, " ");
-	if (w->prev_tid)
+	if (!w->prev_comm)
+		(void)snprintf(text, sizeof(text), "?");
+	else if (w->prev_tid)
 		slow_task(text, sizeof(text), w->prev_comm, w->prev_pid, w->prev_tid, &lay,
 			  lay.prev);
 	else

@@ -66,6 +66,7 @@ static const struct {
 	{"recursion_misses", offsetof(struct quality, recursion_misses)},
 	{"lost_events", offsetof(struct quality, lost_events)},
 	{"over_range", offsetof(struct quality, over_range)},
+	{"inferred", offsetof(struct quality, inferred)},
 	{"missed", offsetof(struct quality, missed)},
 	{"in_flight", offsetof(struct quality, in_flight)},
 	{"longest_ns", offsetof(struct quality, longest_ns)},
