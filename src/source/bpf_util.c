@@ -3,6 +3,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +11,7 @@
 #include <unistd.h>
 
 #include "source/bpf_util.h"
-
-#define SETCAP_LINE "setcap cap_bpf,cap_perfmon,cap_syslog,cap_dac_read_search=ep"
+#include "source/privs.h"
 
 static int log_all(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
@@ -31,12 +31,18 @@ uint64_t mono_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
 }
 
-struct btf *kernel_btf(struct err *e)
+struct btf *kernel_btf(const char *file, struct err *e)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	struct btf *btf = file ? btf__parse(file, NULL) : btf__load_vmlinux_btf();
 
 	if (btf)
 		return btf;
+	if (file) {
+		err_set(e, errno == ENOENT || errno == EACCES ? EXIT_USAGE : EXIT_CANNOT, -errno,
+			"--btf '%s': %s (expected a kernel's BTF, or an ELF file with it)", file,
+			strerror(errno));
+		return NULL;
+	}
 	err_set(e, EXIT_CANNOT, -errno,
 		"kernel BTF: %s (the kernel needs CONFIG_DEBUG_INFO_BTF, and /sys must be mounted)",
 		errno == ENOENT || errno == ESRCH ? "not found at /sys/kernel/btf/vmlinux" :
@@ -145,6 +151,20 @@ static bool locked_down(void)
 	return strstr(line, "[confidentiality]") != NULL;
 }
 
+static int not_permitted(struct err *e, int err, const char *what)
+{
+	char line[640];
+
+	if (privs_have(CAP_BPF) && privs_memlock_limit())
+		return err_set(e, EXIT_CANNOT, err,
+			       "%s: locked memory is limited to %llu KiB (before Linux 5.11 BPF maps "
+			       "count as such: ulimit -l unlimited)",
+			       what, (unsigned long long)privs_memlock_limit() / 1024);
+	return err_set(e, EXIT_CANNOT, err,
+		       "%s: not permitted (run as root, or give the binary its capabilities: %s)", what,
+		       privs_setcap_line(line, sizeof(line)));
+}
+
 int bpf_fail(struct err *e, int err, const char *what)
 {
 	if (err == -EPERM || err == -EACCES) {
@@ -153,10 +173,7 @@ int bpf_fail(struct err *e, int err, const char *what)
 				       "%s: the kernel is locked down (lockdown=confidentiality refuses "
 				       "to let BPF read kernel memory)",
 				       what);
-		return err_set(e, EXIT_CANNOT, err,
-			       "%s: not permitted (run as root, or give the binary its capabilities: "
-			       SETCAP_LINE " FILE)",
-			       what);
+		return not_permitted(e, err, what);
 	}
 	if (err == -EINVAL && locked_down())
 		return err_set(e, EXIT_CANNOT, err,
@@ -180,7 +197,7 @@ int bpf_probe(struct err *e)
 	if (fd < 0)
 		return bpf_fail(e, fd, "BPF");
 	close(fd);
-	btf = kernel_btf(e);
+	btf = kernel_btf(NULL, e);
 	if (!btf)
 		return -ENOENT;
 	btf__free(btf);

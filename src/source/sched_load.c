@@ -226,12 +226,13 @@ static int fill_cgroups(struct sched *s)
 
 int sched_load(struct sched *s, struct err *e)
 {
-	struct btf *btf = kernel_btf(e);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = s->cfg->btf);
+	struct btf *btf = kernel_btf(s->cfg->btf, e);
 	int ret;
 
 	if (!btf)
 		return -ENOENT;
-	s->skel = sched_bpf__open();
+	s->skel = sched_bpf__open_opts(&opts);
 	if (!s->skel) {
 		ret = err_sys(e, -errno, "sched: open BPF object");
 		goto out;
