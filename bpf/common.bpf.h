@@ -11,10 +11,13 @@
 #include "abi.h"
 
 /*
- * 0: not counting. Else its lowest bit is the bank to write. User space alone writes it; it is read
- * once by each program run. Alone in .bss, so that nothing else dirties its cache line.
+ * User space alone writes these two, and nothing else is in .bss: no program dirties their cache line.
+ *
+ * epoch	0: not counting. Else its lowest bit is the bank to write. Each run reads it once.
+ * self_tgid	our own process, by its number in the initial pid namespace
  */
 volatile __u64 epoch;
+volatile __u32 self_tgid;
 
 const volatile struct bucket_table buckets;
 const volatile __u32 schema = BUCKET_SCHEMA_DEFAULT;
@@ -68,6 +71,15 @@ static __always_inline void hist_head_add(struct abi_hist *h, u64 v, u64 ep)
 	}
 }
 
+/*
+ * Global: the verifier takes it by itself, once. Inlined, what it learns of one sample's slot multiplies
+ * with the next one's, past its limit of a million instructions.
+ */
+__noinline u32 hist_slot(u64 v)
+{
+	return bucket_slot((const struct bucket_table *)&buckets, schema, v);
+}
+
 /* One sample into histogram `m` of a bank. */
 static __always_inline void hist_add(struct abi_counts *bank, u32 m, u64 v, u64 ep)
 {
@@ -83,7 +95,7 @@ static __always_inline void hist_add(struct abi_counts *bank, u32 m, u64 v, u64 
 		h->over++;
 		bank->over++;
 	}
-	slot = bucket_slot((const struct bucket_table *)&buckets, schema, v);
+	slot = hist_slot(v);
 	CLAMP_INDEX(slot, lim);
 	((u64 *)(h + 1))[slot]++;
 }

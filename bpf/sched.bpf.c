@@ -21,36 +21,34 @@ char LICENSE[] SEC("license") = "GPL";
 /* sched_switch passes prev_state (fa2c3254d7cf, 5.18); user space counts the prototype's arguments. */
 const volatile bool switch_has_state = true;
 
-static __always_inline struct abi_counts *counting(u64 *ep)
+/*
+ * The task's stamp at a wakeup, made if need be; NULL if nobody counts or nobody asked for it. Wakeups
+ * do not touch the bank but to count a failure.
+ */
+static __always_inline struct stamp *stamp_woken(struct task_struct *p)
 {
 	struct abi_counts *bank;
+	struct stamp *st;
+	u64 ep = epoch;
 
-	*ep = epoch;
-	if (!*ep)
+	if (!ep || !filter_early(p))
 		return NULL;
-	bank = bank_get(*ep);
+	st = stamp_get(p, true);
+	if (st)
+		return st;
+	bank = bank_get(ep);
 	if (bank)
-		bank->events++;
-	return bank;
+		bank->store_full++;
+	return NULL;
 }
 
 SEC("tp_btf/sched_waking")
 int ws_waking(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	struct abi_counts *bank;
-	struct stamp *st;
-	u64 ep;
+	struct stamp *st = stamp_woken(p);
 
-	bank = counting(&ep);
-	if (!bank || !filter_early(p))
-		return 0;
-	st = stamp_get(p, true);
-	if (!st) {
-		bank->store_full++;
-		return 0;
-	}
-	if (st->t1) /* queued already: its clock runs */
+	if (!st || st->t1) /* queued already: its clock runs */
 		return 0;
 	st->t0 = bpf_ktime_get_ns();
 	slow_note_waker(st);
@@ -61,18 +59,10 @@ SEC("tp_btf/sched_wakeup")
 int ws_wakeup(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	struct abi_counts *bank;
-	struct stamp *st;
-	u64 ep;
+	struct stamp *st = stamp_woken(p);
 
-	bank = counting(&ep);
-	if (!bank || !filter_early(p))
+	if (!st)
 		return 0;
-	st = stamp_get(p, true);
-	if (!st) {
-		bank->store_full++;
-		return 0;
-	}
 	if (compat_on_cpu(p)) { /* it never left: no wait, no T0 */
 		st->t0 = 0;
 		return 0;
@@ -92,18 +82,10 @@ SEC("tp_btf/sched_wakeup_new")
 int ws_wakeup_new(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	struct abi_counts *bank;
-	struct stamp *st;
-	u64 ep;
+	struct stamp *st = stamp_woken(p);
 
-	bank = counting(&ep);
-	if (!bank || !filter_early(p))
+	if (!st)
 		return 0;
-	st = stamp_get(p, true);
-	if (!st) {
-		bank->store_full++;
-		return 0;
-	}
 	st->t0 = 0;
 	st->t1 = bpf_ktime_get_ns();
 	st->kind = ABI_WAIT_NEW;
@@ -170,13 +152,15 @@ static __always_inline struct wait take(struct stamp *st, u64 t2)
 static __always_inline void audit(struct abi_counts *bank, struct task_struct *p, struct stamp *st,
 				  u32 explained, u32 arriving)
 {
-	u32 runs, unseen;
+	u32 runs;
+	s32 unseen;
 
 	if (!compat_runs(p, &runs))
 		return;
-	unseen = runs - (st->runs + explained);
-	if (st->flags & STAMP_RUNS && unseen && filter_late(st, p))
-		bank->unpaired += unseen;
+	/* Negative: a task preempted while in S or D state comes back without the kernel counting it. */
+	unseen = (s32)(runs - (st->runs + explained));
+	if (st->flags & STAMP_RUNS && unseen > 0 && filter_late(st, p))
+		bank->unpaired += (u32)unseen;
 	st->runs = runs + arriving;
 	st->flags |= STAMP_RUNS;
 }
@@ -294,9 +278,13 @@ int ws_switch(u64 *ctx)
 	struct abi_counts *bank;
 	u64 now, ep;
 
-	bank = counting(&ep);
+	ep = epoch;
+	if (!ep)
+		return 0;
+	bank = bank_get(ep);
 	if (!bank)
 		return 0;
+	bank->switches++;
 	now = bpf_ktime_get_ns();
 	if (!runnable) {
 		if (switch_has_state)
@@ -376,7 +364,10 @@ int ws_in_flight(struct bpf_iter__task *ctx)
 	u32 key = 0;
 
 	out = bpf_map_lookup_elem(&in_flight, &key);
-	if (!p || !out || !p->pid || !filter_early(p))
+	if (!p || !out || !p->pid)
+		return 0;
+	out->self_tgid = bpf_get_current_pid_tgid() >> 32;
+	if (!filter_early(p))
 		return 0;
 	st = stamp_get(p, false);
 	if (!st || !(st->flags & STAMP_SEEN)) {

@@ -41,7 +41,7 @@ _Static_assert(sizeof(struct abi_hist) == 64, "abi_hist: slots start on a cache 
 
 /* Head of a bank: what was lost or seen at the edges on this CPU (DESIGN section 2.12). */
 struct abi_counts {
-	__u64 events;	/* program runs that passed the `epoch` test */
+	__u64 switches; /* never the same twice: tells that the CPU did anything */
 	__u64 missed;	/* switched in without our having seen it queued: it waited since before the start */
 	__u64 unpaired; /* an end without its beginning, later than that */
 	__u64 clamped;	/* negative differences, counted as 0 ns */
@@ -168,8 +168,10 @@ struct abi_in_flight {
 	__u32 tid;    /* the longest */
 	__u32 pid;
 	char comm[ABI_COMM_LEN];
+	__u32 self_tgid; /* who runs the walk, as the initial pid namespace sees it */
+	__u32 pad;
 };
 
-_Static_assert(sizeof(struct abi_in_flight) == 48, "abi_in_flight size");
+_Static_assert(sizeof(struct abi_in_flight) == 56, "abi_in_flight size");
 
 #endif

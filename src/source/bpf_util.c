@@ -13,6 +13,8 @@
 #include "source/bpf_util.h"
 #include "source/privs.h"
 
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
 static int log_all(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	return vfprintf(stderr, fmt, ap);
@@ -31,23 +33,30 @@ uint64_t mono_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
 }
 
+static int no_btf(struct err *e, int err)
+{
+	return err_set(e, EXIT_CANNOT, err,
+		       "kernel BTF: %s: %s (the kernel needs CONFIG_DEBUG_INFO_BTF, and /sys must be "
+		       "mounted)",
+		       KERNEL_BTF, strerror(-err));
+}
+
+static int bad_btf_file(struct err *e, int err, const char *file)
+{
+	return err_set(e, err == -ENOENT || err == -EACCES ? EXIT_USAGE : EXIT_CANNOT, err,
+		       "--btf '%s': %s (expected a kernel's BTF, or an ELF file with it)", file,
+		       strerror(-err));
+}
+
 struct btf *kernel_btf(const char *file, struct err *e)
 {
 	struct btf *btf = file ? btf__parse(file, NULL) : btf__load_vmlinux_btf();
 
-	if (btf)
-		return btf;
-	if (file) {
-		err_set(e, errno == ENOENT || errno == EACCES ? EXIT_USAGE : EXIT_CANNOT, -errno,
-			"--btf '%s': %s (expected a kernel's BTF, or an ELF file with it)", file,
-			strerror(errno));
-		return NULL;
-	}
-	err_set(e, EXIT_CANNOT, -errno,
-		"kernel BTF: %s (the kernel needs CONFIG_DEBUG_INFO_BTF, and /sys must be mounted)",
-		errno == ENOENT || errno == ESRCH ? "not found at /sys/kernel/btf/vmlinux" :
-						    strerror(errno));
-	return NULL;
+	if (!btf && file)
+		bad_btf_file(e, -errno, file);
+	else if (!btf)
+		no_btf(e, -errno);
+	return btf;
 }
 
 int tracepoint_args(const struct btf *btf, const char *name)
@@ -190,18 +199,13 @@ int bpf_fail(struct err *e, int err, const char *what)
 int bpf_probe(struct err *e)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts);
-	struct btf *btf;
 	int fd;
 
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ws_probe", 4, 8, 1, &opts);
 	if (fd < 0)
 		return bpf_fail(e, fd, "BPF");
 	close(fd);
-	btf = kernel_btf(NULL, e);
-	if (!btf)
-		return -ENOENT;
-	btf__free(btf);
-	return 0;
+	return access(KERNEL_BTF, R_OK) ? no_btf(e, -errno) : 0;
 }
 
 int possible_cpus(struct err *e)

@@ -170,7 +170,7 @@ static int collect_bank(struct sched_banks *b, uint32_t cpu, uint32_t bank, uint
 	uint32_t m;
 	int ret = 0;
 
-	if (now->events == seen->events)
+	if (now->switches == seen->switches)
 		return 0;
 	b->cpu_used[cpu] = true;
 	counts_add(&b->interval, now, seen);

@@ -94,7 +94,6 @@ static int configure_ids(struct sched *s)
 	const uint32_t *ids = f->pids.n ? f->pids.v : f->tids.v;
 	bool command = s->args.command_pid != 0;
 
-	s->skel->rodata->self_tgid = (uint32_t)getpid();
 	s->skel->rodata->follow = f->follow;
 	s->skel->rodata->command_tgid = s->args.command_pid;
 	bpf_program__set_autoload(s->skel->progs.ws_exec, command);
@@ -224,7 +223,8 @@ static int fill_cgroups(struct sched *s)
 	return 0;
 }
 
-int sched_load(struct sched *s, struct err *e)
+/* Opened and configured. The kernel's BTF is several MB of heap: it goes before libbpf loads its own. */
+static int open_object(struct sched *s, struct err *e)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = s->cfg->btf);
 	struct btf *btf = kernel_btf(s->cfg->btf, e);
@@ -233,27 +233,47 @@ int sched_load(struct sched *s, struct err *e)
 	if (!btf)
 		return -ENOENT;
 	s->skel = sched_bpf__open_opts(&opts);
-	if (!s->skel) {
-		ret = err_sys(e, -errno, "sched: open BPF object");
-		goto out;
-	}
-	ret = configure(s, btf, e);
+	ret = s->skel ? configure(s, btf, e) : err_sys(e, -errno, "sched: open BPF object");
+	btf__free(btf);
+	return ret;
+}
+
+int sched_load(struct sched *s, struct err *e)
+{
+	int ret = open_object(s, e);
+
 	if (ret)
-		goto out;
+		return ret;
 	ret = sched_bpf__load(s->skel);
-	if (ret) {
-		ret = bpf_fail(e, ret, "sched: load BPF programs");
-		goto out;
-	}
+	(void)malloc_trim(0); /* of the kernel's BTF, again */
+	if (ret)
+		return bpf_fail(e, ret, "sched: load BPF programs");
 	ret = fill_ids(s);
 	if (!ret)
 		ret = fill_cgroups(s);
+	return ret ? err_sys(e, ret, "sched: fill the filters") : 0;
+}
+
+/*
+ * Our own number, for the programs to leave us out. In a pid namespace it is not what getpid says, nor
+ * are the numbers users give us.
+ */
+static int find_self(struct sched *s, struct err *e)
+{
+	const struct filter *f = &s->cfg->filter;
+	struct abi_in_flight walk;
+	int ret = sched_in_flight(s, &walk);
+
 	if (ret)
-		err_sys(e, ret, "sched: fill the filters");
-out:
-	btf__free(btf);
-	(void)malloc_trim(0); /* the kernel's BTF was several MB of heap */
-	return ret;
+		return err_sys(e, ret, "sched: walk over the tasks");
+	s->skel->bss->self_tgid = walk.self_tgid;
+	if (walk.self_tgid == (uint32_t)getpid() || (!f->pids.n && !f->tids.n && !s->args.command_pid))
+		return 0;
+	return err_set(e, EXIT_CANNOT, -ENOTSUP,
+		       "%s: waitscope runs in a pid namespace (it is %u there, %u for the kernel), so "
+		       "process numbers cannot be told; use --cgroup or --comm, or the host's namespace",
+		       f->pids.n ? "--pid" : f->tids.n ? "--tid" : "command", (uint32_t)getpid(),
+		       walk.self_tgid);
 }
 
 int sched_attach(struct sched *s, struct err *e)
@@ -273,6 +293,9 @@ int sched_attach(struct sched *s, struct err *e)
 	ret = sched_bpf__attach(s->skel);
 	if (ret)
 		return bpf_fail(e, ret, "sched: attach BPF programs");
+	ret = find_self(s, e);
+	if (ret)
+		return ret;
 	if (f->follow && f->pids.n) { /* after the fork hook: no child can slip through */
 		ret = fill_descendants(s);
 		if (ret)
