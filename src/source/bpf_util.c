@@ -43,9 +43,11 @@ static int no_btf(struct err *e, int err)
 
 static int bad_btf_file(struct err *e, int err, const char *file)
 {
+	char why[128] = "";
+
+	(void)libbpf_strerror(err, why, sizeof(why)); /* its own error numbers too */
 	return err_set(e, err == -ENOENT || err == -EACCES ? EXIT_USAGE : EXIT_CANNOT, err,
-		       "--btf '%s': %s (expected a kernel's BTF, or an ELF file with it)", file,
-		       strerror(-err));
+		       "--btf '%s': %s (expected a kernel's BTF, or an ELF file with it)", file, why);
 }
 
 struct btf *kernel_btf(const char *file, struct err *e)
