@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "check.h"
 #include "core/err.h"
 #include "loop.h"
 #include "opts.h"
 #include "run.h"
 #include "sink/sink.h"
 #include "source/bpf_util.h"
+#include "source/privs.h"
 #include "source/source.h"
 
 #define NAMES_MAX 16
@@ -37,13 +39,27 @@ static int run_all(const struct config *cfg, char **argv, int *status, struct er
 
 	loop_block_signals(&old);
 	bpf_util_log(cfg->verbose);
+	privs_keep_from_command();
 	ret = run_open(&r, cfg, argv, e);
+	if (!ret)
+		ret = privs_drop(cfg, e);
 	if (!ret) {
 		print_off(&r);
 		ret = loop_run(&r, &old, status, e);
 	}
 	closed = run_close(&r, ret ? &at_close : e);
 	return ret ? ret : closed;
+}
+
+static int check(const struct config *cfg, int *status, struct err *e)
+{
+	bool can;
+	int ret;
+
+	bpf_util_log(cfg->verbose);
+	ret = check_run(cfg, stdout, &can, e);
+	*status = can ? EXIT_DONE : EXIT_CANNOT;
+	return ret;
 }
 
 static void name_lists(struct opts_name *sources, struct opts_name *formats)
@@ -68,7 +84,7 @@ int main(int argc, char **argv)
 	name_lists(sources, formats);
 	ret = opts_parse(&cfg, &env, argc, argv, &action, &e);
 	if (!ret && action == OPTS_RUN)
-		ret = run_all(&cfg, argv, &status, &e);
+		ret = cfg.check ? check(&cfg, &status, &e) : run_all(&cfg, argv, &status, &e);
 	config_free(&cfg);
 	if (!ret && action == OPTS_EXIT && fflush(stdout))
 		ret = err_set(&e, EXIT_FAILED, -1, "standard output: cannot write");

@@ -67,6 +67,8 @@ struct config {
 	enum color_mode color;
 	bool no_clear;
 	bool verbose;
+	bool check;	     /* --check: say what can run, and end */
+	char *btf;	     /* --btf: kernel types from this file, or NULL */
 	bool quiet;	     /* no progress, no notices */
 	uint32_t precision;  /* schema */
 	uint32_t max_keys;   /* --max-keys: groups kept in the kernel */

@@ -3,6 +3,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +11,9 @@
 #include <unistd.h>
 
 #include "source/bpf_util.h"
+#include "source/privs.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
-#define SETCAP_LINE "setcap cap_bpf,cap_perfmon,cap_syslog,cap_dac_read_search=ep"
 
 static int log_all(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
@@ -40,11 +41,22 @@ static int no_btf(struct err *e, int err)
 		       KERNEL_BTF, strerror(-err));
 }
 
-struct btf *kernel_btf(struct err *e)
+static int bad_btf_file(struct err *e, int err, const char *file)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	char why[128] = "";
 
-	if (!btf)
+	(void)libbpf_strerror(err, why, sizeof(why)); /* its own error numbers too */
+	return err_set(e, err == -ENOENT || err == -EACCES ? EXIT_USAGE : EXIT_CANNOT, err,
+		       "--btf '%s': %s (expected a kernel's BTF, or an ELF file with it)", file, why);
+}
+
+struct btf *kernel_btf(const char *file, struct err *e)
+{
+	struct btf *btf = file ? btf__parse(file, NULL) : btf__load_vmlinux_btf();
+
+	if (!btf && file)
+		bad_btf_file(e, -errno, file);
+	else if (!btf)
 		no_btf(e, -errno);
 	return btf;
 }
@@ -150,6 +162,20 @@ static bool locked_down(void)
 	return strstr(line, "[confidentiality]") != NULL;
 }
 
+static int not_permitted(struct err *e, int err, const char *what)
+{
+	char line[640];
+
+	if (privs_have(CAP_BPF) && privs_memlock_limit())
+		return err_set(e, EXIT_CANNOT, err,
+			       "%s: locked memory is limited to %llu KiB (before Linux 5.11 BPF maps "
+			       "count as such: ulimit -l unlimited)",
+			       what, (unsigned long long)privs_memlock_limit() / 1024);
+	return err_set(e, EXIT_CANNOT, err,
+		       "%s: not permitted (run as root, or give the binary its capabilities: %s)", what,
+		       privs_setcap_line(line, sizeof(line)));
+}
+
 int bpf_fail(struct err *e, int err, const char *what)
 {
 	if (err == -EPERM || err == -EACCES) {
@@ -158,10 +184,7 @@ int bpf_fail(struct err *e, int err, const char *what)
 				       "%s: the kernel is locked down (lockdown=confidentiality refuses "
 				       "to let BPF read kernel memory)",
 				       what);
-		return err_set(e, EXIT_CANNOT, err,
-			       "%s: not permitted (run as root, or give the binary its capabilities: "
-			       SETCAP_LINE " FILE)",
-			       what);
+		return not_permitted(e, err, what);
 	}
 	if (err == -EINVAL && locked_down())
 		return err_set(e, EXIT_CANNOT, err,

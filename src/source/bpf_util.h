@@ -16,8 +16,8 @@ struct btf;
 /* Route libbpf's messages: to stderr when verbose, else nowhere. */
 void bpf_util_log(bool verbose);
 
-/* The running kernel's BTF; NULL with words (exit 3) when there is none. Free with btf__free. */
-struct btf *kernel_btf(struct err *e);
+/* The running kernel's BTF, from `file` if that is not NULL; NULL with words (exit 3) when there is none. Free with btf__free. */
+struct btf *kernel_btf(const char *file, struct err *e);
 /* Arguments of a tracepoint by its btf_trace_NAME prototype, or -ENOENT. */
 int tracepoint_args(const struct btf *btf, const char *name);
 

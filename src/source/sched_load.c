@@ -226,12 +226,13 @@ static int fill_cgroups(struct sched *s)
 /* Opened and configured. The kernel's BTF is several MB of heap: it goes before libbpf loads its own. */
 static int open_object(struct sched *s, struct err *e)
 {
-	struct btf *btf = kernel_btf(e);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = s->cfg->btf);
+	struct btf *btf = kernel_btf(s->cfg->btf, e);
 	int ret;
 
 	if (!btf)
 		return -ENOENT;
-	s->skel = sched_bpf__open();
+	s->skel = sched_bpf__open_opts(&opts);
 	ret = s->skel ? configure(s, btf, e) : err_sys(e, -errno, "sched: open BPF object");
 	btf__free(btf);
 	return ret;
