@@ -146,13 +146,14 @@ int opts_set_cgroup(struct opts_run *r, const struct opts_entry *o, const char *
 
 int opts_set_comm(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
-	char quoted[OPTS_QUOTE];
+	char quoted[OPTS_QUOTE], cut[COMM_BYTES + 1];
 
 	if (!strpbrk(arg, "*?[\\") && strlen(arg) > COMM_BYTES)
 		return opts_bad(
 			r,
-			"--comm '%s': no task can match: the kernel keeps %d bytes of a name (try '%.*s*')",
-			opts_quote(quoted, arg), COMM_BYTES, COMM_BYTES, quoted);
+			"--comm '%s': no task can match: the kernel keeps %d bytes of a name (try '%s*')",
+			opts_quote(quoted, arg), COMM_BYTES,
+			text_clean(cut, sizeof(cut), arg, SIZE_MAX)); /* splits no character */
 	return replace_text(r, &r->cfg->filter.comm, arg);
 }
 
