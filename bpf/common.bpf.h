@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What every source's programs use: the epoch, the per-CPU banks and adding a sample to a histogram. */
+/* What every source's programs use: the epoch, the per-CPU banks and adding a sample to a
+ * histogram. */
 #ifndef WS_COMMON_BPF_H
 #define WS_COMMON_BPF_H
 
@@ -11,7 +12,8 @@
 #include "abi.h"
 
 /*
- * User space alone writes these two, and nothing else is in .bss: no program dirties their cache line.
+ * User space alone writes these two, and nothing else is in .bss: no program dirties their cache
+ * line.
  *
  * epoch	0: not counting. Else its lowest bit is the bank to write. Each run reads it once.
  * self_tgid	our own process, by its number in the initial pid namespace
@@ -24,9 +26,9 @@ const volatile __u32 schema = BUCKET_SCHEMA_DEFAULT;
 const volatile __u32 nslots = BUCKET_SLOTS(BUCKET_SCHEMA_DEFAULT);
 
 /*
- * Bank of CPU c: entry c * ABI_BANKS + (epoch & 1), ABI_BANK_BYTES(schema) long; both dimensions are
- * set at load. An array mapped into user space rather than a per-CPU array: entries are page-sized,
- * each written by its own CPU alone, and reading them costs no system call.
+ * Bank of CPU c: entry c * ABI_BANKS + (epoch & 1), ABI_BANK_BYTES(schema) long; both dimensions
+ * are set at load. An array mapped into user space rather than a per-CPU array: entries are
+ * page-sized, each written by its own CPU alone, and reading them costs no system call.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -44,7 +46,7 @@ static __always_inline struct abi_counts *bank_get(u64 ep)
 }
 
 /* i < n, proven to the verifier on the very register that is then used (6.1 loses a plain test). */
-#define CLAMP_INDEX(i, n)                                                                          \
+#define CLAMP_INDEX(i, n) \
 	asm volatile("if %[idx] < %[lim] goto +1; %[idx] = 0" : [idx] "+r"(i) : [lim] "r"(n))
 
 /* a - b; a negative difference counts as 0 ns and as clamped. */
@@ -72,8 +74,8 @@ static __always_inline void hist_head_add(struct abi_hist *h, u64 v, u64 ep)
 }
 
 /*
- * Global: the verifier takes it by itself, once. Inlined, what it learns of one sample's slot multiplies
- * with the next one's, past its limit of a million instructions.
+ * Global: the verifier takes it by itself, once. Inlined, what it learns of one sample's slot
+ * multiplies with the next one's, past its limit of a million instructions.
  */
 __noinline u32 hist_slot(u64 v)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Per-task stamps and the filters. A filter asks about the task the event is about, never `current`.
+ * Per-task stamps and the filters. A filter asks about the task the event is about, never
+ * `current`.
  *
- * Early filters cannot change while a task waits (its ids, our own threads): tasks that fail them are
- * not stamped. Late ones can (cgroup, comm, CPU): everybody is stamped, and asked at the switch-in.
+ * Early filters cannot change while a task waits (its ids, our own threads): tasks that fail them
+ * are not stamped. Late ones can (cgroup, comm, CPU): everybody is stamped, and asked at the
+ * switch-in.
  */
 #ifndef WS_FILTER_BPF_H
 #define WS_FILTER_BPF_H
@@ -75,7 +77,7 @@ static __always_inline void stamp_delete(struct task_struct *p)
 
 const volatile __u32 filter_ids = ABI_IDS_NONE;
 const volatile __u32 filter_one_id; /* the only id, or 0: look it up */
-const volatile bool follow;	  /* children of targets are targets */
+const volatile bool follow;	    /* children of targets are targets */
 const volatile __u32 command_tgid;  /* COMMAND: becomes a target by its exec */
 
 struct {
@@ -142,8 +144,8 @@ static __always_inline u64 task_cgroup_id(struct task_struct *p)
 
 /*
  * Is it, or an ancestor, wanted? By id at every level: inside a cgroup namespace user space cannot
- * know how deep its own root lies. Global, as comm_matches is, so that the verifier takes the loop once
- * and not on every path to it; such a function takes numbers only: the cgroup's address.
+ * know how deep its own root lies. Global, as comm_matches is, so that the verifier takes the loop
+ * once and not on every path to it; such a function takes numbers only: the cgroup's address.
  */
 __noinline u32 cgroup_wanted(u64 addr)
 {
@@ -167,7 +169,8 @@ static __always_inline bool cgroup_ok(struct stamp *st, struct task_struct *p)
 
 	if (st->cgroup_id != id) {
 		st->cgroup_id = id;
-		if (set && !bpf_core_read(&addr, sizeof(addr), &set->dfl_cgrp) && cgroup_wanted(addr))
+		if (set && !bpf_core_read(&addr, sizeof(addr), &set->dfl_cgrp) &&
+		    cgroup_wanted(addr))
 			st->flags |= STAMP_CGROUP_OK;
 		else
 			st->flags &= ~STAMP_CGROUP_OK;
@@ -175,7 +178,8 @@ static __always_inline bool cgroup_ok(struct stamp *st, struct task_struct *p)
 	return st->flags & STAMP_CGROUP_OK;
 }
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "comm_matches takes the first byte as lowest");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "comm_matches takes the first byte as lowest");
 
 /* The name as two words. */
 __noinline u32 comm_matches(u64 low, u64 high)
@@ -209,7 +213,8 @@ static __always_inline bool cpu_ok(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 
-	return cpu < ABI_CPUS_MAX && (cpu_mask[(cpu / 64) & (ABI_CPUS_MAX / 64 - 1)] >> (cpu & 63) & 1);
+	return cpu < ABI_CPUS_MAX &&
+	       (cpu_mask[(cpu / 64) & (ABI_CPUS_MAX / 64 - 1)] >> (cpu & 63) & 1);
 }
 
 static __always_inline bool filter_late(struct stamp *st, struct task_struct *p)

@@ -67,7 +67,8 @@ static __always_inline void khist_add(struct abi_counts *bank, struct abi_kentry
 	k->slots[slot]++;
 }
 
-/* Up to the NUL: older kernels leave what was there before behind it (strlcpy in __set_task_comm). */
+/* Up to the NUL: older kernels leave what was there before behind it (strlcpy in __set_task_comm).
+ */
 static __always_inline void copy_comm(char *to, const char *from)
 {
 	u32 i;

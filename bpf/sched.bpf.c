@@ -6,9 +6,10 @@
  *	T1 sched_wakeup[_new]	queued, or sched_switch: switched out while runnable
  *	T2 sched_switch		switched in: stamps are consumed, samples taken, on this CPU
  *
- * T0 may be taken while the task is still on its way out: the waker sees a state that the switch-out
- * has set. So a switch-out that blocks keeps T0. A wakeup that finds the task on a CPU was no wait,
- * and T1 is where that can be told: a task that truly slept is off its CPU before it is queued.
+ * T0 may be taken while the task is still on its way out: the waker sees a state that the
+ *switch-out has set. So a switch-out that blocks keeps T0. A wakeup that finds the task on a CPU
+ *was no wait, and T1 is where that can be told: a task that truly slept is off its CPU before it is
+ *queued.
  */
 #include "common.bpf.h"
 #include "compat.bpf.h"
@@ -18,12 +19,13 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* sched_switch passes prev_state (fa2c3254d7cf, 5.18); user space counts the prototype's arguments. */
+/* sched_switch passes prev_state (fa2c3254d7cf, 5.18); user space counts the prototype's arguments.
+ */
 const volatile bool switch_has_state = true;
 
 /*
- * The task's stamp at a wakeup, made if need be; NULL if nobody counts or nobody asked for it. Wakeups
- * do not touch the bank but to count a failure.
+ * The task's stamp at a wakeup, made if need be; NULL if nobody counts or nobody asked for it.
+ * Wakeups do not touch the bank but to count a failure.
  */
 static __always_inline struct stamp *stamp_woken(struct task_struct *p)
 {
@@ -124,7 +126,8 @@ static __always_inline void account(struct abi_counts *bank, struct wait *w, u64
 
 /* A wait is over: its stamps are consumed, now it counts if it is wanted. */
 static __always_inline void finish(struct abi_counts *bank, struct task_struct *p,
-				   struct task_struct *prev, struct stamp *st, struct wait *w, u64 ep)
+				   struct task_struct *prev, struct stamp *st, struct wait *w,
+				   u64 ep)
 {
 	if (!filter_late(st, p))
 		return;
@@ -137,7 +140,7 @@ static __always_inline void finish(struct abi_counts *bank, struct task_struct *
 
 static __always_inline struct wait take(struct stamp *st, u64 t2)
 {
-	struct wait w = { .t0 = st->t0, .t1 = st->t1, .t2 = t2, .kind = st->kind };
+	struct wait w = {.t0 = st->t0, .t1 = st->t1, .t2 = t2, .kind = st->kind};
 
 	st->t0 = 0;
 	st->t1 = 0;
@@ -145,9 +148,9 @@ static __always_inline struct wait take(struct stamp *st, u64 t2)
 }
 
 /*
- * Switch-ins that no event reported, by the kernel's own count of them: `explained` of them are known
- * by other means. It happens: a host may hide some of its tasks from tracing, and with them whatever
- * comes after them on their CPU.
+ * Switch-ins that no event reported, by the kernel's own count of them: `explained` of them are
+ * known by other means. It happens: a host may hide some of its tasks from tracing, and with them
+ * whatever comes after them on their CPU.
  */
 static __always_inline void audit(struct abi_counts *bank, struct task_struct *p, struct stamp *st,
 				  u32 explained, u32 arriving)
@@ -157,7 +160,8 @@ static __always_inline void audit(struct abi_counts *bank, struct task_struct *p
 
 	if (!compat_runs(p, &runs))
 		return;
-	/* Negative: a task preempted while in S or D state comes back without the kernel counting it. */
+	/* Negative: a task preempted while in S or D state comes back without the kernel counting
+	 * it. */
 	unseen = (s32)(runs - (st->runs + explained));
 	if (st->flags & STAMP_RUNS && unseen > 0 && filter_late(st, p))
 		bank->unpaired += (u32)unseen;
@@ -181,8 +185,8 @@ static __noinline u32 came_unseen(struct abi_counts *bank, struct task_struct *p
 	return 1;
 }
 
-static __always_inline void switch_out(struct abi_counts *bank, struct task_struct *p, bool runnable,
-				       u64 now, u64 ep)
+static __always_inline void switch_out(struct abi_counts *bank, struct task_struct *p,
+				       bool runnable, u64 now, u64 ep)
 {
 	struct stamp *st;
 	u32 explained = 0;
@@ -202,8 +206,9 @@ static __always_inline void switch_out(struct abi_counts *bank, struct task_stru
 	if (slower)
 		st->last_cpu = bpf_get_smp_processor_id();
 	/*
-	 * It ran, yet its wait has not ended: the kernel did not fire this tracepoint when it was switched
-	 * in (seen in a paravirtual 6.18 guest on exits from idle). The wait's length is lost, not the fact.
+	 * It ran, yet its wait has not ended: the kernel did not fire this tracepoint when it was
+	 * switched in (seen in a paravirtual 6.18 guest on exits from idle). The wait's length is
+	 * lost, not the fact.
 	 */
 	if (st->t1 && filter_late(st, p))
 		bank->unpaired++;
@@ -217,8 +222,8 @@ static __always_inline void switch_out(struct abi_counts *bank, struct task_stru
 }
 
 /*
- * No stamp at the switch-in. Never seen before: it waited since before the start. Else its events were
- * not reported, and the kernel's record has the moment it was queued. false: nothing to count.
+ * No stamp at the switch-in. Never seen before: it waited since before the start. Else its events
+ * were not reported, and the kernel's record has the moment it was queued. false: nothing to count.
  */
 static __always_inline bool came_unqueued(struct abi_counts *bank, struct task_struct *p,
 					  struct stamp *st, struct wait *w)

@@ -26,13 +26,13 @@ static void print_off(const struct run *r)
 
 	for (i = 0; i < r->nsources; i++)
 		if (!r->sources[i].src && !r->cfg->quiet)
-			fprintf(stderr, "waitscope: note: without %s: %s\n", r->sources[i].ops->name,
-				r->sources[i].why);
+			fprintf(stderr, "waitscope: note: without %s: %s\n",
+				r->sources[i].ops->name, r->sources[i].why);
 }
 
 static int run_all(const struct config *cfg, char **argv, int *status, struct err *e)
 {
-	struct err at_close = { 0 };
+	struct err at_close = {0};
 	sigset_t old;
 	struct run r;
 	int ret, closed;
@@ -67,17 +67,17 @@ static void name_lists(struct opts_name *sources, struct opts_name *formats)
 	size_t i;
 
 	for (i = 0; source_list[i] && i + 1 < NAMES_MAX; i++)
-		sources[i] = (struct opts_name){ source_list[i]->name, source_list[i]->summary };
+		sources[i] = (struct opts_name){source_list[i]->name, source_list[i]->summary};
 	for (i = 0; sink_list[i] && i + 1 < NAMES_MAX; i++)
-		formats[i] = (struct opts_name){ sink_list[i]->name, sink_list[i]->summary };
+		formats[i] = (struct opts_name){sink_list[i]->name, sink_list[i]->summary};
 }
 
 int main(int argc, char **argv)
 {
-	struct opts_name sources[NAMES_MAX] = { 0 }, formats[NAMES_MAX] = { 0 };
-	struct opts_env env = { .sources = sources, .formats = formats, .out = stdout };
+	struct opts_name sources[NAMES_MAX] = {0}, formats[NAMES_MAX] = {0};
+	struct opts_env env = {.sources = sources, .formats = formats, .out = stdout};
 	enum opts_action action = OPTS_EXIT;
-	struct err e = { 0 };
+	struct err e = {0};
 	struct config cfg;
 	int ret, status = 0;
 

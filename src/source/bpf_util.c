@@ -35,10 +35,11 @@ uint64_t mono_now_ns(void)
 
 static int no_btf(struct err *e, int err)
 {
-	return err_set(e, EXIT_CANNOT, err,
-		       "kernel BTF: %s: %s (the kernel needs CONFIG_DEBUG_INFO_BTF, and /sys must be "
-		       "mounted)",
-		       KERNEL_BTF, strerror(-err));
+	return err_set(
+		e, EXIT_CANNOT, err,
+		"kernel BTF: %s: %s (the kernel needs CONFIG_DEBUG_INFO_BTF, and /sys must be "
+		"mounted)",
+		KERNEL_BTF, strerror(-err));
 }
 
 static int bad_btf_file(struct err *e, int err, const char *file)
@@ -47,7 +48,8 @@ static int bad_btf_file(struct err *e, int err, const char *file)
 
 	(void)libbpf_strerror(err, why, sizeof(why)); /* its own error numbers too */
 	return err_set(e, err == -ENOENT || err == -EACCES ? EXIT_USAGE : EXIT_CANNOT, err,
-		       "--btf '%s': %s (expected a kernel's BTF, or an ELF file with it)", file, why);
+		       "--btf '%s': %s (expected a kernel's BTF, or an ELF file with it)", file,
+		       why);
 }
 
 struct btf *kernel_btf(const char *file, struct err *e)
@@ -121,7 +123,8 @@ static int member_offset(const struct btf *btf, __u32 type, const char *name, in
 			*offset = at;
 			return 0;
 		}
-		if (!m[i].name_off && !member_offset(btf, m[i].type, name, &inner)) { /* anonymous */
+		if (!m[i].name_off &&
+		    !member_offset(btf, m[i].type, name, &inner)) { /* anonymous */
 			*offset = at + inner;
 			return 0;
 		}
@@ -167,35 +170,39 @@ static int not_permitted(struct err *e, int err, const char *what)
 	char line[640];
 
 	if (privs_have(CAP_BPF) && privs_memlock_limit())
-		return err_set(e, EXIT_CANNOT, err,
-			       "%s: locked memory is limited to %llu KiB (before Linux 5.11 BPF maps "
-			       "count as such: ulimit -l unlimited)",
-			       what, (unsigned long long)privs_memlock_limit() / 1024);
+		return err_set(
+			e, EXIT_CANNOT, err,
+			"%s: locked memory is limited to %llu KiB (before Linux 5.11 BPF maps "
+			"count as such: ulimit -l unlimited)",
+			what, (unsigned long long)privs_memlock_limit() / 1024);
 	return err_set(e, EXIT_CANNOT, err,
-		       "%s: not permitted (run as root, or give the binary its capabilities: %s)", what,
-		       privs_setcap_line(line, sizeof(line)));
+		       "%s: not permitted (run as root, or give the binary its capabilities: %s)",
+		       what, privs_setcap_line(line, sizeof(line)));
 }
 
 int bpf_fail(struct err *e, int err, const char *what)
 {
 	if (err == -EPERM || err == -EACCES) {
 		if (locked_down())
-			return err_set(e, EXIT_CANNOT, err,
-				       "%s: the kernel is locked down (lockdown=confidentiality refuses "
-				       "to let BPF read kernel memory)",
-				       what);
+			return err_set(
+				e, EXIT_CANNOT, err,
+				"%s: the kernel is locked down (lockdown=confidentiality refuses "
+				"to let BPF read kernel memory)",
+				what);
 		return not_permitted(e, err, what);
 	}
 	if (err == -EINVAL && locked_down())
-		return err_set(e, EXIT_CANNOT, err,
-			       "%s: the kernel is locked down (lockdown=confidentiality refuses to let "
-			       "BPF read kernel memory)",
-			       what);
+		return err_set(
+			e, EXIT_CANNOT, err,
+			"%s: the kernel is locked down (lockdown=confidentiality refuses to let "
+			"BPF read kernel memory)",
+			what);
 	if (err == -ENOSYS)
 		return err_set(e, EXIT_CANNOT, err,
-			       "%s: this kernel has no bpf() system call (CONFIG_BPF_SYSCALL)", what);
-	return err_set(e, EXIT_CANNOT, err, "%s: %s (-v shows what libbpf and the verifier say)", what,
-		       strerror(-err));
+			       "%s: this kernel has no bpf() system call (CONFIG_BPF_SYSCALL)",
+			       what);
+	return err_set(e, EXIT_CANNOT, err, "%s: %s (-v shows what libbpf and the verifier say)",
+		       what, strerror(-err));
 }
 
 int bpf_probe(struct err *e)
@@ -229,7 +236,8 @@ static bool sum_prog_info(const struct bpf_object *obj, uint64_t *run_ns, uint64
 	bool any = false;
 
 	*run_ns = *runs = *misses = 0;
-	bpf_object__for_each_program(prog, obj) {
+	bpf_object__for_each_program(prog, obj)
+	{
 		if (bpf_program__fd(prog) < 0)
 			continue;
 		memset(&info, 0, sizeof(info));

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the command line tests share. $O is the build directory.
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-WS=$ROOT/${O:-build}/waitscope
-LOAD=$ROOT/${O:-build}/tests/load
+export WS=$ROOT/${O:-build}/waitscope
+export LOAD=$ROOT/${O:-build}/tests/load
 
 # ws ARG... : runs waitscope; $status, stdout in $out (a file), stderr in $err (text).
 ws() {

@@ -194,3 +194,11 @@ types() {
 	[ "$(sed 1d "$out")" = "$(printf '%s\n' "$mine" | sed 1d)" ]
 	[ "$(head -1 "$out")" -le "$((${mine%%$'\n'*} + 1))" ]
 }
+
+@test "a reader that has gone before the first line is a quiet end too" {
+	for format in table json csv; do
+		run bash -c "set -o pipefail; { sleep 0.1; exec '$WS' -s synth -o $format -d 0.1; } | true"
+		[ "$status" -eq 0 ]
+		[ -z "$output" ]
+	done
+}

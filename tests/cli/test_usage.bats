@@ -73,7 +73,7 @@ setup() {
 	refused 2 "no-such-option"
 	ws -p
 	refused 2 "p"
-	ws -- 
+	ws --
 	refused 2 "--"
 }
 
