@@ -23,3 +23,12 @@ check-fuzz: $(FUZZ_BINS) ## run each of them for FUZZ_SECONDS
 
 .PHONY: fuzz check-fuzz
 -include $(FUZZ_OBJS:.o=.d) $(FUZZ_NAMES:%=$(O)/fuzz/tests/fuzz/fuzz_%.d)
+
+# ---- clang-tidy (.clang-tidy) ----
+TIDY ?= clang-tidy
+TIDY_SRCS := $(CORE_SRCS) $(SINK_SRCS) $(SOURCE_SRCS) $(MAIN_SRCS)
+
+tidy: $(SKELS) ## clang-tidy over src
+	$(Q)$(TIDY) --quiet $(TIDY_SRCS) -- -std=gnu11 $(CPPFLAGS) 2>/dev/null
+
+.PHONY: tidy
