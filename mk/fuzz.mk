@@ -29,6 +29,6 @@ TIDY ?= clang-tidy
 TIDY_SRCS := $(CORE_SRCS) $(SINK_SRCS) $(SOURCE_SRCS) $(MAIN_SRCS)
 
 tidy: $(SKELS) ## clang-tidy over src
-	$(Q)$(TIDY) --quiet $(TIDY_SRCS) -- -std=gnu11 $(CPPFLAGS) 2>/dev/null
+	$(Q)$(TIDY) --quiet $(TIDY_SRCS) -- -std=gnu11 $(filter-out -I$(O)/gen,$(CPPFLAGS)) -isystem $(O)/gen 2>/dev/null
 
 .PHONY: tidy

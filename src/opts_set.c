@@ -205,7 +205,7 @@ static int set_word(struct opts_run *r, const struct opts_entry *o, const char *
 
 int opts_set_by(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
-	int v, ret = set_word(r, o, arg, &v);
+	int v = 0, ret = set_word(r, o, arg, &v);
 
 	if (!ret)
 		r->cfg->by = v;
@@ -214,7 +214,7 @@ int opts_set_by(struct opts_run *r, const struct opts_entry *o, const char *arg)
 
 int opts_set_sort(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
-	int v, ret = set_word(r, o, arg, &v);
+	int v = 0, ret = set_word(r, o, arg, &v);
 
 	if (!ret)
 		r->cfg->sort = v;
@@ -223,7 +223,7 @@ int opts_set_sort(struct opts_run *r, const struct opts_entry *o, const char *ar
 
 int opts_set_color(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
-	int v, ret = set_word(r, o, arg, &v);
+	int v = 0, ret = set_word(r, o, arg, &v);
 
 	if (!ret)
 		r->cfg->color = v;
