@@ -28,7 +28,11 @@ check-fuzz: $(FUZZ_BINS) ## run each of them for FUZZ_SECONDS
 TIDY ?= clang-tidy
 TIDY_SRCS := $(CORE_SRCS) $(SINK_SRCS) $(SOURCE_SRCS) $(MAIN_SRCS)
 
+# bpftool's code is not ours to tidy: copies of the skeletons say so.
 tidy: $(SKELS) ## clang-tidy over src
-	$(Q)$(TIDY) --quiet $(TIDY_SRCS) -- -std=gnu11 $(filter-out -I$(O)/gen,$(CPPFLAGS)) -isystem $(O)/gen 2>/dev/null
+	@mkdir -p $(O)/tidy
+	@for s in $(SKELS); do \
+		{ echo '/* NOLINTBEGIN */'; cat $$s; echo '/* NOLINTEND */'; } > $(O)/tidy/$${s##*/}; done
+	$(Q)$(TIDY) --quiet $(TIDY_SRCS) -- -std=gnu11 $(filter-out -I$(O)/gen,$(CPPFLAGS)) -isystem $(O)/tidy 2>/dev/null
 
 .PHONY: tidy
