@@ -177,12 +177,12 @@ static int not_permitted(struct err *e, int err, const char *what)
 {
 	char line[640];
 
-	if (privs_have(CAP_BPF) && privs_memlock_limit())
+	if (privs_have(CAP_BPF))
 		return err_set(
 			e, EXIT_CANNOT, err,
-			"%s: locked memory is limited to %llu KiB (before Linux 5.11 BPF maps "
-			"count as such: ulimit -l unlimited)",
-			what, (unsigned long long)privs_memlock_limit() / 1024);
+			"%s: not permitted, though we have the capabilities (a sandbox may refuse "
+			"bpf(2); before Linux 5.11 locked memory limits it: ulimit -l unlimited)",
+			what);
 	return err_set(e, EXIT_CANNOT, err,
 		       "%s: not permitted (run as root, or give the binary its capabilities: %s)",
 		       what, privs_setcap_line(line, sizeof(line)));
