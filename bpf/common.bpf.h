@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What every source's programs use: the epoch, the per-CPU banks and adding a sample to a histogram. */
+/* What every source's programs use: the epoch, the per-CPU banks and adding a sample to a
+ * histogram. */
 #ifndef WS_COMMON_BPF_H
 #define WS_COMMON_BPF_H
 
@@ -11,19 +12,23 @@
 #include "abi.h"
 
 /*
- * 0: not counting. Else its lowest bit is the bank to write. User space alone writes it; it is read
- * once by each program run. Alone in .bss, so that nothing else dirties its cache line.
+ * User space alone writes these two, and nothing else is in .bss: no program dirties their cache
+ * line.
+ *
+ * epoch	0: not counting. Else its lowest bit is the bank to write. Each run reads it once.
+ * self_tgid	our own process, by its number in the initial pid namespace
  */
 volatile __u64 epoch;
+volatile __u32 self_tgid;
 
 const volatile struct bucket_table buckets;
 const volatile __u32 schema = BUCKET_SCHEMA_DEFAULT;
 const volatile __u32 nslots = BUCKET_SLOTS(BUCKET_SCHEMA_DEFAULT);
 
 /*
- * Bank of CPU c: entry c * ABI_BANKS + (epoch & 1), ABI_BANK_BYTES(schema) long; both dimensions are
- * set at load. An array mapped into user space rather than a per-CPU array: entries are page-sized,
- * each written by its own CPU alone, and reading them costs no system call.
+ * Bank of CPU c: entry c * ABI_BANKS + (epoch & 1), ABI_BANK_BYTES(schema) long; both dimensions
+ * are set at load. An array mapped into user space rather than a per-CPU array: entries are
+ * page-sized, each written by its own CPU alone, and reading them costs no system call.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -41,7 +46,7 @@ static __always_inline struct abi_counts *bank_get(u64 ep)
 }
 
 /* i < n, proven to the verifier on the very register that is then used (6.1 loses a plain test). */
-#define CLAMP_INDEX(i, n)                                                                          \
+#define CLAMP_INDEX(i, n) \
 	asm volatile("if %[idx] < %[lim] goto +1; %[idx] = 0" : [idx] "+r"(i) : [lim] "r"(n))
 
 /* a - b; a negative difference counts as 0 ns and as clamped. */
@@ -68,6 +73,15 @@ static __always_inline void hist_head_add(struct abi_hist *h, u64 v, u64 ep)
 	}
 }
 
+/*
+ * Global: the verifier takes it by itself, once. Inlined, what it learns of one sample's slot
+ * multiplies with the next one's, past its limit of a million instructions.
+ */
+__noinline u32 hist_slot(u64 v)
+{
+	return bucket_slot((const struct bucket_table *)&buckets, schema, v);
+}
+
 /* One sample into histogram `m` of a bank. */
 static __always_inline void hist_add(struct abi_counts *bank, u32 m, u64 v, u64 ep)
 {
@@ -83,7 +97,7 @@ static __always_inline void hist_add(struct abi_counts *bank, u32 m, u64 v, u64 
 		h->over++;
 		bank->over++;
 	}
-	slot = bucket_slot((const struct bucket_table *)&buckets, schema, v);
+	slot = hist_slot(v);
 	CLAMP_INDEX(slot, lim);
 	((u64 *)(h + 1))[slot]++;
 }

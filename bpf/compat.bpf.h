@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What differs between kernels, each with the commit that made it. Asked for by CO-RE, not by version. */
+/* What differs between kernels, each with the commit that made it. Asked for by CO-RE, not by
+ * version. */
 #ifndef WS_COMPAT_BPF_H
 #define WS_COMPAT_BPF_H
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-/* 2f064a59a11f ("sched: Change task_struct::state", 5.14) renamed state and made it unsigned int. */
+/* 2f064a59a11f ("sched: Change task_struct::state", 5.14) renamed state and made it unsigned int.
+ */
 struct task_struct___state {
 	long state;
 };
 
 /*
- * 7f203bc89eb6 ("cgroup: Replace cgroup->ancestor_ids[] with ->ancestors[]", 6.1): before it the ids
- * of the ancestors themselves.
+ * 7f203bc89eb6 ("cgroup: Replace cgroup->ancestor_ids[] with ->ancestors[]", 6.1): before it the
+ * ids of the ancestors themselves.
  */
 struct cgroup___ancestor_ids {
 	u64 ancestor_ids[0];
@@ -44,9 +46,9 @@ static __always_inline bool compat_on_cpu(const struct task_struct *p)
 }
 
 /*
- * Out of CPU quota at switch-out? Since e1fad12dcb66 ("sched/fair: Switch to task based throttle model",
- * 6.18) a throttled task leaves the queue by itself and says so; before, the whole cfs_rq was taken
- * off with the tasks in it, and its throttle_count told.
+ * Out of CPU quota at switch-out? Since e1fad12dcb66 ("sched/fair: Switch to task based throttle
+ * model", 6.18) a throttled task leaves the queue by itself and says so; before, the whole cfs_rq
+ * was taken off with the tasks in it, and its throttle_count told.
  */
 static __always_inline bool compat_throttled(const struct task_struct *p)
 {
@@ -62,9 +64,10 @@ static __always_inline bool compat_throttled(const struct task_struct *p)
 }
 
 /*
- * The kernel's own record of when a task was queued and when it came to its CPU (CONFIG_SCHED_INFO), by
- * the run queue's clock: how long ago, for the rare switch that no tracepoint reported. Both hold at
- * sched_switch: it is called before the record of `next` is turned over. 0: not to be had.
+ * The kernel's own record of when a task was queued and when it came to its CPU
+ * (CONFIG_SCHED_INFO), by the run queue's clock: how long ago, for the rare switch that no
+ * tracepoint reported. Both hold at sched_switch: it is called before the record of `next` is
+ * turned over. 0: not to be had.
  */
 static __always_inline u64 compat_since(const struct task_struct *p, u64 then)
 {
@@ -121,12 +124,13 @@ static __always_inline u64 compat_cgroup_ancestor_id(struct cgroup *cgrp, u32 le
  * Interrupt or task? preempt_count is in thread_info, but per CPU on x86: __preempt_count, from
  * 64701838bf05 ("x86/percpu: Move preempt_count next to current_task", 6.2) in pcpu_hot, from
  * 46e8fff6d45f ("x86/preempt: Move preempt count to percpu hot section", 6.15) on its own again.
- * Its symbol has an address only with CONFIG_KALLSYMS_ALL; the run queue of the running task lies in
- * the same per-CPU area, and BTF tells how far apart they are. RT runs softirqs in tasks and counts
- * them there (8b1c04acad08, 5.14).
+ * Its symbol has an address only with CONFIG_KALLSYMS_ALL; the run queue of the running task lies
+ * in the same per-CPU area, and BTF tells how far apart they are. RT runs softirqs in tasks and
+ * counts them there (8b1c04acad08, 5.14).
  */
 const volatile bool preempt_count_known;
-const volatile __s64 preempt_count_from_rq; /* bytes from the CPU's struct rq to its preempt_count */
+const volatile __s64
+	preempt_count_from_rq; /* bytes from the CPU's struct rq to its preempt_count */
 
 #define PREEMPT_SOFTIRQ_OFFSET 0x100U
 #define PREEMPT_HARDIRQ_NMI_MASK 0xff0000U
@@ -152,7 +156,8 @@ static __always_inline u32 compat_context(void)
 	}
 	if (bpf_core_field_exists(cur->softirq_disable_cnt))
 		count |= BPF_CORE_READ(cur, softirq_disable_cnt) & PREEMPT_SOFTIRQ_OFFSET;
-	return count & (PREEMPT_SOFTIRQ_OFFSET | PREEMPT_HARDIRQ_NMI_MASK) ? CONTEXT_IRQ : CONTEXT_TASK;
+	return count & (PREEMPT_SOFTIRQ_OFFSET | PREEMPT_HARDIRQ_NMI_MASK) ? CONTEXT_IRQ
+									   : CONTEXT_TASK;
 }
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Per-task stamps and the filters. A filter asks about the task the event is about, never `current`.
+ * Per-task stamps and the filters. A filter asks about the task the event is about, never
+ * `current`.
  *
- * Early filters cannot change while a task waits (its ids, our own threads): tasks that fail them are
- * not stamped. Late ones can (cgroup, comm, CPU): everybody is stamped, and asked at the switch-in.
+ * Early filters cannot change while a task waits (its ids, our own threads): tasks that fail them
+ * are not stamped. Late ones can (cgroup, comm, CPU): everybody is stamped, and asked at the
+ * switch-in.
  */
 #ifndef WS_FILTER_BPF_H
 #define WS_FILTER_BPF_H
@@ -73,10 +75,9 @@ static __always_inline void stamp_delete(struct task_struct *p)
 
 /* ---- early: ids ---- */
 
-const volatile __u32 self_tgid;
 const volatile __u32 filter_ids = ABI_IDS_NONE;
 const volatile __u32 filter_one_id; /* the only id, or 0: look it up */
-const volatile bool follow;	  /* children of targets are targets */
+const volatile bool follow;	    /* children of targets are targets */
 const volatile __u32 command_tgid;  /* COMMAND: becomes a target by its exec */
 
 struct {
@@ -143,21 +144,15 @@ static __always_inline u64 task_cgroup_id(struct task_struct *p)
 
 /*
  * Is it, or an ancestor, wanted? By id at every level: inside a cgroup namespace user space cannot
- * know how deep its own root lies.
+ * know how deep its own root lies. Global, as comm_matches is, so that the verifier takes the loop
+ * once and not on every path to it; such a function takes numbers only: the cgroup's address.
  */
-static __noinline bool cgroup_wanted(struct task_struct *p)
+__noinline u32 cgroup_wanted(u64 addr)
 {
-	struct css_set *set = p->cgroups;
-	struct cgroup *cgrp;
-	u32 i, level;
+	struct cgroup *cgrp = (void *)addr;
+	u32 i, level = BPF_CORE_READ(cgrp, level);
 	u64 id;
 
-	if (!set)
-		return false;
-	cgrp = set->dfl_cgrp;
-	if (!cgrp)
-		return false;
-	level = cgrp->level;
 	for (i = 0; i < CGROUP_DEPTH_MAX && i <= level; i++) {
 		id = compat_cgroup_ancestor_id(cgrp, i);
 		if (bpf_map_lookup_elem(&target_cgroups, &id))
@@ -169,11 +164,13 @@ static __noinline bool cgroup_wanted(struct task_struct *p)
 /* A cgroup's ancestors never change, nor is its id used again: the verdict stays with the id. */
 static __always_inline bool cgroup_ok(struct stamp *st, struct task_struct *p)
 {
-	u64 id = task_cgroup_id(p);
+	u64 id = task_cgroup_id(p), addr = 0;
+	struct css_set *set = p->cgroups;
 
 	if (st->cgroup_id != id) {
 		st->cgroup_id = id;
-		if (cgroup_wanted(p))
+		if (set && !bpf_core_read(&addr, sizeof(addr), &set->dfl_cgrp) &&
+		    cgroup_wanted(addr))
 			st->flags |= STAMP_CGROUP_OK;
 		else
 			st->flags &= ~STAMP_CGROUP_OK;
@@ -181,27 +178,43 @@ static __always_inline bool cgroup_ok(struct stamp *st, struct task_struct *p)
 	return st->flags & STAMP_CGROUP_OK;
 }
 
-static __always_inline bool comm_ok(const struct task_struct *p)
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "comm_matches takes the first byte as lowest");
+
+/* The name as two words. */
+__noinline u32 comm_matches(u64 low, u64 high)
 {
-	u64 state = 1, star = comm_glob.star;
+	u64 state = 1, star = comm_glob.star, word = low;
 	u32 i, c;
 
 	for (i = 0; i < ABI_COMM_LEN; i++) {
+		if (i == 8)
+			word = high;
 		state |= (state & star) << 1;
-		c = (u8)p->comm[i];
+		c = word & 0xff;
 		if (!c)
 			break;
 		state = (state & comm_glob.match[c]) << 1 | (state & star);
+		word >>= 8;
 	}
 	state |= (state & star) << 1;
-	return state & comm_glob.accept;
+	return !!(state & comm_glob.accept);
+}
+
+static __always_inline bool comm_ok(const struct task_struct *p)
+{
+	u64 words[ABI_COMM_LEN / 8] = {};
+
+	bpf_core_read(words, sizeof(words), &p->comm);
+	return comm_matches(words[0], words[1]);
 }
 
 static __always_inline bool cpu_ok(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 
-	return cpu < ABI_CPUS_MAX && (cpu_mask[(cpu / 64) & (ABI_CPUS_MAX / 64 - 1)] >> (cpu & 63) & 1);
+	return cpu < ABI_CPUS_MAX &&
+	       (cpu_mask[(cpu / 64) & (ABI_CPUS_MAX / 64 - 1)] >> (cpu & 63) & 1);
 }
 
 static __always_inline bool filter_late(struct stamp *st, struct task_struct *p)

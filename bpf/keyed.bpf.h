@@ -43,6 +43,12 @@ static __always_inline struct abi_kentry *keyed_in(void *map, const struct abi_k
 	return bpf_map_lookup_elem(map, key);
 }
 
+/* Global for the reason of hist_slot. */
+__noinline u32 khist_slot(u64 v)
+{
+	return bucket_slot((const struct bucket_table *)&key_buckets, ABI_KEY_SCHEMA, v);
+}
+
 static __always_inline void khist_add(struct abi_counts *bank, struct abi_kentry *e, u32 m, u64 v,
 				      u64 ep)
 {
@@ -56,9 +62,22 @@ static __always_inline void khist_add(struct abi_counts *bank, struct abi_kentry
 	}
 	if (v >= BUCKET_VALUE_END)
 		k->h.over++;
-	slot = bucket_slot((const struct bucket_table *)&key_buckets, ABI_KEY_SCHEMA, v);
+	slot = khist_slot(v);
 	CLAMP_INDEX(slot, lim);
 	k->slots[slot]++;
+}
+
+/* Up to the NUL: older kernels leave what was there before behind it (strlcpy in __set_task_comm).
+ */
+static __always_inline void copy_comm(char *to, const char *from)
+{
+	u32 i;
+
+	for (i = 0; i < ABI_COMM_LEN; i++) {
+		if (!from[i])
+			break;
+		to[i] = from[i];
+	}
 }
 
 static __always_inline void keyed_key(struct abi_key *key, struct task_struct *p)
@@ -73,7 +92,7 @@ static __always_inline void keyed_key(struct abi_key *key, struct task_struct *p
 	} else if (by == ABI_BY_CGROUP) {
 		key->id = task_cgroup_id(p);
 	} else {
-		__builtin_memcpy(key->comm, p->comm, sizeof(key->comm));
+		copy_comm(key->comm, p->comm);
 	}
 }
 

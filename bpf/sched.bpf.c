@@ -6,9 +6,10 @@
  *	T1 sched_wakeup[_new]	queued, or sched_switch: switched out while runnable
  *	T2 sched_switch		switched in: stamps are consumed, samples taken, on this CPU
  *
- * T0 may be taken while the task is still on its way out: the waker sees a state that the switch-out
- * has set. So a switch-out that blocks keeps T0. A wakeup that finds the task on a CPU was no wait,
- * and T1 is where that can be told: a task that truly slept is off its CPU before it is queued.
+ * T0 may be taken while the task is still on its way out: the waker sees a state that the
+ *switch-out has set. So a switch-out that blocks keeps T0. A wakeup that finds the task on a CPU
+ *was no wait, and T1 is where that can be told: a task that truly slept is off its CPU before it is
+ *queued.
  */
 #include "common.bpf.h"
 #include "compat.bpf.h"
@@ -18,39 +19,38 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* sched_switch passes prev_state (fa2c3254d7cf, 5.18); user space counts the prototype's arguments. */
+/* sched_switch passes prev_state (fa2c3254d7cf, 5.18); user space counts the prototype's arguments.
+ */
 const volatile bool switch_has_state = true;
 
-static __always_inline struct abi_counts *counting(u64 *ep)
+/*
+ * The task's stamp at a wakeup, made if need be; NULL if nobody counts or nobody asked for it.
+ * Wakeups do not touch the bank but to count a failure.
+ */
+static __always_inline struct stamp *stamp_woken(struct task_struct *p)
 {
 	struct abi_counts *bank;
+	struct stamp *st;
+	u64 ep = epoch;
 
-	*ep = epoch;
-	if (!*ep)
+	if (!ep || !filter_early(p))
 		return NULL;
-	bank = bank_get(*ep);
+	st = stamp_get(p, true);
+	if (st)
+		return st;
+	bank = bank_get(ep);
 	if (bank)
-		bank->events++;
-	return bank;
+		bank->store_full++;
+	return NULL;
 }
 
 SEC("tp_btf/sched_waking")
 int ws_waking(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	struct abi_counts *bank;
-	struct stamp *st;
-	u64 ep;
+	struct stamp *st = stamp_woken(p);
 
-	bank = counting(&ep);
-	if (!bank || !filter_early(p))
-		return 0;
-	st = stamp_get(p, true);
-	if (!st) {
-		bank->store_full++;
-		return 0;
-	}
-	if (st->t1) /* queued already: its clock runs */
+	if (!st || st->t1) /* queued already: its clock runs */
 		return 0;
 	st->t0 = bpf_ktime_get_ns();
 	slow_note_waker(st);
@@ -61,18 +61,10 @@ SEC("tp_btf/sched_wakeup")
 int ws_wakeup(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	struct abi_counts *bank;
-	struct stamp *st;
-	u64 ep;
+	struct stamp *st = stamp_woken(p);
 
-	bank = counting(&ep);
-	if (!bank || !filter_early(p))
+	if (!st)
 		return 0;
-	st = stamp_get(p, true);
-	if (!st) {
-		bank->store_full++;
-		return 0;
-	}
 	if (compat_on_cpu(p)) { /* it never left: no wait, no T0 */
 		st->t0 = 0;
 		return 0;
@@ -92,18 +84,10 @@ SEC("tp_btf/sched_wakeup_new")
 int ws_wakeup_new(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	struct abi_counts *bank;
-	struct stamp *st;
-	u64 ep;
+	struct stamp *st = stamp_woken(p);
 
-	bank = counting(&ep);
-	if (!bank || !filter_early(p))
+	if (!st)
 		return 0;
-	st = stamp_get(p, true);
-	if (!st) {
-		bank->store_full++;
-		return 0;
-	}
 	st->t0 = 0;
 	st->t1 = bpf_ktime_get_ns();
 	st->kind = ABI_WAIT_NEW;
@@ -142,7 +126,8 @@ static __always_inline void account(struct abi_counts *bank, struct wait *w, u64
 
 /* A wait is over: its stamps are consumed, now it counts if it is wanted. */
 static __always_inline void finish(struct abi_counts *bank, struct task_struct *p,
-				   struct task_struct *prev, struct stamp *st, struct wait *w, u64 ep)
+				   struct task_struct *prev, struct stamp *st, struct wait *w,
+				   u64 ep)
 {
 	if (!filter_late(st, p))
 		return;
@@ -155,7 +140,7 @@ static __always_inline void finish(struct abi_counts *bank, struct task_struct *
 
 static __always_inline struct wait take(struct stamp *st, u64 t2)
 {
-	struct wait w = { .t0 = st->t0, .t1 = st->t1, .t2 = t2, .kind = st->kind };
+	struct wait w = {.t0 = st->t0, .t1 = st->t1, .t2 = t2, .kind = st->kind};
 
 	st->t0 = 0;
 	st->t1 = 0;
@@ -163,20 +148,23 @@ static __always_inline struct wait take(struct stamp *st, u64 t2)
 }
 
 /*
- * Switch-ins that no event reported, by the kernel's own count of them: `explained` of them are known
- * by other means. It happens: a host may hide some of its tasks from tracing, and with them whatever
- * comes after them on their CPU.
+ * Switch-ins that no event reported, by the kernel's own count of them: `explained` of them are
+ * known by other means. It happens: a host may hide some of its tasks from tracing, and with them
+ * whatever comes after them on their CPU.
  */
 static __always_inline void audit(struct abi_counts *bank, struct task_struct *p, struct stamp *st,
 				  u32 explained, u32 arriving)
 {
-	u32 runs, unseen;
+	u32 runs;
+	s32 unseen;
 
 	if (!compat_runs(p, &runs))
 		return;
-	unseen = runs - (st->runs + explained);
-	if (st->flags & STAMP_RUNS && unseen && filter_late(st, p))
-		bank->unpaired += unseen;
+	/* Negative: a task preempted while in S or D state comes back without the kernel counting
+	 * it. */
+	unseen = (s32)(runs - (st->runs + explained));
+	if (st->flags & STAMP_RUNS && unseen > 0 && filter_late(st, p))
+		bank->unpaired += (u32)unseen;
 	st->runs = runs + arriving;
 	st->flags |= STAMP_RUNS;
 }
@@ -197,8 +185,8 @@ static __noinline u32 came_unseen(struct abi_counts *bank, struct task_struct *p
 	return 1;
 }
 
-static __always_inline void switch_out(struct abi_counts *bank, struct task_struct *p, bool runnable,
-				       u64 now, u64 ep)
+static __always_inline void switch_out(struct abi_counts *bank, struct task_struct *p,
+				       bool runnable, u64 now, u64 ep)
 {
 	struct stamp *st;
 	u32 explained = 0;
@@ -218,8 +206,9 @@ static __always_inline void switch_out(struct abi_counts *bank, struct task_stru
 	if (slower)
 		st->last_cpu = bpf_get_smp_processor_id();
 	/*
-	 * It ran, yet its wait has not ended: the kernel did not fire this tracepoint when it was switched
-	 * in (seen in a paravirtual 6.18 guest on exits from idle). The wait's length is lost, not the fact.
+	 * It ran, yet its wait has not ended: the kernel did not fire this tracepoint when it was
+	 * switched in (seen in a paravirtual 6.18 guest on exits from idle). The wait's length is
+	 * lost, not the fact.
 	 */
 	if (st->t1 && filter_late(st, p))
 		bank->unpaired++;
@@ -233,8 +222,8 @@ static __always_inline void switch_out(struct abi_counts *bank, struct task_stru
 }
 
 /*
- * No stamp at the switch-in. Never seen before: it waited since before the start. Else its events were
- * not reported, and the kernel's record has the moment it was queued. false: nothing to count.
+ * No stamp at the switch-in. Never seen before: it waited since before the start. Else its events
+ * were not reported, and the kernel's record has the moment it was queued. false: nothing to count.
  */
 static __always_inline bool came_unqueued(struct abi_counts *bank, struct task_struct *p,
 					  struct stamp *st, struct wait *w)
@@ -294,9 +283,13 @@ int ws_switch(u64 *ctx)
 	struct abi_counts *bank;
 	u64 now, ep;
 
-	bank = counting(&ep);
+	ep = epoch;
+	if (!ep)
+		return 0;
+	bank = bank_get(ep);
 	if (!bank)
 		return 0;
+	bank->switches++;
 	now = bpf_ktime_get_ns();
 	if (!runnable) {
 		if (switch_has_state)
@@ -376,7 +369,10 @@ int ws_in_flight(struct bpf_iter__task *ctx)
 	u32 key = 0;
 
 	out = bpf_map_lookup_elem(&in_flight, &key);
-	if (!p || !out || !p->pid || !filter_early(p))
+	if (!p || !out || !p->pid)
+		return 0;
+	out->self_tgid = bpf_get_current_pid_tgid() >> 32;
+	if (!filter_early(p))
 		return 0;
 	st = stamp_get(p, false);
 	if (!st || !(st->flags & STAMP_SEEN)) {

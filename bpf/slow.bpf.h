@@ -50,6 +50,7 @@ static __always_inline void slow_emit(struct abi_counts *bank, struct task_struc
 	s->prev_pid = prev ? prev->tgid : 0;
 	s->prev_tid = prev ? prev->pid : 0;
 	s->prev_known = prev != NULL;
+	s->pad = 0;
 	s->cpu = bpf_get_smp_processor_id();
 	s->last_cpu = st->last_cpu;
 	s->kind = w->kind;

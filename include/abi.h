@@ -41,15 +41,17 @@ _Static_assert(sizeof(struct abi_hist) == 64, "abi_hist: slots start on a cache 
 
 /* Head of a bank: what was lost or seen at the edges on this CPU (DESIGN section 2.12). */
 struct abi_counts {
-	__u64 events;	/* program runs that passed the `epoch` test */
-	__u64 missed;	/* switched in without our having seen it queued: it waited since before the start */
+	__u64 switches; /* never the same twice: tells that the CPU did anything */
+	__u64 missed;	/* switched in without our having seen it queued: it waited since before the
+			   start */
 	__u64 unpaired; /* an end without its beginning, later than that */
 	__u64 clamped;	/* negative differences, counted as 0 ns */
 	__u64 store_full; /* a stamp could not be stored */
 	__u64 keys_full;  /* a sample had no keyed entry (it is in the whole) */
 	__u64 slow_lost;  /* a slow wait found the ring buffer full */
 	__u64 over;	  /* samples past the last bucket */
-	__u64 inferred;	  /* one end of a wait that no tracepoint reported, from the kernel's sched_info */
+	__u64 inferred;	  /* one end of a wait that no tracepoint reported, from the kernel's
+			     sched_info */
 	__u64 pad[7];
 };
 
@@ -126,7 +128,7 @@ _Static_assert(sizeof(struct abi_glob) == 8 * 258, "abi_glob size");
 #define ABI_WAIT_NEW 2
 #define ABI_WAIT_PREEMPT 3
 #define ABI_WAIT_THROTTLE 4
-#define ABI_WAIT_WOKEN_EARLY 5 /* queued after the start, woken before it: no T0 */
+#define ABI_WAIT_WOKEN_EARLY 5	/* queued after the start, woken before it: no T0 */
 #define ABI_WAIT_WOKEN_UNSEEN 6 /* woken, but T0 was not reported */
 
 /* Who woke it. */
@@ -148,9 +150,9 @@ struct abi_slow {
 	__u32 prev_pid;
 	__u32 prev_tid; /* 0: the CPU was idle */
 	__u32 cpu;
-	__u32 last_cpu; /* where it ran before; ~0: nowhere yet */
-	__u32 kind;	/* ABI_WAIT_* */
-	__u32 waker;	/* ABI_WAKER_* */
+	__u32 last_cpu;	  /* where it ran before; ~0: nowhere yet */
+	__u32 kind;	  /* ABI_WAIT_* */
+	__u32 waker;	  /* ABI_WAKER_* */
 	__u32 prev_known; /* 0: the switch-in was not reported */
 	__u32 pad;
 	char comm[ABI_COMM_LEN];
@@ -168,8 +170,10 @@ struct abi_in_flight {
 	__u32 tid;    /* the longest */
 	__u32 pid;
 	char comm[ABI_COMM_LEN];
+	__u32 self_tgid; /* who runs the walk, as the initial pid namespace sees it */
+	__u32 pad;
 };
 
-_Static_assert(sizeof(struct abi_in_flight) == 48, "abi_in_flight size");
+_Static_assert(sizeof(struct abi_in_flight) == 56, "abi_in_flight size");
 
 #endif

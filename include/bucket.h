@@ -28,9 +28,11 @@
 /* First value out of range: past 256 s, the last boundary below 2^38 ns that every schema has. */
 #define BUCKET_VALUE_END 256000000001ULL
 
-/* Thresholds and look-up table of one schema; a slot past the last threshold never compares true. */
+/* Thresholds and look-up table of one schema; a slot past the last threshold never compares true.
+ */
 struct bucket_table {
-	__u64 th[2 << BUCKET_SCHEMA_MAX]; /* 2^s of them, then ~0: as long as lut's values can reach */
+	__u64 th[2 << BUCKET_SCHEMA_MAX]; /* 2^s of them, then ~0: as long as lut's values can reach
+					   */
 	__u32 schema;
 	__s32 base; /* slot 0 is schema bucket `base`: slot k is bucket base + k */
 	__u8 lut[2 << BUCKET_SCHEMA_MAX];
@@ -45,8 +47,8 @@ static inline __u64 bucket_nonzero(__u64 x)
 }
 
 /*
- * floor(log2(v)), v > 0. BPF has no instruction for it, and branches would make the verifier walk every
- * combination of them at every use: so by arithmetic.
+ * floor(log2(v)), v > 0. BPF has no instruction for it, and branches would make the verifier walk
+ * every combination of them at every use: so by arithmetic.
  */
 static inline __u32 bucket_ilog2(__u64 v)
 {
@@ -75,8 +77,8 @@ static inline __u64 bucket_above(__u64 a, __u64 b)
 }
 
 /*
- * Slot of v ns: 0 .. BUCKET_SLOTS(s) - 1. v = 0 has no slot (it is counted apart): callers test first.
- * v >= BUCKET_VALUE_END lands in the last slot; callers count that.
+ * Slot of v ns: 0 .. BUCKET_SLOTS(s) - 1. v = 0 has no slot (it is counted apart): callers test
+ * first. v >= BUCKET_VALUE_END lands in the last slot; callers count that.
  */
 static inline __u32 bucket_slot(const struct bucket_table *t, __u32 s, __u64 v)
 {

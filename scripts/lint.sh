@@ -42,10 +42,11 @@ pick() { # REGEX: of all files
 	printf '%s\n' "${all[@]}" | grep -E "$1"
 }
 
-mapfile -t all < <(files)
+mapfile -t all < <(files | grep -vE '^(LICENSE$|tests/golden/(fixtures|expected)/)') # not ours to shape
 mapfile -t code < <(pick '^(src|include|bpf|tests)/.*\.[ch]$')
 mapfile -t shell < <(pick '(\.sh|\.bash)$|^\.ci/run$')
 mapfile -t spdx < <(pick '\.([ch]|sh|bats|py|mk|awk|in|scd)$|(^|/)Makefile$|^\.ci/run$')
+mapfile -t spdx < <(printf '%s\n' "${spdx[@]}" | grep -v '^packaging/deb/control') # a package's fields have no comments
 
 # ---- floors: include <- core <- source | sink <- main ----
 LIBBPF='bpf/|[^>"]*\.skel\.h'

@@ -68,7 +68,7 @@ static int find_program(const char *name)
 
 static void child(char **argv, int go_fd, int fail_fd)
 {
-	static const int restore[] = { SIGPIPE, SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGCHLD, SIGWINCH };
+	static const int restore[] = {SIGPIPE, SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGCHLD, SIGWINCH};
 	sigset_t none;
 	size_t i;
 	char byte;
@@ -90,7 +90,7 @@ static void child(char **argv, int go_fd, int fail_fd)
 
 int command_fork(struct command **out, char **argv, struct err *e)
 {
-	int go[2] = { -1, -1 }, fail[2] = { -1, -1 }, ret;
+	int go[2] = {-1, -1}, fail[2] = {-1, -1}, ret;
 	struct command *c;
 
 	ret = find_program(argv[0]);

@@ -12,7 +12,7 @@
 #define ALIVE_PERIOD_NS 500000000ULL  /* targets without a descriptor to wait for */
 #define PROGRESS_PERIOD_NS 1000000000ULL
 
-static const int signals[] = { SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGCHLD, SIGWINCH };
+static const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGCHLD, SIGWINCH};
 #define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
 
 /* What the grace time after a flip leads to. */
@@ -25,9 +25,9 @@ struct loop {
 	struct event **on_source;
 	struct event *tick, *grace, *deadline, *cost, *alive, *progress;
 	enum pending pending;
-	bool warming;	 /* not counting yet */
-	bool end_asked;	 /* while another report was pending */
-	bool partial;	 /* the last interval was cut short */
+	bool warming;	/* not counting yet */
+	bool end_asked; /* while another report was pending */
+	bool partial;	/* the last interval was cut short */
 	bool costing;
 	uint64_t next_tick_ns;
 	uint64_t reports; /* by schedule, against COUNT */
@@ -51,8 +51,8 @@ void loop_block_signals(sigset_t *old)
 
 static struct timeval timeval_of(uint64_t ns)
 {
-	return (struct timeval){ .tv_sec = (time_t)(ns / 1000000000ULL),
-				 .tv_usec = (suseconds_t)(ns % 1000000000ULL / 1000) };
+	return (struct timeval){.tv_sec = (time_t)(ns / 1000000000ULL),
+				.tv_usec = (suseconds_t)(ns % 1000000000ULL / 1000)};
 }
 
 static void arm(struct event *ev, uint64_t ns)
@@ -173,8 +173,9 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 		return;
 	}
 	if (is_last(l, l->next_tick_ns)) {
-		end(l, false, l->run->cfg->count && l->reports + 1 >= l->run->cfg->count ?
-				      "count reached" : "duration over");
+		end(l, false,
+		    l->run->cfg->count && l->reports + 1 >= l->run->cfg->count ? "count reached"
+									       : "duration over");
 		return;
 	}
 	l->reports++;
@@ -370,7 +371,7 @@ static void free_event(struct event *ev)
 
 static void tear_down(struct loop *l)
 {
-	struct event *timers[] = { l->tick, l->grace, l->deadline, l->cost, l->alive, l->progress };
+	struct event *timers[] = {l->tick, l->grace, l->deadline, l->cost, l->alive, l->progress};
 	size_t i;
 
 	for (i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
@@ -386,7 +387,7 @@ static void tear_down(struct loop *l)
 
 int loop_run(struct run *r, const sigset_t *unblocked, int *status, struct err *e)
 {
-	struct loop l = { .run = r, .e = e };
+	struct loop l = {.run = r, .e = e};
 	int ret = set_up(&l);
 
 	if (ret) {
@@ -395,9 +396,9 @@ int loop_run(struct run *r, const sigset_t *unblocked, int *status, struct err *
 	}
 	ret = start(&l);
 	(void)sigprocmask(SIG_SETMASK, unblocked, NULL);
-	if (ret)
-		goto out;
-	if (event_base_dispatch(l.base) < 0)
+	if (ret == -EPIPE) /* nobody reads us any more: a quiet end */
+		ret = 0;
+	else if (!ret && event_base_dispatch(l.base) < 0)
 		ret = err_sys(e, -EIO, "event loop");
 	if (!ret)
 		ret = l.ret;

@@ -8,12 +8,13 @@
 #include "core/err.h"
 #include "run.h"
 
-/* What ends or reports a run: to be blocked before anything is set up, so that none comes too early. */
+/* What ends or reports a run: to be blocked before anything is set up, so that none comes too
+ * early. */
 void loop_block_signals(sigset_t *old);
 
 /*
- * Drives an opened run to its end. *status is what to exit with if all went well: 0 or COMMAND's own.
- * 0, or negative with words in e.
+ * Drives an opened run to its end. *status is what to exit with if all went well: 0 or COMMAND's
+ * own. 0, or negative with words in e.
  */
 int loop_run(struct run *r, const sigset_t *unblocked, int *status, struct err *e);
 

@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "check.h"
 #include "core/err.h"
 #include "loop.h"
 #include "opts.h"
 #include "run.h"
 #include "sink/sink.h"
 #include "source/bpf_util.h"
+#include "source/privs.h"
 #include "source/source.h"
 
 #define NAMES_MAX 16
@@ -24,20 +26,23 @@ static void print_off(const struct run *r)
 
 	for (i = 0; i < r->nsources; i++)
 		if (!r->sources[i].src && !r->cfg->quiet)
-			fprintf(stderr, "waitscope: note: without %s: %s\n", r->sources[i].ops->name,
-				r->sources[i].why);
+			fprintf(stderr, "waitscope: note: without %s: %s\n",
+				r->sources[i].ops->name, r->sources[i].why);
 }
 
 static int run_all(const struct config *cfg, char **argv, int *status, struct err *e)
 {
-	struct err at_close = { 0 };
+	struct err at_close = {0};
 	sigset_t old;
 	struct run r;
 	int ret, closed;
 
 	loop_block_signals(&old);
 	bpf_util_log(cfg->verbose);
+	privs_keep_from_command();
 	ret = run_open(&r, cfg, argv, e);
+	if (!ret)
+		ret = privs_drop(cfg, e);
 	if (!ret) {
 		print_off(&r);
 		ret = loop_run(&r, &old, status, e);
@@ -46,29 +51,40 @@ static int run_all(const struct config *cfg, char **argv, int *status, struct er
 	return ret ? ret : closed;
 }
 
+static int check(const struct config *cfg, int *status, struct err *e)
+{
+	bool can;
+	int ret;
+
+	bpf_util_log(cfg->verbose);
+	ret = check_run(cfg, stdout, &can, e);
+	*status = can ? EXIT_DONE : EXIT_CANNOT;
+	return ret;
+}
+
 static void name_lists(struct opts_name *sources, struct opts_name *formats)
 {
 	size_t i;
 
 	for (i = 0; source_list[i] && i + 1 < NAMES_MAX; i++)
-		sources[i] = (struct opts_name){ source_list[i]->name, source_list[i]->summary };
+		sources[i] = (struct opts_name){source_list[i]->name, source_list[i]->summary};
 	for (i = 0; sink_list[i] && i + 1 < NAMES_MAX; i++)
-		formats[i] = (struct opts_name){ sink_list[i]->name, sink_list[i]->summary };
+		formats[i] = (struct opts_name){sink_list[i]->name, sink_list[i]->summary};
 }
 
 int main(int argc, char **argv)
 {
-	struct opts_name sources[NAMES_MAX] = { 0 }, formats[NAMES_MAX] = { 0 };
-	struct opts_env env = { .sources = sources, .formats = formats, .out = stdout };
+	struct opts_name sources[NAMES_MAX] = {0}, formats[NAMES_MAX] = {0};
+	struct opts_env env = {.sources = sources, .formats = formats, .out = stdout};
 	enum opts_action action = OPTS_EXIT;
-	struct err e = { 0 };
+	struct err e = {0};
 	struct config cfg;
 	int ret, status = 0;
 
 	name_lists(sources, formats);
 	ret = opts_parse(&cfg, &env, argc, argv, &action, &e);
 	if (!ret && action == OPTS_RUN)
-		ret = run_all(&cfg, argv, &status, &e);
+		ret = cfg.check ? check(&cfg, &status, &e) : run_all(&cfg, argv, &status, &e);
 	config_free(&cfg);
 	if (!ret && action == OPTS_EXIT && fflush(stdout))
 		ret = err_set(&e, EXIT_FAILED, -1, "standard output: cannot write");

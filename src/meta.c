@@ -25,7 +25,7 @@ static int add_filter(struct meta_data *m, const char *key, char *text)
 	if (!text)
 		return -ENOMEM;
 	m->texts[m->meta.nfilters] = text;
-	m->filters[m->meta.nfilters] = (struct label){ key, text };
+	m->filters[m->meta.nfilters] = (struct label){key, text};
 	m->meta.nfilters++;
 	return 0;
 }

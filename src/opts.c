@@ -280,6 +280,7 @@ void config_free(struct config *cfg)
 	free_strings(&cfg->filter.cgroups);
 	free(cfg->filter.pids.v);
 	free(cfg->filter.tids.v);
+	free(cfg->btf);
 	free(cfg->filter.comm);
 	free(cfg->filter.cpus.bits);
 	free(cfg->filter.cpus_text);

@@ -156,6 +156,11 @@ int opts_set_comm(struct opts_run *r, const struct opts_entry *o, const char *ar
 	return replace_text(r, &r->cfg->filter.comm, arg);
 }
 
+int opts_set_btf(struct opts_run *r, const struct opts_entry *o, const char *arg)
+{
+	return replace_text(r, &r->cfg->btf, arg);
+}
+
 int opts_set_cpu(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
 	struct cpu_set cpus = {0};

@@ -89,6 +89,7 @@ int opts_set_source(struct opts_run *r, const struct opts_entry *o, const char *
 int opts_set_ids(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_cgroup(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_comm(struct opts_run *r, const struct opts_entry *o, const char *arg);
+int opts_set_btf(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_cpu(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_follow(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_by(struct opts_run *r, const struct opts_entry *o, const char *arg);

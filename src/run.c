@@ -34,7 +34,7 @@ static uint64_t user_cpu_ns(void)
 /* A reader that has gone takes its sink with it; the rest goes on. -EPIPE: none is left. */
 static int after_write(struct run *r, size_t i, int ret)
 {
-	struct err ignored = { 0 };
+	struct err ignored = {0};
 	size_t n;
 
 	if (ret != -EPIPE)
@@ -50,7 +50,7 @@ static int after_write(struct run *r, size_t i, int ret)
 static int open_sinks(struct run *r, struct err *e)
 {
 	const struct config *cfg = r->cfg;
-	struct sink_args args = { .cfg = cfg };
+	struct sink_args args = {.cfg = cfg};
 	size_t i;
 	int ret;
 
@@ -83,7 +83,8 @@ static int send_meta(struct run *r, struct err *e)
 		return ret;
 	for (i = 0; !ret && i < r->nsinks; i++)
 		if (r->sinks[i])
-			ret = after_write(r, i, r->sinks[i]->ops->meta(r->sinks[i], meta_get(m), e));
+			ret = after_write(r, i,
+					  r->sinks[i]->ops->meta(r->sinks[i], meta_get(m), e));
 	meta_free(m);
 	return ret;
 }
@@ -96,7 +97,8 @@ static int on_slow(void *ctx, const struct slow *w)
 
 	for (i = 0; !ret && i < r->nsinks; i++)
 		if (r->sinks[i] && r->sinks[i]->ops->slow)
-			ret = after_write(r, i, r->sinks[i]->ops->slow(r->sinks[i], w, &r->slow_err));
+			ret = after_write(r, i,
+					  r->sinks[i]->ops->slow(r->sinks[i], w, &r->slow_err));
 	return ret;
 }
 
@@ -106,8 +108,8 @@ static int on_slow(void *ctx, const struct slow *w)
 static int open_source(struct run *r, const struct source_ops *ops, bool must, struct err *e)
 {
 	struct run_source *s = &r->sources[r->nsources++];
-	struct source_args args = { .cfg = r->cfg, .on_slow = on_slow, .slow_ctx = r };
-	struct err why = { 0 };
+	struct source_args args = {.cfg = r->cfg, .on_slow = on_slow, .slow_ctx = r};
+	struct err why = {0};
 	int ret;
 
 	s->ops = ops;
@@ -170,13 +172,11 @@ int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e
 		ret = command_fork(&r->command, cfg->command, e);
 	if (!ret)
 		ret = open_sources(r, e);
-	if (!ret)
-		ret = open_sinks(r, e);
-	return ret ? ret : send_meta(r, e);
+	return ret ? ret : open_sinks(r, e);
 }
 
-#define each_source(r, s)                                                                          \
-	for (struct run_source *s = (r)->sources; s < (r)->sources + (r)->nsources; s++)           \
+#define each_source(r, s)                                                                \
+	for (struct run_source *s = (r)->sources; s < (r)->sources + (r)->nsources; s++) \
 		if (s->src)
 
 int run_start(struct run *r, struct err *e)
@@ -184,7 +184,8 @@ int run_start(struct run *r, struct err *e)
 	bool again = r->started.mono_ns != 0;
 	int ret;
 
-	each_source(r, s) {
+	each_source(r, s)
+	{
 		ret = s->ops->start(s->src, e);
 		if (ret)
 			return ret;
@@ -192,7 +193,7 @@ int run_start(struct run *r, struct err *e)
 	r->started = again ? r->flipped : moment_now();
 	r->flipped = r->previous = r->started;
 	r->user_ns_start = r->user_ns_previous = user_cpu_ns();
-	return 0;
+	return again ? 0 : send_meta(r, e); /* whoever reads it may rely on being counted */
 }
 
 static void note_flip(struct run *r)
@@ -205,9 +206,7 @@ int run_flip(struct run *r, struct err *e)
 {
 	int ret = 0;
 
-	each_source(r, s)
-		if (!ret)
-			ret = s->ops->flip(s->src, e);
+	each_source(r, s) if (!ret) ret = s->ops->flip(s->src, e);
 	note_flip(r);
 	return ret;
 }
@@ -217,9 +216,7 @@ int run_stop(struct run *r, struct err *e)
 	int ret = 0;
 
 	run_cost_end(r);
-	each_source(r, s)
-		if (!ret)
-			ret = s->ops->stop(s->src, e);
+	each_source(r, s) if (!ret) ret = s->ops->stop(s->src, e);
 	note_flip(r);
 	return ret ? ret : run_drain(r, e);
 }
@@ -277,12 +274,13 @@ static double user_ppm(uint64_t used_ns, uint64_t dur_ns)
 /* Both views of what the last flip or stop ended. */
 static int collect(struct run *r, struct frame *interval, struct frame *total, struct err *e)
 {
-	struct quality qi = { 0 }, qt = { 0 };
+	struct quality qi = {0}, qt = {0};
 	uint64_t user;
 	int ret = 0;
 
 	r->interval.n = r->total.n = 0;
-	each_source(r, s) {
+	each_source(r, s)
+	{
 		ret = s->ops->collect(s->src, &s->report, e);
 		if (!ret)
 			ret = append(&r->interval, &s->report.interval);
@@ -313,8 +311,8 @@ static int send_interval(struct run *r, const struct frame *interval, const stru
 
 	for (i = 0; !ret && i < r->nsinks; i++)
 		if (r->sinks[i])
-			ret = after_write(r, i, r->sinks[i]->ops->interval(r->sinks[i], interval,
-									   total, e));
+			ret = after_write(
+				r, i, r->sinks[i]->ops->interval(r->sinks[i], interval, total, e));
 	r->any_report = true;
 	return ret;
 }
@@ -362,9 +360,8 @@ int run_drain(struct run *r, struct err *e)
 {
 	int ret = 0;
 
-	each_source(r, s)
-		if (!ret && s->ops->drain)
-			ret = s->ops->drain(s->src, r->slow_err.text[0] ? NULL : e);
+	each_source(r, s) if (!ret && s->ops->drain) ret =
+		s->ops->drain(s->src, r->slow_err.text[0] ? NULL : e);
 	if (r->slow_err.text[0])
 		return err_set(e, err_exit(&r->slow_err), ret ? ret : -EIO, "%s", r->slow_err.text);
 	return ret;
@@ -372,26 +369,25 @@ int run_drain(struct run *r, struct err *e)
 
 bool run_targets_alive(struct run *r, char *why, size_t len)
 {
-	each_source(r, s)
-		if (s->ops->target_alive && !s->ops->target_alive(s->src, why, len))
-			return false;
+	each_source(r, s) if (s->ops->target_alive &&
+			      !s->ops->target_alive(s->src, why, len)) return false;
 	return true;
 }
 
 void run_cost_begin(struct run *r)
 {
-	struct err ignored = { 0 }; /* not permitted, or an old kernel: the cost stays unknown */
+	struct err ignored = {0}; /* not permitted, or an old kernel: the cost stays unknown */
 
-	each_source(r, s)
-		s->costing = s->ops->cost_begin && !s->ops->cost_begin(s->src, &ignored);
+	each_source(r, s) s->costing = s->ops->cost_begin && !s->ops->cost_begin(s->src, &ignored);
 }
 
 void run_cost_end(struct run *r)
 {
-	struct self_cost sum = { 0 }, one = { 0 };
-	struct err ignored = { 0 };
+	struct self_cost sum = {0}, one = {0};
+	struct err ignored = {0};
 
-	each_source(r, s) {
+	each_source(r, s)
+	{
 		if (!s->costing || s->ops->cost_end(s->src, &one, &ignored))
 			continue;
 		s->costing = false;
@@ -411,7 +407,8 @@ int run_progress(struct run *r, uint64_t elapsed_ns, struct err *e)
 
 	for (i = 0; !ret && !r->any_report && i < r->nsinks; i++)
 		if (r->sinks[i] && r->sinks[i]->ops->progress)
-			ret = after_write(r, i, r->sinks[i]->ops->progress(r->sinks[i], elapsed_ns, e));
+			ret = after_write(r, i,
+					  r->sinks[i]->ops->progress(r->sinks[i], elapsed_ns, e));
 	return ret;
 }
 
@@ -428,7 +425,7 @@ int run_reopen(struct run *r, struct err *e)
 
 void run_resize(struct run *r)
 {
-	struct sink_args args = { .cfg = r->cfg };
+	struct sink_args args = {.cfg = r->cfg};
 	size_t i;
 
 	screen_args(&args);

@@ -36,8 +36,8 @@ struct filter {
 	struct str_list cgroups; /* as given: path or id */
 	char *comm;		 /* glob, or NULL */
 	struct cpu_set cpus;
-	char *cpus_text;	 /* as given, for meta */
-	bool follow;		 /* children of -p / COMMAND join */
+	char *cpus_text; /* as given, for meta */
+	bool follow;	 /* children of -p / COMMAND join */
 };
 
 struct output {
@@ -49,28 +49,30 @@ struct config {
 	struct str_list sources; /* empty: the default ones */
 	struct filter filter;
 	enum by_key by;
-	uint32_t rows;	     /* -n; 0 = all */
+	uint32_t rows; /* -n; 0 = all */
 	enum sort_key sort;
 	struct quantile *quantiles;
 	size_t nquantiles;
 	enum unit unit;
-	bool timestamps;     /* -T */
-	bool totals;	     /* -z: tables show the total */
+	bool timestamps;      /* -T */
+	bool totals;	      /* -z: tables show the total */
 	uint64_t interval_ns; /* 0: only the final report */
-	uint64_t count;	     /* intervals; 0 = unlimited */
+	uint64_t count;	      /* intervals; 0 = unlimited */
 	uint64_t duration_ns; /* 0 = until a signal */
 	uint64_t warmup_ns;
-	bool slower;	     /* --slower given (0 is allowed: every wait) */
+	bool slower; /* --slower given (0 is allowed: every wait) */
 	uint64_t slower_ns;
 	struct output *outputs;
-	size_t noutputs;     /* at least 1 after opts */
+	size_t noutputs; /* at least 1 after opts */
 	enum color_mode color;
 	bool no_clear;
 	bool verbose;
-	bool quiet;	     /* no progress, no notices */
-	uint32_t precision;  /* schema */
-	uint32_t max_keys;   /* --max-keys: groups kept in the kernel */
-	char **command;	     /* NULL-terminated, or NULL; points into argv */
+	bool check;	    /* --check: say what can run, and end */
+	char *btf;	    /* --btf: kernel types from this file, or NULL */
+	bool quiet;	    /* no progress, no notices */
+	uint32_t precision; /* schema */
+	uint32_t max_keys;  /* --max-keys: groups kept in the kernel */
+	char **command;	    /* NULL-terminated, or NULL; points into argv */
 };
 
 #endif

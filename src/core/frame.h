@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What crosses from sources to sinks, and all that does. A frame is one report: a flat list of series
- * (a metric, its labels, its histogram or value) and how far they can be trusted. Everything in it is
- * borrowed: valid until the source collects again. Strings are raw bytes from the kernel; a sink
- * sanitises them for its format (text.h).
+ * What crosses from sources to sinks, and all that does. A frame is one report: a flat list of
+ * series (a metric, its labels, its histogram or value) and how far they can be trusted. Everything
+ * in it is borrowed: valid until the source collects again. Strings are raw bytes from the kernel;
+ * a sink sanitises them for its format (text.h).
  */
 #ifndef WS_FRAME_H
 #define WS_FRAME_H
@@ -37,8 +37,9 @@ struct label {
 #define SERIES_LABELS 3
 
 /*
- * No label: the whole. One label "cpu": that CPU. Else a group (--by): the first label is the key, the
- * others describe it (pid's comm). Sources emit the whole, then CPUs in number order, then groups.
+ * No label: the whole. One label "cpu": that CPU. Else a group (--by): the first label is the key,
+ * the others describe it (pid's comm). Sources emit the whole, then CPUs in number order, then
+ * groups.
  */
 struct series {
 	const struct metric_desc *desc;
@@ -56,7 +57,8 @@ struct quality {
 	uint64_t recursion_misses;
 	uint64_t lost_events;
 	uint64_t over_range; /* counted in the last bucket */
-	uint64_t inferred;   /* no loss: an end taken from the kernel's own record, its event never came */
+	uint64_t inferred;   /* no loss: an end taken from the kernel's own record, its event never
+				came */
 	uint64_t missed;     /* edge: already waiting at the start */
 	uint64_t in_flight;  /* edge: still waiting */
 	uint64_t longest_ns; /* the longest of those */
@@ -89,28 +91,29 @@ struct frame {
 	size_t nseries;
 	struct quality quality;
 	struct self_cost self;
-	const char *end; /* FRAME_FINAL: why the run ended ("interrupted", "target gone: pid 42"), else NULL */
+	const char *end; /* FRAME_FINAL: why the run ended ("interrupted", "target gone: pid 42"),
+			    else NULL */
 };
 
 /* --slower: one wait. Times are CLOCK_MONOTONIC ns. */
 struct slow {
 	struct timespec time; /* wall clock of the switch-in */
 	uint64_t mono_ns;
-	const char *metric;   /* "sched_wakeup_latency" or "sched_preempt_wait" or ... */
-	const char *kind;     /* "wakeup" "new" "preempt" "throttle" */
+	const char *metric; /* "sched_wakeup_latency" or "sched_preempt_wait" or ... */
+	const char *kind;   /* "wakeup" "new" "preempt" "throttle" */
 	uint32_t cpu;
 	uint32_t pid, tid;
 	const char *comm;
-	const char *cgroup;   /* path, or NULL */
+	const char *cgroup; /* path, or NULL */
 	uint64_t wait_ns;
-	bool has_legs;	      /* wakeups: wake_to_queue + queue_to_run = wait */
+	bool has_legs; /* wakeups: wake_to_queue + queue_to_run = wait */
 	uint64_t wake_to_queue_ns, queue_to_run_ns;
-	const char *waker;    /* "task": waker_* hold; "irq"; "unknown"; NULL: none */
+	const char *waker; /* "task": waker_* hold; "irq"; "unknown"; NULL: none */
 	uint32_t waker_pid, waker_tid;
 	const char *waker_comm;
 	uint32_t prev_pid, prev_tid; /* 0: the CPU was idle */
-	const char *prev_comm; /* NULL: not known */
-	bool migrated;	      /* runs on another CPU than last time */
+	const char *prev_comm;	     /* NULL: not known */
+	bool migrated;		     /* runs on another CPU than last time */
 	bool last_cpu_known;
 	uint32_t last_cpu;
 };
@@ -118,14 +121,14 @@ struct slow {
 struct meta_source {
 	const char *name;
 	bool on;
-	const char *why; /* off: the reason */
+	const char *why;	  /* off: the reason */
 	const char *const *hooks; /* on: NULL-terminated */
 };
 
 struct meta {
 	const char *version;
 	const char *kernel;
-	uint32_t cpus; /* online */
+	uint32_t cpus;		 /* online */
 	const char *const *argv; /* NULL-terminated */
 	struct timespec start;
 	const struct meta_source *sources;

@@ -18,10 +18,10 @@ struct hist {
 	uint64_t sum_ns;
 	uint64_t min_ns; /* of no meaning while count == 0 */
 	uint64_t max_ns;
-	uint64_t zero;	 /* samples of 0 ns, part of count */
+	uint64_t zero; /* samples of 0 ns, part of count */
 	uint32_t schema;
-	uint32_t first;	 /* slots[i] is slot first + i of bucket.h; grows on demand */
-	uint32_t len;	 /* slots held: [first, first + len) may be non-zero */
+	uint32_t first; /* slots[i] is slot first + i of bucket.h; grows on demand */
+	uint32_t len;	/* slots held: [first, first + len) may be non-zero */
 	uint32_t cap;
 	uint64_t *slots;
 };
@@ -33,10 +33,10 @@ struct quantile {
 };
 
 struct quantile_value {
-	uint64_t ns;	   /* bucket's geometric middle, clamped to [min, max] */
-	uint64_t rank;	   /* nearest rank, 1 .. count */
-	uint64_t beyond;   /* samples after it */
-	bool thin;	   /* fewer than 10 samples beyond: mark it (DESIGN 2.13) */
+	uint64_t ns;	 /* bucket's geometric middle, clamped to [min, max] */
+	uint64_t rank;	 /* nearest rank, 1 .. count */
+	uint64_t beyond; /* samples after it */
+	bool thin;	 /* fewer than 10 samples beyond: mark it (DESIGN 2.13) */
 };
 
 /* Fills the table for schema s; BUCKET_SCHEMA_MIN <= s <= BUCKET_SCHEMA_MAX, else -EINVAL. */

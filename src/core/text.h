@@ -11,14 +11,15 @@
 #include "core/err.h"
 
 /*
- * Parsers take the whole text or fail with exit 2 and words that quote it and say what was expected;
- * `what` names the option ("--interval"). 0 or -EINVAL / -ERANGE / -ENOMEM.
+ * Parsers take the whole text or fail with exit 2 and words that quote it and say what was
+ * expected; `what` names the option ("--interval"). 0 or -EINVAL / -ERANGE / -ENOMEM.
  */
 int parse_u32(const char *text, uint32_t min, uint32_t max, const char *what, uint32_t *out,
 	      struct err *e);
 int parse_u64(const char *text, uint64_t min, uint64_t max, const char *what, uint64_t *out,
 	      struct err *e);
-/* "250us" "10ms" "1.5s" "2m" "1h" "500ns", 0 too; a bare number is in `bare_ns` units (1e9: seconds) */
+/* "250us" "10ms" "1.5s" "2m" "1h" "500ns", 0 too; a bare number is in `bare_ns` units (1e9:
+ * seconds) */
 int parse_time_ns(const char *text, uint64_t bare_ns, const char *what, uint64_t *out,
 		  struct err *e);
 /* "1,2,3", each above 0; appends */
@@ -26,8 +27,8 @@ int parse_u32_list(const char *text, const char *what, struct u32_list *out, str
 /* "0-3,7" as the kernel prints it; joins what is in the set already */
 int parse_cpu_list(const char *text, const char *what, struct cpu_set *out, struct err *e);
 /*
- * "50,90,99,99.9": each > 0 and < 100 (100 is max: not a quantile), ascending order is made. *out is
- * NULL or from malloc, and replaced.
+ * "50,90,99,99.9": each > 0 and < 100 (100 is max: not a quantile), ascending order is made. *out
+ * is NULL or from malloc, and replaced.
  */
 int parse_quantiles(const char *text, const char *what, struct quantile **out, size_t *n,
 		    struct err *e);
@@ -35,11 +36,12 @@ bool cpu_set_has(const struct cpu_set *s, uint32_t cpu); /* an empty set has all
 
 /*
  * Printable copy of foreign bytes for a terminal: control bytes and DEL become \xNN, invalid UTF-8
- * becomes U+FFFD, C1 controls and bidi overrides too. `len` bytes of in or up to its NUL (SIZE_MAX).
- * Returns out. Never splits a character.
+ * becomes U+FFFD, C1 controls and bidi overrides too. `len` bytes of in or up to its NUL
+ * (SIZE_MAX). Returns out. Never splits a character.
  */
 char *text_clean(char *out, size_t outlen, const char *in, size_t len);
-/* Valid UTF-8 copy (U+FFFD for bad bytes); control bytes stay: JSON and CSV escape them themselves. */
+/* Valid UTF-8 copy (U+FFFD for bad bytes); control bytes stay: JSON and CSV escape them themselves.
+ */
 char *text_utf8(char *out, size_t outlen, const char *in, size_t len);
 /* Columns a clean UTF-8 text takes. */
 size_t text_width(const char *s);
@@ -47,8 +49,8 @@ size_t text_width(const char *s);
 /* "12,904" */
 char *format_count(char *out, size_t len, uint64_t v);
 /*
- * ns in the unit: one decimal below 100, whole from there on, thousands with commas: "0.9" "5.1" "125"
- * "1,708"; two significant digits below 0.1: "0.05".
+ * ns in the unit: one decimal below 100, whole from there on, thousands with commas: "0.9" "5.1"
+ * "125" "1,708"; two significant digits below 0.1: "0.05".
  */
 char *format_time(char *out, size_t len, uint64_t ns, enum unit unit);
 const char *unit_name(enum unit unit); /* "usec" "msec" "nsec" */

@@ -15,16 +15,16 @@ struct sink;
 
 struct sink_args {
 	const struct config *cfg;
-	const char *path;    /* NULL: stdout */
-	bool tty;	     /* stdout is a terminal (never with a path) */
-	bool color;	     /* resolved from --color, NO_COLOR, tty */
-	bool redraw;	     /* resolved: tty and not --no-clear */
-	uint32_t columns;    /* width to fill, >= 80 when not a terminal */
-	uint32_t lines;	     /* terminal height, 0 unknown */
+	const char *path; /* NULL: stdout */
+	bool tty;	  /* stdout is a terminal (never with a path) */
+	bool color;	  /* resolved from --color, NO_COLOR, tty */
+	bool redraw;	  /* resolved: tty and not --no-clear */
+	uint32_t columns; /* width to fill, >= 80 when not a terminal */
+	uint32_t lines;	  /* terminal height, 0 unknown */
 };
 
 struct sink_ops {
-	const char *name;    /* as in --output */
+	const char *name; /* as in --output */
 	const char *summary;
 	int (*open)(struct sink **out, const struct sink_args *args, struct err *e);
 	int (*meta)(struct sink *s, const struct meta *m, struct err *e);
@@ -32,12 +32,12 @@ struct sink_ops {
 	int (*interval)(struct sink *s, const struct frame *interval, const struct frame *total,
 			struct err *e);
 	int (*final)(struct sink *s, const struct frame *total, struct err *e);
-	int (*slow)(struct sink *s, const struct slow *w, struct err *e);	    /* optional */
+	int (*slow)(struct sink *s, const struct slow *w, struct err *e); /* optional */
 	/* Nothing printed for a while: seconds so far; only a terminal shows it. */
-	int (*progress)(struct sink *s, uint64_t elapsed_ns, struct err *e);       /* optional */
-	void (*resize)(struct sink *s, uint32_t columns, uint32_t lines);	    /* optional */
+	int (*progress)(struct sink *s, uint64_t elapsed_ns, struct err *e); /* optional */
+	void (*resize)(struct sink *s, uint32_t columns, uint32_t lines);    /* optional */
 	int (*reopen)(struct sink *s, struct err *e); /* SIGHUP: path again; no-op on stdout */
-	int (*close)(struct sink *s, struct err *e);  /* NULL is fine; reports a failed last write */
+	int (*close)(struct sink *s, struct err *e); /* NULL is fine; reports a failed last write */
 };
 
 struct sink {

@@ -3,6 +3,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +11,9 @@
 #include <unistd.h>
 
 #include "source/bpf_util.h"
+#include "source/privs.h"
 
-#define SETCAP_LINE "setcap cap_bpf,cap_perfmon,cap_syslog,cap_dac_read_search=ep"
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
 static int log_all(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
@@ -31,17 +33,34 @@ uint64_t mono_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
 }
 
-struct btf *kernel_btf(struct err *e)
+static int no_btf(struct err *e, int err)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	return err_set(
+		e, EXIT_CANNOT, err,
+		"kernel BTF: %s: %s (the kernel needs CONFIG_DEBUG_INFO_BTF, and /sys must be "
+		"mounted)",
+		KERNEL_BTF, strerror(-err));
+}
 
-	if (btf)
-		return btf;
-	err_set(e, EXIT_CANNOT, -errno,
-		"kernel BTF: %s (the kernel needs CONFIG_DEBUG_INFO_BTF, and /sys must be mounted)",
-		errno == ENOENT || errno == ESRCH ? "not found at /sys/kernel/btf/vmlinux" :
-						    strerror(errno));
-	return NULL;
+static int bad_btf_file(struct err *e, int err, const char *file)
+{
+	char why[128] = "";
+
+	(void)libbpf_strerror(err, why, sizeof(why)); /* its own error numbers too */
+	return err_set(e, err == -ENOENT || err == -EACCES ? EXIT_USAGE : EXIT_CANNOT, err,
+		       "--btf '%s': %s (expected a kernel's BTF, or an ELF file with it)", file,
+		       why);
+}
+
+struct btf *kernel_btf(const char *file, struct err *e)
+{
+	struct btf *btf = file ? btf__parse(file, NULL) : btf__load_vmlinux_btf();
+
+	if (!btf && file)
+		bad_btf_file(e, -errno, file);
+	else if (!btf)
+		no_btf(e, -errno);
+	return btf;
 }
 
 int tracepoint_args(const struct btf *btf, const char *name)
@@ -104,7 +123,8 @@ static int member_offset(const struct btf *btf, __u32 type, const char *name, in
 			*offset = at;
 			return 0;
 		}
-		if (!m[i].name_off && !member_offset(btf, m[i].type, name, &inner)) { /* anonymous */
+		if (!m[i].name_off &&
+		    !member_offset(btf, m[i].type, name, &inner)) { /* anonymous */
 			*offset = at + inner;
 			return 0;
 		}
@@ -145,46 +165,56 @@ static bool locked_down(void)
 	return strstr(line, "[confidentiality]") != NULL;
 }
 
+static int not_permitted(struct err *e, int err, const char *what)
+{
+	char line[640];
+
+	if (privs_have(CAP_BPF))
+		return err_set(
+			e, EXIT_CANNOT, err,
+			"%s: not permitted, though we have the capabilities (a sandbox may refuse "
+			"bpf(2); before Linux 5.11 locked memory limits it: ulimit -l unlimited)",
+			what);
+	return err_set(e, EXIT_CANNOT, err,
+		       "%s: not permitted (run as root, or give the binary its capabilities: %s)",
+		       what, privs_setcap_line(line, sizeof(line)));
+}
+
 int bpf_fail(struct err *e, int err, const char *what)
 {
 	if (err == -EPERM || err == -EACCES) {
 		if (locked_down())
-			return err_set(e, EXIT_CANNOT, err,
-				       "%s: the kernel is locked down (lockdown=confidentiality refuses "
-				       "to let BPF read kernel memory)",
-				       what);
-		return err_set(e, EXIT_CANNOT, err,
-			       "%s: not permitted (run as root, or give the binary its capabilities: "
-			       SETCAP_LINE " FILE)",
-			       what);
+			return err_set(
+				e, EXIT_CANNOT, err,
+				"%s: the kernel is locked down (lockdown=confidentiality refuses "
+				"to let BPF read kernel memory)",
+				what);
+		return not_permitted(e, err, what);
 	}
 	if (err == -EINVAL && locked_down())
-		return err_set(e, EXIT_CANNOT, err,
-			       "%s: the kernel is locked down (lockdown=confidentiality refuses to let "
-			       "BPF read kernel memory)",
-			       what);
+		return err_set(
+			e, EXIT_CANNOT, err,
+			"%s: the kernel is locked down (lockdown=confidentiality refuses to let "
+			"BPF read kernel memory)",
+			what);
 	if (err == -ENOSYS)
 		return err_set(e, EXIT_CANNOT, err,
-			       "%s: this kernel has no bpf() system call (CONFIG_BPF_SYSCALL)", what);
-	return err_set(e, EXIT_CANNOT, err, "%s: %s (-v shows what libbpf and the verifier say)", what,
-		       strerror(-err));
+			       "%s: this kernel has no bpf() system call (CONFIG_BPF_SYSCALL)",
+			       what);
+	return err_set(e, EXIT_CANNOT, err, "%s: %s (-v shows what libbpf and the verifier say)",
+		       what, strerror(-err));
 }
 
 int bpf_probe(struct err *e)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts);
-	struct btf *btf;
 	int fd;
 
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ws_probe", 4, 8, 1, &opts);
 	if (fd < 0)
 		return bpf_fail(e, fd, "BPF");
 	close(fd);
-	btf = kernel_btf(e);
-	if (!btf)
-		return -ENOENT;
-	btf__free(btf);
-	return 0;
+	return access(KERNEL_BTF, R_OK) ? no_btf(e, -errno) : 0;
 }
 
 int possible_cpus(struct err *e)
@@ -206,7 +236,8 @@ static bool sum_prog_info(const struct bpf_object *obj, uint64_t *run_ns, uint64
 	bool any = false;
 
 	*run_ns = *runs = *misses = 0;
-	bpf_object__for_each_program(prog, obj) {
+	bpf_object__for_each_program(prog, obj)
+	{
 		if (bpf_program__fd(prog) < 0)
 			continue;
 		memset(&info, 0, sizeof(info));

@@ -16,20 +16,22 @@ struct btf;
 /* Route libbpf's messages: to stderr when verbose, else nowhere. */
 void bpf_util_log(bool verbose);
 
-/* The running kernel's BTF; NULL with words (exit 3) when there is none. Free with btf__free. */
-struct btf *kernel_btf(struct err *e);
+/* The running kernel's BTF, from `file` if that is not NULL; NULL with words (exit 3) when there is
+ * none. Free with btf__free. */
+struct btf *kernel_btf(const char *file, struct err *e);
 /* Arguments of a tracepoint by its btf_trace_NAME prototype, or -ENOENT. */
 int tracepoint_args(const struct btf *btf, const char *name);
 
 /*
- * Bytes from a CPU's struct rq to its preempt_count, by the offsets of per-CPU variables in BTF; -ENOENT
- * where it is not per CPU (not x86) or BTF does not say.
+ * Bytes from a CPU's struct rq to its preempt_count, by the offsets of per-CPU variables in BTF;
+ * -ENOENT where it is not per CPU (not x86) or BTF does not say.
  */
 int preempt_count_offset(const struct btf *btf, int64_t *from_rq);
 
 /* May we use BPF here at all? Names what is missing: privileges, the system call, BTF. */
 int bpf_probe(struct err *e);
-/* Words for a failed load or attach: privileges, lockdown, else strerror; returns err (negative). */
+/* Words for a failed load or attach: privileges, lockdown, else strerror; returns err (negative).
+ */
 int bpf_fail(struct err *e, int err, const char *what);
 
 /* Possible CPUs, or negative errno with words. */

@@ -115,7 +115,7 @@ static int open_by_id(const struct cgroup_mount *m, uint64_t id)
 	struct {
 		struct file_handle h;
 		uint64_t id;
-	} fh = { .h = { .handle_bytes = sizeof(uint64_t), .handle_type = FILEID_KERNFS } };
+	} fh = {.h = {.handle_bytes = sizeof(uint64_t), .handle_type = FILEID_KERNFS}};
 	int fd;
 
 	memcpy(fh.h.f_handle, &id, sizeof(id));
@@ -157,8 +157,8 @@ int cgroup_path_of(const struct cgroup_mount *m, uint64_t id, char *out, size_t 
 	return ret;
 }
 
-static int finish_ref(const struct cgroup_mount *m, int fd, struct cgroup_ref *out, const char *text,
-		      struct err *e)
+static int finish_ref(const struct cgroup_mount *m, int fd, struct cgroup_ref *out,
+		      const char *text, struct err *e)
 {
 	struct statfs fs;
 	struct stat st;
@@ -167,19 +167,21 @@ static int finish_ref(const struct cgroup_mount *m, int fd, struct cgroup_ref *o
 	if (fstatfs(fd, &fs) || fstat(fd, &st))
 		return err_sys(e, -errno, "--cgroup '%s'", text);
 	if (fs.f_type == CGROUP_SUPER_MAGIC)
-		return err_set(e, EXIT_USAGE, -EINVAL,
-			       "--cgroup '%s': a cgroup v1 directory, expected one of cgroup v2 (below %s)",
-			       text, m->path);
+		return err_set(
+			e, EXIT_USAGE, -EINVAL,
+			"--cgroup '%s': a cgroup v1 directory, expected one of cgroup v2 (below %s)",
+			text, m->path);
 	if (fs.f_type != CGROUP2_SUPER_MAGIC)
 		return err_set(e, EXIT_USAGE, -EINVAL,
 			       "--cgroup '%s': not a cgroup, expected a directory below %s", text,
 			       m->path);
 	ret = path_below(m, fd, out->path, sizeof(out->path));
 	if (ret)
-		return err_set(e, EXIT_USAGE, ret, "--cgroup '%s': expected a directory below %s", text,
-			       m->path);
+		return err_set(e, EXIT_USAGE, ret, "--cgroup '%s': expected a directory below %s",
+			       text, m->path);
 	out->id = st.st_ino;
-	if (snprintf(out->dir, sizeof(out->dir), "%s%s", m->path, out->path) >= (int)sizeof(out->dir))
+	if (snprintf(out->dir, sizeof(out->dir), "%s%s", m->path, out->path) >=
+	    (int)sizeof(out->dir))
 		return err_set(e, EXIT_USAGE, -ENAMETOOLONG, "--cgroup '%s': path too long", text);
 	return 0;
 }
@@ -202,8 +204,8 @@ static int open_text(const struct cgroup_mount *m, const char *text, struct err 
 			return err_set(e, EXIT_USAGE, fd,
 				       "--cgroup '%s': no cgroup has this id (%s)", text,
 				       fd == -EPERM ? "not permitted to open by id: needs "
-						      "CAP_DAC_READ_SEARCH" :
-						      "expected the inode number of its directory");
+						      "CAP_DAC_READ_SEARCH"
+						    : "expected the inode number of its directory");
 		return fd;
 	}
 	fd = open(text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -226,9 +228,10 @@ static int open_text(const struct cgroup_mount *m, const char *text, struct err 
 		return err_set(e, EXIT_USAGE, -EINVAL,
 			       "--cgroup '%s': not a cgroup, expected a directory below %s", text,
 			       m->path);
-	return err_set(e, EXIT_USAGE, -ENOENT,
-		       "--cgroup '%s': no such cgroup, expected a directory below %s or a cgroup id",
-		       text, m->path);
+	return err_set(
+		e, EXIT_USAGE, -ENOENT,
+		"--cgroup '%s': no such cgroup, expected a directory below %s or a cgroup id", text,
+		m->path);
 }
 
 int cgroup_resolve(const struct cgroup_mount *m, const char *text, struct cgroup_ref *out,
@@ -282,7 +285,7 @@ struct cgroup_names *cgroup_names_new(struct cgroup_mount *m)
 
 const char *cgroup_name(struct cgroup_names *n, uint64_t id)
 {
-	struct cgroup_name_entry key = { .id = id }, *e;
+	struct cgroup_name_entry key = {.id = id}, *e;
 	char path[PATH_MAX];
 	void *found = tfind(&key, &n->tree, compare_id);
 

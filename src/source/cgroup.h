@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cgroup v2: ids to paths and back. The id of a cgroup is its directory's inode number and its kernfs
- * file handle, so an id is opened without walking the tree (exportfs support in kernfs: aa8188253474,
- * 4.13; ids as handles: 67c0496e87d1, 5.5). Hybrid v1/v2 hosts: the mount is found by its type.
+ * cgroup v2: ids to paths and back. The id of a cgroup is its directory's inode number and its
+ * kernfs file handle, so an id is opened without walking the tree (exportfs support in kernfs:
+ * aa8188253474, 4.13; ids as handles: 67c0496e87d1, 5.5). Hybrid v1/v2 hosts: the mount is found by
+ * its type.
  */
 #ifndef WS_CGROUP_H
 #define WS_CGROUP_H
@@ -30,8 +31,8 @@ void cgroup_mount_close(struct cgroup_mount *m); /* NULL and unopened (fd 0 or -
 int cgroup_mount_parse(char *mountinfo, struct cgroup_mount *m);
 
 /*
- * `text`: a decimal id, a path in the file system, or a path below the mount ("/a/b", "a/b"). Exit 2
- * with words that quote it when it does not exist, is no cgroup, or is a v1 cgroup.
+ * `text`: a decimal id, a path in the file system, or a path below the mount ("/a/b", "a/b"). Exit
+ * 2 with words that quote it when it does not exist, is no cgroup, or is a v1 cgroup.
  */
 int cgroup_resolve(const struct cgroup_mount *m, const char *text, struct cgroup_ref *out,
 		   struct err *e);

@@ -4,10 +4,11 @@
 
 #include "source/glob.h"
 
-/* "[...]" after the bracket: sets bit for its bytes; returns what follows, NULL if it never closes. */
+/* "[...]" after the bracket: sets bit for its bytes; returns what follows, NULL if it never closes.
+ */
 static const unsigned char *compile_class(const unsigned char *p, struct abi_glob *g, __u64 bit)
 {
-	bool in[256] = { false }, negate = false;
+	bool in[256] = {false}, negate = false;
 	unsigned int c, hi;
 	bool first = true;
 
@@ -71,10 +72,11 @@ int glob_compile(const char *pattern, struct abi_glob *g, struct err *e)
 		return err_set(e, EXIT_USAGE, -EINVAL, "--comm '': expected a name or a pattern");
 	while (*p) {
 		if (n == ABI_GLOB_TOKENS_MAX)
-			return err_set(e, EXIT_USAGE, -EINVAL,
-				       "--comm '%s': too long, expected at most %d characters (names "
-				       "have 15)",
-				       pattern, ABI_GLOB_TOKENS_MAX);
+			return err_set(
+				e, EXIT_USAGE, -EINVAL,
+				"--comm '%s': too long, expected at most %d characters (names "
+				"have 15)",
+				pattern, ABI_GLOB_TOKENS_MAX);
 		p = compile_token(p, g, 1ULL << n++);
 		if (!p)
 			return err_set(e, EXIT_USAGE, -EINVAL,

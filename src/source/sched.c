@@ -20,8 +20,8 @@ static struct sched *sched_of(struct source *src)
 
 static int open_poll(struct sched *s, struct err *e)
 {
-	struct epoll_event ev = { .events = EPOLLIN };
-	int fds[2] = { s->ring ? ring_buffer__epoll_fd(s->ring) : -1, s->targets.epoll_fd }, i;
+	struct epoll_event ev = {.events = EPOLLIN};
+	int fds[2] = {s->ring ? ring_buffer__epoll_fd(s->ring) : -1, s->targets.epoll_fd}, i;
 
 	if (fds[0] < 0 && fds[1] < 0)
 		return 0;
@@ -36,7 +36,7 @@ static int open_poll(struct sched *s, struct err *e)
 
 static int open_names(struct sched *s, struct err *e)
 {
-	struct err ignored = { 0 };
+	struct err ignored = {0};
 	uint32_t c;
 
 	s->cpu_names = calloc(s->banks.ncpus, sizeof(*s->cpu_names));
@@ -188,7 +188,7 @@ static int sched_stop(struct source *src, struct err *e)
 int sched_push_row(struct source_report *r, const struct sched_row *row, const struct label *labels,
 		   uint32_t nlabels, bool all)
 {
-	struct series one = { .nlabels = nlabels };
+	struct series one = {.nlabels = nlabels};
 	int m, ret = 0;
 
 	if (nlabels)
@@ -209,7 +209,7 @@ int sched_push_row(struct source_report *r, const struct sched_row *row, const s
 
 static int push_all(struct sched *s, struct source_report *r)
 {
-	struct label cpu = { .key = "cpu" };
+	struct label cpu = {.key = "cpu"};
 	uint32_t c;
 	int ret;
 

@@ -35,14 +35,15 @@ struct sched_banks {
 	char *seen; /* copy of each bank as last read */
 	size_t bank_bytes;
 	uint32_t schema;
-	uint32_t ncpus;		  /* possible */
-	struct sched_row *cpus;	  /* ncpus */
-	bool *cpu_used;		  /* has had an event since counting began */
+	uint32_t ncpus;		/* possible */
+	struct sched_row *cpus; /* ncpus */
+	bool *cpu_used;		/* has had an event since counting began */
 	struct sched_row whole;
 	struct abi_counts interval, total; /* summed over CPUs */
 };
 
-int sched_banks_open(struct sched_banks *b, int map_fd, uint32_t schema, uint32_t ncpus, struct err *e);
+int sched_banks_open(struct sched_banks *b, int map_fd, uint32_t schema, uint32_t ncpus,
+		     struct err *e);
 /* Ends the interval that was counted under `epoch` (both banks if 0: at the end). 0 or -ENOMEM. */
 int sched_banks_collect(struct sched_banks *b, uint64_t epoch);
 void sched_banks_forget(struct sched_banks *b); /* totals start anew */
@@ -57,8 +58,8 @@ void sched_keys_forget(struct sched_keys *k);
 int sched_keys_push(struct sched_keys *k, struct source_report *r); /* series of all groups */
 void sched_keys_close(struct sched_keys *k);
 
-/* Series of a row: those of both views, under the same labels. Metrics without a sample are left out
- * unless `all`. */
+/* Series of a row: those of both views, under the same labels. Metrics without a sample are left
+ * out unless `all`. */
 int sched_push_row(struct source_report *r, const struct sched_row *row, const struct label *labels,
 		   uint32_t nlabels, bool all);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Banks into histograms. A bank is read after its epoch has ended, so nobody writes it; what was seen
- * of it before is subtracted, nothing is ever zeroed.
+ * Banks into histograms. A bank is read after its epoch has ended, so nobody writes it; what was
+ * seen of it before is subtracted, nothing is ever zeroed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -91,7 +91,8 @@ static int open_rows(struct sched_banks *b)
 	return ret;
 }
 
-int sched_banks_open(struct sched_banks *b, int map_fd, uint32_t schema, uint32_t ncpus, struct err *e)
+int sched_banks_open(struct sched_banks *b, int map_fd, uint32_t schema, uint32_t ncpus,
+		     struct err *e)
 {
 	void *map;
 
@@ -110,8 +111,8 @@ int sched_banks_open(struct sched_banks *b, int map_fd, uint32_t schema, uint32_
 }
 
 /*
- * What came to one histogram since it was last read. Its min and max are those of its last epoch: of
- * just these samples, unless one came too late for an earlier reading.
+ * What came to one histogram since it was last read. Its min and max are those of its last epoch:
+ * of just these samples, unless one came too late for an earlier reading.
  */
 static int collect_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *seen,
 			uint32_t nslots)
@@ -170,7 +171,7 @@ static int collect_bank(struct sched_banks *b, uint32_t cpu, uint32_t bank, uint
 	uint32_t m;
 	int ret = 0;
 
-	if (now->events == seen->events)
+	if (now->switches == seen->switches)
 		return 0;
 	b->cpu_used[cpu] = true;
 	counts_add(&b->interval, now, seen);

@@ -11,7 +11,7 @@
 
 int sched_in_flight(struct sched *s, struct abi_in_flight *out)
 {
-	const struct abi_in_flight zero = { 0 };
+	const struct abi_in_flight zero = {0};
 	int map = bpf_map__fd(s->skel->maps.in_flight), fd, ret = 0;
 	uint32_t key = 0;
 	char buf[64];

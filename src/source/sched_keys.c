@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Groups (--by). The kernel keeps one entry per group and CPU in a map per bank; here they come
- * together into one row per group. Entries only grow: each one's last reading is kept and subtracted.
+ * together into one row per group. Entries only grow: each one's last reading is kept and
+ * subtracted.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -210,8 +211,8 @@ static int collect_bank(struct sched_keys *k, uint32_t bank, uint64_t epoch)
 
 	do {
 		n = BATCH;
-		last = bpf_map_lookup_batch(k->fds[bank], in, &cursor, k->batch_keys, k->batch_values, &n,
-					    NULL);
+		last = bpf_map_lookup_batch(k->fds[bank], in, &cursor, k->batch_keys,
+					    k->batch_values, &n, NULL);
 		if (last && last != -ENOENT)
 			return last;
 		for (i = 0; !ret && i < n; i++)
@@ -260,15 +261,15 @@ int sched_keys_push(struct sched_keys *k, struct source_report *r)
 
 		snprintf(g->pid_text, sizeof(g->pid_text), "%llu", (unsigned long long)g->pid);
 		if (k->by == BY_PID)
-			labels[n++] = (struct label){ "pid", g->id_text };
+			labels[n++] = (struct label){"pid", g->id_text};
 		if (k->by == BY_TID) {
-			labels[n++] = (struct label){ "tid", g->id_text };
-			labels[n++] = (struct label){ "pid", g->pid_text };
+			labels[n++] = (struct label){"tid", g->id_text};
+			labels[n++] = (struct label){"pid", g->pid_text};
 		}
 		if (k->by == BY_CGROUP)
-			labels[n++] = (struct label){ "cgroup", g->cgroup };
+			labels[n++] = (struct label){"cgroup", g->cgroup};
 		else
-			labels[n++] = (struct label){ "comm", g->comm };
+			labels[n++] = (struct label){"comm", g->comm};
 		ret = sched_push_row(r, &g->row, labels, n, false);
 	}
 	return ret;

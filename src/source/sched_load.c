@@ -62,12 +62,13 @@ static void choose_store(struct sched_bpf *skel)
 }
 
 /*
- * Entries are made on demand where hash maps have an allocator that is safe under the run-queue lock
- * (7c8199e24fa0 "bpf: Introduce any context BPF specific memory allocator.", 6.1), else up front.
+ * Entries are made on demand where hash maps have an allocator that is safe under the run-queue
+ * lock (7c8199e24fa0 "bpf: Introduce any context BPF specific memory allocator.", 6.1), else up
+ * front.
  */
 static int configure_keys(struct sched *s, const struct btf *btf)
 {
-	struct bpf_map *maps[ABI_BANKS] = { s->skel->maps.keyed_even, s->skel->maps.keyed_odd };
+	struct bpf_map *maps[ABI_BANKS] = {s->skel->maps.keyed_even, s->skel->maps.keyed_odd};
 	bool on_demand = btf__find_by_name_kind(btf, "bpf_mem_alloc", BTF_KIND_STRUCT) > 0;
 	uint32_t by = by_abi(s->cfg->by), keys = s->cfg->max_keys;
 	int b, ret = 0;
@@ -94,7 +95,6 @@ static int configure_ids(struct sched *s)
 	const uint32_t *ids = f->pids.n ? f->pids.v : f->tids.v;
 	bool command = s->args.command_pid != 0;
 
-	s->skel->rodata->self_tgid = (uint32_t)getpid();
 	s->skel->rodata->follow = f->follow;
 	s->skel->rodata->command_tgid = s->args.command_pid;
 	bpf_program__set_autoload(s->skel->progs.ws_exec, command);
@@ -106,7 +106,8 @@ static int configure_ids(struct sched *s)
 		s->skel->rodata->filter_one_id = UINT32_MAX; /* nobody: COMMAND joins by its exec */
 	else if (n == 1 && !f->follow)
 		s->skel->rodata->filter_one_id = ids[0];
-	return bpf_map__set_max_entries(s->skel->maps.target_ids, f->follow ? UINT32_MAX / 64 : (uint32_t)n + 1);
+	return bpf_map__set_max_entries(s->skel->maps.target_ids,
+					f->follow ? UINT32_MAX / 64 : (uint32_t)n + 1);
 }
 
 static int configure_slow(struct sched *s, const struct btf *btf)
@@ -132,7 +133,8 @@ static int configure_late(struct sched *s, struct err *e)
 	uint32_t cpu;
 
 	skel->rodata->filter_cgroups = f->cgroups.n > 0;
-	if (bpf_map__set_max_entries(skel->maps.target_cgroups, f->cgroups.n ? (uint32_t)f->cgroups.n : 1))
+	if (bpf_map__set_max_entries(skel->maps.target_cgroups,
+				     f->cgroups.n ? (uint32_t)f->cgroups.n : 1))
 		return -EINVAL;
 	if (f->comm) {
 		if (glob_compile(f->comm, (struct abi_glob *)&skel->rodata->comm_glob, e))
@@ -144,8 +146,8 @@ static int configure_late(struct sched *s, struct err *e)
 			continue;
 		if (cpu >= s->banks.ncpus || cpu >= sizeof(skel->rodata->cpu_mask) * 8)
 			return err_set(e, EXIT_USAGE, -ERANGE,
-				       "--cpu '%s': CPU %u does not exist, expected 0-%u", f->cpus_text,
-				       cpu, s->banks.ncpus - 1);
+				       "--cpu '%s': CPU %u does not exist, expected 0-%u",
+				       f->cpus_text, cpu, s->banks.ncpus - 1);
 		((uint64_t *)skel->rodata->cpu_mask)[cpu / 64] |= 1ULL << (cpu % 64);
 		skel->rodata->filter_cpus = true;
 	}
@@ -200,13 +202,14 @@ static int fill_ids(struct sched *s)
 /* --follow from the start: the children that are there already. */
 static int fill_descendants(struct sched *s)
 {
-	struct u32_list more = { 0 };
+	struct u32_list more = {0};
 	uint32_t one = 1;
 	int ret = targets_descendants(&s->cfg->filter, &more);
 	size_t i;
 
 	for (i = 0; !ret && i < more.n; i++)
-		if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.target_ids), &more.v[i], &one, BPF_ANY))
+		if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.target_ids), &more.v[i], &one,
+					BPF_ANY))
 			ret = -errno;
 	free(more.v);
 	return ret;
@@ -224,35 +227,62 @@ static int fill_cgroups(struct sched *s)
 	return 0;
 }
 
-int sched_load(struct sched *s, struct err *e)
+/* Opened and configured. The kernel's BTF is several MB of heap: it goes before libbpf loads its
+ * own. */
+static int open_object(struct sched *s, struct err *e)
 {
-	struct btf *btf = kernel_btf(e);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = s->cfg->btf);
+	struct btf *btf = kernel_btf(s->cfg->btf, e);
 	int ret;
 
 	if (!btf)
 		return -ENOENT;
-	s->skel = sched_bpf__open();
-	if (!s->skel) {
-		ret = err_sys(e, -errno, "sched: open BPF object");
-		goto out;
-	}
-	ret = configure(s, btf, e);
+	s->skel = sched_bpf__open_opts(&opts);
+	ret = s->skel ? configure(s, btf, e) : err_sys(e, -errno, "sched: open BPF object");
+	btf__free(btf);
+	return ret;
+}
+
+int sched_load(struct sched *s, struct err *e)
+{
+	int ret = open_object(s, e);
+
 	if (ret)
-		goto out;
+		return ret;
 	ret = sched_bpf__load(s->skel);
-	if (ret) {
-		ret = bpf_fail(e, ret, "sched: load BPF programs");
-		goto out;
-	}
+	(void)malloc_trim(0); /* of the kernel's BTF, again */
+	if (ret)
+		return bpf_fail(e, ret, "sched: load BPF programs");
 	ret = fill_ids(s);
 	if (!ret)
 		ret = fill_cgroups(s);
+	return ret ? err_sys(e, ret, "sched: fill the filters") : 0;
+}
+
+/*
+ * Our own number, for the programs to leave us out. In a pid namespace it is not what getpid says,
+ * nor are the numbers users give us.
+ */
+static int find_self(struct sched *s, struct err *e)
+{
+	const struct filter *f = &s->cfg->filter;
+	struct abi_in_flight walk;
+	int ret = sched_in_flight(s, &walk);
+
 	if (ret)
-		err_sys(e, ret, "sched: fill the filters");
-out:
-	btf__free(btf);
-	(void)malloc_trim(0); /* the kernel's BTF was several MB of heap */
-	return ret;
+		return err_sys(e, ret, "sched: walk over the tasks");
+	s->skel->bss->self_tgid = walk.self_tgid;
+	if (walk.self_tgid == (uint32_t)getpid() ||
+	    (!f->pids.n && !f->tids.n && !s->args.command_pid))
+		return 0;
+	return err_set(
+		e, EXIT_CANNOT, -ENOTSUP,
+		"%s: waitscope runs in a pid namespace (it is %u there, %u for the kernel), so "
+		"process numbers cannot be told; use --cgroup or --comm, or the host's namespace",
+		f->pids.n   ? "--pid"
+		: f->tids.n ? "--tid"
+			    : "command",
+		(uint32_t)getpid(), walk.self_tgid);
 }
 
 int sched_attach(struct sched *s, struct err *e)
@@ -262,7 +292,8 @@ int sched_attach(struct sched *s, struct err *e)
 	size_t n = 0;
 	int ret;
 
-	bpf_object__for_each_program(prog, s->skel->obj) {
+	bpf_object__for_each_program(prog, s->skel->obj)
+	{
 		const char *section = bpf_program__section_name(prog);
 
 		if (bpf_program__fd(prog) >= 0 && !strncmp(section, "tp_btf/", 7) &&
@@ -272,6 +303,9 @@ int sched_attach(struct sched *s, struct err *e)
 	ret = sched_bpf__attach(s->skel);
 	if (ret)
 		return bpf_fail(e, ret, "sched: attach BPF programs");
+	ret = find_self(s, e);
+	if (ret)
+		return ret;
 	if (f->follow && f->pids.n) { /* after the fork hook: no child can slip through */
 		ret = fill_descendants(s);
 		if (ret)

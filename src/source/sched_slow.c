@@ -12,12 +12,12 @@ static const struct {
 	const char *kind;
 	const char *metric;
 } kinds[] = {
-	[ABI_WAIT_WAKEUP] = { "wakeup", "sched_wakeup_latency" },
-	[ABI_WAIT_NEW] = { "new", "sched_queue_to_run" },
-	[ABI_WAIT_PREEMPT] = { "preempt", "sched_preempt_wait" },
-	[ABI_WAIT_THROTTLE] = { "throttle", "sched_throttle_wait" },
-	[ABI_WAIT_WOKEN_EARLY] = { "wakeup", "sched_queue_to_run" },
-	[ABI_WAIT_WOKEN_UNSEEN] = { "wakeup", "sched_queue_to_run" },
+	[ABI_WAIT_WAKEUP] = {"wakeup", "sched_wakeup_latency"},
+	[ABI_WAIT_NEW] = {"new", "sched_queue_to_run"},
+	[ABI_WAIT_PREEMPT] = {"preempt", "sched_preempt_wait"},
+	[ABI_WAIT_THROTTLE] = {"throttle", "sched_throttle_wait"},
+	[ABI_WAIT_WOKEN_EARLY] = {"wakeup", "sched_queue_to_run"},
+	[ABI_WAIT_WOKEN_UNSEEN] = {"wakeup", "sched_queue_to_run"},
 };
 
 static const char *const wakers[] = {
@@ -33,7 +33,8 @@ static struct timespec wall_at(uint64_t mono_ns)
 	uint64_t ns;
 
 	clock_gettime(CLOCK_REALTIME, &wall);
-	ns = (uint64_t)wall.tv_sec * 1000000000ULL + (uint64_t)wall.tv_nsec - (mono_now_ns() - mono_ns);
+	ns = (uint64_t)wall.tv_sec * 1000000000ULL + (uint64_t)wall.tv_nsec -
+	     (mono_now_ns() - mono_ns);
 	wall.tv_sec = (time_t)(ns / 1000000000ULL);
 	wall.tv_nsec = (long)(ns % 1000000000ULL);
 	return wall;
@@ -48,12 +49,13 @@ static int on_record(void *ctx, void *data, size_t len)
 {
 	struct sched *s = ctx;
 	struct abi_slow r;
-	struct slow w = { 0 };
+	struct slow w = {0};
 
 	if (len < sizeof(r))
 		return -EINVAL;
 	memcpy(&r, data, sizeof(r));
-	if (r.kind >= sizeof(kinds) / sizeof(kinds[0]) || r.waker >= sizeof(wakers) / sizeof(wakers[0]))
+	if (r.kind >= sizeof(kinds) / sizeof(kinds[0]) ||
+	    r.waker >= sizeof(wakers) / sizeof(wakers[0]))
 		return -EINVAL;
 	w.time = wall_at(r.t2_ns);
 	w.mono_ns = r.t2_ns;

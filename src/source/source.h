@@ -37,14 +37,14 @@ typedef int (*source_slow_fn)(void *ctx, const struct slow *s);
 /* Pids that run for us: what COMMAND became (0 = none). Excluded: our own threads. */
 struct source_args {
 	const struct config *cfg;
-	uint32_t command_pid; /* forked and held before its exec, or 0 */
+	uint32_t command_pid;	/* forked and held before its exec, or 0 */
 	source_slow_fn on_slow; /* called from drain */
 	void *slow_ctx;
 };
 
 struct source_ops {
-	const char *name;     /* as in --source */
-	const char *summary;  /* one line for --help and the manual */
+	const char *name;    /* as in --source */
+	const char *summary; /* one line for --help and the manual */
 	bool by_default;
 	/* Can this machine run it? 0, or negative with the reason in e (exit 3). Cheap. */
 	int (*probe)(struct err *e);
@@ -59,13 +59,14 @@ struct source_ops {
 	/* Optional: an fd to poll, and what to do when it is readable. */
 	int (*event_fd)(const struct source *s);
 	int (*drain)(struct source *s, struct err *e);
-	/* Optional: cost since the last call; see self_cost. sample_begin/_end bracket a short window. */
+	/* Optional: cost since the last call; see self_cost. sample_begin/_end bracket a short
+	 * window. */
 	int (*cost_begin)(struct source *s, struct err *e);
 	int (*cost_end)(struct source *s, struct self_cost *cost, struct err *e);
 	/* Optional: is what the filters name still there? false + words in why when it is gone. */
 	bool (*target_alive)(struct source *s, char *why, size_t len);
 	const char *const *(*hooks)(const struct source *s); /* NULL-terminated */
-	void (*close)(struct source *s); /* NULL and half-open are fine */
+	void (*close)(struct source *s);		     /* NULL and half-open are fine */
 };
 
 /* Every source derives from this: first member of its own struct. */

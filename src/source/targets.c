@@ -46,7 +46,7 @@ static uint32_t tgid_of(uint32_t tid)
 
 static int watch(struct targets *t, int fd)
 {
-	struct epoll_event ev = { .events = EPOLLIN | EPOLLONESHOT };
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLONESHOT};
 
 	if (t->epoll_fd < 0)
 		t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -72,10 +72,11 @@ static int open_ids(struct targets *t, const struct u32_list *ids, bool thread, 
 				       "%s '%u': no such %s, expected one that is running", what,
 				       ids->v[i], thread ? "thread" : "process");
 		if (!thread && tgid != ids->v[i])
-			return err_set(e, EXIT_USAGE, -ESRCH,
-				       "%s '%u': a thread of process %u, expected a process (or use "
-				       "--tid)",
-				       what, ids->v[i], tgid);
+			return err_set(
+				e, EXIT_USAGE, -ESRCH,
+				"%s '%u': a thread of process %u, expected a process (or use "
+				"--tid)",
+				what, ids->v[i], tgid);
 		fd = pidfd_open_any(ids->v[i], thread && tgid != ids->v[i]);
 		t->pidfds[t->npidfds++] = fd < 0 ? -1 : fd;
 		ret = fd < 0 ? 0 : watch(t, fd);
@@ -100,8 +101,9 @@ static int open_cgroups(struct targets *t, const struct cgroup_mount *m, struct 
 			return ret;
 		t->ncgroups++;
 		if (t->inotify_fd >= 0)
-			(void)inotify_add_watch(t->inotify_fd, t->cgroups[i].dir,
-						IN_DELETE_SELF); /* else the interval's look finds it */
+			(void)inotify_add_watch(
+				t->inotify_fd, t->cgroups[i].dir,
+				IN_DELETE_SELF); /* else the interval's look finds it */
 	}
 	return t->inotify_fd >= 0 ? watch(t, t->inotify_fd) : 0;
 }
@@ -130,7 +132,7 @@ static const struct u32_list *named_ids(const struct targets *t)
 
 bool targets_id_alive(const struct targets *t, size_t i)
 {
-	struct pollfd p = { .fd = t->pidfds[i], .events = POLLIN };
+	struct pollfd p = {.fd = t->pidfds[i], .events = POLLIN};
 	char path[64];
 
 	if (p.fd >= 0)
@@ -258,7 +260,7 @@ static int list_push(struct u32_list *l, uint32_t v)
 
 int targets_descendants(const struct filter *f, struct u32_list *out)
 {
-	struct proc_table t = { 0 };
+	struct proc_table t = {0};
 	bool grew = true;
 	size_t i;
 	int ret = table_read(&t);

@@ -362,9 +362,9 @@ class KernelTest(unittest.TestCase):
     def keep_busy(self):
         """No CPU idles until the end of the test: a spinner in class SCHED_IDLE on each.
 
-        Some kernels (seen: 6.18 in a paravirtual guest) do not fire sched_switch on every exit from
-        idle, for any tracer: BPF, tracefs and perf alike miss some, and not the same ones. Where a
-        test wants exact counts, the CPU must come from a task.
+        Where a sandbox hides its own threads from tracers, a task that follows one of them on a CPU is
+        switched in unreported, to tracefs and perf far more often than to BPF, and mostly when the CPU
+        was idle. waitscope counts these (unpaired); the reference must not have too many.
         """
 
         def idle_class():
@@ -383,11 +383,24 @@ class KernelTest(unittest.TestCase):
         room = abs(want) * relative + absolute
         self.assertLessEqual(abs(got - want), room, msg)
 
-    def assertComplete(self, frame):
-        """No losses (edges are none)."""
+    def assertComplete(self, frame, samples=None):
+        """No losses but waits whose end or beginning the kernel did not report, up to 1 % of them.
+
+        Those are the kernel's (see keep_busy), and waitscope's part is to count them.
+        """
         q = frame["quality"]
-        for loss in ("unpaired", "clamped", "map_full", "recursion_misses", "lost_events"):
+        for loss in ("clamped", "map_full", "recursion_misses", "lost_events", "over_range"):
             self.assertEqual(q[loss], 0, "%s in %s" % (loss, q))
+        if samples is None:
+            samples = count(frame, "sched_run_delay")
+        self.assertLessEqual(q["unpaired"], 3 + samples // 100, q)
+
+    def assertCounted(self, frame, got, want):
+        """Each of `want` waits is a sample or was counted as unpaired; exact where nothing is hidden."""
+        unpaired = frame["quality"]["unpaired"]
+        self.note("%d of %d, unpaired %d", got, want, unpaired)
+        self.assertLessEqual(abs(got - want), unpaired)
+        self.assertComplete(frame, want)
 
 
 # ---- TAP ----

@@ -196,9 +196,14 @@ class TaskFilter(KernelTest):
 class Follow(KernelTest):
     """spawn's children are processes and threads by turns: 100 of each, all new tasks."""
 
-    def new_tasks(self, report):
+    def check(self, report, *want):
+        """One of `want` new tasks were seen, give or take what the kernel did not report."""
         f = report.final
-        return count(f, "sched_queue_to_run") - count(f, "sched_wakeup_latency")
+        new = count(f, "sched_queue_to_run") - count(f, "sched_wakeup_latency")
+        unpaired = f["quality"]["unpaired"]
+        self.note("%d new tasks, unpaired %d", new, unpaired)
+        self.assertLessEqual(min(abs(new - w) for w in want), unpaired)
+        self.assertLess(unpaired, 20)
 
     def command(self, *args):
         return self.tool(*args, "--", load_path("spawn"), 200, 4).end()
@@ -213,30 +218,30 @@ class Follow(KernelTest):
 
     def test_command(self):
         """-- COMMAND follows children and threads by default"""
-        self.assertEqual(self.new_tasks(self.command()), 200)
+        self.check(self.command(), 200)
 
     def test_command_not(self):
         """-- COMMAND with --no-follow: its threads, not its children"""
-        self.assertEqual(self.new_tasks(self.command("--no-follow")), 100)
+        self.check(self.command("--no-follow"), 100)
 
     def test_pid(self):
         """-p: threads made later, not children"""
-        self.assertEqual(self.new_tasks(self.attached("-p")), 100)
+        self.check(self.attached("-p"), 100)
 
     def test_pid_follow(self):
         """-p with --follow: threads and children made later"""
-        self.assertEqual(self.new_tasks(self.attached("-p", "--follow")), 200)
+        self.check(self.attached("-p", "--follow"), 200)
 
     def test_tid(self):
         """-t: nobody else"""
-        self.assertEqual(self.new_tasks(self.attached("-t")), 0)
+        self.check(self.attached("-t"), 0)
 
     def test_grandchildren(self):
         """-- COMMAND follows through a shell, its child and its grandchildren"""
         script = "(%s 100 2 </dev/null; exit 0); exit 0" % load_path("spawn")
         report = self.tool("--", "/bin/sh", "-c", script).end()
         # The subshell and spawn are new as well, where the shell forks for them.
-        self.assertIn(self.new_tasks(report), (100, 101, 102))
+        self.check(report, 100, 101, 102)
 
 
 if __name__ == "__main__":

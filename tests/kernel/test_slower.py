@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """--slower against the reference trace, whole system, and tasks that come and go."""
 import collections
+import os
 import time
 
 import harness
@@ -23,6 +24,7 @@ class Slower(KernelTest):
     def busy_time(self):
         """(slow lines, all waits of the reference, tool's pid, start and end of the sure period)"""
         cpus = self.two_cpus()
+        self.keep_busy()
         with ref.Tracer() as tracer:
             tool = self.tool("--slower", "%dns" % self.LIMIT_NS).ready()
             start = time.monotonic_ns()
@@ -30,7 +32,7 @@ class Slower(KernelTest):
                 self.load("hog", "--cpu", cpus[1], 3, 2),
                 self.load("migrate", 4, 2, *cpus),
                 self.load("spawn", 3000, 8),
-                self.load("execthread", 60),
+                self.load("execthread", 60, preexec_fn=lambda: os.sched_setaffinity(0, [cpus[1]])),
             ]
             self.exec_pid = loads[3].pid
             for load in loads:
@@ -38,8 +40,9 @@ class Slower(KernelTest):
             end = time.monotonic_ns()
             report = tool.stop()
             tracer.stop()
-        waits = [w for w in ref.waits(tracer.events) if w.tid != tool.proc.pid]
-        return report, waits, start, end
+        replay = ref.replay(tracer.events)
+        self.holes = self.by_tid(replay.holes)
+        return report, [w for w in replay.waits if w.tid != tool.proc.pid], start, end
 
     @staticmethod
     def by_tid(waits):
@@ -48,14 +51,20 @@ class Slower(KernelTest):
             out[w.tid].append(w)
         return out
 
+    def in_hole(self, tid, ts):
+        return any(h.since <= ts <= h.to for h in self.holes[tid])
+
     def test_reference(self):
         """--slower prints no wait that the reference has not, and misses none of its"""
         report, waits, start, end = self.busy_time()
-        theirs = self.by_tid(waits)
-        ours = collections.defaultdict(list)
+        theirs, ours = self.by_tid(waits), collections.defaultdict(list)
+        hidden = 0
         for s in report.slow:
             ours[s["tid"]].append(s)
             self.assertGreaterEqual(s["wait_ns"], self.LIMIT_NS)
+            if self.in_hole(s["tid"], s["mono_ns"]):
+                hidden += 1
+                continue
             near = [w for w in theirs[s["tid"]] if abs(w.t2 - s["mono_ns"]) < self.NEAR_NS]
             alike = [w for w in near if abs(ref.length(w) - s["wait_ns"]) < self.NEAR_NS]
             self.assertEqual(len(alike), 1, "only ours: %s; reference: %s" % (s, near))
@@ -63,12 +72,16 @@ class Slower(KernelTest):
             self.assertEqual(alike[0].cpu, s["cpu"], s)
         long = [w for w in waits if ref.length(w) > self.LIMIT_NS + self.GUARD_NS]
         sure = [w for w in long if min(w.t0 or w.t1, w.t1) > start and w.t2 < end]
-        for w in sure:
-            near = [s for s in ours[w.tid] if abs(w.t2 - s["mono_ns"]) < self.NEAR_NS]
-            self.assertEqual(len(near), 1, "only in the reference: %s" % (w,))
+        missed = [w for w in sure
+                  if not [s for s in ours[w.tid] if abs(w.t2 - s["mono_ns"]) < self.NEAR_NS]]
+        unpaired = report.final["quality"]["unpaired"]
+        self.assertLessEqual(len(missed), unpaired, "only in the reference: %s" % missed)
         kinds = collections.Counter(w.kind for w in sure)
-        self.note("%d slow waits printed, %d sure ones in the reference %s, %d waits in all",
+        self.note("%d slow waits printed, %d sure ones in the reference %s, of %d waits",
                   len(report.slow), len(sure), dict(kinds), len(waits))
+        self.note("hidden from the reference %d, from waitscope %d (it counted %d unpaired)",
+                  hidden, len(missed), unpaired)
+        self.assertLessEqual(hidden, 5 + len(report.slow) // 50)
         for kind in ("wakeup", "preempt", "new"):
             self.assertGreater(kinds[kind], 0, "the load made no slow wait by " + kind)
         self.assertTrue([w for w in sure if w.tid == self.exec_pid], "no slow wait around exec")
@@ -82,14 +95,22 @@ class Slower(KernelTest):
         load.go()
         for _ in first["tids"]:
             load.line()
-        slow = tool.stop().slow
-        wakeups = [s for s in slow if s["kind"] == "wakeup"]
+        report = tool.stop()
+        slow = report.slow
+        woken = [s for s in slow if s["kind"] == "wakeup"]
+        wakeups = [s for s in woken if "wake_to_queue_ns" in s]
+        quality = report.final["quality"]
+        self.assertLessEqual(len(woken) - len(wakeups), quality["inferred"] + quality["unpaired"])
         self.assertGreater(len(wakeups), 20)
         for s in wakeups:
             self.assertEqual(s["wake_to_queue_ns"] + s["queue_to_run_ns"], s["wait_ns"], s)
             self.assertEqual(s["metric"], "sched_wakeup_latency")
-            # Naps end by a timer: an interrupt woke it, not the task it came upon.
-            self.assertEqual(s["waker"]["kind"], "irq", s)
+        # Naps end by a timer: an interrupt wakes them, not the task it came upon.
+        # (Others are woken by the load's main thread, or by migration/N after a change of CPU.)
+        naps = [s for s in wakeups if s["waker"].get("pid") != first["pid"]
+                and not s["waker"].get("comm", "").startswith("migration/")]
+        self.assertGreater(len(naps), 20)
+        self.assertEqual([s for s in naps if s["waker"]["kind"] != "irq"], [])
         for s in slow:
             if s["kind"] == "preempt":
                 self.assertNotIn("wake_to_queue_ns", s)
@@ -103,7 +124,7 @@ class Slower(KernelTest):
         load.go()
         load.end()
         slow = [s for s in tool.stop().slow if s["kind"] == "wakeup"]
-        by_task = [s for s in slow if s["waker"]["kind"] == "task"]
+        by_task = [s for s in slow if s["waker"]["kind"] == "task" and s["tid"] != pid]
         self.assertGreater(len(by_task), 1000)
         for s in by_task:
             self.assertEqual(s["waker"]["pid"], pid)
@@ -113,13 +134,12 @@ class Slower(KernelTest):
 class ShortLived(KernelTest):
     def test_many(self):
         """rule 5: 20,000 short-lived tasks lose nothing"""
+        self.keep_busy()
         report = self.tool("--", load_path("spawn"), 20000, 16).end(120)
         self.assertEqual(report.status, 0)
         f = report.final
         new = count(f, "sched_queue_to_run") - count(f, "sched_wakeup_latency")
-        self.note("new tasks counted: %d, quality %s", new, f["quality"])
-        self.assertEqual(new, 20000)
-        self.assertComplete(f)
+        self.assertCounted(f, new, 20000)
 
     def test_many_keys(self):
         """groups past --max-keys are counted as lost, and stay in the whole"""
@@ -127,7 +147,7 @@ class ShortLived(KernelTest):
         f = report.final
         self.assertGreater(f["quality"]["map_full"], 0)
         new = count(f, "sched_queue_to_run") - count(f, "sched_wakeup_latency")
-        self.assertEqual(new, 1000)
+        self.assertLessEqual(abs(new - 1000), f["quality"]["unpaired"])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A crew of threads that work until a deadline, with the kernel's own account of each. The account
- * is taken by the main thread while the others are blocked, before and after: no wait is half in it.
+ * is taken by the main thread while the others are blocked, before and after: no wait is half in
+ *it.
  *
  *	stdout: {"pid":P,"tids":[...]}		once all threads are blocked at the start
  *		{"tid":T,"before":{...},"after":{...}}	a line each, once all have finished
@@ -91,7 +92,7 @@ static inline void crew_start(struct crew *c)
 	sem_init(&c->done, 0, 0);
 	sem_init(&c->leave, 0, 0);
 	for (i = 0; i < c->n; i++) {
-		c->members[i] = (struct member){ .crew = c, .index = i };
+		c->members[i] = (struct member){.crew = c, .index = i};
 		errno = pthread_create(&c->members[i].thread, NULL, crew_member, &c->members[i]);
 		if (errno)
 			err(1, "thread %u", i);

@@ -54,6 +54,7 @@ int main(int argc, char **argv)
 		printf("{\"execs\":%lu}\n", done);
 		return 0;
 	}
+	load_spin_ns(4000000); /* long enough to be preempted, if there is competition */
 	self_argv = argv;
 	errno = pthread_create(&thread, NULL, busy, NULL);
 	if (!errno)

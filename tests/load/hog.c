@@ -22,11 +22,11 @@ static void work(struct member *m, uint64_t end_ns)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "cpu", required_argument, NULL, 'c' },
-		{ "wait", no_argument, NULL, 'w' },
-		{ 0 },
+		{"cpu", required_argument, NULL, 'c'},
+		{"wait", no_argument, NULL, 'w'},
+		{0},
 	};
-	static struct crew crew = { .work = work };
+	static struct crew crew = {.work = work};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {

@@ -39,10 +39,10 @@ static void work(struct member *m, uint64_t end_ns)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "wait", no_argument, NULL, 'w' },
-		{ 0 },
+		{"wait", no_argument, NULL, 'w'},
+		{0},
 	};
-	static struct crew crew = { .work = work };
+	static struct crew crew = {.work = work};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {

@@ -101,9 +101,9 @@ static void pair_start(struct pair *p)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "futex", no_argument, NULL, 'f' },
-		{ "cpu", required_argument, NULL, 'c' },
-		{ 0 },
+		{"futex", no_argument, NULL, 'f'},
+		{"cpu", required_argument, NULL, 'c'},
+		{0},
 	};
 	static struct pair pairs[PAIRS_MAX];
 	unsigned long i, n;

@@ -7,7 +7,7 @@ ring buffer decoded by the kernel's own format files, and the definitions of the
 the whole list afterwards, when everything is known. A lost event makes it fail.
 
     sched_trace.py record SECONDS [--tid T]...      waits of the next SECONDS as JSON, one a line
-    with Tracer() as t: ...; t.stop(); waits(t.events)
+    with Tracer() as t: ...; t.stop(); replay(t.events).waits
 """
 import argparse
 import collections
@@ -21,10 +21,18 @@ import sys
 import tempfile
 import time
 
-EVENTS = ("sched_waking", "sched_wakeup", "sched_wakeup_new", "sched_switch")
+EVENTS = (
+    "sched_waking",
+    "sched_wakeup",
+    "sched_wakeup_new",
+    "sched_switch",
+    "sched_process_exec",
+)
 PREEMPTED = 0x100  # TASK_REPORT_MAX in prev_state: switched out by preemption, whatever its state
+EXEC_NS = 1_000_000_000  # longer than an exec takes from the exchange of ids to its event
 
 Event = collections.namedtuple("Event", "ts cpu name fields")
+Hole = collections.namedtuple("Hole", "tid since to")
 Wait = collections.namedtuple("Wait", "tid kind t0 t1 t2 cpu prev comm")
 
 
@@ -89,6 +97,7 @@ class Format:
         "sched_wakeup": ("pid",),
         "sched_wakeup_new": ("pid",),
         "sched_switch": ("prev_pid", "prev_state", "next_pid", "next_comm"),
+        "sched_process_exec": ("pid", "old_pid"),
     }
     CODES = {(4, 1): "i", (4, 0): "I", (8, 1): "q", (8, 0): "Q"}
 
@@ -236,11 +245,12 @@ class Tracer:
 class Task:
     """A task, whatever its id is at the moment: an exec from a thread changes it on the CPU."""
 
-    __slots__ = ("t0", "t1", "kind", "on_cpu")
+    __slots__ = ("t0", "t1", "kind", "on_cpu", "seen")
 
     def __init__(self):
         self.t0 = self.t1 = self.kind = None
         self.on_cpu = False
+        self.seen = None  # when last: until then it may have waited since before the trace
 
 
 class Replay:
@@ -248,13 +258,17 @@ class Replay:
 
     A wakeup found on a CPU or queued changes nothing. T0 may come before the switch-out that it
     undoes (the waker already saw the sleeper's state), so a blocking switch-out keeps it.
+
+    Where a sandbox hides threads from tracers, their switches are missing, and on that CPU a task is
+    switched out that was never switched in. Such a hole is noted, and what it hides is not guessed.
     """
 
     def __init__(self):
         self.tasks = {}
-        self.running = {}  # cpu -> (tid, task)
+        self.renamed = {}  # (tid, tid): when execs exchanged the two
+        self.running = {}  # cpu -> (tid, task, since)
         self.waits = []
-        self.unseen = 0  # switched in without a beginning: waited since before the trace
+        self.holes = []  # woken, switched in or out in between, unreported
 
     def task(self, tid):
         return self.tasks.setdefault(tid, Task())
@@ -270,39 +284,65 @@ class Replay:
             t.t0 = None
         elif t.t1 is None:
             t.t1, t.kind = e.ts, "wakeup"
+            if t.t0 is None and t.seen:
+                self.holes.append(Hole(e.fields["pid"], t.seen, e.ts))
+            t.seen = e.ts
 
     def wakeup_new(self, e):
         t = self.tasks[e.fields["pid"]] = Task()
-        t.t1, t.kind = e.ts, "new"
+        t.t1, t.kind, t.seen = e.ts, "new", e.ts
 
     def switch(self, e):
         self._out(e, e.fields["prev_pid"], e.fields["prev_state"])
         self._in(e, e.fields["next_pid"])
 
     def _out(self, e, tid, state):
-        was, t = self.running.get(e.cpu) or (tid, self.task(tid))
-        if was != tid:  # it took another id while it ran here
-            self.tasks[tid] = t
-        t.on_cpu = False
+        was, t, since = self.running.get(e.cpu) or (tid, self.task(tid), e.ts)
+        if was != tid:
+            t = self._other(e, was, t, since, tid)
+        t.on_cpu, t.seen = False, e.ts
         if state == 0 or state & PREEMPTED:
             t.t0, t.t1, t.kind = None, e.ts, "preempt"
         else:
             t.t1 = None
 
+    def _other(self, e, was, t, since, tid):
+        """Not the task that was switched in here: an exec gave it another id, or there is a hole."""
+        if any(since < ts < e.ts + EXEC_NS for ts in self.renamed.get((was, tid), ())):
+            self.tasks[tid] = t
+            return t
+        self._hole(was, t, since, e.ts)
+        other = self.task(tid)
+        self._hole(tid, other, since, e.ts)
+        return other
+
+    def _hole(self, tid, t, since, to):
+        if not tid:
+            return
+        self.holes.append(Hole(tid, since if t.t1 is None else t.t1, to))
+        t.t0 = t.t1 = None
+        t.on_cpu = False
+
+    def note_exec(self, e):
+        old, new = e.fields["old_pid"], e.fields["pid"]
+        if old != new:
+            for pair in ((old, new), (new, old)):
+                self.renamed.setdefault(pair, []).append(e.ts)
+
     def _in(self, e, tid):
         t = Task() if tid == 0 else self.task(tid)  # every CPU has its own idle task
-        self.running[e.cpu] = (tid, t)
+        self.running[e.cpu] = (tid, t, e.ts)
         if tid == 0:
             return
-        if t.t1 is None:
-            self.unseen += 1
-        else:
+        if t.t1 is not None:
             comm = e.fields["next_comm"].split(b"\0")[0].decode("utf-8", "replace")
             self.waits.append(
                 Wait(tid, t.kind, t.t0, t.t1, e.ts, e.cpu, e.fields["prev_pid"], comm)
             )
+        elif t.seen:
+            self.holes.append(Hole(tid, t.seen, e.ts))
         t.t0 = t.t1 = None
-        t.on_cpu = True
+        t.on_cpu, t.seen = True, e.ts
 
     HANDLERS = {
         "sched_waking": waking,
@@ -312,11 +352,15 @@ class Replay:
     }
 
 
-def waits(events):
+def replay(events):
     r = Replay()
+    for e in events:  # before the rest: the ids are exchanged a while before the event says so
+        if e.name == "sched_process_exec":
+            r.note_exec(e)
     for e in events:
-        r.HANDLERS[e.name](r, e)
-    return r.waits
+        if e.name in r.HANDLERS:
+            r.HANDLERS[e.name](r, e)
+    return r
 
 
 def length(w):
@@ -355,7 +399,7 @@ def main():
     with Tracer() as t:
         time.sleep(args.seconds)
         t.stop()
-        found = [w for w in waits(t.events) if not args.tid or w.tid in args.tid]
+        found = [w for w in replay(t.events).waits if not args.tid or w.tid in args.tid]
     if not args.summary:
         for w in found:
             print(json.dumps(w._asdict()))

@@ -3,15 +3,11 @@
 # Use another suite of the distribution without touching the system's apt.
 #
 #	suite.sh SUITE ARCH COMMAND [ARG...]	runs `COMMAND ARG...` (apt-get, apt-cache) in that suite
+#	suite.sh --mirror			prints the mirror
 #
 # SUITE may be several, with commas. Lists and state lie in the cache, one directory per suite and architecture. The mirror is the one
 # this machine's own apt uses; WS_DEBIAN_MIRROR overrides it (for machines that do not run Debian).
 set -eu
-
-suite=$1 arch=$2
-shift 2
-cache=${WS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/waitscope}
-dir=$cache/apt/$suite-$arch
 
 die() { printf 'suite.sh: %s\n' "$*" >&2; exit 1; }
 
@@ -26,10 +22,20 @@ find_mirror() {
 		awk -F'|' '$2 == "Debian" && $3 == "Debian" { print $1; exit }'
 }
 
+mirror=$(find_mirror)
+[ -n "$mirror" ] || die "no Debian mirror in this machine's apt configuration" \
+	"(set WS_DEBIAN_MIRROR to one)"
+if [ "$1" = --mirror ]; then
+	printf '%s\n' "$mirror"
+	exit
+fi
+
+suite=$1 arch=$2
+shift 2
+cache=${WS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/waitscope}
+dir=$cache/apt/$suite-$arch
+
 set_up() {
-	mirror=$(find_mirror)
-	[ -n "$mirror" ] || die "no Debian mirror in this machine's apt configuration" \
-		"(set WS_DEBIAN_MIRROR to one)"
 	mkdir -p "$dir/lists/partial" "$dir/archives/partial" "$dir/etc/preferences.d"
 	: >"$dir/status"
 	keyring=/usr/share/keyrings/debian-archive-keyring.gpg

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# make check: everything tests/run.sh runs. With SAN=1 all of it is built with the sanitizers; without,
+# the unit and golden tests run a second time, built with them.
+CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(KERNEL_TEST_BINS) \
+	$(O)/core-reloc/corecheck $(PROBES)
+ifndef SAN
+CHECK_SAN_O = $(O)-san
+endif
+
+check: $(CHECK_DEPS) ## all tests (as root); the last line counts them
+ifndef SAN
+	$(Q)$(MAKE) SAN=1 O=$(CHECK_SAN_O) check-san-build
+endif
+	$(Q)O=$(O) SAN_O=$(CHECK_SAN_O) tests/run.sh $(TESTS)
+
+check-san-build: $(UNIT_BINS) $(GOLDEN_BIN)
+
+.PHONY: check check-san-build

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Packages. The Debian package holds the static binary: one for every release and kernel.
+
+UNIT := $(O)/waitscope.service
+$(UNIT): packaging/waitscope.service.in $(O)/flags
+	$(call say,UNIT,$@)
+	$(Q)sed 's|@SBINDIR@|$(SBINDIR)|' $< > $@
+
+DEB_UNIT := $(O)/deb/waitscope.service
+$(DEB_UNIT): packaging/waitscope.service.in
+	@mkdir -p $(@D)
+	$(Q)sed 's|@SBINDIR@|/usr/sbin|' $< > $@
+
+DEB = $(O)/waitscope_$(VERSION)_$(ARCH).deb
+deb: static words $(DEB_UNIT) ## a Debian package: $(O)/waitscope_VERSION_ARCH.deb [ARCH=arm64]
+	$(Q)cp $(MAN) $(O)/deb/ && mkdir -p $(O)/deb/completions && cp $(COMPLETIONS) $(O)/deb/completions/
+	$(Q)packaging/mkdeb.sh $(STATIC_BIN) $(ARCH) $(VERSION) $(O)/deb $(O)
+
+check-deb: deb ## install, run and remove the package in Debian 12 and 13 (as root; debootstrap)
+	$(Q)tests/deb/check.sh $(DEB) bookworm trixie
+
+.PHONY: deb check-deb

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "check.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "source/machine.h"
+#include "source/source.h"
+
+#define LABEL_WIDTH 18
+
+/* A way to use a source that asks more of the kernel than the plain one. */
+struct way {
+	const char *suffix; /* as on the command line; "" is the plain way */
+	void (*change)(struct config *cfg);
+};
+
+static void with_slower(struct config *cfg)
+{
+	cfg->slower = true;
+	cfg->slower_ns = 1000000;
+}
+
+static void with_groups(struct config *cfg)
+{
+	cfg->by = BY_PID;
+}
+
+static void with_cgroup(struct config *cfg)
+{
+	static char root[] = "/", *list[] = {root};
+
+	cfg->filter.cgroups = (struct str_list){list, 1};
+}
+
+static const struct way ways[] = {
+	{"", NULL},
+	{" --slower", with_slower},
+	{" --by pid", with_groups},
+	{" -c CGROUP", with_cgroup},
+};
+
+static int ignore_slow(void *ctx, const struct slow *w)
+{
+	return 0;
+}
+
+/* Loads and attaches, and lets go again. 0, or negative with the reason. */
+static int try_way(const struct source_ops *ops, const struct config *base, const struct way *way,
+		   struct err *why)
+{
+	struct config cfg = *base; /* borrowed: only what `change` sets is its own */
+	struct source_args args = {.cfg = &cfg, .on_slow = ignore_slow};
+	struct source *src = NULL;
+	int ret;
+
+	if (way->change)
+		way->change(&cfg);
+	ret = ops->probe ? ops->probe(why) : 0;
+	if (!ret)
+		ret = ops->open(&src, &args, why);
+	if (!ret)
+		ops->close(src);
+	return ret;
+}
+
+static void check_source(const struct source_ops *ops, const struct config *cfg, FILE *out,
+			 bool *can)
+{
+	bool plain = true;
+	size_t i;
+
+	for (i = 0; plain && i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct err why = {0};
+		char label[64];
+		int ret = try_way(ops, cfg, &ways[i], &why);
+
+		snprintf(label, sizeof(label), "%s%s", ops->name, ways[i].suffix);
+		if (ret)
+			fprintf(out, "%-*s no: %s\n", LABEL_WIDTH, label,
+				why.text[0] ? why.text : strerror(-ret));
+		else
+			fprintf(out, "%-*s yes\n", LABEL_WIDTH, label);
+		if (ret && !i) { /* no use in asking for more */
+			plain = false;
+			*can = false;
+		}
+	}
+}
+
+static bool asked_for(const struct config *cfg, const struct source_ops *ops)
+{
+	size_t i;
+
+	for (i = 0; i < cfg->sources.n; i++)
+		if (!strcmp(cfg->sources.v[i], ops->name))
+			return true;
+	return !cfg->sources.n && ops->by_default;
+}
+
+int check_run(const struct config *cfg, FILE *out, bool *can, struct err *e)
+{
+	struct machine_fact facts[MACHINE_FACTS];
+	size_t i, n = machine_facts(facts, cfg);
+
+	for (i = 0; i < n; i++)
+		fprintf(out, "%-*s %s\n", LABEL_WIDTH, facts[i].name, facts[i].text);
+	*can = true;
+	for (i = 0; source_list[i]; i++)
+		if (asked_for(cfg, source_list[i]))
+			check_source(source_list[i], cfg, out, can);
+	if (fflush(out) || ferror(out))
+		return err_sys(e, -EIO, "standard output");
+	return 0;
+}

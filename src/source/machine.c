@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/machine.h"
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "source/bpf_util.h"
+#include "source/cgroup.h"
+#include "source/privs.h"
+
+#define TEXT(f, ...) ((void)snprintf((f)->text, sizeof((f)->text), __VA_ARGS__)) /* cut is fine */
+
+static void kernel_fact(struct machine_fact *f, const struct config *cfg)
+{
+	struct utsname un;
+
+	(void)uname(&un); /* cannot fail */
+	TEXT(f, "%s %s, %ld CPUs online, %d possible", un.release, un.machine,
+	     sysconf(_SC_NPROCESSORS_ONLN), libbpf_num_possible_cpus());
+}
+
+static void user_fact(struct machine_fact *f, const struct config *cfg)
+{
+	static const struct {
+		int cap;
+		const char *name;
+	} caps[] = {
+		{CAP_SYS_ADMIN, "cap_sys_admin"}, {CAP_BPF, "cap_bpf"},
+		{CAP_PERFMON, "cap_perfmon"},	  {CAP_DAC_READ_SEARCH, "cap_dac_read_search"},
+		{CAP_SYSLOG, "cap_syslog"},
+	};
+	size_t i, at;
+
+	TEXT(f, "uid %u with", (unsigned int)geteuid());
+	for (i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
+		at = strlen(f->text);
+		if (privs_have(caps[i].cap))
+			(void)snprintf(f->text + at, sizeof(f->text) - at, " %s", caps[i].name);
+	}
+	at = strlen(f->text);
+	if (!strcmp(f->text + at - 4, "with"))
+		(void)snprintf(f->text + at, sizeof(f->text) - at,
+			       " none of the capabilities for BPF");
+}
+
+static void btf_fact(struct machine_fact *f, const struct config *cfg)
+{
+	struct err why = {0};
+	struct btf *btf = kernel_btf(cfg->btf, &why);
+
+	if (btf)
+		TEXT(f, "%s, %u types; sched_switch has %d arguments",
+		     cfg->btf ? cfg->btf : "the kernel's own", btf__type_cnt(btf),
+		     tracepoint_args(btf, "sched_switch"));
+	else
+		TEXT(f, "no: %s", why.text);
+	btf__free(btf);
+}
+
+static void storage_fact(struct machine_fact *f, const struct config *cfg)
+{
+	int has = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL);
+
+	if (has < 0)
+		TEXT(f, "cannot be asked: %s", strerror(-has));
+	else
+		TEXT(f, "%s", has ? "yes" : "no: a hash by task instead (Linux 5.11 has it)");
+}
+
+static void lockdown_fact(struct machine_fact *f, const struct config *cfg)
+{
+	char line[128] = "", *end;
+	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
+	const char *level = line;
+
+	if (file) {
+		if (!fgets(line, sizeof(line), file))
+			line[0] = '\0';
+		fclose(file);
+	}
+	level = strchr(line, '[');
+	end = level ? strchr(level, ']') : NULL;
+	if (end)
+		TEXT(f, "%.*s", (int)(end - level - 1), level + 1);
+	else
+		TEXT(f, "unknown (/sys/kernel/security is not mounted, or not built in)");
+}
+
+static void memlock_fact(struct machine_fact *f, const struct config *cfg)
+{
+	uint64_t limit = privs_memlock_limit();
+
+	if (limit)
+		TEXT(f, "%llu KiB (counts BPF maps before Linux 5.11: ulimit -l unlimited there)",
+		     (unsigned long long)limit / 1024);
+	else
+		TEXT(f, "unlimited");
+}
+
+static void cgroup_fact(struct machine_fact *f, const struct config *cfg)
+{
+	struct cgroup_mount m;
+	struct err why = {0};
+
+	if (cgroup_mount_find(&m, &why))
+		TEXT(f, "no: %s", why.text);
+	else
+		TEXT(f, "%s", m.path);
+	cgroup_mount_close(&m);
+}
+
+size_t machine_facts(struct machine_fact *v, const struct config *cfg)
+{
+	static const struct {
+		const char *name;
+		void (*fill)(struct machine_fact *f, const struct config *cfg);
+	} table[] = {
+		{"kernel", kernel_fact},     {"user", user_fact},
+		{"BTF", btf_fact},	     {"task storage", storage_fact},
+		{"lockdown", lockdown_fact}, {"locked memory", memlock_fact},
+		{"cgroup v2", cgroup_fact},
+	};
+	size_t i, n = sizeof(table) / sizeof(table[0]);
+
+	_Static_assert(sizeof(table) / sizeof(table[0]) <= MACHINE_FACTS, "room for all facts");
+	for (i = 0; i < n; i++) {
+		v[i].name = table[i].name;
+		table[i].fill(&v[i], cfg);
+	}
+	return n;
+}

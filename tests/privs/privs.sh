@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# privs.sh WAITSCOPE: what it may do as whom, and what it keeps. TAP; needs root, setpriv, setcap.
+set -u
+
+built=$(realpath "$1")
+work=$(mktemp -d)
+tool=$work/waitscope
+trap 'rm -rf "$work"' EXIT
+nr=0 failed=0
+
+result() { # STATUS TEXT [LOG]
+	nr=$((nr + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $nr - $2"
+	else
+		echo "not ok $nr - $2"
+		printf '%s\n' "${3:-}" | sed 's/^/#   /'
+		failed=1
+	fi
+}
+
+if [ "$(id -u)" -ne 0 ]; then
+	echo "1..0 # SKIP not root: cannot become others"
+	exit 0
+fi
+for need in setpriv setcap; do
+	command -v $need >/dev/null || { echo "Bail out! missing: $need"; exit 1; }
+done
+chmod 755 "$work"
+install -m 755 "$built" "$tool"
+cd "$work" || exit 1
+
+as_nobody() {
+	setpriv --reuid nobody --regid nogroup --clear-groups "$@" 2>&1
+}
+
+# CapEff of a waitscope that runs with these arguments, hexadecimal.
+effective_of() {
+	"$@" -q -o json:/dev/null >/dev/null 2>&1 &
+	pid=$!
+	# Dropping is the last step of starting; wait for it, not for a fixed time.
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		grep -qs '^NoNewPrivs:.1' "/proc/$pid/status" && break
+		sleep 0.1
+	done
+	sed -n 's/^CapEff:[[:space:]]*//p' "/proc/$pid/status"
+	kill -INT "$pid"
+	wait "$pid" 2>/dev/null
+}
+
+out=$(as_nobody "$tool" -s sched 1 1)
+status=$?
+expected="setcap cap_bpf,cap_perfmon=ep $tool"
+[ $status -eq 3 ] && [ -z "${out##*"$expected"*}" ]
+result $? "without capabilities: exit 3 and the exact setcap line" "exit $status: $out"
+
+out=$(as_nobody "$tool" --check)
+status=$?
+[ $status -eq 3 ] && [ -z "${out##*"$expected"*}" ]
+result $? "--check without capabilities: exit 3 and the line" "exit $status: $out"
+
+out=$(as_nobody --inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon "$tool" -o json 1 1)
+status=$?
+[ $status -eq 0 ] && [ -z "${out##*'"type":"final"'*}" ]
+result $? "with ambient capabilities: every default source runs" "exit $status: $out"
+
+out=$(as_nobody --inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon "$tool" -q -o json:/dev/null 1 1 -- \
+	sed -n 's/^Cap\(Prm\|Eff\|Inh\|Amb\):[[:space:]]*//p' /proc/self/status | sort -u)
+[ "$out" = 0000000000000000 ]
+result $? "COMMAND gets none of them" "$out"
+
+out=$(eval "$expected" 2>&1 && as_nobody "$tool" -o json 1 1)
+status=$?
+[ $status -eq 0 ] && [ -z "${out##*'"type":"final"'*}" ]
+result $? "after that setcap line: every default source runs" "exit $status: $out"
+
+# What may be left: CAP_BPF (bit 39), and only where the kernel wants it for one's own maps.
+out=$(effective_of setpriv --reuid nobody --regid nogroup --clear-groups "$tool" -s sched)
+[ "$out" = 0000000000000000 ] || [ "$out" = 0000008000000000 ]
+result $? "then, attached: no capability is left" "$out"
+
+# CAP_SYS_ADMIN (bit 21) for the cost, CAP_DAC_OVERRIDE (bit 1) for the file.
+out=$(effective_of "$built" -s sched)
+[ "$out" = 0000000000200002 ]
+result $? "as root, attached: only those for the cost and the output file are left" "$out"
+
+echo "1..$nr"
+exit $failed

@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# All tests. Each suite's TAP goes to $O/test-logs/SUITE.log; what failed is shown; the last line is
+#	N passed, N failed, N skipped
+# A skip that tests/expect/skips does not allow counts as failed. Words select suites by name:
+#	tests/run.sh [WORD...]		tests/run.sh kernel/slower unit
+set -u
+cd "$(dirname "$0")/.." || exit 1
+export O=${O:-build} LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 CMOCKA_MESSAGE_OUTPUT=TAP
+SAN_O=${SAN_O:-}
+LOGS=$O/test-logs
+LIMIT_S=300 # of a suite
+passed=0 failed=0 skipped=0
+child=
+
+interrupted() {
+	trap '' INT TERM
+	if [ -n "$child" ]; then
+		kill -TERM "$child"
+		wait "$child"
+	fi
+	echo "interrupted"
+	summary
+	exit 130
+}
+trap interrupted INT TERM
+
+summary() {
+	echo "$passed passed, $failed failed, $skipped skipped" | tee "$LOGS/summary"
+}
+
+# The results in a TAP log, one a line: ok|not ok|skip, TAB, name, TAB, reason. Also what TAP itself
+# got wrong: a plan that was not kept.
+results() {
+	awk '
+	function result(state, name, reason) { printf "%s\t%s\t%s\n", state, name, reason; n++ }
+	/^1\.\.0/ { sub(/^1\.\.0 *(# *[Ss][Kk][Ii][Pp][^ ]* *)?/, ""); result("skip", "all", $0); next }
+	/^1\.\.[0-9]+/ { planned += substr($0, 4); next }
+	/^(not )?ok( |$)/ {
+		state = /^not/ ? "not ok" : "ok"
+		sub(/^(not )?ok *[0-9]* *(- *)?/, "")
+		reason = ""
+		if (match($0, /# *[Ss][Kk][Ii][Pp]/)) {
+			reason = substr($0, RSTART + RLENGTH)
+			sub(/^[^ ]* */, "", reason)
+			$0 = substr($0, 1, RSTART - 1)
+			state = "skip"
+		}
+		sub(/ +$/, "")
+		tests++
+		result(state, $0, reason)
+	}
+	END {
+		if (tests != planned)
+			result("not ok", "plan: " planned + 0 " tests announced, " tests + 0 " seen", "")
+	}' "$1"
+}
+
+# allowed SUITE NAME REASON
+allowed() {
+	local suite name reason
+
+	while IFS='|' read -r suite name reason; do
+		case $suite in '' | '#'*) continue ;; esac
+		# shellcheck disable=SC2053 # patterns, on purpose
+		if [[ $1 == $suite && $2 == $name && $3 == $reason ]]; then
+			return 0
+		fi
+	done < <(sed 's/[[:space:]]*|[[:space:]]*/|/g' tests/expect/skips)
+	return 1
+}
+
+# count SUITE LOG STATUS: adds up, and says what went wrong.
+count() {
+	local ok=0 bad=0 skip=0 state name reason
+
+	while IFS=$'\t' read -r state name reason; do
+		if [ "$state" = skip ] && ! allowed "$1" "$name" "$reason"; then
+			state="not ok" name="$name (skipped, which tests/expect/skips does not allow: $reason)"
+		fi
+		case $state in
+		ok) ok=$((ok + 1)) ;;
+		skip)
+			skip=$((skip + 1))
+			echo "  skipped: $name ($reason)"
+			;;
+		*)
+			bad=$((bad + 1))
+			echo "  FAILED: $name"
+			;;
+		esac
+	done < <(results "$2")
+	if [ "$3" -ne 0 ] && [ "$bad" -eq 0 ] && ! { [ "$3" -eq 77 ] && [ "$skip" -gt 0 ]; }; then
+		bad=1
+		echo "  FAILED: the suite ended with status $3"
+	fi
+	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+	[ "$bad" -eq 0 ] || sed 's/^/    /' "$2" | grep -v '^    ok ' | tail -n 60
+	printf '%-24s %3d ok %s%s\n' "$1" "$ok" "$([ "$bad" -eq 0 ] || echo "$bad failed ")" \
+		"$([ "$skip" -eq 0 ] || echo "$skip skipped ")"
+}
+
+# suite NAME COMMAND...: its TAP is on stdout.
+suite() {
+	local name=$1 log=$LOGS/${1//\//-}.log status
+
+	shift
+	selected "$name" || return 0
+	timeout --kill-after=15 "$LIMIT_S" "$@" >"$log" 2>&1 </dev/null &
+	child=$!
+	wait "$child"
+	status=$?
+	child=
+	count "$name" "$log" "$status"
+}
+
+words=("$@")
+selected() {
+	local word
+
+	[ ${#words[@]} -gt 0 ] || return 0
+	for word in "${words[@]}"; do
+		[[ $1 != *"$word"* ]] || return 0
+	done
+	return 1
+}
+
+# one NAME COMMAND...: a program that has no TAP, as one test.
+one() {
+	# shellcheck disable=SC2016 # for the inner shell
+	suite "$1" bash -c 'out=$("${@:2}" 2>&1); rc=$?; printf "%s\n" "$out" | sed "s/^/# /"; echo 1..1
+		[ $rc -eq 0 ] || { echo "not ok 1 - $1"; exit 1; }; echo "ok 1 - $1"' - "$@"
+}
+
+mkdir -p "$LOGS"
+for t in "$O"/tests/unit/test_*; do
+	[ ! -x "$t" ] || suite "unit/${t##*/test_}" "$t"
+done
+if [ -n "$SAN_O" ]; then
+	for t in "$SAN_O"/tests/unit/test_*; do
+		[ ! -x "$t" ] || suite "san/${t##*/test_}" "$t"
+	done
+fi
+suite golden tests/golden/run.sh "$O/tests/golden/render"
+if [ -n "$SAN_O" ]; then
+	suite san/golden tests/golden/run.sh "$SAN_O/tests/golden/render"
+fi
+suite core-reloc tests/core-reloc/selftest.sh "$O/core-reloc/corecheck" "$O/core-reloc" tests/btf/*.btf
+suite core-reloc/ours "$O/core-reloc/corecheck" tests/core-reloc/absent.list tests/btf/*.btf -- "$O"/bpf/sched.bpf.o
+for t in tests/cli/test_*.bats; do
+	name=${t##*/test_}
+	suite "cli/${name%.bats}" bats --tap "$t"
+done
+for t in tests/kernel/test_*.py; do
+	name=${t##*/test_}
+	suite "kernel/${name%.py}" python3 "$t"
+done
+suite kernel/bucket "$O/tests/kernel/test_bucket_bpf"
+one lint scripts/lint.sh
+summary
+[ "$failed" -eq 0 ]
