@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Cost and exactness beside the peers (tests/bench), and the verifier's work against its budget.
+BENCH_O := $(O)/bench
+BENCH_BINS := $(BENCH_O)/attach $(BENCH_O)/progs $(BENCH_O)/pipe $(BENCH_O)/requests
+BENCH_OBJS := $(BENCH_O)/empty.bpf.o
+
+$(BENCH_BINS): $(BENCH_O)/%: tests/bench/%.c tests/load/load.h
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -Itests $(ALL_CFLAGS) -D_GNU_SOURCE -o $@ $< $(LDFLAGS) $(shell $(PKG_CONFIG) --libs libbpf) -pthread
+
+$(BENCH_O)/%.bpf.o: tests/bench/%.bpf.c
+	@mkdir -p $(@D)
+	$(call say,BPF,$@)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
+
+bench-bins: $(BENCH_BINS) $(BENCH_OBJS) $(O)/waitscope
+.PHONY: bench-bins
+
+check-insns: bench-bins ## instructions the verifier walks, against the budget in tests/expect/insns
+	$(Q)O=$(O) python3 tests/bench/insns.py
+
+update-insns: bench-bins ## write tests/expect/insns anew for the running kernel
+	$(Q)O=$(O) python3 tests/bench/insns.py --update
+
+bench: bench-bins ## cost and exactness beside the peers (BENCH=quick: under a minute; as root)
+	$(Q)O=$(O) python3 tests/bench/bench.py $(BENCH)
+
+.PHONY: check-insns update-insns bench

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the loader itself costs, seen from outside: /proc, never its own word."""
+import os
+import re
+import subprocess
+import time
+
+import stats
+
+ATTACH_RUNS = 7
+BUDGETS = (  # key, what, at most
+    ("attach_s", "start to first program attached, s", 0.3),
+    ("rss_mb", "loader's resident memory, MB", 20),
+    ("cpu_percent", "loader's CPU at 1 s intervals, % of one CPU", 0.5),
+    ("binary_mb", "stripped binary, MB", 2),
+    ("kernel_kb_per_cpu", "kernel memory per CPU, KB", 128),
+)
+
+
+def start(build):
+    return subprocess.Popen([build + "/waitscope", "-q"], stdout=subprocess.DEVNULL)
+
+
+def stop(process):
+    process.terminate()
+    process.wait()
+
+
+def linked(pid):
+    for fd in os.listdir("/proc/%d/fd" % pid):
+        try:
+            if "bpf_link" in os.readlink("/proc/%d/fd/%s" % (pid, fd)):
+                return True
+        except OSError:
+            continue  # closed meanwhile
+    return False
+
+
+def attach_s(build):
+    """From before fork and exec to the first link among its descriptors: the poll only adds."""
+    began = time.monotonic()
+    process = start(build)
+    while not linked(process.pid):
+        time.sleep(0.001)
+        if process.poll() is not None:
+            raise RuntimeError("waitscope ended before it attached")
+    took = time.monotonic() - began
+    stop(process)
+    return took
+
+
+def resident_mb(pid):
+    with open("/proc/%d/status" % pid) as f:
+        kb = dict(re.findall(r"(VmRSS|VmHWM):\s+(\d+) kB", f.read()))
+    return int(kb["VmRSS"]) / 1024, int(kb["VmHWM"]) / 1024
+
+
+def run_ns(pid):
+    with open("/proc/%d/schedstat" % pid) as f:
+        return int(f.read().split()[0])
+
+
+def map_bytes(pid):
+    """Kernel memory of the maps it holds, by their own account; each map once."""
+    maps = {}
+    for fd in os.listdir("/proc/%d/fdinfo" % pid):
+        with open("/proc/%d/fdinfo/%s" % (pid, fd)) as f:
+            info = dict(re.findall(r"^(map_id|memlock):\s+(\d+)$", f.read(), re.M))
+        if "map_id" in info:
+            maps[info["map_id"]] = int(info["memlock"])
+    return sum(maps.values())
+
+
+def stripped_bytes(build):
+    out = build + "/bench/waitscope.stripped"
+    subprocess.run(["strip", "-o", out, build + "/waitscope"], check=True)
+    return os.path.getsize(out)
+
+
+def steady(build, seconds):
+    process = start(build)
+    time.sleep(2.5)  # loaded, and the first interval behind it
+    before, began = run_ns(process.pid), time.monotonic()
+    time.sleep(seconds)
+    used, took = run_ns(process.pid) - before, time.monotonic() - began
+    rss, peak = resident_mb(process.pid)
+    kernel = map_bytes(process.pid)
+    stop(process)
+    return {
+        "cpu_percent": used / took / 1e7,
+        "rss_mb": rss,
+        "rss_peak_mb": peak,
+        "kernel_kb_per_cpu": kernel / 1024 / os.cpu_count(),
+    }
+
+
+def measure(build, seconds):
+    took = [attach_s(build) for _ in range(ATTACH_RUNS)]
+    return {
+        "attach_s": stats.median(took),
+        "attach_max_s": max(took),
+        "binary_mb": stripped_bytes(build) / (1 << 20),
+        **steady(build, seconds),
+    }
+
+
+def verdicts(result):
+    return [
+        {"what": what, "value": result[key], "limit": limit,
+         "verdict": "met" if result[key] <= limit else "missed"}
+        for key, what, limit in BUDGETS
+    ]

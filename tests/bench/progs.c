@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the kernel knows of the BPF programs a process holds, one JSON object a line:
+ *
+ *	progs PID		{"name":"ws_switch","insns":1234,"xlated":2000,"jited":1500,
+ *				 "runs":0,"ns":0,"misses":0}
+ *	progs PID SECONDS	with run-time statistics on meanwhile: runs and ns are of that time
+ */
+#include <bpf/bpf.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <err.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PROGS_MAX 64
+
+struct progs {
+	__u32 id[PROGS_MAX];
+	struct bpf_prog_info before[PROGS_MAX];
+	size_t n;
+};
+
+static double number(const char *text, double max, const char *what)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end == text || *end || v <= 0 || v > max)
+		errx(2, "%s: '%s': expected a number above 0, at most %.0f", what, text, max);
+	return v;
+}
+
+static void progs_add(struct progs *p, __u32 id)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		if (p->id[i] == id)
+			return;
+	if (p->n == PROGS_MAX)
+		errx(1, "more than %d programs", PROGS_MAX);
+	p->id[p->n++] = id;
+}
+
+/* Programs by the descriptors of the process: fdinfo names each by its id. */
+static void find(struct progs *p, int pid)
+{
+	char path[512], line[128];
+	struct dirent *d;
+	unsigned int id;
+	DIR *dir;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo", pid); /* fits */
+	dir = opendir(path);
+	if (!dir)
+		err(1, "%s", path);
+	while ((d = readdir(dir))) {
+		if (!isdigit((unsigned char)d->d_name[0]))
+			continue;
+		(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", pid, d->d_name);
+		f = fopen(path, "re");
+		if (!f)
+			continue; /* closed meanwhile */
+		while (fgets(line, sizeof(line), f))
+			if (sscanf(line, "prog_id: %u", &id) == 1)
+				progs_add(p, id);
+		(void)fclose(f); /* only read */
+	}
+	(void)closedir(dir);
+}
+
+static bool info_of(__u32 id, struct bpf_prog_info *info)
+{
+	__u32 len = sizeof(*info);
+	int fd = bpf_prog_get_fd_by_id(id);
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	memset(info, 0, sizeof(*info));
+	ok = !bpf_obj_get_info_by_fd(fd, info, &len);
+	close(fd);
+	return ok;
+}
+
+static void print(const struct bpf_prog_info *now, const struct bpf_prog_info *before)
+{
+	printf("{\"name\":\"%s\",\"insns\":%u,\"xlated\":%u,\"jited\":%u,\"runs\":%llu,\"ns\":%llu,"
+	       "\"misses\":%llu}\n",
+	       now->name, now->verified_insns, now->xlated_prog_len, now->jited_prog_len,
+	       now->run_cnt - before->run_cnt, now->run_time_ns - before->run_time_ns,
+	       now->recursion_misses - before->recursion_misses);
+}
+
+static void measure(double seconds)
+{
+	struct timespec ts = {
+		.tv_sec = (time_t)seconds,
+		.tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9),
+	};
+
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	struct progs p = {.n = 0};
+	struct bpf_prog_info now;
+	int stats = -1;
+	size_t i;
+
+	if (argc != 2 && argc != 3) {
+		fputs("usage: progs PID [SECONDS]\n", stderr);
+		return 2;
+	}
+	find(&p, (int)number(argv[1], 1 << 22, "PID"));
+	if (!p.n)
+		errx(1, "pid %s holds no BPF program", argv[1]);
+	if (argc == 3) {
+		stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
+		if (stats < 0)
+			err(1, "run-time statistics");
+		for (i = 0; i < p.n; i++)
+			if (!info_of(p.id[i], &p.before[i]))
+				err(1, "program %u", p.id[i]);
+		measure(number(argv[2], 3600, "SECONDS"));
+	}
+	for (i = 0; i < p.n; i++) {
+		if (!info_of(p.id[i], &now))
+			err(1, "program %u", p.id[i]);
+		print(&now, &p.before[i]);
+	}
+	if (stats >= 0)
+		close(stats);
+	return 0;
+}

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Medians with spread, and when a difference may be called one."""
+import random
+import statistics
+
+RESAMPLES = 2000
+CONFIDENCE = 0.95
+SEED = 4  # the same rounds give the same interval
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def low(values, part=0.25):
+    """A low quantile: disturbances only ever add time."""
+    ordered = sorted(values)
+    return ordered[int(part * (len(ordered) - 1))]
+
+
+def interval(rounds, estimate):
+    """estimate(rounds), and the bounds it keeps when the rounds are drawn again (bootstrap)."""
+    rng = random.Random(SEED)
+    draws = []
+    for _ in range(RESAMPLES):
+        value = estimate([rng.choice(rounds) for _ in rounds])
+        if value is not None:
+            draws.append(value)
+    point = estimate(rounds)
+    if point is None or len(draws) < RESAMPLES * CONFIDENCE:
+        return {"value": point, "low": None, "high": None}
+    draws.sort()
+    cut = int(len(draws) * (1 - CONFIDENCE) / 2)
+    return {"value": point, "low": draws[cut], "high": draws[-1 - cut]}
+
+
+def added(rounds, side):
+    """What `side` adds to `none`, each round against its own base."""
+    pairs = [r[side] - r["none"] for r in rounds if side in r and "none" in r]
+    return median(pairs) if pairs else None
+
+
+def added_interval(rounds, side):
+    return interval(rounds, lambda some: added(some, side))
+
+
+def ratio_interval(rounds, side, to):
+    """added(side) / added(to); not there where `to` adds nothing measurable."""
+
+    def estimate(some):
+        top, bottom = added(some, side), added(some, to)
+        if top is None or not bottom or bottom <= 0:
+            return None
+        return top / bottom
+
+    return interval(rounds, estimate)
+
+
+def verdict(ratio, limit):
+    """"met", "missed", or why neither can be said."""
+    if ratio["value"] is None:
+        return "not measured"
+    if ratio["low"] is None:
+        return "refused: noise hides the difference"
+    if ratio["high"] <= limit:
+        return "met"
+    if ratio["low"] > limit:
+        return "missed"
+    return "refused: %.2f to %.2f spans the limit" % (ratio["low"], ratio["high"])

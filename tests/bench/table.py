@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""results.json as a page of tables."""
+
+
+def number(value, digits=3):
+    if value is None:
+        return "-"
+    text = "%.*g" % (digits, value)
+    return "%.0f" % value if "e" in text else text
+
+
+def spread(x, unit=""):
+    """1.2 (1.1-1.4); a bound on the wrong side of 0 is shown as it is."""
+    if x["value"] is None:
+        return "-"
+    if x["low"] is None:
+        return number(x["value"]) + unit + " (noise)"
+    return "%s%s (%s to %s)" % (number(x["value"]), unit, number(x["low"]), number(x["high"]))
+
+
+def rows(head, body):
+    out = ["| %s |" % " | ".join(head), "|%s" % ("---|" * len(head))]
+    return out + ["| %s |" % " | ".join(r) for r in body]
+
+
+def added(result):
+    out = []
+    for load in result["added"]:
+        out += ["", "### %s: %s ns per %s without a tracer" % (
+            load["load"], number(load["base_ns"], 4), load["per"]), ""]
+        body = [
+            [name, spread(s["added_ns"]), spread(s["of_empty"]), spread(s["of_runqlat"]),
+             number(s["added_ns"]["value"] / load["base_ns"] * 100, 2) + " %"]
+            for name, s in load["sides"].items()
+        ]
+        out += rows(["side", "added ns", "× empty programs", "× runqlat", "of the base"], body)
+    for side, why in result["failed"].items():
+        out += ["", "%s: %s." % (side, why)]
+    out += ["", "perf sched record lost %d events in all." % result["perf_lost"]] if result["perf_ran"] else []
+    return out
+
+
+def exactness(result):
+    body = [
+        [m["metric"], "%g" % q["q"], number(q["exact_ns"], 6), number(q["ours_ns"], 6),
+         number(100 * q["error"], 2) + " %", number(100 * q["log2_error"], 2) + " %"]
+        for m in result["exact"]["metrics"] for q in m["quantiles"]
+    ]
+    return rows(["metric", "percentile", "exact ns", "waitscope ns", "error", "log2 buckets' error"], body)
+
+
+def programs(result):
+    return rows(["side", "program", "ns per event"],
+                [[p["side"], p["program"], number(p["ns"])] for p in result["programs"]])
+
+
+def values(pairs):
+    return rows(["what", "value"], [[k, number(v)] for k, v in pairs.items()])
+
+
+def verdicts(result):
+    return rows(["budget", "measured", "at most", "verdict"],
+                [[v["what"], number(v["value"]), number(v["limit"]), v["verdict"]] for v in result["verdicts"]])
+
+
+def page(result):
+    m = result["machine"]
+    out = [
+        "%s, kernel %s, %d CPUs (%s), %d rounds%s." % (
+            m["date"], m["kernel"], m["cpus"], m["model"], result["rounds"],
+            "" if not result["noisy"] else "; the machine was not quiet %d times" % result["noisy"]),
+        "", "## Verdicts", ""]
+    out += verdicts(result)
+    out += ["", "## Added time per operation"] + added(result)
+    for title, key, lines in (
+        ("ns per event, by the kernel's run-time statistics", "programs", programs),
+        ("Exactness", "exact", exactness),
+        ("Loader", "loader", lambda r: values(r["loader"])),
+        ("Growth", "growth", lambda r: rows(["CPUs", "groups", "µs per report", "RSS MB"], [
+            [str(g["cpus"]), str(g["keys"]), number(g["us"]), number(g["rss_mb"])] for g in r["growth"]])),
+        ("Load held", "held", lambda r: values({
+            k: v for k, v in r["held"].items() if not isinstance(v, dict)})),
+    ):
+        if key in result:
+            out += ["", "## " + title, ""] + lines(result)
+    return "\n".join(out) + "\n"
