@@ -7,7 +7,9 @@ ifndef SAN
 CHECK_SAN_O = $(O)-san
 endif
 
-check: $(CHECK_DEPS) ## all tests (as root); the last line counts them
+# vm.mk, which comes after this file, says what some of these are.
+.SECONDEXPANSION:
+check: $$(CHECK_DEPS) ## all tests (as root); the last line counts them
 ifndef SAN
 	$(Q)$(MAKE) SAN=1 O=$(CHECK_SAN_O) check-san-build
 endif

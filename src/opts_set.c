@@ -146,13 +146,14 @@ int opts_set_cgroup(struct opts_run *r, const struct opts_entry *o, const char *
 
 int opts_set_comm(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
-	char quoted[OPTS_QUOTE];
+	char quoted[OPTS_QUOTE], cut[COMM_BYTES + 1];
 
 	if (!strpbrk(arg, "*?[\\") && strlen(arg) > COMM_BYTES)
 		return opts_bad(
 			r,
-			"--comm '%s': no task can match: the kernel keeps %d bytes of a name (try '%.*s*')",
-			opts_quote(quoted, arg), COMM_BYTES, COMM_BYTES, quoted);
+			"--comm '%s': no task can match: the kernel keeps %d bytes of a name (try '%s*')",
+			opts_quote(quoted, arg), COMM_BYTES,
+			text_clean(cut, sizeof(cut), arg, SIZE_MAX)); /* splits no character */
 	return replace_text(r, &r->cfg->filter.comm, arg);
 }
 
@@ -204,7 +205,7 @@ static int set_word(struct opts_run *r, const struct opts_entry *o, const char *
 
 int opts_set_by(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
-	int v, ret = set_word(r, o, arg, &v);
+	int v = 0, ret = set_word(r, o, arg, &v);
 
 	if (!ret)
 		r->cfg->by = v;
@@ -213,7 +214,7 @@ int opts_set_by(struct opts_run *r, const struct opts_entry *o, const char *arg)
 
 int opts_set_sort(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
-	int v, ret = set_word(r, o, arg, &v);
+	int v = 0, ret = set_word(r, o, arg, &v);
 
 	if (!ret)
 		r->cfg->sort = v;
@@ -222,7 +223,7 @@ int opts_set_sort(struct opts_run *r, const struct opts_entry *o, const char *ar
 
 int opts_set_color(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
-	int v, ret = set_word(r, o, arg, &v);
+	int v = 0, ret = set_word(r, o, arg, &v);
 
 	if (!ret)
 		r->cfg->color = v;

@@ -80,7 +80,7 @@ int parse_u64(const char *text, uint64_t min, uint64_t max, const char *what, ui
 int parse_u32(const char *text, uint32_t min, uint32_t max, const char *what, uint32_t *out,
 	      struct err *e)
 {
-	uint64_t v;
+	uint64_t v = 0;
 	int ret = parse_u64(text, min, max, what, &v, e);
 
 	if (!ret)

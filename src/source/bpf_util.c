@@ -132,6 +132,14 @@ static int member_offset(const struct btf *btf, __u32 type, const char *name, in
 	return -ENOENT;
 }
 
+bool struct_has_member(const struct btf *btf, const char *name, const char *member)
+{
+	int id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
+	int64_t offset;
+
+	return id > 0 && !member_offset(btf, (__u32)id, member, &offset);
+}
+
 int preempt_count_offset(const struct btf *btf, int64_t *from_rq)
 {
 	int64_t rq, count, inside = 0;

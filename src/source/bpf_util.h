@@ -28,6 +28,8 @@ int tracepoint_args(const struct btf *btf, const char *name);
  */
 int preempt_count_offset(const struct btf *btf, int64_t *from_rq);
 
+bool struct_has_member(const struct btf *btf, const char *name, const char *member);
+
 /* May we use BPF here at all? Names what is missing: privileges, the system call, BTF. */
 int bpf_probe(struct err *e);
 /* Words for a failed load or attach: privileges, lockdown, else strerror; returns err (negative).

@@ -39,7 +39,7 @@ static void unescape_octal(char *s)
 static int parse_mount_line(char *line, struct cgroup_mount *m)
 {
 	char *field[5], *save = NULL, *sep = strstr(line, " - ");
-	size_t i;
+	size_t i, len;
 
 	if (!sep || strncmp(sep + 3, "cgroup2 ", 8))
 		return 0;
@@ -50,9 +50,10 @@ static int parse_mount_line(char *line, struct cgroup_mount *m)
 			return 0;
 	}
 	unescape_octal(field[4]);
-	if (strlen(field[4]) >= sizeof(m->path))
+	len = strlen(field[4]);
+	if (len >= sizeof(m->path))
 		return 0;
-	strcpy(m->path, field[4]);
+	memcpy(m->path, field[4], len + 1);
 	return 1;
 }
 

@@ -76,7 +76,7 @@ static void lockdown_fact(struct machine_fact *f, const struct config *cfg)
 {
 	char line[128] = "", *end;
 	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
-	const char *level = line;
+	const char *level;
 
 	if (file) {
 		if (!fgets(line, sizeof(line), file))

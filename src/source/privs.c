@@ -19,7 +19,7 @@ struct caps {
 static int caps_get(struct caps *c)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct d[2];
+	struct __user_cap_data_struct d[2] = {0};
 
 	if (syscall(SYS_capget, &head, d))
 		return -errno;
@@ -43,7 +43,7 @@ static int caps_set(const struct caps *c)
 
 bool privs_have(int cap)
 {
-	struct caps c;
+	struct caps c = {0};
 
 	return !caps_get(&c) && (c.effective >> cap & 1);
 }
@@ -70,7 +70,7 @@ uint64_t privs_memlock_limit(void)
 
 void privs_keep_from_command(void)
 {
-	struct caps c;
+	struct caps c = {0};
 
 	if (!geteuid() || caps_get(&c)) /* root's programs are root's anyway */
 		return;
@@ -115,7 +115,7 @@ static uint64_t needed_later(const struct config *cfg)
 
 int privs_drop(const struct config *cfg, struct err *e)
 {
-	struct caps had, c;
+	struct caps had = {0}, c;
 	int ret = caps_get(&had);
 
 	if (ret)

@@ -212,7 +212,7 @@ static int read_ppid(const char *pid, uint32_t *ppid)
 static int table_read(struct proc_table *t)
 {
 	struct dirent *d;
-	struct proc_parent row, *v;
+	struct proc_parent row = {0}, *v;
 	DIR *dir = opendir("/proc");
 	int ret = 0;
 

@@ -11,9 +11,8 @@ static void attach_all(struct bpf_object *obj)
 {
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, obj)
-		if (!bpf_program__attach(prog))
-			errx(1, "attach %s: %s", bpf_program__name(prog), strerror(errno));
+	bpf_object__for_each_program(prog, obj) if (!bpf_program__attach(prog))
+		errx(1, "attach %s: %s", bpf_program__name(prog), strerror(errno));
 }
 
 int main(int argc, char **argv)

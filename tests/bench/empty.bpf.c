@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Nothing, on the hooks that waitscope's scheduler source uses: what no tracer there can go below. */
+/* Nothing, on the hooks that waitscope's scheduler source uses: what no tracer there can go below.
+ */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Two processes pass a byte to and fro through pipes, each pinned to its CPU: what `perf bench sched
- * pipe` does, which cannot put its ends on two CPUs. A line for each of SLICES times ROUNDS round trips:
- * nanoseconds per round trip by the clock, and of CPU time of both, which leaves out other tasks' turns.
- * Many short slices, because a disturbed one can then be told from the others.
+ * Two processes pass a byte to and fro through pipes, each pinned to its CPU: what `perf bench
+ * sched pipe` does, which cannot put its ends on two CPUs. A line for each of SLICES times ROUNDS
+ * round trips: nanoseconds per round trip by the clock, and of CPU time of both, which leaves out
+ * other tasks' turns. Many short slices, because a disturbed one can then be told from the others.
  */
 #include "load/load.h"
 

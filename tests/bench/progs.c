@@ -112,7 +112,7 @@ static void measure(double seconds)
 
 int main(int argc, char **argv)
 {
-	struct progs p = { .n = 0 };
+	struct progs p = {.n = 0};
 	struct bpf_prog_info now;
 	int stats = -1;
 	size_t i;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Request loops, as schbench has them: a messenger posts a request to each worker in turn and waits for
- * all answers, then pauses if told to; a worker sleeps, wakes, computes a while, answers. Prints
- * nanoseconds per request.
+ * Request loops, as schbench has them: a messenger posts a request to each worker in turn and waits
+ * for all answers, then pauses if told to; a worker sleeps, wakes, computes a while, answers.
+ * Prints nanoseconds per request.
  */
 #include "load/load.h"
 

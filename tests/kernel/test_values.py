@@ -14,8 +14,9 @@ def crew_delay_ns(lines):
 
 
 class Schedstat(KernelTest):
-    def compare(self, load):
-        """One period, two traces: the threads by -t, and each of them by --by tid."""
+    def measure(self, name, *args):
+        """One period, two traces: the threads by -t, and each of them by --by tid; and the kernel's."""
+        load = self.load(name, *args)
         first = load.line()
         whole = self.tool("-t", ",".join(map(str, first["tids"]))).ready()
         each = self.tool("-p", first["pid"], "--by", "tid").ready()
@@ -23,6 +24,10 @@ class Schedstat(KernelTest):
         kernel = crew_delay_ns([load.line() for _ in first["tids"]])
         whole, each = whole.stop().final, each.stop().final
         load.end()
+        return whole, each, kernel
+
+    def compare(self, *args):
+        whole, each, kernel = self.undisturbed(lambda: self.measure(*args), 6, 10000)
         want = sum(kernel.values())
         got = total_ns(whole, "sched_run_delay")
         self.note("run delay %.1f ms, schedstat %.1f ms: %+.3f %%", got / 1e6, want / 1e6,
@@ -36,12 +41,11 @@ class Schedstat(KernelTest):
 
     def test_hogs(self):
         """run delay of 3 hogs on 1 CPU is schedstat's within 2 %"""
-        cpu = self.two_cpus()[1]
-        self.compare(self.load("hog", "--cpu", cpu, "--wait", 3, 2))
+        self.compare("hog", "--cpu", self.two_cpus()[1], "--wait", 3, 2)
 
     def test_migrating(self):
         """run delay of 6 threads moving over 2 CPUs is schedstat's within 2 %"""
-        self.compare(self.load("migrate", "--wait", 6, 2, *self.two_cpus()))
+        self.compare("migrate", "--wait", 6, 2, *self.two_cpus())
 
 
 class Counts(KernelTest):
@@ -99,16 +103,20 @@ class Counts(KernelTest):
 
 
 class Legs(KernelTest):
-    def test_sums(self):
-        """the legs add up: wake_to_queue + queue_to_run = wakeup_latency, with preempt_wait = run_delay"""
+    def moving_threads(self):
         load = self.load("migrate", "--wait", 6, 1, *self.two_cpus())
         first = load.line()
         tool = self.tool("-p", first["pid"]).ready()
         load.go()
         for _ in first["tids"]:
             load.line()
-        f = tool.stop().final
+        final = tool.stop().final
         load.end()
+        return (final,)
+
+    def test_sums(self):
+        """the legs add up: wake_to_queue + queue_to_run = wakeup_latency, with preempt_wait = run_delay"""
+        (f,) = self.undisturbed(self.moving_threads)
         wakeup, to_queue, to_run, preempt, delay = (metric(f, n) for n in METRICS)
         self.assertGreater(wakeup["count"], 100)
         self.assertGreater(preempt["count"], 10)
