@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The loader's work per report with CPUs and groups that this machine does not have: the very code of
- * the scheduler source, on histograms filled from here. Banks lie in a memory file in place of the BPF
- * map; groups in real BPF hash maps.
+ * The loader's work per report with CPUs and groups that this machine does not have: the very code
+ *of the scheduler source, on histograms filled from here. Banks lie in a memory file in place of
+ *the BPF map; groups in real BPF hash maps.
  *
  *	growth CPUS GROUPS	{"cpus":512,"keys":10,"us":123.4,"rss_mb":56.7,"heap_grown":0}
  */
@@ -173,8 +173,9 @@ int main(int argc, char **argv)
 		if (epoch > WARM && ns < best_ns)
 			best_ns = ns;
 	}
-	printf("{\"cpus\":%u,\"keys\":%u,\"us\":%.1f,\"rss_mb\":%.1f,\"heap_grown\":%zu}\n", f.ncpus,
-	       f.ngroups, (double)best_ns / 1000, resident_mb(), mallinfo2().uordblks - heap);
+	printf("{\"cpus\":%u,\"keys\":%u,\"us\":%.1f,\"rss_mb\":%.1f,\"heap_grown\":%zu}\n",
+	       f.ncpus, f.ngroups, (double)best_ns / 1000, resident_mb(),
+	       mallinfo2().uordblks - heap);
 	sched_keys_close(keys);
 	sched_banks_close(&banks);
 	return 0;
