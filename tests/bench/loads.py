@@ -80,7 +80,7 @@ class Loads:
         server = subprocess.Popen(["tbench_srv"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             time.sleep(0.3)
-            text = run(["tbench", "-t", str(self.scale), "2", "127.0.0.1"])
+            text = run(["tbench", "-t", "2", "2", "127.0.0.1"])
         finally:
             server.kill()
             server.wait()
