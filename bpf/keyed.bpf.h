@@ -49,22 +49,28 @@ __noinline u32 khist_slot(u64 v)
 	return bucket_slot((const struct bucket_table *)&key_buckets, ABI_KEY_SCHEMA, v);
 }
 
-static __always_inline void khist_add(struct abi_counts *bank, struct abi_kentry *e, u32 m, u64 v,
-				      u64 ep)
+/* a if mask is all ones, b if it is 0. */
+static __always_inline u64 pick(u64 mask, u64 a, u64 b)
+{
+	return b ^ ((a ^ b) & mask);
+}
+
+/* What hist_add does, without a branch: each would double the paths through all that follows. */
+static __always_inline void khist_add(struct abi_kentry *e, u32 m, u64 v, u64 ep)
 {
 	struct abi_khist *k = &e->hist[m];
-	u64 slot, lim = ABI_KEY_SLOTS;
+	u64 first = 0 - bucket_nonzero(k->h.epoch ^ ep), slot, lim = ABI_KEY_SLOTS;
+	u64 min = k->h.min_ns | first, max = k->h.max_ns & ~first;
 
-	hist_head_add(&k->h, v, ep);
-	if (!v) {
-		k->h.zero++;
-		return;
-	}
-	if (v >= BUCKET_VALUE_END)
-		k->h.over++;
+	k->h.sum_ns += v;
+	k->h.epoch = ep;
+	k->h.min_ns = pick(0 - bucket_above(min, v), v, min);
+	k->h.max_ns = pick(0 - bucket_above(v, max), v, max);
+	k->h.zero += 1 - bucket_nonzero(v);
+	k->h.over += bucket_above(v, BUCKET_VALUE_END - 1);
 	slot = khist_slot(v);
 	CLAMP_INDEX(slot, lim);
-	k->slots[slot]++;
+	k->slots[slot] += bucket_nonzero(v);
 }
 
 /* Up to the NUL: older kernels leave what was there before behind it (strlcpy in __set_task_comm).
@@ -116,16 +122,15 @@ static __always_inline void keyed_add(struct abi_counts *bank, struct task_struc
 		e->pid = (u32)p->tgid;
 	}
 	if (w->kind == ABI_WAIT_PREEMPT || w->kind == ABI_WAIT_THROTTLE) {
-		khist_add(bank, e,
-			  w->kind == ABI_WAIT_PREEMPT ? ABI_PREEMPT_WAIT : ABI_THROTTLE_WAIT,
+		khist_add(e, w->kind == ABI_WAIT_PREEMPT ? ABI_PREEMPT_WAIT : ABI_THROTTLE_WAIT,
 			  w->queued_ns, ep);
 		return;
 	}
-	khist_add(bank, e, ABI_QUEUE_TO_RUN, w->queued_ns, ep);
+	khist_add(e, ABI_QUEUE_TO_RUN, w->queued_ns, ep);
 	if (!w->t0)
 		return;
-	khist_add(bank, e, ABI_WAKEUP_LATENCY, w->wait_ns, ep);
-	khist_add(bank, e, ABI_WAKE_TO_QUEUE, w->to_queue_ns, ep);
+	khist_add(e, ABI_WAKEUP_LATENCY, w->wait_ns, ep);
+	khist_add(e, ABI_WAKE_TO_QUEUE, w->to_queue_ns, ep);
 }
 
 #endif

@@ -7,14 +7,20 @@ BENCH_OBJS := $(BENCH_O)/empty.bpf.o
 $(BENCH_BINS): $(BENCH_O)/%: tests/bench/%.c tests/load/load.h
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) -Itests $(ALL_CFLAGS) -D_GNU_SOURCE -o $@ $< $(LDFLAGS) $(shell $(PKG_CONFIG) --libs libbpf) -pthread
+	$(Q)$(CC) -Itests $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $< $(LDFLAGS) $(shell $(PKG_CONFIG) --libs libbpf) -pthread
 
 $(BENCH_O)/%.bpf.o: tests/bench/%.bpf.c
 	@mkdir -p $(@D)
 	$(call say,BPF,$@)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
 
-bench-bins: $(BENCH_BINS) $(BENCH_OBJS) $(O)/waitscope
+# The source's own code, on made-up histograms.
+$(BENCH_O)/growth: tests/bench/growth.c tests/load/load.h $(CORE_OBJS) $(SOURCE_OBJS)
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -Itests $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $< $(CORE_OBJS) $(SOURCE_OBJS) $(LDFLAGS) $(LDLIBS)
+
+bench-bins: $(BENCH_O)/growth $(BENCH_BINS) $(BENCH_OBJS) $(O)/waitscope
 .PHONY: bench-bins
 
 check-insns: bench-bins ## instructions the verifier walks, against the budget in tests/expect/insns

@@ -18,8 +18,8 @@ from added import Added
 from loads import LoadGroup, Loads, CGROUP
 from sides import PerfSched, all_sides
 
-ROUNDS, QUICK_ROUNDS = 9, 3
-QUIET_S, QUICK_QUIET_S = 60, 1
+ROUNDS, QUICK_ROUNDS = 7, 3
+QUIET_S, QUICK_QUIET_S = 120, 2  # waited for all in all
 
 
 def say(words):
@@ -64,8 +64,11 @@ def measure(build, quick):
     result["exact"] = exact.measure(build, 1 if quick else 5)
     say("loader")
     result["loader"] = loader.measure(build, 3 if quick else 20)
+    say("growth")
+    result["growth"] = loader.growth(build, quick)
+    result["verdicts"] += loader.growth_verdicts(result["growth"])
     say("programs")
-    result["programs"] = programs_cost.ns_per_event(build, 0.5 if quick else 3)
+    result["programs"] = programs_cost.ns_per_event(build, 3 if quick else 12)
     say("load held")
     result["held"] = held.measure(build, 4 if quick else 30)
     for part in (exact, loader, held):

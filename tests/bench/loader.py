@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the loader itself costs, seen from outside: /proc, never its own word."""
+import json
 import os
 import re
 import subprocess
@@ -92,6 +93,35 @@ def steady(build, seconds):
         "rss_peak_mb": peak,
         "kernel_kb_per_cpu": kernel / 1024 / os.cpu_count(),
     }
+
+
+# CPUs and groups that this machine need not have; the last wants 6 GB
+GROWTH = ((2, 10), (64, 10), (512, 10), (2, 1000), (2, 100000))
+GROWTH_QUICK = GROWTH[:4]
+GROWTH_LAST_KB = 8 << 20
+
+
+def available_kb():
+    with open("/proc/meminfo") as f:
+        return int(re.search(r"MemAvailable:\s+(\d+) kB", f.read()).group(1))
+
+
+def growth(build, quick):
+    """µs per report and memory, of the source's own code on made-up histograms."""
+    cases = GROWTH_QUICK if quick or available_kb() < GROWTH_LAST_KB else GROWTH
+    out = []
+    for cpus, keys in cases:
+        run = subprocess.run(
+            [build + "/bench/growth", str(cpus), str(keys)], capture_output=True, text=True, check=True
+        )
+        out.append(json.loads(run.stdout))
+    return out
+
+
+def growth_verdicts(rows):
+    grown = max(r["heap_grown"] for r in rows)
+    return [{"what": "heap grown per report, bytes", "value": grown, "limit": 0,
+             "verdict": "met" if grown <= 0 else "missed"}]
 
 
 def measure(build, seconds):

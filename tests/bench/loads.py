@@ -61,14 +61,14 @@ class Loads:
         return self.pipe(LOAD_CPU, LOAD_CPU, 2500, 80 * self.scale)
 
     def pipe_two(self):
-        return self.pipe("0", "1", 1000, 40 * self.scale)
+        return self.pipe("0", "1", 500, 12 * self.scale)
 
     def perf_pipe(self):
         text = run(["perf", "bench", "sched", "pipe", "-l", str(100000 * self.scale)], LOAD_CPU)
         return 1000 * find(r"([\d.]+) usecs/op", text)
 
     def hackbench(self):
-        loops, groups = 150 * self.scale, 2
+        loops, groups = 1000 * self.scale, 2
         text = run(["hackbench", "-s", "100", "-l", str(loops), "-g", str(groups), "-f", "10"])
         messages = loops * groups * 10 * 10
         return 1e9 * find(r"Time: ([\d.]+)", text) / messages
@@ -80,7 +80,7 @@ class Loads:
         server = subprocess.Popen(["tbench_srv"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             time.sleep(0.3)
-            text = run(["tbench", "-t", str(self.scale), "2", "127.0.0.1"])
+            text = run(["tbench", "-t", "2", "2", "127.0.0.1"])
         finally:
             server.kill()
             server.wait()

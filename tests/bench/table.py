@@ -6,7 +6,7 @@ def number(value, digits=3):
     if value is None:
         return "-"
     text = "%.*g" % (digits, value)
-    return "%.0f" % value if "e" in text else text
+    return "%.0f" % value if "e+" in text else text
 
 
 def spread(x, unit=""):
@@ -55,7 +55,7 @@ def programs(result):
 
 
 def values(pairs):
-    return rows(["what", "value"], [[k, number(v)] for k, v in pairs.items()])
+    return rows(["what", "value"], [[k.replace("_", " "), number(v)] for k, v in pairs.items()])
 
 
 def verdicts(result):
