@@ -376,9 +376,17 @@ bool run_targets_alive(struct run *r, char *why, size_t len)
 
 void run_cost_begin(struct run *r)
 {
-	struct err ignored = {0}; /* not permitted, or an old kernel: the cost stays unknown */
+	bool denied = false;
 
-	each_source(r, s) s->costing = s->ops->cost_begin && !s->ops->cost_begin(s->src, &ignored);
+	each_source(r, s)
+	{
+		struct err why = {0}; /* not permitted, or an old kernel: the cost stays unknown */
+		int ret = s->ops->cost_begin ? s->ops->cost_begin(s->src, &why) : 0;
+
+		s->costing = s->ops->cost_begin && !ret;
+		denied |= ret != 0;
+	}
+	r->cost.bpf_denied = denied && !r->cost.bpf_known;
 }
 
 void run_cost_end(struct run *r)
