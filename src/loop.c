@@ -223,27 +223,30 @@ static void on_grace(evutil_socket_t fd, short what, void *ctx)
 	}
 }
 
+/* Reads what sources have to say, and comes again: at once if there is more. */
+static int drain(struct loop *l)
+{
+	int ret = run_drain(l->run, l->e);
+
+	if (ret < 0)
+		fail(l, ret);
+	else if (l->run->cfg->slower)
+		arm(l->drain, ret ? 0 : DRAIN_PERIOD_NS);
+	return ret;
+}
+
 static void on_source(evutil_socket_t fd, short what, void *ctx)
 {
 	struct loop *l = ctx;
 	char why[128];
-	int ret = run_drain(l->run, l->e);
 
-	if (ret)
-		fail(l, ret);
-	else if (!run_targets_alive(l->run, why, sizeof(why)))
+	if (drain(l) >= 0 && !run_targets_alive(l->run, why, sizeof(why)))
 		end(l, true, why);
 }
 
 static void on_drain(evutil_socket_t fd, short what, void *ctx)
 {
-	struct loop *l = ctx;
-	int ret = run_drain(l->run, l->e);
-
-	if (ret)
-		fail(l, ret);
-	else
-		arm(l->drain, DRAIN_PERIOD_NS);
+	(void)drain(ctx);
 }
 
 static void on_alive(evutil_socket_t fd, short what, void *ctx)

@@ -76,6 +76,7 @@ struct sched {
 	struct cgroup_names *names;
 	struct targets targets;
 	struct ring_buffer *ring; /* NULL without --slower */
+	uint32_t drained;	  /* records of this drain */
 	int event_fd;		  /* -1: nothing to poll */
 	struct cost_sampler cost;
 	uint64_t misses_start, misses_seen; /* recursion misses */

@@ -8,6 +8,8 @@
 
 #include "sched.skel.h" /* needs abi.h */
 
+#define DRAIN_MAX 4096
+
 static const struct {
 	const char *kind;
 	const char *metric;
@@ -50,6 +52,7 @@ static int on_record(void *ctx, void *data, size_t len)
 	struct sched *s = ctx;
 	struct abi_slow r;
 	struct slow w = {0};
+	int ret;
 
 	if (len < sizeof(r))
 		return -EINVAL;
@@ -83,7 +86,8 @@ static int on_record(void *ctx, void *data, size_t len)
 	w.last_cpu_known = r.last_cpu != UINT32_MAX;
 	w.last_cpu = r.last_cpu;
 	w.migrated = w.last_cpu_known && r.last_cpu != r.cpu;
-	return s->args.on_slow ? s->args.on_slow(s->args.slow_ctx, &w) : 0;
+	ret = s->args.on_slow ? s->args.on_slow(s->args.slow_ctx, &w) : 0;
+	return ret || ++s->drained < DRAIN_MAX ? ret : -EAGAIN;
 }
 
 int sched_slow_open(struct sched *s, struct err *e)
@@ -92,9 +96,17 @@ int sched_slow_open(struct sched *s, struct err *e)
 	return s->ring ? 0 : err_sys(e, -errno, "--slower: ring buffer");
 }
 
+/* Records may come faster than they are written: after some of them the other events have their
+ * turn. */
 int sched_slow_drain(struct sched *s, struct err *e)
 {
-	int ret = s->ring ? ring_buffer__consume(s->ring) : 0;
+	int ret;
 
+	if (!s->ring)
+		return 0;
+	s->drained = 0;
+	ret = ring_buffer__consume(s->ring);
+	if (ret == -EAGAIN && s->drained == DRAIN_MAX)
+		return 1;
 	return ret < 0 ? err_sys(e, ret, "--slower: read the ring buffer") : 0;
 }
