@@ -12,6 +12,8 @@
 #include "source/source.h"
 #include "source/targets.h"
 
+#define SLOW_RING_BYTES (2U << 20)
+
 struct sched_bpf;
 struct ring_buffer;
 
@@ -76,6 +78,7 @@ struct sched {
 	struct cgroup_names *names;
 	struct targets targets;
 	struct ring_buffer *ring; /* NULL without --slower */
+	uint32_t slow_left;	  /* records to take in this turn */
 	int event_fd;		  /* -1: nothing to poll */
 	struct cost_sampler cost;
 	uint64_t misses_start, misses_seen; /* recursion misses */

@@ -15,7 +15,6 @@
 
 #include "sched.skel.h" /* needs abi.h */
 
-#define SLOW_RING_BYTES (2U << 20)
 #define HASH_STAMPS_MIN 65536U
 #define PREALLOC_KEYS_MAX 4096U
 

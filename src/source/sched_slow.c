@@ -8,6 +8,12 @@
 
 #include "sched.skel.h" /* needs abi.h */
 
+/*
+ * From the callback: stop. A turn takes what a full ring holds and so all that was there when it
+ * began; what comes meanwhile has to wait, or a flood would keep timers and signals out for ever.
+ */
+#define TURN_OVER (-EAGAIN)
+
 static const struct {
 	const char *kind;
 	const char *metric;
@@ -50,6 +56,7 @@ static int on_record(void *ctx, void *data, size_t len)
 	struct sched *s = ctx;
 	struct abi_slow r;
 	struct slow w = {0};
+	int ret;
 
 	if (len < sizeof(r))
 		return -EINVAL;
@@ -83,7 +90,10 @@ static int on_record(void *ctx, void *data, size_t len)
 	w.last_cpu_known = r.last_cpu != UINT32_MAX;
 	w.last_cpu = r.last_cpu;
 	w.migrated = w.last_cpu_known && r.last_cpu != r.cpu;
-	return s->args.on_slow ? s->args.on_slow(s->args.slow_ctx, &w) : 0;
+	ret = s->args.on_slow ? s->args.on_slow(s->args.slow_ctx, &w) : 0;
+	if (ret)
+		return ret;
+	return --s->slow_left ? 0 : TURN_OVER;
 }
 
 int sched_slow_open(struct sched *s, struct err *e)
@@ -94,7 +104,13 @@ int sched_slow_open(struct sched *s, struct err *e)
 
 int sched_slow_drain(struct sched *s, struct err *e)
 {
-	int ret = s->ring ? ring_buffer__consume(s->ring) : 0;
+	int ret;
 
+	if (!s->ring)
+		return 0;
+	s->slow_left = SLOW_RING_BYTES / sizeof(struct abi_slow);
+	ret = ring_buffer__consume(s->ring);
+	if (ret == TURN_OVER)
+		return 0;
 	return ret < 0 ? err_sys(e, ret, "--slower: read the ring buffer") : 0;
 }
