@@ -32,4 +32,7 @@ update-insns: bench-bins ## write tests/expect/insns anew for the running kernel
 bench: bench-bins ## cost and exactness beside the peers (BENCH=quick: under a minute; as root)
 	$(Q)O=$(O) python3 tests/bench/bench.py $(BENCH)
 
-.PHONY: check-insns update-insns bench
+bench-doc: ## put the tables of the last make bench into docs/BENCHMARKS.md
+	$(Q)O=$(O) python3 tests/bench/doc.py
+
+.PHONY: check-insns update-insns bench bench-doc

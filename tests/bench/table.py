@@ -26,7 +26,7 @@ def rows(head, body):
 def added(result):
     out = []
     for load in result["added"]:
-        out += ["", "### %s: %s ns per %s without a tracer" % (
+        out += ["", "#### %s: %s ns per %s without a tracer" % (
             load["load"], number(load["base_ns"], 4), load["per"]), ""]
         body = [
             [name, spread(s["added_ns"]), spread(s["of_empty"]), spread(s["of_runqlat"]),
@@ -69,9 +69,9 @@ def page(result):
         "%s, kernel %s, %d CPUs (%s), %d rounds%s." % (
             m["date"], m["kernel"], m["cpus"], m["model"], result["rounds"],
             "" if not result["noisy"] else "; the machine was not quiet %d times" % result["noisy"]),
-        "", "## Verdicts", ""]
+        "", "### Verdicts", ""]
     out += verdicts(result)
-    out += ["", "## Added time per operation"] + added(result)
+    out += ["", "### Added time per operation"] + added(result)
     for title, key, lines in (
         ("ns per event, by the kernel's run-time statistics", "programs", programs),
         ("Exactness", "exact", exactness),
@@ -82,5 +82,5 @@ def page(result):
             k: v for k, v in r["held"].items() if not isinstance(v, dict)})),
     ):
         if key in result:
-            out += ["", "## " + title, ""] + lines(result)
+            out += ["", "### " + title, ""] + lines(result)
     return "\n".join(out) + "\n"
