@@ -94,6 +94,19 @@ static int configure_keys(struct sched *s, const struct btf *btf)
 	return ret;
 }
 
+/* Room for the named ones and, with --follow, for twice the children they have now. */
+static int size_target_ids(struct sched *s, uint32_t named)
+{
+	const struct filter *f = &s->cfg->filter;
+	struct u32_list now = {0};
+	int ret = f->follow && f->pids.n ? targets_descendants(f, &now) : 0;
+
+	free(now.v);
+	if (ret)
+		return ret;
+	return bpf_map__set_max_entries(s->skel->maps.target_ids, named + (uint32_t)now.n * 2 + 64);
+}
+
 static int configure_ids(struct sched *s)
 {
 	const struct filter *f = &s->cfg->filter;
@@ -112,8 +125,7 @@ static int configure_ids(struct sched *s)
 		s->skel->rodata->filter_one_id = UINT32_MAX; /* nobody: COMMAND joins by its exec */
 	else if (n == 1 && !f->follow)
 		s->skel->rodata->filter_one_id = ids[0];
-	return bpf_map__set_max_entries(s->skel->maps.target_ids,
-					f->follow ? UINT32_MAX / 64 : (uint32_t)n + 1);
+	return size_target_ids(s, (uint32_t)n);
 }
 
 static int configure_slow(struct sched *s, const struct btf *btf)
