@@ -17,6 +17,7 @@ SBINDIR ?= $(PREFIX)/sbin
 MANDIR ?= $(PREFIX)/share/man
 BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 
 CC ?= cc
 CLANG ?= clang
@@ -38,7 +39,7 @@ endif
 MAKEFLAGS += --no-print-directory
 
 LIBS := libbpf libelf zlib libevent_core json-c
-ifneq ($(filter-out clean deps deps-build help format lint uninstall vmlinux-dump,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean deps deps-build deps-vm help format lint uninstall vmlinux-dump,$(or $(MAKECMDGOALS),all)),)
 MISSING := $(strip $(foreach l,$(LIBS),$(shell $(PKG_CONFIG) --exists $(l) 2>/dev/null || echo $(l))))
 MISSING += $(foreach t,$(CLANG) $(BPFTOOL) $(SCDOC),$(if $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v $(t)),,$(t)))
 ifneq ($(strip $(MISSING)),)
@@ -131,16 +132,22 @@ install: $(O)/waitscope words ## install below DESTDIR/PREFIX
 	install -D -m 644 $(MAN) $(DESTDIR)$(MANDIR)/man8/waitscope.8
 	install -D -m 644 $(O)/completions/waitscope $(DESTDIR)$(BASHCOMPDIR)/waitscope
 	install -D -m 644 $(O)/completions/_waitscope $(DESTDIR)$(ZSHCOMPDIR)/_waitscope
+	install -d $(DESTDIR)$(UNITDIR)
+	sed 's|@SBINDIR@|$(SBINDIR)|' packaging/waitscope.service.in > $(DESTDIR)$(UNITDIR)/waitscope.service
 
 uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(SBINDIR)/waitscope $(DESTDIR)$(MANDIR)/man8/waitscope.8 \
-		$(DESTDIR)$(BASHCOMPDIR)/waitscope $(DESTDIR)$(ZSHCOMPDIR)/_waitscope
+		$(DESTDIR)$(BASHCOMPDIR)/waitscope $(DESTDIR)$(ZSHCOMPDIR)/_waitscope \
+		$(DESTDIR)$(UNITDIR)/waitscope.service
 
 deps: ## install what is missing to build and to test (Debian, Ubuntu, Fedora; as root)
 	$(Q)scripts/deps.sh build test
 
 deps-build: ## ... only to build
 	$(Q)scripts/deps.sh build
+
+deps-vm: ## ... to boot other kernels, cross-build and try packages (Debian)
+	$(Q)scripts/deps.sh build test vm
 
 # ARGS replaces the options: make run ARGS='-d 30 --by comm'
 run: $(O)/waitscope $(O)/tests/load/demo ## ten seconds of live tables beside a small load (as root)
@@ -160,7 +167,7 @@ vmlinux-dump: ## write all types of the running kernel to $(O)/vmlinux.h, for lo
 	$(Q)$(BPFTOOL) btf dump file /sys/kernel/btf/vmlinux format c > $(O)/vmlinux.h
 	@echo $(O)/vmlinux.h
 
-.PHONY: words install uninstall deps deps-build run lint format vmlinux-dump
+.PHONY: words install uninstall deps deps-build deps-vm run lint format vmlinux-dump
 
 # ---- tests ----
 include tests/tests.mk

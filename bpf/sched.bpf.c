@@ -160,8 +160,7 @@ static __always_inline void audit(struct abi_counts *bank, struct task_struct *p
 
 	if (!compat_runs(p, &runs))
 		return;
-	/* Negative: a task preempted while in S or D state comes back without the kernel counting
-	 * it. */
+	/* negative: the kernel does not count the return of a task preempted in S or D state */
 	unseen = (s32)(runs - (st->runs + explained));
 	if (st->flags & STAMP_RUNS && unseen > 0 && filter_late(st, p))
 		bank->unpaired += (u32)unseen;
@@ -176,8 +175,10 @@ static __noinline u32 came_unseen(struct abi_counts *bank, struct task_struct *p
 	u64 ran = compat_ran_for(p);
 	struct wait w = take(st, now - ran);
 
-	if (!ran)
-		return 0;
+	if (!ran) {
+		bank->unpaired += filter_late(st, p);
+		return 1;
+	}
 	bank->inferred++;
 	if (w.t2 < w.t1) /* the two clocks disagree by more than it waited */
 		w.t2 = w.t1;
@@ -205,13 +206,6 @@ static __always_inline void switch_out(struct abi_counts *bank, struct task_stru
 	st->flags |= STAMP_SEEN;
 	if (slower)
 		st->last_cpu = bpf_get_smp_processor_id();
-	/*
-	 * It ran, yet its wait has not ended: the kernel did not fire this tracepoint when it was
-	 * switched in (seen in a paravirtual 6.18 guest on exits from idle). The wait's length is
-	 * lost, not the fact.
-	 */
-	if (st->t1 && filter_late(st, p))
-		bank->unpaired++;
 	if (!runnable) {
 		st->kind = 0;
 		return;

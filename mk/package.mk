@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Packages. The Debian package holds the static binary: one for every release and kernel.
 
-UNIT := $(O)/waitscope.service
-$(UNIT): packaging/waitscope.service.in $(O)/flags
-	$(call say,UNIT,$@)
-	$(Q)sed 's|@SBINDIR@|$(SBINDIR)|' $< > $@
-
 DEB_UNIT := $(O)/deb/waitscope.service
 $(DEB_UNIT): packaging/waitscope.service.in
 	@mkdir -p $(@D)

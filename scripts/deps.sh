@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs what waitscope needs and the machine lacks; does nothing where all is there.
 #
-#	scripts/deps.sh [build] [test]		default: both
+#	scripts/deps.sh [build] [test] [vm]	default: build test; vm: other kernels, arm64, packages
 #
 # A row: group, probe, packages on Debian and Ubuntu, packages on Fedora. Probes: c: a command,
-# l: a library known to pkg-config, f: a file, s: sanitizers of the C compiler, p: a Python module.
+# l: a library known to pkg-config, f: a file, s: sanitizers of the C compiler, p: a Python module,
+# z: libFuzzer.
 set -eu
 
 rows() {
@@ -34,6 +35,16 @@ rows() {
 		test c:perf linux-perf perf
 		test c:python3 python3 python3
 		test p:jsonschema python3-jsonschema python3-jsonschema
+		test c:setcap libcap2-bin libcap
+		test z:fuzzer libclang-rt-dev compiler-rt
+		vm c:busybox busybox-static busybox
+		vm c:cpio cpio cpio
+		vm c:zstd zstd zstd
+		vm c:lz4 lz4 lz4
+		vm c:debootstrap debootstrap debootstrap
+		vm c:clang-tidy clang-tidy clang-tools-extra
+		vm c:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu
+		vm f:/usr/aarch64-linux-gnu/lib/libc.a libc6-dev-arm64-cross -
 	END
 }
 
@@ -43,6 +54,8 @@ have() {
 	l:*) pkg-config --exists "${1#l:}" 2>/dev/null ;;
 	f:*) [ -e "${1#f:}" ] ;;
 	p:*) python3 -c "import ${1#p:}" 2>/dev/null ;;
+	z:*) echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return 0; }' |
+		clang -fsanitize=fuzzer -x c -o /dev/null - 2>/dev/null ;;
 	s:*) echo 'int main(void) { return 0; }' |
 		cc -fsanitize=address,undefined -x c -o /dev/null - 2>/dev/null ;;
 	esac
@@ -73,6 +86,8 @@ debian_name() {
 	fi
 	case $1 in
 	bpftool) echo linux-tools-common linux-tools-generic ;;
+	libclang-rt-dev) apt-cache depends clang |
+		sed -n 's/.*Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p' ;;
 	linux-perf) echo linux-tools-generic ;;
 	*) echo "$1" ;;
 	esac
@@ -98,8 +113,8 @@ PATH=$PATH:/usr/sbin:/sbin
 groups=${*:-build test}
 for group in $groups; do
 	case $group in
-	build | test) ;;
-	*) die "'$group': not a group (one of: build, test)" ;;
+	build | test | vm) ;;
+	*) die "'$group': not a group (one of: build, test, vm)" ;;
 	esac
 done
 if command -v apt-get >/dev/null; then

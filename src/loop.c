@@ -10,6 +10,7 @@
 #define COST_WINDOW_NS 50000000ULL    /* of run-time statistics ... */
 #define COST_PERIOD_NS 10000000000ULL /* ... every so often: they cost something themselves */
 #define ALIVE_PERIOD_NS 500000000ULL  /* targets without a descriptor to wait for */
+#define DRAIN_PERIOD_NS 100000000ULL  /* --slower: records wake us only when many lie there */
 #define PROGRESS_PERIOD_NS 1000000000ULL
 
 static const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGCHLD, SIGWINCH};
@@ -23,7 +24,7 @@ struct loop {
 	struct event_base *base;
 	struct event *on_signal[NSIGNALS];
 	struct event **on_source;
-	struct event *tick, *grace, *deadline, *cost, *alive, *progress;
+	struct event *tick, *grace, *deadline, *cost, *alive, *drain, *progress;
 	enum pending pending;
 	bool warming;	/* not counting yet */
 	bool end_asked; /* while another report was pending */
@@ -147,6 +148,8 @@ static int start(struct loop *l)
 		arm(l->tick, cfg->warmup_ns);
 	else
 		arm_schedule(l);
+	if (cfg->slower)
+		arm(l->drain, DRAIN_PERIOD_NS);
 	if (cfg->filter.tids.n || cfg->filter.pids.n || cfg->filter.cgroups.n)
 		arm(l->alive, ALIVE_PERIOD_NS);
 	return l->run->command ? command_release(l->run->command, l->e) : 0;
@@ -220,16 +223,30 @@ static void on_grace(evutil_socket_t fd, short what, void *ctx)
 	}
 }
 
+/* Reads what sources have to say, and comes again: at once if there is more. */
+static int drain(struct loop *l)
+{
+	int ret = run_drain(l->run, l->e);
+
+	if (ret < 0)
+		fail(l, ret);
+	else if (l->run->cfg->slower)
+		arm(l->drain, ret ? 0 : DRAIN_PERIOD_NS);
+	return ret;
+}
+
 static void on_source(evutil_socket_t fd, short what, void *ctx)
 {
 	struct loop *l = ctx;
 	char why[128];
-	int ret = run_drain(l->run, l->e);
 
-	if (ret)
-		fail(l, ret);
-	else if (!run_targets_alive(l->run, why, sizeof(why)))
+	if (drain(l) >= 0 && !run_targets_alive(l->run, why, sizeof(why)))
 		end(l, true, why);
+}
+
+static void on_drain(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)drain(ctx);
 }
 
 static void on_alive(evutil_socket_t fd, short what, void *ctx)
@@ -357,8 +374,10 @@ static int set_up(struct loop *l)
 	l->deadline = evtimer_new(l->base, on_deadline, l);
 	l->cost = evtimer_new(l->base, on_cost, l);
 	l->alive = evtimer_new(l->base, on_alive, l);
+	l->drain = evtimer_new(l->base, on_drain, l);
 	l->progress = evtimer_new(l->base, on_progress, l);
-	if (!l->tick || !l->grace || !l->deadline || !l->cost || !l->alive || !l->progress)
+	if (!l->tick || !l->grace || !l->deadline || !l->cost || !l->alive || !l->drain ||
+	    !l->progress)
 		return -ENOMEM;
 	return add_sources(l) ?: add_signals(l);
 }
@@ -371,7 +390,8 @@ static void free_event(struct event *ev)
 
 static void tear_down(struct loop *l)
 {
-	struct event *timers[] = {l->tick, l->grace, l->deadline, l->cost, l->alive, l->progress};
+	struct event *timers[] = {l->tick,  l->grace, l->deadline, l->cost,
+				  l->alive, l->drain, l->progress};
 	size_t i;
 
 	for (i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)

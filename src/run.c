@@ -184,8 +184,7 @@ int run_start(struct run *r, struct err *e)
 	bool again = r->started.mono_ns != 0;
 	int ret;
 
-	each_source(r, s)
-	{
+	each_source (r, s) {
 		ret = s->ops->start(s->src, e);
 		if (ret)
 			return ret;
@@ -206,7 +205,9 @@ int run_flip(struct run *r, struct err *e)
 {
 	int ret = 0;
 
-	each_source(r, s) if (!ret) ret = s->ops->flip(s->src, e);
+	each_source (r, s)
+		if (!ret)
+			ret = s->ops->flip(s->src, e);
 	note_flip(r);
 	return ret;
 }
@@ -216,10 +217,14 @@ int run_stop(struct run *r, struct err *e)
 	int ret = 0;
 
 	run_cost_end(r);
-	each_source(r, s) if (!ret) ret = s->ops->stop(s->src, e);
+	each_source (r, s)
+		if (!ret)
+			ret = s->ops->stop(s->src, e);
 	note_flip(r);
-	return ret ? ret : run_drain(r, e);
+	return ret;
 }
+
+static int drain_all(struct run *r, struct err *e);
 
 /* ---- reports ---- */
 
@@ -279,8 +284,7 @@ static int collect(struct run *r, struct frame *interval, struct frame *total, s
 	int ret = 0;
 
 	r->interval.n = r->total.n = 0;
-	each_source(r, s)
-	{
+	each_source (r, s) {
 		ret = s->ops->collect(s->src, &s->report, e);
 		if (!ret)
 			ret = append(&r->interval, &s->report.interval);
@@ -322,7 +326,7 @@ int run_report(struct run *r, struct err *e)
 	struct frame interval, total;
 	int ret = run_drain(r, e);
 
-	if (!ret)
+	if (ret >= 0)
 		ret = collect(r, &interval, &total, e);
 	return ret ? ret : send_interval(r, &interval, &total, e);
 }
@@ -331,7 +335,7 @@ int run_finish(struct run *r, bool partial, const char *why, struct err *e)
 {
 	struct frame interval, total;
 	size_t i;
-	int ret = run_drain(r, e);
+	int ret = drain_all(r, e);
 
 	if (!ret)
 		ret = collect(r, &interval, &total, e);
@@ -358,27 +362,51 @@ int run_event_fd(const struct run *r, size_t i)
 
 int run_drain(struct run *r, struct err *e)
 {
-	int ret = 0;
+	int ret, more = 0;
 
-	each_source(r, s) if (!ret && s->ops->drain) ret =
-		s->ops->drain(s->src, r->slow_err.text[0] ? NULL : e);
-	if (r->slow_err.text[0])
-		return err_set(e, err_exit(&r->slow_err), ret ? ret : -EIO, "%s", r->slow_err.text);
+	each_source (r, s) {
+		ret = s->ops->drain ? s->ops->drain(s->src, r->slow_err.text[0] ? NULL : e) : 0;
+		if (r->slow_err.text[0])
+			return err_set(e, err_exit(&r->slow_err), ret < 0 ? ret : -EIO, "%s",
+				       r->slow_err.text);
+		if (ret < 0)
+			return ret;
+		more |= ret;
+	}
+	return more;
+}
+
+/* Nothing is added any more: to the last record. */
+static int drain_all(struct run *r, struct err *e)
+{
+	int ret;
+
+	do
+		ret = run_drain(r, e);
+	while (ret > 0);
 	return ret;
 }
 
 bool run_targets_alive(struct run *r, char *why, size_t len)
 {
-	each_source(r, s) if (s->ops->target_alive &&
-			      !s->ops->target_alive(s->src, why, len)) return false;
+	each_source (r, s)
+		if (s->ops->target_alive && !s->ops->target_alive(s->src, why, len))
+			return false;
 	return true;
 }
 
 void run_cost_begin(struct run *r)
 {
-	struct err ignored = {0}; /* not permitted, or an old kernel: the cost stays unknown */
+	bool denied = false;
 
-	each_source(r, s) s->costing = s->ops->cost_begin && !s->ops->cost_begin(s->src, &ignored);
+	each_source (r, s) {
+		struct err why = {0}; /* not permitted, or an old kernel: the cost stays unknown */
+		int ret = s->ops->cost_begin ? s->ops->cost_begin(s->src, &why) : 0;
+
+		s->costing = s->ops->cost_begin && !ret;
+		denied |= ret != 0;
+	}
+	r->cost.bpf_denied = denied && !r->cost.bpf_known;
 }
 
 void run_cost_end(struct run *r)
@@ -386,8 +414,7 @@ void run_cost_end(struct run *r)
 	struct self_cost sum = {0}, one = {0};
 	struct err ignored = {0};
 
-	each_source(r, s)
-	{
+	each_source (r, s) {
 		if (!s->costing || s->ops->cost_end(s->src, &one, &ignored))
 			continue;
 		s->costing = false;

@@ -66,7 +66,7 @@ int run_finish(struct run *r, bool partial, const char *why, struct err *e);
 
 /* Events of sources: fd or -1, and what to do when it is readable. */
 int run_event_fd(const struct run *r, size_t source);
-int run_drain(struct run *r, struct err *e);
+int run_drain(struct run *r, struct err *e); /* 1: more lies there, come again soon */
 bool run_targets_alive(struct run *r, char *why, size_t len);
 /* A short window of the kernel's run-time statistics. */
 void run_cost_begin(struct run *r);

@@ -157,6 +157,15 @@ for t in tests/kernel/test_*.py; do
 	suite "kernel/${name%.py}" python3 "$t"
 done
 suite kernel/bucket "$O/tests/kernel/test_bucket_bpf"
+suite insns env O="$O" python3 tests/bench/insns.py
+suite privs tests/privs/privs.sh "$O/waitscope"
+suite cycles tests/privs/cycles.sh "$O/waitscope" 24
+fuzz=()
+for t in tests/fuzz/fuzz_*.c; do
+	name=${t##*/fuzz_}
+	fuzz+=("${name%.c}")
+done
+suite fuzz tests/fuzz/run.sh "$O/fuzz" 3 "${fuzz[@]}"
 one lint scripts/lint.sh
 summary
 [ "$failed" -eq 0 ]

@@ -69,6 +69,7 @@ struct quality {
 /* What waitscope costs, measured by the kernel; known = false until the first sample. */
 struct self_cost {
 	bool bpf_known;
+	bool bpf_denied; /* and there will be none: we may not ask for the kernel's statistics */
 	double bpf_ns_per_event;
 	double bpf_cpu_ppm; /* of one CPU */
 	double user_cpu_ppm;

@@ -92,7 +92,12 @@ static void foot_cost(char *out, size_t len, const struct self_cost *c)
 {
 	double percent = (c->bpf_cpu_ppm + c->user_cpu_ppm) / 1e4;
 
-	if (!c->bpf_known)
+	if (c->bpf_denied)
+		(void)snprintf(out, len,
+			       "cost: %.2f %% of one CPU in user space, kernel's unknown "
+			       "(needs CAP_SYS_ADMIN)",
+			       percent);
+	else if (!c->bpf_known)
 		(void)snprintf(out, len, "cost: measuring");
 	else if (percent < 0.01)
 		(void)snprintf(out, len, "cost: < 0.01 %% of one CPU, %.0f ns/event",

@@ -12,8 +12,6 @@
 #include "source/source.h"
 #include "source/targets.h"
 
-#define SLOW_RING_BYTES (2U << 20)
-
 struct sched_bpf;
 struct ring_buffer;
 
@@ -78,7 +76,7 @@ struct sched {
 	struct cgroup_names *names;
 	struct targets targets;
 	struct ring_buffer *ring; /* NULL without --slower */
-	uint32_t slow_left;	  /* records to take in this turn */
+	uint32_t drained;	  /* records of this drain */
 	int event_fd;		  /* -1: nothing to poll */
 	struct cost_sampler cost;
 	uint64_t misses_start, misses_seen; /* recursion misses */

@@ -8,11 +8,7 @@
 
 #include "sched.skel.h" /* needs abi.h */
 
-/*
- * From the callback: stop. A turn takes what a full ring holds and so all that was there when it
- * began; what comes meanwhile has to wait, or a flood would keep timers and signals out for ever.
- */
-#define TURN_OVER (-EAGAIN)
+#define DRAIN_MAX 4096
 
 static const struct {
 	const char *kind;
@@ -91,9 +87,7 @@ static int on_record(void *ctx, void *data, size_t len)
 	w.last_cpu = r.last_cpu;
 	w.migrated = w.last_cpu_known && r.last_cpu != r.cpu;
 	ret = s->args.on_slow ? s->args.on_slow(s->args.slow_ctx, &w) : 0;
-	if (ret)
-		return ret;
-	return --s->slow_left ? 0 : TURN_OVER;
+	return ret || ++s->drained < DRAIN_MAX ? ret : -EAGAIN;
 }
 
 int sched_slow_open(struct sched *s, struct err *e)
@@ -102,15 +96,17 @@ int sched_slow_open(struct sched *s, struct err *e)
 	return s->ring ? 0 : err_sys(e, -errno, "--slower: ring buffer");
 }
 
+/* Records may come faster than they are written: after some of them the other events have their
+ * turn. */
 int sched_slow_drain(struct sched *s, struct err *e)
 {
 	int ret;
 
 	if (!s->ring)
 		return 0;
-	s->slow_left = SLOW_RING_BYTES / sizeof(struct abi_slow);
+	s->drained = 0;
 	ret = ring_buffer__consume(s->ring);
-	if (ret == TURN_OVER)
-		return 0;
+	if (ret == -EAGAIN && s->drained == DRAIN_MAX)
+		return 1;
 	return ret < 0 ? err_sys(e, ret, "--slower: read the ring buffer") : 0;
 }

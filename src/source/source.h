@@ -58,7 +58,7 @@ struct source_ops {
 	int (*stop)(struct source *s, struct err *e);
 	/* Optional: an fd to poll, and what to do when it is readable. */
 	int (*event_fd)(const struct source *s);
-	int (*drain)(struct source *s, struct err *e);
+	int (*drain)(struct source *s, struct err *e); /* 1: more lies there, come again */
 	/* Optional: cost since the last call; see self_cost. sample_begin/_end bracket a short
 	 * window. */
 	int (*cost_begin)(struct source *s, struct err *e);

@@ -234,9 +234,10 @@ offers() { # WORDS EXPECTED...: exactly these, in any order
 	dest=$BATS_TEST_TMPDIR/dest
 	make -s install O="$BUILD" SAN="${SAN-}" DESTDIR="$dest" PREFIX=/usr
 	for f in sbin/waitscope share/man/man8/waitscope.8 share/bash-completion/completions/waitscope \
-		share/zsh/site-functions/_waitscope; do
+		share/zsh/site-functions/_waitscope lib/systemd/system/waitscope.service; do
 		[ -s "$dest/usr/$f" ]
 	done
+	grep -q '^ExecStart=/usr/sbin/waitscope ' "$dest/usr/lib/systemd/system/waitscope.service"
 	make -s uninstall O="$BUILD" DESTDIR="$dest" PREFIX=/usr
 	[ -z "$(find "$dest" -type f)" ]
 }
@@ -247,5 +248,5 @@ offers() { # WORDS EXPECTED...: exactly these, in any order
 	[ "$output" = 'deps: all there (build)' ]
 	run scripts/deps.sh bulid
 	[ "$status" -eq 1 ]
-	[ "$output" = "deps: error: 'bulid': not a group (one of: build, test)" ]
+	[ "$output" = "deps: error: 'bulid': not a group (one of: build, test, vm)" ]
 }

@@ -131,6 +131,23 @@ class Slower(KernelTest):
             self.assertNotEqual(s["waker"]["tid"], s["tid"])
 
 
+    def test_flood(self):
+        """more slow waits than can be written: the run still ends on time, and counts what it lost"""
+        load = self.load("pingpong", 2, 100000000)
+        load.line()
+        load.go()
+        began = time.monotonic()
+        report = self.tool("--slower", "0", "-d", 1).end(30)
+        took = time.monotonic() - began
+        self.note("%.1f s, %d lines, %d lost", took, len(report.slow),
+                  report.final["quality"]["lost_events"])
+        self.assertLess(took, 15)  # alone: 2 s
+        self.assertGreater(len(report.slow), 1000)
+        metrics = ("sched_wakeup_latency", "sched_preempt_wait")
+        samples = sum(count(report.final, m) for m in metrics)
+        self.assertGreaterEqual(len(report.slow) + report.final["quality"]["lost_events"], samples)
+
+
 class ShortLived(KernelTest):
     def test_many(self):
         """rule 5: 20,000 short-lived tasks lose nothing"""

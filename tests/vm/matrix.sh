@@ -1,23 +1,31 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# matrix.sh ARCH OUT_DIR SHA256: writes the table of kernels and sources in README.md from what the guests
+# matrix.sh ARCH OUT_DIR: writes the table of kernels and sources in README.md from what the guests
 # of a whole run of check.sh said. Other architectures' rows stay.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 readme=$here/../../README.md
-arch=$1 out=$2 sha=$3
+arch=$1 out=$2
 begin="<!-- kernels $arch: written by make check-vm ARCH=$arch -->"
 end="<!-- kernels $arch: end -->"
+
+join_lines() { # "a; b; c"
+	paste -s -d ';' | sed 's/;/; /g'
+}
 
 row() { # GUEST DIR
 	version=$(sed -n 's/^# kernel \([^ ]*\) .*/\1/p' "$2/tap")
 	cpus=$(sed -n 's/^# kernel .*, \([0-9]* of [0-9]*\) CPUs$/\1/p' "$2/tap")
-	passed=$(grep -c '^ok ' "$2/tap")
-	# "sched --slower     yes" -> "sched --slower"; what does not run keeps its reason
-	sources=$(sed -n 's/^# source //; T; s/  *yes$//; s/  *no: / no: /; p' "$2/tap" |
-		paste -s -d ';' | sed 's/;/; /g')
-	printf '| %s | %s | %s | %s | %s |\n' "$1" "$version" "$cpus" "${sources:-refused, and says why}" \
+	passed=$(grep '^ok ' "$2/tap" | grep -vc '# SKIP')
+	skipped=$(grep -c '^ok .*# SKIP' "$2/tap" || true)
+	[ "$skipped" -eq 0 ] || passed="$passed, $skipped skipped"
+	# Lines are "sched --slower     yes" or "... no: REASON"; a reason is told once.
+	sources=$(sed -n 's/^# source \(.*[^ ]\)  *yes$/\1/p' "$2/tap" | join_lines)
+	without=$(sed -n 's/^# source \(.*[^ ]\)  *no: .*/\1/p' "$2/tap" | join_lines)
+	why=$(sed -n 's/^# source .*[^ ]  *no: //p' "$2/tap" | sort -u | join_lines)
+	[ -z "$without" ] || sources="$sources; not: $without ($why)"
+	printf '| %s | %s | %s | %s | %s |\n' "$1" "$version" "$cpus" "$sources" \
 		"$passed"
 }
 
@@ -32,7 +40,7 @@ trap 'rm -f "$table"' EXIT
 			row "$guest" "$out/$guest"
 		done
 	echo
-	echo "One static binary on all of them: sha256 \`$sha\`."
+	echo "One static binary, the same bytes, on all of them."
 	echo "$end"
 } >"$table"
 

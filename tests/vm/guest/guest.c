@@ -624,6 +624,7 @@ static const struct test tests[] = {
 	{"no-sys", test_no_sys, "sched"},
 	{"hotplug", test_hotplug, "hotplug"},
 	{"possible", test_possible, "online"},
+	{"check", test_check, "lockdown"},
 	{"lockdown", test_lockdown, "lockdown"},
 };
 

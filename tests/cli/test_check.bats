@@ -1,0 +1,66 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# --check: what this machine can do, and what it cannot with the reason. --btf: types from a file.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	load common
+	need_root
+}
+
+@test "--check: facts, then every way of every default source" {
+	run --separate-stderr "$WS" --check
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	for label in kernel user BTF 'task storage' lockdown 'locked memory' 'cgroup v2'; do
+		grep -q "^$label  " <<<"$output"
+	done
+	grep -q "^kernel  *$(uname -r) $(uname -m), $(getconf _NPROCESSORS_ONLN) CPU" <<<"$output"
+	grep -q '^sched  *yes$' <<<"$output"
+	grep -q '^sched --slower  *\(yes$\|no: \)' <<<"$output"
+	grep -q '^sched --by pid  *\(yes$\|no: \)' <<<"$output"
+	[ -z "$(grep '^synth' <<<"$output")" ]
+}
+
+@test "--check: the sources named, and no others" {
+	run --separate-stderr "$WS" --check -s synth
+	[ "$status" -eq 0 ]
+	grep -q '^synth  *yes$' <<<"$output"
+	[ -z "$(grep '^sched' <<<"$output")" ]
+}
+
+@test "--check where sched cannot run: exit 3, the reason, and no further ways" {
+	run --separate-stderr unshare --mount --propagation private bash -c \
+		"mount -t tmpfs none /sys/kernel/btf && exec '$WS' --check"
+	[ "$status" -eq 3 ]
+	grep -q '^BTF  *no: ' <<<"$output"
+	grep -q '^sched  *no: .*BTF' <<<"$output"
+	[ -z "$(grep '^sched --' <<<"$output")" ]
+}
+
+@test "--check leaves nothing attached" {
+	before=$(bpftool prog show | grep -c ' name ws_' || true)
+	"$WS" --check >/dev/null
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		now=$(bpftool prog show | grep -c ' name ws_' || true)
+		[ "$now" -gt "$before" ] || break
+		sleep 0.1
+	done
+	[ "$now" -le "$before" ]
+}
+
+@test "--btf: the kernel's own types from a file do as well" {
+	run --separate-stderr "$WS" --btf /sys/kernel/btf/vmlinux -s sched -o json -d 0.2
+	[ "$status" -eq 0 ]
+	grep -q '"type":"final"' <<<"$output"
+}
+
+@test "--btf: a file that is not there (2), or not BTF (3)" {
+	run --separate-stderr "$WS" --btf /no/such/file -s sched -d 0.2
+	[ "$status" -eq 2 ]
+	[[ $stderr == "waitscope: error: --btf '/no/such/file': No such file or directory"* ]]
+	run --separate-stderr "$WS" --btf "$BATS_TEST_FILENAME" -s sched -d 0.2
+	[ "$status" -eq 3 ]
+	[[ $stderr == "waitscope: error: --btf '$BATS_TEST_FILENAME': "*"(expected a kernel's BTF"* ]]
+}
