@@ -35,7 +35,7 @@ def added(result):
         ]
         out += rows(["side", "added ns", "× empty programs", "× runqlat", "of the base"], body)
     for side, why in result["failed"].items():
-        out += ["", "%s: %s." % (side, why)]
+        out += ["", "%s: %s." % (side, why.rstrip("."))]
     out += ["", "perf sched record lost %d events in all." % result["perf_lost"]] if result["perf_ran"] else []
     return out
 
