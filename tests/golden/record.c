@@ -109,8 +109,10 @@ int do_quality(struct player *p, char **w, int n)
 
 int do_cost(struct player *p, char **w, int n)
 {
-	p->cur->f.self = (struct self_cost){true, strtod(w[1], NULL), strtod(w[2], NULL),
-					    strtod(w[3], NULL)};
+	p->cur->f.self = (struct self_cost){.bpf_known = true,
+					    .bpf_ns_per_event = strtod(w[1], NULL),
+					    .bpf_cpu_ppm = strtod(w[2], NULL),
+					    .user_cpu_ppm = strtod(w[3], NULL)};
 	return 0;
 }
 
