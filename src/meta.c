@@ -30,20 +30,18 @@ static int add_filter(struct meta_data *m, const char *key, char *text)
 	return 0;
 }
 
-static char *join_u32(const struct u32_list *l)
+static void print_u32(FILE *f, const void *list, size_t i)
 {
-	char *out = NULL;
-	size_t len = 0, i;
-	FILE *f = open_memstream(&out, &len);
-
-	if (!f)
-		return NULL;
-	for (i = 0; i < l->n; i++)
-		fprintf(f, "%s%u", i ? "," : "", l->v[i]);
-	return fclose(f) ? NULL : out;
+	fprintf(f, "%u", ((const struct u32_list *)list)->v[i]);
 }
 
-static char *join_text(const struct str_list *l)
+static void print_str(FILE *f, const void *list, size_t i)
+{
+	fputs(((const struct str_list *)list)->v[i], f);
+}
+
+/* "a,b,c", to be freed; NULL without memory. */
+static char *join(const void *list, size_t n, void (*print)(FILE *f, const void *list, size_t i))
 {
 	char *out = NULL;
 	size_t len = 0, i;
@@ -51,8 +49,11 @@ static char *join_text(const struct str_list *l)
 
 	if (!f)
 		return NULL;
-	for (i = 0; i < l->n; i++)
-		fprintf(f, "%s%s", i ? "," : "", l->v[i]);
+	for (i = 0; i < n; i++) {
+		if (i)
+			fputc(',', f);
+		print(f, list, i);
+	}
 	return fclose(f) ? NULL : out;
 }
 
@@ -70,11 +71,11 @@ static int add_filters(struct meta_data *m, const struct config *cfg, const stru
 	int ret = 0;
 
 	if (f->pids.n)
-		ret = add_filter(m, "pid", join_u32(&f->pids));
+		ret = add_filter(m, "pid", join(&f->pids, f->pids.n, print_u32));
 	if (!ret && f->tids.n)
-		ret = add_filter(m, "tid", join_u32(&f->tids));
+		ret = add_filter(m, "tid", join(&f->tids, f->tids.n, print_u32));
 	if (!ret && f->cgroups.n)
-		ret = add_filter(m, "cgroup", join_text(&f->cgroups));
+		ret = add_filter(m, "cgroup", join(&f->cgroups, f->cgroups.n, print_str));
 	if (!ret && f->comm)
 		ret = add_filter(m, "comm", strdup(f->comm));
 	if (!ret && f->cpus_text)

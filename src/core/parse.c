@@ -176,7 +176,7 @@ int parse_time_ns(const char *text, uint64_t bare_ns, const char *what, uint64_t
 	return 0;
 }
 
-static int append_u32(struct u32_list *l, uint32_t v)
+int u32_list_push(struct u32_list *l, uint32_t v)
 {
 	uint32_t *grown = realloc(l->v, (l->n + 1) * sizeof(*grown));
 
@@ -200,7 +200,7 @@ static int scan_u32_list(const char *p, struct u32_list *out)
 		if (!ret && *p && *p != ',')
 			ret = -EINVAL;
 		if (!ret)
-			ret = append_u32(out, (uint32_t)v);
+			ret = u32_list_push(out, (uint32_t)v);
 		if (ret || !*p)
 			return ret;
 	}

@@ -24,6 +24,7 @@ int parse_time_ns(const char *text, uint64_t bare_ns, const char *what, uint64_t
 		  struct err *e);
 /* "1,2,3", each above 0; appends */
 int parse_u32_list(const char *text, const char *what, struct u32_list *out, struct err *e);
+int u32_list_push(struct u32_list *l, uint32_t v); /* 0, -ENOMEM */
 /* "0-3,7" as the kernel prints it; joins what is in the set already */
 int parse_cpu_list(const char *text, const char *what, struct cpu_set *out, struct err *e);
 /*

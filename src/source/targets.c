@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/text.h"
 #include "source/targets.h"
 
 #ifndef PIDFD_THREAD
@@ -247,17 +248,6 @@ static bool list_has(const struct u32_list *l, uint32_t v)
 	return false;
 }
 
-static int list_push(struct u32_list *l, uint32_t v)
-{
-	uint32_t *grown = realloc(l->v, (l->n + 1) * sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	l->v = grown;
-	l->v[l->n++] = v;
-	return 0;
-}
-
 int targets_descendants(const struct filter *f, struct u32_list *out)
 {
 	struct proc_table t = {0};
@@ -272,7 +262,7 @@ int targets_descendants(const struct filter *f, struct u32_list *out)
 				continue;
 			if (!list_has(out, t.v[i].ppid) && !list_has(&f->pids, t.v[i].ppid))
 				continue;
-			ret = list_push(out, t.v[i].pid);
+			ret = u32_list_push(out, t.v[i].pid);
 			grew = true;
 		}
 	}
