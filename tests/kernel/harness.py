@@ -232,6 +232,25 @@ def load_path(name):
     return os.path.join(BUILD, "tests", "load", name)
 
 
+def stat_of(pid):
+    """/proc/PID/stat after the name: state, parent, ...; empty once it is gone."""
+    try:
+        with open("/proc/%s/stat" % pid, errors="replace") as f:
+            return f.read().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def children_of(pid):
+    """Processes whose parent is pid, now."""
+    return {int(p) for p in os.listdir("/proc") if p.isdigit() and stat_of(p)[1:2] == [str(pid)]}
+
+
+def runs(pid):
+    """Still there, and not just waiting to be reaped?"""
+    return stat_of(pid)[:1] not in ([], ["Z"])
+
+
 def threads_of(pid):
     return [int(t) for t in os.listdir("/proc/%d/task" % pid)]
 
