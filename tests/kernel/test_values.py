@@ -122,8 +122,11 @@ class Legs(KernelTest):
         self.assertGreater(preempt["count"], 10)
         # No task of this load is new, and all were blocked at the start: every wait was a wakeup's.
         self.assertEqual(wakeup["count"], to_queue["count"])
-        self.assertEqual(wakeup["count"], to_run["count"])
-        self.assertEqual(wakeup["sum"], to_queue["sum"] + to_run["sum"])
+        unseen = to_run["count"] - wakeup["count"]  # queued, but the waking was hidden from us
+        self.assertTrue(0 <= unseen <= f["quality"]["unpaired"], (unseen, f["quality"]))
+        legs = to_queue["sum"] + to_run["sum"]
+        self.assertLessEqual(wakeup["sum"], legs)
+        self.assertLessEqual(legs, wakeup["sum"] + unseen * to_run["max"])
         self.assertEqual(delay["count"], to_run["count"] + preempt["count"])
         self.assertEqual(delay["sum"], to_run["sum"] + preempt["sum"])
         self.assertEqual(delay["min"], min(to_run["min"], preempt["min"]))
