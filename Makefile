@@ -65,14 +65,16 @@ BPF_SRCS := $(wildcard bpf/*.bpf.c)
 SKELS := $(BPF_SRCS:bpf/%.bpf.c=$(O)/gen/%.skel.h)
 CORE_SRCS := $(wildcard src/core/*.c)
 SINK_SRCS := $(wildcard src/sink/*.c)
+NAMES_SRCS := $(wildcard src/names/*.c)
 SOURCE_SRCS := $(wildcard src/source/*.c)
 MAIN_SRCS := $(wildcard src/*.c)
 obj = $(patsubst %.c,$(O)/%.o,$(1))
 CORE_OBJS := $(call obj,$(CORE_SRCS))
 SINK_OBJS := $(call obj,$(SINK_SRCS))
+NAMES_OBJS := $(call obj,$(NAMES_SRCS))
 SOURCE_OBJS := $(call obj,$(SOURCE_SRCS))
 MAIN_OBJS := $(call obj,$(MAIN_SRCS))
-OBJS := $(CORE_OBJS) $(SINK_OBJS) $(SOURCE_OBJS) $(MAIN_OBJS)
+OBJS := $(CORE_OBJS) $(SINK_OBJS) $(NAMES_OBJS) $(SOURCE_OBJS) $(MAIN_OBJS)
 
 all: $(O)/waitscope ## build $(O)/waitscope
 
@@ -92,7 +94,7 @@ $(O)/flags: FORCE
 		echo '$(subst ','\'',$(CC) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS))' > $@
 
 # Skeletons are made before anything that may include them; -MMD then knows who does.
-$(SOURCE_OBJS): | $(SKELS)
+$(SOURCE_OBJS) $(NAMES_OBJS): | $(SKELS)
 
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)

@@ -118,8 +118,8 @@ static __always_inline void keyed_add(struct abi_counts *bank, struct task_struc
 	if (by == ABI_BY_PID || by == ABI_BY_TID) {
 		if (by == ABI_BY_PID && p->group_leader)
 			named = p->group_leader;
-		bpf_probe_read_kernel(e->comm, sizeof(e->comm), named->comm);
-		e->pid = (u32)p->tgid;
+		bpf_probe_read_kernel(e->head.comm, sizeof(e->head.comm), named->comm);
+		e->head.pid = (u32)p->tgid;
 	}
 	if (w->kind == ABI_WAIT_PREEMPT || w->kind == ABI_WAIT_THROTTLE) {
 		khist_add(e, w->kind == ABI_WAIT_PREEMPT ? ABI_PREEMPT_WAIT : ABI_THROTTLE_WAIT,

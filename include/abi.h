@@ -71,7 +71,12 @@ _Static_assert(sizeof(struct abi_counts) == 128, "abi_counts size");
 #define ABI_BY_COMM 3
 #define ABI_BY_CGROUP 4
 
-/* `cpu` keeps CPUs apart; a thread runs on one CPU at a time, so ABI_BY_TID leaves it 0. */
+/*
+ * The key of an entry: its group (--by; all zero without), what the source tells apart besides
+ * (`obj` and `kind`: a lock's address and type, a device and an operation; 0 in the scheduler's),
+ * and the CPU, so that no entry has two writers. A thread runs on one CPU at a time, so
+ * ABI_BY_TID leaves it 0.
+ */
 struct abi_key {
 	union {
 		struct {
@@ -80,11 +85,24 @@ struct abi_key {
 		};
 		char comm[ABI_COMM_LEN];
 	};
+	__u64 obj;
+	__u32 kind;
 	__u32 cpu;
-	__u32 pad;
 };
 
-_Static_assert(sizeof(struct abi_key) == 24, "abi_key size");
+_Static_assert(sizeof(struct abi_key) == 32, "abi_key size");
+
+/* Head of an entry; histograms follow: struct abi_hist, then __u32 slots. */
+#define ABI_SUMS 5
+struct abi_khead {
+	char comm[ABI_COMM_LEN]; /* of the process (pid) or thread (tid), as last seen */
+	__u64 pid;		 /* process of a tid key */
+	__u64 sums[ABI_SUMS];	 /* counters that only rise; the source says of what */
+};
+
+_Static_assert(sizeof(struct abi_khead) == 64, "abi_khead size");
+
+#define ABI_KHIST_BYTES(s) (sizeof(struct abi_hist) + 4 * BUCKET_SLOTS(s))
 
 struct abi_khist {
 	struct abi_hist h;
@@ -92,9 +110,7 @@ struct abi_khist {
 };
 
 struct abi_kentry {
-	char comm[ABI_COMM_LEN]; /* of the process (pid) or thread (tid), as last seen */
-	__u64 pid;		 /* process of a tid key */
-	__u64 pad[5];
+	struct abi_khead head;
 	struct abi_khist hist[ABI_SCHED_HISTS];
 };
 

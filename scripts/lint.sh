@@ -48,7 +48,7 @@ mapfile -t shell < <(pick '(\.sh|\.bash)$|^\.ci/run$')
 mapfile -t spdx < <(pick '\.([ch]|sh|bats|py|mk|awk|in|scd)$|(^|/)Makefile$|^\.ci/run$')
 mapfile -t spdx < <(printf '%s\n' "${spdx[@]}" | grep -v '^packaging/deb/control') # a package's fields have no comments
 
-# ---- floors: include <- core <- source | sink <- main ----
+# ---- floors: include <- core <- names <- source, core <- sink, both <- main ----
 LIBBPF='bpf/|[^>"]*\.skel\.h'
 MAIN='(opts|opts_table|run|loop|command|meta|screen)\.h'
 FD_IO='(unistd|fcntl|poll|termios)\.h|sys/(socket|epoll|ioctl|mman|stat|timerfd|signalfd|eventfd|wait)\.h'
@@ -63,6 +63,8 @@ floor() { # PATHS FORBIDDEN WHY: PATHS and FORBIDDEN are regular expressions, of
 floor '^include/' "core/|sink/|source/|std(io|lib)\.h|string\.h|$LIBBPF" 'include/ stands on nothing'
 floor '^src/core/' "sink/|source/|$MAIN|event2/|event\.h|json|$LIBBPF|$FD_IO" 'core is pure'
 floor '^src/sink/' "source/|$MAIN|$LIBBPF" 'a sink knows frames, no source and no libbpf'
+floor '^src/names/' "sink/|source/|$MAIN|event2/|event\.h|json" 'names stand on core: no source, no sink'
+floor '^src/sink/' 'names/' 'a sink gets names as text'
 floor '^src/source/' "sink/|$MAIN|event2/|event\.h" 'a source meets no sink and no loop'
 floor '^src/[^/]*$' "$LIBBPF" 'main reaches the kernel through sources'
 

@@ -246,18 +246,8 @@ static void quality_add(struct quality *to, const struct quality *q)
 	memcpy(to->longest_comm, q->longest_comm, sizeof(to->longest_comm));
 }
 
-static int append(struct series_list *to, const struct series_list *from)
-{
-	size_t i;
-	int ret = 0;
-
-	for (i = 0; !ret && i < from->n; i++)
-		ret = series_push(to, &from->v[i]);
-	return ret;
-}
-
 static struct frame frame_of(const struct run *r, enum frame_type type, const struct moment *since,
-			     const struct series_list *series)
+			     const struct report_rows *rows)
 {
 	return (struct frame){
 		.type = type,
@@ -265,8 +255,10 @@ static struct frame frame_of(const struct run *r, enum frame_type type, const st
 		.time = r->flipped.wall,
 		.mono_ns = r->flipped.mono_ns,
 		.dur_ns = r->flipped.mono_ns - since->mono_ns,
-		.series = series->v,
-		.nseries = series->n,
+		.series = rows->series.v,
+		.nseries = rows->series.n,
+		.contended = rows->contended.v,
+		.ncontended = rows->contended.n,
 		.self = r->cost,
 	};
 }
@@ -283,13 +275,14 @@ static int collect(struct run *r, struct frame *interval, struct frame *total, s
 	uint64_t user;
 	int ret = 0;
 
-	r->interval.n = r->total.n = 0;
+	rows_forget(&r->interval);
+	rows_forget(&r->total);
 	each_source (r, s) {
 		ret = s->ops->collect(s->src, &s->report, e);
 		if (!ret)
-			ret = append(&r->interval, &s->report.interval);
+			ret = rows_append(&r->interval, &s->report.interval);
 		if (!ret)
-			ret = append(&r->total, &s->report.total);
+			ret = rows_append(&r->total, &s->report.total);
 		if (ret)
 			return err_sys(e, ret, "%s: report", s->ops->name);
 		quality_add(&qi, &s->report.quality_interval);
@@ -471,8 +464,8 @@ int run_close(struct run *r, struct err *e)
 
 		if (s->src)
 			s->ops->close(s->src);
-		free(s->report.interval.v);
-		free(s->report.total.v);
+		rows_free(&s->report.interval);
+		rows_free(&s->report.total);
 	}
 	for (i = 0; i < r->nsinks; i++) {
 		one = r->sinks[i] ? r->sinks[i]->ops->close(r->sinks[i], e) : 0;
@@ -482,8 +475,8 @@ int run_close(struct run *r, struct err *e)
 	command_close(r->command);
 	free(r->sources);
 	free(r->sinks);
-	free(r->interval.v);
-	free(r->total.v);
+	rows_free(&r->interval);
+	rows_free(&r->total);
 	memset(r, 0, sizeof(*r));
 	return ret;
 }

@@ -43,7 +43,7 @@ struct run {
 	struct sink **sinks; /* NULL: its reader has gone */
 	size_t nsinks;
 	struct command *command; /* NULL without one */
-	struct series_list interval, total;
+	struct report_rows interval, total;
 	struct moment started, flipped, previous; /* counting began; last and last but one flip */
 	uint64_t seq;
 	struct self_cost cost;

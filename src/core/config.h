@@ -36,8 +36,9 @@ struct filter {
 	struct str_list cgroups; /* as given: path or id */
 	char *comm;		 /* glob, or NULL */
 	struct cpu_set cpus;
-	char *cpus_text; /* as given, for meta */
-	bool follow;	 /* children of -p / COMMAND join */
+	char *cpus_text;      /* as given, for meta */
+	bool follow;	      /* children of -p / COMMAND join */
+	struct str_list devs; /* --dev: devices ("8:1", "/dev/sda1") or mount points, as given */
 };
 
 struct output {
@@ -67,12 +68,17 @@ struct config {
 	enum color_mode color;
 	bool no_clear;
 	bool verbose;
-	bool check;	    /* --check: say what can run, and end */
-	char *btf;	    /* --btf: kernel types from this file, or NULL */
-	bool quiet;	    /* no progress, no notices */
-	uint32_t precision; /* schema */
-	uint32_t max_keys;  /* --max-keys: groups kept in the kernel */
-	char **command;	    /* NULL-terminated, or NULL; points into argv */
+	bool check;	      /* --check: say what can run, and end */
+	char *btf;	      /* --btf: kernel types from this file, or NULL */
+	bool by_file;	      /* --by file: ext4's rows for each inode, in place of `by` */
+	bool es_time;	      /* --es-time: extent-status lookups are timed */
+	bool debuginfod;      /* --debuginfod: debug information may be fetched */
+	uint32_t stack_every; /* --stack-every: a stack of one in N waits for a known lock; 0: only
+				 of the first */
+	bool quiet;	      /* no progress, no notices */
+	uint32_t precision;   /* schema */
+	uint32_t max_keys;    /* --max-keys: groups kept in the kernel */
+	char **command;	      /* NULL-terminated, or NULL; points into argv */
 };
 
 #endif

@@ -20,6 +20,8 @@ enum metric_role {
 	METRIC_HEADLINE, /* has its own table: title, percentiles, one row per CPU or group */
 	METRIC_LEG,	 /* part of the headline before it: a note in its table */
 	METRIC_SIDE,	 /* one summary line below the headline's percentiles */
+	METRIC_ROWS,	 /* a table of its own, one row per series: its labels, its percentiles */
+	METRIC_COUNTS,	 /* counters: a table, one row per set of labels but `pivot` (below) */
 };
 
 struct metric_desc {
@@ -27,26 +29,89 @@ struct metric_desc {
 	const char *title; /* "Wakeup latency"; a leg's short name: "wake-to-queue" */
 	enum metric_role role;
 	bool counter; /* a value, not a histogram */
+	/*
+	 * METRIC_COUNTS: the label whose values are columns, each shown as its share of their sum
+	 * ("result": hit, miss); the sum is shown as a rate. `joins` names another such metric:
+	 * these columns stand in its table, beside its own.
+	 */
+	const char *pivot;
+	const char *joins;
 };
 
 struct label {
-	const char *key; /* "cpu" "pid" "tid" "comm" "cgroup" "op" "dev" */
+	const char *key; /* "cpu" "pid" "tid" "comm" "cgroup" "op" "dev" "mount" "result" ... */
 	const char *value;
 };
 
-#define SERIES_LABELS 3
+#define SERIES_LABELS 6
+
+/* What a histogram's sum was spent on; the rest of it is CPU time. Never more than the sum. */
+struct split {
+	uint64_t blocked_ns;
+	uint64_t run_queue_ns;
+};
 
 /*
  * No label: the whole. One label "cpu": that CPU. Else a group (--by): the first label is the key,
  * the others describe it (pid's comm). Sources emit the whole, then CPUs in number order, then
- * groups.
+ * groups. METRIC_ROWS and METRIC_COUNTS: any labels; a group's (--by) come before the others.
  */
 struct series {
 	const struct metric_desc *desc;
 	struct label labels[SERIES_LABELS];
 	uint32_t nlabels;
-	const struct hist *hist; /* NULL for a counter */
+	const struct hist *hist;   /* NULL for a counter */
+	const struct split *split; /* NULL: not known */
 	uint64_t value;
+};
+
+/* A place in code, or where a stack came through. */
+struct site {
+	uint64_t ip;
+	const char *sym; /* "vfs_write+0x1a", "app`worker+0x18 (kw.c:15)"; never NULL */
+	uint64_t count;	 /* samples at it: of the stacks taken, not of all waits */
+};
+
+/* A member on the same 64-byte line as a contended one. */
+struct line_member {
+	const char *name; /* path from the object's type on */
+	uint32_t offset;  /* in the object */
+	uint32_t size;
+	bool hot; /* known to be written often */
+};
+
+/* What a futex's callers came back with; of the same period as count. */
+struct futex_counts {
+	uint64_t eagain, timeouts, wakes, woken;
+	bool idle; /* condition variables, poll loops: waiting for work, not for a lock */
+};
+
+/*
+ * One row of the contended table: an address, and whatever its source really knows of it; what it
+ * does not know is NULL or 0 with its flag false. Sorted by nobody: sinks sort.
+ */
+struct contended {
+	const char *source; /* "lock" "futex" "line" "watch" */
+	const char *kind;   /* "mutex" "rwsem:r" "rwsem:w" "spinlock" ... "futex" "line" "other" */
+	bool other;	    /* addresses that found no row of their own; addr means nothing */
+	uint64_t addr;
+	uint32_t pid;	   /* whose address space; 0: the kernel's, or shared */
+	const char *owner; /* its comm, or NULL */
+	const char *name;  /* "ext4_inode_info.i_es_lock", "app`table.lock"; NULL: unknown */
+	const char *place; /* where it is declared ("kw.c:15"), on which device, aliases; or NULL */
+	struct label group;		  /* --by: key NULL without */
+	uint64_t count;			  /* waits, or samples */
+	const struct hist *wait;	  /* NULL: the source measures no time */
+	const struct futex_counts *futex; /* NULL: not a futex */
+	const char *op;			  /* futex: "wait" "wait_bitset" "lock_pi"; else NULL */
+	const uint32_t *cpus;		  /* that waited or touched it, ascending */
+	size_t ncpus;
+	uint64_t ntasks;	  /* threads that waited, at least; 0: not known */
+	const struct site *sites; /* most frequent first */
+	size_t nsites;
+	uint64_t line;			   /* address of the 64-byte line shown; 0: none */
+	const struct line_member *members; /* of that line, by offset */
+	size_t nmembers;
 };
 
 /* DESIGN 2.12. All counts of this report's period, but in_flight: now. */
@@ -90,10 +155,22 @@ struct frame {
 	bool partial; /* an interval cut short by the end of the run; the final follows at once */
 	const struct series *series;
 	size_t nseries;
+	const struct contended *contended;
+	size_t ncontended;
 	struct quality quality;
 	struct self_cost self;
 	const char *end; /* FRAME_FINAL: why the run ended ("interrupted", "target gone: pid 42"),
 			    else NULL */
+};
+
+/* --slower of an operation (ext4): what it was, on what, and what its time went to. */
+struct slow_op {
+	const char *op;	   /* "fsync" */
+	const char *dev;   /* "8:1" */
+	const char *mount; /* mount point, or NULL */
+	const char *path;  /* "/data/x", or "inode 42"; NULL: no file */
+	uint64_t bytes;	   /* 0: none, or not known */
+	struct split split;
 };
 
 /* --slower: one wait. Times are CLOCK_MONOTONIC ns. */
@@ -117,6 +194,7 @@ struct slow {
 	bool migrated;		     /* runs on another CPU than last time */
 	bool last_cpu_known;
 	uint32_t last_cpu;
+	const struct slow_op *op; /* NULL: a wait for a CPU; else nothing from has_legs on holds */
 };
 
 struct meta_source {

@@ -66,11 +66,12 @@ static int csv_open(struct sink **out, const struct sink_args *args, struct err 
 static const char csv_head[] =
 	"type,seq,ts,mono_ns,dur_ns,metric,"
 	"label1_key,label1_value,label2_key,label2_value,label3_key,label3_value,"
+	"label4_key,label4_value,label5_key,label5_value,label6_key,label6_value,"
 	"count,sum_ns,min_ns,max_ns";
 static const char csv_tail[] =
 	",few,value,complete,missed,in_flight,in_flight_longest_ns,unpaired,clamped,map_full,"
 	"recursion_misses,lost_events,over_range,inferred,bpf_ns_per_event,bpf_cpu_ppm,user_cpu_ppm\n";
-_Static_assert(SERIES_LABELS == 3, "csv_head names each label");
+_Static_assert(SERIES_LABELS == 6, "csv_head names each label");
 
 static int csv_header(struct csv_sink *c, struct err *e)
 {

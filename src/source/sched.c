@@ -199,10 +199,10 @@ int sched_push_row(struct source_report *r, const struct sched_row *row, const s
 		one.desc = &sched_metrics[m];
 		one.hist = &row->interval[m];
 		if (wanted || one.hist->count)
-			ret = series_push(&r->interval, &one);
+			ret = series_push(&r->interval.series, &one);
 		one.hist = &row->total[m];
 		if (!ret && (wanted || one.hist->count))
-			ret = series_push(&r->total, &one);
+			ret = series_push(&r->total.series, &one);
 	}
 	return ret;
 }
@@ -213,7 +213,8 @@ static int push_all(struct sched *s, struct source_report *r)
 	uint32_t c;
 	int ret;
 
-	r->interval.n = r->total.n = 0;
+	rows_forget(&r->interval);
+	rows_forget(&r->total);
 	ret = sched_push_row(r, &s->banks.whole, NULL, 0, true);
 	for (c = 0; !ret && c < s->banks.ncpus; c++) {
 		if (!s->banks.cpu_used[c])

@@ -195,8 +195,8 @@ static int collect_keyed(struct sched_keys *k, uint32_t bank, const struct abi_k
 		n->group->active = true;
 	}
 	if (k->by == BY_PID || k->by == BY_TID) {
-		memcpy(n->group->comm, now->comm, ABI_COMM_LEN);
-		n->group->pid = now->pid;
+		memcpy(n->group->comm, now->head.comm, ABI_COMM_LEN);
+		n->group->pid = now->head.pid;
 	}
 	return ret;
 }

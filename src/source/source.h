@@ -25,9 +25,25 @@ struct series_list {
 };
 int series_push(struct series_list *l, const struct series *s); /* 0, -ENOMEM */
 
+/* The same for rows of the contended table. */
+struct contended_list {
+	struct contended *v;
+	size_t n, cap;
+};
+int contended_push(struct contended_list *l, const struct contended *c); /* 0, -ENOMEM */
+
+/* What a source, or all of them together, report for one period. */
+struct report_rows {
+	struct series_list series;
+	struct contended_list contended;
+};
+int rows_append(struct report_rows *to, const struct report_rows *from); /* 0, -ENOMEM */
+void rows_forget(struct report_rows *r);				 /* keeps the memory */
+void rows_free(struct report_rows *r);
+
 struct source_report {
-	struct series_list interval; /* since the previous flip */
-	struct series_list total;    /* since counting began */
+	struct report_rows interval; /* since the previous flip */
+	struct report_rows total;    /* since counting began */
 	struct quality quality_interval;
 	struct quality quality_total;
 };

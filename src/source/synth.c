@@ -259,16 +259,16 @@ static int synth_collect(struct source *base, struct source_report *r, struct er
 	struct synth *s = (struct synth *)base;
 	int ret = make_period(s);
 
-	r->interval.n = 0;
-	r->total.n = 0;
+	rows_forget(&r->interval);
+	rows_forget(&r->total);
 	r->quality_interval = (struct quality){0};
 	r->quality_total = (struct quality){0};
 	for (uint32_t i = 0; i < s->nrows && !ret; i++) {
 		const struct row *row = &s->rows[i];
 
-		ret = push_row(&r->interval, row, row->interval, i > CPUS);
+		ret = push_row(&r->interval.series, row, row->interval, i > CPUS);
 		if (!ret)
-			ret = push_row(&r->total, row, row->total, i > CPUS);
+			ret = push_row(&r->total.series, row, row->total, i > CPUS);
 	}
 	if (ret == -ENOMEM) /* else the words are those of who took the slow waits */
 		return err_sys(e, ret, "synth");

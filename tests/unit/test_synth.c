@@ -69,8 +69,8 @@ static void collect(struct fixture *f, int (*end)(struct source *s, struct err *
 static void end(struct fixture *f)
 {
 	source_synth.close(f->s);
-	free(f->r.interval.v);
-	free(f->r.total.v);
+	rows_free(&f->r.interval);
+	rows_free(&f->r.total);
 }
 
 static const struct hist *find(const struct series_list *l, const char *name, const char *key,
@@ -136,11 +136,11 @@ static void intervals_make_the_total(void **state)
 		collect(&f, i < 4 ? source_synth.flip : source_synth.stop);
 		for (int m = 0; m < SCHED_METRICS; m++) {
 			const char *name = sched_metrics[m].name;
-			const struct hist *one = find(&f.r.interval, name, NULL, NULL);
+			const struct hist *one = find(&f.r.interval.series, name, NULL, NULL);
 
 			assert_true(one->count > 0);
 			assert_int_equal(hist_merge(&sum[m], one), 0);
-			same_hist(&sum[m], find(&f.r.total, name, NULL, NULL));
+			same_hist(&sum[m], find(&f.r.total.series, name, NULL, NULL));
 		}
 	}
 	for (int m = 0; m < SCHED_METRICS; m++)
@@ -170,8 +170,8 @@ static void groups_make_the_whole(void **state)
 		parts_make_the_whole(&f.r.interval, "cpu", f.cfg.precision);
 		parts_make_the_whole(&f.r.interval, rows[i].key, f.cfg.precision);
 		parts_make_the_whole(&f.r.total, rows[i].key, f.cfg.precision);
-		for (size_t k = 0; k < f.r.total.n; k++) {
-			const struct series *s = &f.r.total.v[k];
+		for (size_t k = 0; k < f.r.total.series.n; k++) {
+			const struct series *s = &f.r.total.series.v[k];
 
 			if (s->desc != &sched_metrics[0] || !is_group(s, rows[i].key))
 				continue;
@@ -193,7 +193,7 @@ static void legs_add_up(void **state)
 	begin(&f, BY_NONE);
 	collect(&f, source_synth.flip);
 	for (int m = 0; m < SCHED_METRICS; m++)
-		h[m] = find(&f.r.interval, sched_metrics[m].name, NULL, NULL);
+		h[m] = find(&f.r.interval.series, sched_metrics[m].name, NULL, NULL);
 	assert_int_equal(h[SCHED_WAKEUP_LATENCY]->sum_ns,
 			 h[SCHED_WAKE_TO_QUEUE]->sum_ns + h[SCHED_QUEUE_TO_RUN]->sum_ns);
 	assert_int_equal(h[SCHED_RUN_DELAY]->sum_ns,
@@ -218,10 +218,10 @@ static void same_every_time(void **state)
 	assert_int_equal(source_synth.start(b.s, &e), 0);
 	collect(&a, source_synth.flip);
 	collect(&b, source_synth.flip);
-	assert_int_equal(a.r.total.n, b.r.total.n);
-	for (size_t i = 0; i < a.r.total.n; i++) {
-		same_hist(a.r.total.v[i].hist, b.r.total.v[i].hist);
-		same_hist(a.r.interval.v[i].hist, b.r.interval.v[i].hist);
+	assert_int_equal(a.r.total.series.n, b.r.total.series.n);
+	for (size_t i = 0; i < a.r.total.series.n; i++) {
+		same_hist(a.r.total.series.v[i].hist, b.r.total.series.v[i].hist);
+		same_hist(a.r.interval.series.v[i].hist, b.r.interval.series.v[i].hist);
 	}
 	end(&a);
 	end(&b);
@@ -236,14 +236,15 @@ static void order(void **state)
 	begin(&f, BY_PID);
 	collect(&f, source_synth.flip);
 	for (; i < SCHED_METRICS; i++)
-		assert_int_equal(f.r.interval.v[i].nlabels, 0);
+		assert_int_equal(f.r.interval.series.v[i].nlabels, 0);
 	for (; i < 5 * SCHED_METRICS; i++) {
-		assert_true(is_group(&f.r.interval.v[i], "cpu"));
-		assert_int_equal(f.r.interval.v[i].labels[0].value[0], '0' + i / SCHED_METRICS - 1);
+		assert_true(is_group(&f.r.interval.series.v[i], "cpu"));
+		assert_int_equal(f.r.interval.series.v[i].labels[0].value[0],
+				 '0' + i / SCHED_METRICS - 1);
 	}
-	assert_true(f.r.interval.n > i);
-	for (; i < f.r.interval.n; i++)
-		assert_true(is_group(&f.r.interval.v[i], "pid"));
+	assert_true(f.r.interval.series.n > i);
+	for (; i < f.r.interval.series.n; i++)
+		assert_true(is_group(&f.r.interval.series.v[i], "pid"));
 	end(&f);
 }
 
@@ -255,10 +256,11 @@ static void slow_waits(void **state)
 
 	begin(&all, BY_NONE);
 	collect(&all, source_synth.flip);
-	assert_int_equal(all.seen.n,
-			 find(&all.r.interval, "sched_wakeup_latency", NULL, NULL)->count +
-				 find(&all.r.interval, "sched_preempt_wait", NULL, NULL)->count +
-				 find(&all.r.interval, "sched_throttle_wait", NULL, NULL)->count);
+	assert_int_equal(
+		all.seen.n,
+		find(&all.r.interval.series, "sched_wakeup_latency", NULL, NULL)->count +
+			find(&all.r.interval.series, "sched_preempt_wait", NULL, NULL)->count +
+			find(&all.r.interval.series, "sched_throttle_wait", NULL, NULL)->count);
 	assert_true(all.seen.wakeups && all.seen.preempts && all.seen.throttles);
 	assert_true(all.seen.irqs && all.seen.idles);
 	assert_int_equal(all.seen.least_ns, 0);
@@ -293,8 +295,8 @@ static void slow_error_goes_up(void **state)
 	assert_int_equal(source_synth.collect(s, &r, &e), -EPIPE);
 	assert_string_equal(e.text, ""); /* the words are the sink's */
 	source_synth.close(s);
-	free(r.interval.v);
-	free(r.total.v);
+	rows_free(&r.interval);
+	rows_free(&r.total);
 }
 
 static void contract(void **state)

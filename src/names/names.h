@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Names of addresses, for the rows that are printed: what object and member lies there, what code
+ * an instruction pointer is in. Stands on core; sources use it, and hand it what only the kernel
+ * side could see (struct kernel_hint).
+ *
+ * Never a wrong member: where a type is not certain the name stops at the object and the offset
+ * ("kmalloc-192+0x18"). Answers are remembered; a process that has ended keeps the maps it had when
+ * names_process was called for it, so sources call that when an address is first seen.
+ *
+ * None of these fail for want of a name: `found` says how much is known, `text` is never empty
+ * ("0xffff888100001000" at worst). All strings are raw bytes.
+ */
+#ifndef WS_NAMES_H
+#define WS_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/err.h"
+
+#define NAME_LEN 256
+#define NAME_PLACE_LEN 160
+
+enum name_found {
+	NAME_NONE,   /* the bare address */
+	NAME_REGION, /* a mapping, a slab cache, a page: and the offset in it */
+	NAME_OBJECT, /* a variable or a typed object */
+	NAME_MEMBER, /* down to the member */
+};
+
+struct name {
+	enum name_found found;
+	char text[NAME_LEN];	    /* "ext4_inode_info.i_es_lock", "app`table.lock" */
+	char place[NAME_PLACE_LEN]; /* "kw.c:15"; "also mem_cgroup_per_node"; may be empty */
+	/* Kernel objects with a type: where it starts, and what type (for members_on_line). */
+	uint64_t object; /* 0: not known */
+	char type[64];	 /* "ext4_sb_info" */
+};
+
+struct names;
+
+struct names_args {
+	const char *btf; /* --btf, or NULL: the running kernel's */
+	bool debuginfod; /* debug information may be fetched from DEBUGINFOD_URLS */
+};
+
+int names_open(struct names **out, const struct names_args *args, struct err *e);
+void names_close(struct names *n); /* NULL is fine */
+
+/* ---- kernel ---- */
+
+/*
+ * What a BPF program knew of an address when it saw it (0: did not). `object` and `type` say that
+ * the address lies in an object of that BTF type, at `object`: members of the running task
+ * (mm_struct, signal_struct, files_struct ...), of a remembered inode, of a super block.
+ */
+struct kernel_hint {
+	uint64_t object;
+	const char *type;
+	char slab[32];	      /* name of its slab cache, from bpf_get_kmem_cache (6.13) */
+	uint32_t slab_offset; /* of the address in the object */
+	bool slab_known;
+};
+
+void names_kernel_data(struct names *n, uint64_t addr, const struct kernel_hint *hint,
+		       struct name *out);
+/* "vfs_write+0x1a"; place: its module, if any */
+void names_kernel_code(struct names *n, uint64_t ip, struct name *out);
+/* Is ip in kernel text whose name starts with one of the locking functions (mutex_lock,
+ * _raw_spin_lock, rwsem_ ...)? Sites are the callers of these. */
+bool names_is_lock_code(struct names *n, uint64_t ip);
+
+/* Members of `type` (at `object`) that lie on the 64-byte line of `addr`, by offset; at most cap.
+ */
+struct name_member {
+	char name[NAME_LEN];
+	uint32_t offset, size;
+	bool hot; /* known to be written often: locks, counters, list heads of locks */
+};
+size_t names_members_on_line(struct names *n, const char *type, uint64_t object, uint64_t addr,
+			     struct name_member *out, size_t cap);
+
+/* ---- user ---- */
+
+/* Remember the process's maps and hold its files; again when it has changed its maps. 0, or
+ * negative errno (it has ended, no permission): no words, names fall back. */
+int names_process(struct names *n, uint32_t pid);
+void names_user_data(struct names *n, uint32_t pid, uint64_t addr, struct name *out);
+/* "app`worker+0x18", place "kw.c:15" */
+void names_user_code(struct names *n, uint32_t pid, uint64_t ip, struct name *out);
+
+#endif

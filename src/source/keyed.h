@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Keyed histograms, for every source: the kernel keeps one entry per key and CPU in a hash map per
+ * bank (struct abi_key -> struct abi_khead, then `nhists` histograms with 32-bit slots); here the
+ * CPUs' entries come together into one row per key. Entries only grow: each one's last reading is
+ * kept and subtracted.
+ */
+#ifndef WS_KEYED_H
+#define WS_KEYED_H
+
+#include <linux/types.h>
+
+#include "abi.h"
+#include "core/err.h"
+#include "core/hist.h"
+
+struct keyed;
+struct keyed_row;
+
+struct keyed_args {
+	int fds[ABI_BANKS];
+	uint32_t nhists;  /* in an entry, at most KEYED_HISTS */
+	uint32_t schema;  /* of their buckets */
+	uint32_t ncpus;	  /* possible */
+	bool per_cpu;	  /* rows keep CPUs apart: key.cpu stays */
+	const char *what; /* for errors: "the groups of --by" */
+	/* Optional: a key was seen for the first time; row->user is the source's. 0 or negative. */
+	int (*appeared)(void *ctx, struct keyed_row *row);
+	void (*leaves)(void *ctx, struct keyed_row *row); /* optional: frees row->user */
+	void *ctx;
+};
+
+#define KEYED_HISTS 8
+
+struct keyed_row {
+	struct abi_key key;	     /* cpu = 0 unless per_cpu */
+	char comm[ABI_COMM_LEN + 1]; /* the entry's, as last seen */
+	uint64_t pid;
+	bool active; /* had samples in this interval */
+	struct hist interval[KEYED_HISTS], total[KEYED_HISTS];
+	uint64_t sums_interval[ABI_SUMS], sums_total[ABI_SUMS]; /* abi_khead.sums */
+	uint64_t *cpus_interval, *cpus_total;			/* bit per CPU that had samples */
+	void *user;
+	struct keyed_row *next; /* in order of appearance */
+};
+
+int keyed_open(struct keyed **out, const struct keyed_args *args, struct err *e);
+/* Ends the interval counted under `epoch` (0: the end of the run, both banks). Rows' intervals hold
+ * until the next call. 0 or negative errno with words. */
+int keyed_collect(struct keyed *k, uint64_t epoch, struct err *e);
+void keyed_forget(struct keyed *k); /* totals start anew */
+struct keyed_row *keyed_first(const struct keyed *k);
+void keyed_close(struct keyed *k); /* NULL is fine */
+
+/* 64-bit words in cpus_interval and cpus_total. */
+static inline uint32_t keyed_cpu_words(uint32_t ncpus)
+{
+	return (ncpus + 63) / 64;
+}
+
+#endif
