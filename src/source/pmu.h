@@ -16,7 +16,7 @@
 
 /* One term's place: bits of a config word, lowest first. */
 struct pmu_format {
-	uint8_t word; /* 0: config, 1: config1, 2: config2, 3: config3 */
+	uint8_t word; /* 0: config, 1: config1 ... */
 	uint8_t nbits;
 	uint8_t bit[64];
 };
@@ -25,9 +25,10 @@ struct pmu_format {
 int pmu_format_parse(const char *text, struct pmu_format *f);
 
 /*
- * An event's terms, "event=0xcd,umask=0x1,ldlat=30", into attr->config..config3 by the formats of
- * the device in directory `dev`; a term without a value is 1. config= and config1= ... need no
- * format. 0; -EINVAL: not such a list, or a value too wide; -ENOENT: a term the device has not.
+ * An event's terms, "event=0xcd,umask=0x1,ldlat=30", into attr->config..config2 by the formats of
+ * the device in directory `dev`; a term without a value is 1. config= to config2= need no
+ * format. 0; -EINVAL: not such a list, or a value too wide; -ENOENT: a term the device has not; -ENOTSUP:
+ * one in config3.
  */
 int pmu_terms(const char *dev, const char *terms, struct perf_event_attr *attr);
 
