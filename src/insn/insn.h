@@ -38,8 +38,14 @@ int insn_available(void);
 enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,
 			    struct abi_recipe *out);
 
-/* Bytes from the previous instruction's start to the pointer, 0 if not found; how many of the
+/* The machines' own; all that a build has can be tested on any machine. */
+enum insn_found insn_x86_recipe(const uint8_t *code, size_t before, size_t after,
+				struct abi_recipe *out); /* with Zydis */
+enum insn_found insn_arm64_recipe(const uint8_t *code, size_t before, size_t after,
+				  struct abi_recipe *out);
+
+/* x86: bytes from the previous instruction's start to the pointer, 0 if not found; how many of the
  * tries agree is in *votes if not NULL. */
-size_t insn_previous(const uint8_t *code, size_t before, unsigned int *votes);
+size_t insn_x86_previous(const uint8_t *code, size_t before, unsigned int *votes);
 
 #endif

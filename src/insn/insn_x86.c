@@ -15,11 +15,6 @@ struct insn {
 	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
 };
 
-int insn_available(void)
-{
-	return 1;
-}
-
 static bool decoder(ZydisDecoder *d)
 {
 	return ZYAN_SUCCESS(ZydisDecoderInit(d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64));
@@ -81,7 +76,7 @@ static unsigned int vote(const ZydisDecoder *d, const uint8_t *code, size_t befo
 	return most;
 }
 
-size_t insn_previous(const uint8_t *code, size_t before, unsigned int *votes)
+size_t insn_x86_previous(const uint8_t *code, size_t before, unsigned int *votes)
 {
 	size_t chain[CHAIN];
 	unsigned int most;
@@ -303,8 +298,8 @@ static void infer_write(const ZydisDecoder *d, const uint8_t *ip, size_t after,
 	}
 }
 
-enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,
-			    struct abi_recipe *out)
+enum insn_found insn_x86_recipe(const uint8_t *code, size_t before, size_t after,
+				struct abi_recipe *out)
 {
 	const ZydisDecodedOperand *o = NULL;
 	struct insn later[CHAIN], *n = later;

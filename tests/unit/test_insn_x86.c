@@ -108,7 +108,7 @@ static void recipes(void **state)
 		memset(code, 0x90, INSN_BEFORE);
 		memcpy(code + INSN_BEFORE - n, tail, n);
 		after = from_hex(rows[k].after, code + INSN_BEFORE);
-		found = insn_recipe(code, INSN_BEFORE, after, &got);
+		found = insn_x86_recipe(code, INSN_BEFORE, after, &got);
 		if (found != rows[k].found ||
 		    (found == INSN_RECIPE && memcmp(&got, &rows[k].r, sizeof(got))))
 			fail_msg("%s: found %d, base %u index %u shift %u disp %lld size %u flags %u "
@@ -164,7 +164,7 @@ static void addresses_equal_zydis(void **state)
 			continue;
 		memset(code, 0x90, sizeof(code));
 		memcpy(code + INSN_BEFORE - i.length, one, i.length);
-		if (insn_recipe(code, INSN_BEFORE, 1, &r) != INSN_RECIPE || r.back != i.length)
+		if (insn_x86_recipe(code, INSN_BEFORE, 1, &r) != INSN_RECIPE || r.back != i.length)
 			continue; /* base overwritten, or the random bytes read otherwise */
 		fill_context(&c, regs);
 		regs[RIP] = ip;
@@ -222,7 +222,7 @@ static void previous_in_libc(void **state)
 		}
 		if (last && at >= INSN_BEFORE) {
 			total++;
-			right += insn_previous(text.at + at - INSN_BEFORE, INSN_BEFORE, NULL) ==
+			right += insn_x86_previous(text.at + at - INSN_BEFORE, INSN_BEFORE, NULL) ==
 				 at - last;
 		}
 		last = at;
@@ -244,7 +244,7 @@ static void any_bytes(void **state)
 		assert_non_null(code);
 		for (size_t m = 0; m < before + after; m++)
 			code[m] = (uint8_t)random_word();
-		if (insn_recipe(code, before, after, &r) == INSN_RECIPE) {
+		if (insn_x86_recipe(code, before, after, &r) == INSN_RECIPE) {
 			assert_true(r.size >= 1 && r.size <= 64);
 			assert_true(r.flags & (RECIPE_READ | RECIPE_WRITE));
 			assert_true(r.back <= before);
