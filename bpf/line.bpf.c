@@ -20,6 +20,7 @@ struct stamp { /* for filter.bpf.h */
 	u32 pad;
 };
 
+#define TASKS_FROM_CURRENT
 #include "filter.bpf.h"
 #include "follow.bpf.h"
 #include "abi_line.h"
@@ -51,8 +52,8 @@ struct access_map {
 struct access_map accesses_even SEC(".maps"), accesses_odd SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 32768);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH); /* lines that are fought over stay in it */
+	__uint(max_entries, 16384);
 	__type(key, struct abi_turns_key);
 	__type(value, struct abi_turns);
 } turns SEC(".maps");
@@ -166,13 +167,13 @@ static __always_inline void place(struct abi_line_counts *n, struct task_struct 
 	struct abi_access_key key = {
 		.line = addr >> ABI_LINE_SHIFT,
 		.ip = ip->ip,
-		.tgid = addr & KERNEL_HALF ? 0 : p->tgid,
-		.tid = p->pid,
+		.tgid = addr & KERNEL_HALF ? 0 : TASK_READ(p, tgid),
+		.tid = TASK_READ(p, pid),
 		.cpu = bpf_get_smp_processor_id(),
-		.pid = p->tgid,
+		.pid = TASK_READ(p, tgid),
 	};
-	struct abi_access *a = ep & 1 ? access_get(&accesses_odd, &key)
-				      : access_get(&accesses_even, &key);
+	struct abi_access *a =
+		ep & 1 ? access_get(&accesses_odd, &key) : access_get(&accesses_even, &key);
 
 	if (!a) {
 		n->lines_full++;
@@ -193,7 +194,7 @@ static __always_inline void place(struct abi_line_counts *n, struct task_struct 
 		a->locked++;
 	if (r->flags & RECIPE_INFERRED)
 		a->inferred++;
-	bpf_probe_read_kernel(a->comm, sizeof(a->comm), p->comm);
+	bpf_core_read(a->comm, sizeof(a->comm), &p->comm);
 	note_turn(&key);
 }
 
@@ -203,8 +204,7 @@ static __always_inline u64 tls_base(struct task_struct *p)
 }
 
 static __always_inline void use(struct abi_line_counts *n, struct task_struct *p, u64 ep,
-				const struct abi_ip_key *key, const struct abi_ip *ip,
-				const u64 *ctx)
+				const struct abi_ip_key *key, const struct abi_ip *ip, void *ctx)
 {
 	const u64 *regs;
 
@@ -234,21 +234,20 @@ static __always_inline void use(struct abi_line_counts *n, struct task_struct *p
 /* Tells a process's code from that before an exec, and from another's that had its number. */
 static __always_inline u32 image_of(struct task_struct *p)
 {
-	struct task_struct *leader = p->group_leader;
-
-	return (leader ? (u32)(leader->start_time >> 16) : 0) ^ (u32)p->self_exec_id;
+	return (u32)(BPF_CORE_READ(p, group_leader, start_time) >> 16) ^
+	       (u32)BPF_CORE_READ(p, self_exec_id);
 }
 
-static __always_inline void sample(const u64 *ctx)
+static __always_inline void sample(void *ctx)
 {
-	struct task_struct *p = bpf_get_current_task_btf();
+	struct task_struct *p = current_task();
 	struct abi_line_counts *n = counts_get();
 	struct abi_ip_key key = {.ip = regs_ip(ctx)};
 	struct abi_ip *ip;
 	struct stamp *st;
 	u64 ep = epoch;
 
-	if (!n || !ep || !p->pid || !filter_early(p))
+	if (!n || !ep || !TASK_READ(p, pid) || !filter_early(p))
 		return;
 	st = stamp_get(p, true);
 	if (!st || !filter_late(st, p))
@@ -259,7 +258,7 @@ static __always_inline void sample(const u64 *ctx)
 		return;
 	}
 	if (!(key.ip & KERNEL_HALF)) {
-		key.tgid = p->tgid;
+		key.tgid = TASK_READ(p, tgid);
 		key.image = image_of(p);
 	}
 	ip = bpf_map_lookup_elem(&ips, &key);

@@ -82,9 +82,9 @@ struct abi_new_ip {
 
 /* Per CPU, rising; DESIGN 2.12. */
 struct abi_line_counts {
-	__u64 samples;	/* of tasks that pass the filters; idle CPUs are not sampled */
-	__u64 placed;	/* in an access */
-	__u64 pending;	/* at a pointer not decoded yet */
+	__u64 samples; /* of tasks that pass the filters; idle CPUs are not sampled */
+	__u64 placed;  /* in an access */
+	__u64 pending; /* at a pointer not decoded yet */
 	__u64 no_operand;
 	__u64 not_computable;
 	__u64 undecoded;

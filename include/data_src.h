@@ -78,8 +78,7 @@ static inline __u32 data_src_level(__u64 word)
 		return DATA_LEVEL_REMOTE_CACHE;
 	if (lvl & DATA_SRC_LVL_REMOTE_RAM)
 		return DATA_LEVEL_REMOTE_RAM;
-	if (num == DATA_SRC_NUM_RAM || num == DATA_SRC_NUM_PMEM ||
-	    (lvl & DATA_SRC_LVL_LOCAL_RAM))
+	if (num == DATA_SRC_NUM_RAM || num == DATA_SRC_NUM_PMEM || (lvl & DATA_SRC_LVL_LOCAL_RAM))
 		return remote ? DATA_LEVEL_REMOTE_RAM : DATA_LEVEL_RAM;
 	if (remote)
 		return DATA_LEVEL_REMOTE_CACHE;

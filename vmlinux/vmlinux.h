@@ -32,6 +32,8 @@ enum { false = 0, true = 1 };
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
@@ -79,6 +81,10 @@ struct thread_info {
 	u64 preempt_count; /* arm64 and others; x86 keeps it per CPU */
 };
 
+struct thread_struct {
+	unsigned long fsbase; /* x86-64: the thread's TLS base */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -92,6 +98,8 @@ struct task_struct {
 	int tgid;
 	struct task_struct *group_leader;
 	u64 start_time;
+	u32 self_exec_id; /* 64 bits wide since 5.7 (d1e7fd6462ca); its low half is enough */
+	struct thread_struct thread;
 	char comm[16];
 	struct css_set *cgroups;
 };

@@ -73,6 +73,7 @@ struct config {
 	bool by_file;	      /* --by file: ext4's rows for each inode, in place of `by` */
 	bool es_time;	      /* --es-time: extent-status lookups are timed */
 	bool debuginfod;      /* --debuginfod: debug information may be fetched */
+	uint32_t freq;	      /* --freq: samples a second and CPU */
 	uint32_t stack_every; /* --stack-every: a stack of one in N waits for a known lock; 0: only
 				 of the first */
 	bool quiet;	      /* no progress, no notices */

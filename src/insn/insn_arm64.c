@@ -35,12 +35,12 @@ static int64_t sign_extend(uint32_t v, unsigned int width)
 
 static bool ends_block(uint32_t w)
 {
-	return bits(w, 30, 26) == 0x05 ||  /* b, bl */
-	       bits(w, 31, 24) == 0x54 ||  /* b.cond */
-	       bits(w, 30, 25) == 0x1a ||  /* cbz, cbnz */
-	       bits(w, 30, 25) == 0x1b ||  /* tbz, tbnz */
-	       bits(w, 31, 25) == 0x6b ||  /* br, blr, ret */
-	       bits(w, 31, 24) == 0xd4;	   /* svc, hvc, brk */
+	return bits(w, 30, 26) == 0x05 || /* b, bl */
+	       bits(w, 31, 24) == 0x54 || /* b.cond */
+	       bits(w, 30, 25) == 0x1a || /* cbz, cbnz */
+	       bits(w, 30, 25) == 0x1b || /* tbz, tbnz */
+	       bits(w, 31, 25) == 0x6b || /* br, blr, ret */
+	       bits(w, 31, 24) == 0xd4;	  /* svc, hvc, brk */
 }
 
 static void operand(struct a64 *a, uint32_t w, uint32_t size, uint32_t flags)
@@ -68,7 +68,7 @@ static void exclusive(struct a64 *a, uint32_t w)
 
 	if (pair)
 		size = bits(w, 30, 30) ? 16 : 8; /* two of 8 or of 4 */
-	if (swap) { /* cas, casp: Rs comes back as what was there */
+	if (swap) {				 /* cas, casp: Rs comes back as what was there */
 		operand(a, w, size, RECIPE_READ | RECIPE_WRITE | RECIPE_LOCKED);
 		loads(a, bits(w, 20, 16));
 		if (pair)
@@ -206,7 +206,7 @@ static void literal(struct a64 *a, uint32_t w)
 static void other_writes(struct a64 *a, uint32_t w)
 {
 	uint32_t op = bits(w, 28, 25), rd = bits(w, 4, 0);
-	bool sp = (bits(w, 28, 23) == 0x22 && !bits(w, 29, 29)) || /* add, sub */
+	bool sp = (bits(w, 28, 23) == 0x22 && !bits(w, 29, 29)) ||   /* add, sub */
 		  (bits(w, 28, 23) == 0x24 && bits(w, 30, 29) != 3); /* and, orr, eor */
 
 	if ((op & 0xe) == 8) {

@@ -6,8 +6,8 @@
 
 #include "insn/insn.h"
 
-#define STARTS 16	  /* tries to fall into step with the code */
-#define LOOK_AHEAD 8	  /* instructions that a read-modify-write may take */
+#define STARTS 16    /* tries to fall into step with the code */
+#define LOOK_AHEAD 8 /* instructions that a read-modify-write may take */
 #define CHAIN (INSN_LOOK_BACK + 1)
 
 struct insn {
@@ -236,7 +236,8 @@ static bool operand_recipe(const struct insn *n, const ZydisDecodedOperand *o, s
 	if (base < 0 || index < 0 || o->mem.type != ZYDIS_MEMOP_TYPE_MEM || size > 64 || !size ||
 	    o->mem.segment == ZYDIS_REGISTER_GS || n->i.address_width != 64 || bit_string(n))
 		return false; /* gs: per-CPU data, by nature not shared */
-	if (n->i.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
+	if (n->i.attributes &
+	    (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
 		return false; /* a stretch, not an address */
 	*r = (struct abi_recipe){
 		.disp = o->mem.disp.has_displacement ? o->mem.disp.value : 0,

@@ -159,7 +159,7 @@ int line_table_add(struct line_table *t, const struct abi_access_key *key,
 		   const struct abi_access *a)
 {
 	struct line_key at = {.line = key->line, .tgid = key->tgid};
-	struct line_samples s = {a->samples, a->reads,	    a->writes,	   a->locked,
+	struct line_samples s = {a->samples,  a->reads,	     a->writes,	    a->locked,
 				 a->inferred, a->read_bytes, a->write_bytes};
 	uint32_t cpu = key->cpu < t->ncpus ? key->cpu : 0;
 	struct line_use *u;
@@ -316,6 +316,20 @@ uint32_t line_cores(const struct line_table *t, const struct line *l, enum line_
 	for (w = 0; w < t->words; w++)
 		n += (uint32_t)__builtin_popcountll(l->cores[v][w]);
 	return n;
+}
+
+void line_turns(struct line *l, uint32_t pairs, uint32_t changes)
+{
+	int v;
+
+	if (pairs < l->pairs_seen)
+		l->pairs_seen = l->changes_seen = 0;
+	for (v = 0; v < LINE_VIEWS; v++) {
+		l->pairs[v] += pairs - l->pairs_seen;
+		l->changes[v] += changes - l->changes_seen;
+	}
+	l->pairs_seen = pairs;
+	l->changes_seen = changes;
 }
 
 static bool two_threads(const struct line *l, enum line_view v)

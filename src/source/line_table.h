@@ -54,7 +54,8 @@ struct line {
 	uint64_t *cores[LINE_VIEWS]; /* bit per core */
 	uint64_t *cpus[LINE_VIEWS];
 	uint64_t pairs[LINE_VIEWS], changes[LINE_VIEWS]; /* of consecutive samples */
-	uint32_t idle_turns;				  /* intervals without a sample */
+	uint32_t pairs_seen, changes_seen;
+	uint32_t idle_turns; /* intervals without a sample */
 	struct line_use *uses;
 	struct line *next;
 };
@@ -75,6 +76,10 @@ int line_table_add(struct line_table *t, const struct abi_access_key *key,
 void line_table_end(struct line_table *t);
 uint64_t line_table_dropped(const struct line_table *t);
 struct line *line_table_first(const struct line_table *t);
+
+/* What is counted of its consecutive samples so far; less than before: it was forgotten, and is
+ * counted anew. */
+void line_turns(struct line *l, uint32_t pairs, uint32_t changes);
 
 bool line_contended(struct line_table *t, const struct line *l, enum line_view v);
 /* Consecutive samples that changed CPU, 0..1; negative: no pair was seen. */

@@ -27,8 +27,8 @@ int pmu_format_parse(const char *text, struct pmu_format *f);
 /*
  * An event's terms, "event=0xcd,umask=0x1,ldlat=30", into attr->config..config2 by the formats of
  * the device in directory `dev`; a term without a value is 1. config= to config2= need no
- * format. 0; -EINVAL: not such a list, or a value too wide; -ENOENT: a term the device has not; -ENOTSUP:
- * one in config3.
+ * format. 0; -EINVAL: not such a list, or a value too wide; -ENOENT: a term the device has not;
+ * -ENOTSUP: one in config3.
  */
 int pmu_terms(const char *dev, const char *terms, struct perf_event_attr *attr);
 

@@ -25,12 +25,12 @@ struct row {
 	struct abi_recipe r;
 };
 
-#define RECIPE(b, i, sh, ext, d, sz, fl, bk)                                                \
-	INSN_RECIPE,                                                                        \
-		{                                                                           \
-			.base = (b), .index = (i), .shift = (sh), .extend = (ext),          \
-			.disp = (d), .size = (sz), .flags = (fl), .back = (bk)              \
-		}
+#define RECIPE(b, i, sh, ext, d, sz, fl, bk)                                            \
+	INSN_RECIPE,                                                                    \
+	{                                                                               \
+		.base = (b), .index = (i), .shift = (sh), .extend = (ext), .disp = (d), \
+		.size = (sz), .flags = (fl), .back = (bk)                               \
+	}
 
 static const struct row rows[] = {
 	{"str x1, [x0, #16]", {0xf9000801}, {NOP}, RECIPE(0, NO, 0, 0, 16, 8, W, 4)},
@@ -38,9 +38,13 @@ static const struct row rows[] = {
 	{"ldr x1, [x0, w2, sxtw #3]", {0xf862d801}, {NOP}, RECIPE(0, 2, 3, SXTW, 0, 8, R, 4)},
 	{"strb w1, [x0, w2, uxtw]", {0x38224801}, {NOP}, RECIPE(0, 2, 0, UXTW, 0, 1, W, 4)},
 	{"ldur x1, [x0, #-8]", {0xf85f8001}, {NOP}, RECIPE(0, NO, 0, 0, -8, 8, R, 4)},
-	{"post-index, the base has moved: str x1, [x0], #8", {0xf8008401}, {NOP},
+	{"post-index, the base has moved: str x1, [x0], #8",
+	 {0xf8008401},
+	 {NOP},
 	 RECIPE(0, NO, 0, 0, -8, 8, W, 4)},
-	{"pre-index, it has moved there: str x1, [x0, #8]!", {0xf8008c01}, {NOP},
+	{"pre-index, it has moved there: str x1, [x0, #8]!",
+	 {0xf8008c01},
+	 {NOP},
 	 RECIPE(0, NO, 0, 0, 0, 8, W, 4)},
 	{"ldp x1, x2, [x3, #16]", {0xa9410861}, {NOP}, RECIPE(3, NO, 0, 0, 16, 16, R, 4)},
 	{"stp x29, x30, [sp, #-32]!", {0xa9be7bfd}, {NOP}, RECIPE(SP, NO, 0, 0, 0, 16, W, 4)},
@@ -48,12 +52,20 @@ static const struct row rows[] = {
 	{"ldnp x1, x2, [x0]", {0xa8400801}, {NOP}, RECIPE(0, NO, 0, 0, 0, 16, R, 4)},
 	{"ldpsw x1, x2, [x0]", {0x69400801}, {NOP}, RECIPE(0, NO, 0, 0, 0, 8, R, 4)},
 	{"base overwritten: ldr x0, [x0]", {0xf9400000}, {NOP}, INSN_NOT_COMPUTABLE, {0}},
-	{"base moved since: ldr x1, [x0]; add x0, x0, #1", {0xf9400001, 0x91000400}, {NOP},
-	 INSN_NOT_COMPUTABLE, {0}},
-	{"a compare moves nothing: ldr x1, [sp]; cmp x1, x0", {0xf94003e1, 0xeb00003f}, {NOP},
+	{"base moved since: ldr x1, [x0]; add x0, x0, #1",
+	 {0xf9400001, 0x91000400},
+	 {NOP},
+	 INSN_NOT_COMPUTABLE,
+	 {0}},
+	{"a compare moves nothing: ldr x1, [sp]; cmp x1, x0",
+	 {0xf94003e1, 0xeb00003f},
+	 {NOP},
 	 RECIPE(SP, NO, 0, 0, 0, 8, R, 8)},
-	{"the stack pointer moves: ldr x1, [sp]; mov sp, x9", {0xf94003e1, 0x9100013f}, {NOP},
-	 INSN_NOT_COMPUTABLE, {0}},
+	{"the stack pointer moves: ldr x1, [sp]; mov sp, x9",
+	 {0xf94003e1, 0x9100013f},
+	 {NOP},
+	 INSN_NOT_COMPUTABLE,
+	 {0}},
 	{"ldxr w1, [x0]", {0x885f7c01}, {NOP}, RECIPE(0, NO, 0, 0, 0, 4, R | L, 4)},
 	{"stxr w3, w1, [x0]", {0x88037c01}, {NOP}, RECIPE(0, NO, 0, 0, 0, 4, W | L, 4)},
 	{"ldxp x1, x2, [x0]", {0xc87f0801}, {NOP}, RECIPE(0, NO, 0, 0, 0, 16, R | L, 4)},
@@ -65,7 +77,10 @@ static const struct row rows[] = {
 	{"stadd x1, [x0]", {0xf821001f}, {NOP}, RECIPE(0, NO, 0, 0, 0, 8, R | W | L, 4)},
 	{"swpal x1, x2, [x0]", {0xf8e18002}, {NOP}, RECIPE(0, NO, 0, 0, 0, 8, R | W | L, 4)},
 	{"cas w1, w2, [x0]", {0x88a17c02}, {NOP}, RECIPE(0, NO, 0, 0, 0, 4, R | W | L, 4)},
-	{"casp x2, x3, x4, x5, [x0]", {0x48227c04}, {NOP}, RECIPE(0, NO, 0, 0, 0, 16, R | W | L, 4)},
+	{"casp x2, x3, x4, x5, [x0]",
+	 {0x48227c04},
+	 {NOP},
+	 RECIPE(0, NO, 0, 0, 0, 16, R | W | L, 4)},
 	{"ldr q0, [x0, #32]", {0x3dc00800}, {NOP}, RECIPE(0, NO, 0, 0, 32, 16, R, 4)},
 	{"stp q0, q1, [x0]", {0xad000400}, {NOP}, RECIPE(0, NO, 0, 0, 0, 32, W, 4)},
 	{"a literal: ldr x1, .+0x20", {0x58000101}, {NOP}, RECIPE(PC, NO, 0, 0, 0x1c, 8, R, 4)},
@@ -79,16 +94,27 @@ static const struct row rows[] = {
 	{"not past cbz", {0xf9400001, 0xb4000040}, {NOP}, INSN_NO_OPERAND, {0}},
 	{"not past tbnz", {0xf9400001, 0x37180040}, {NOP}, INSN_NO_OPERAND, {0}},
 	{"not past ret", {0xf9400001, 0xd65f03c0}, {NOP}, INSN_NO_OPERAND, {0}},
-	{"three back", {0xf9400001, 0x8b030041, 0x8b030041, 0x8b030041}, {NOP},
+	{"three back",
+	 {0xf9400001, 0x8b030041, 0x8b030041, 0x8b030041},
+	 {NOP},
 	 RECIPE(0, NO, 0, 0, 0, 8, R, 16)},
-	{"four are too many", {0xf9400001, 0x8b030041, 0x8b030041, 0x8b030041, 0x8b030041}, {NOP},
-	 INSN_NO_OPERAND, {0}},
-	{"read | add x1, x2, x3; written: str x1, [x0, #16]", {0xf9400801}, {0x8b030041, 0xf9000801},
+	{"four are too many",
+	 {0xf9400001, 0x8b030041, 0x8b030041, 0x8b030041, 0x8b030041},
+	 {NOP},
+	 INSN_NO_OPERAND,
+	 {0}},
+	{"read | add x1, x2, x3; written: str x1, [x0, #16]",
+	 {0xf9400801},
+	 {0x8b030041, 0xf9000801},
 	 RECIPE(0, NO, 0, 0, 16, 8, R | W | I, 4)},
-	{"ldxr w1, [x0] | stxr w3, w1, [x0]", {0x885f7c01}, {0x88037c01},
+	{"ldxr w1, [x0] | stxr w3, w1, [x0]",
+	 {0x885f7c01},
+	 {0x88037c01},
 	 RECIPE(0, NO, 0, 0, 0, 4, R | W | L | I, 4)},
 	{"another member is written", {0xf9400001}, {0xf9000801}, RECIPE(0, NO, 0, 0, 0, 8, R, 4)},
-	{"a branch lies between", {0xf9400801}, {0x54000041, 0xf9000801},
+	{"a branch lies between",
+	 {0xf9400801},
+	 {0x54000041, 0xf9000801},
 	 RECIPE(0, NO, 0, 0, 16, 8, R, 4)},
 };
 
@@ -110,10 +136,11 @@ static void recipes(void **state)
 		found = insn_arm64_recipe((uint8_t *)code, 64, 32, &got);
 		if (found != rows[k].found ||
 		    (found == INSN_RECIPE && memcmp(&got, &rows[k].r, sizeof(got))))
-			fail_msg("%s: found %d, base %u index %u shift %u extend %u disp %lld size %u "
-				 "flags %u back %u",
-				 rows[k].why, found, got.base, got.index, got.shift, got.extend,
-				 (long long)got.disp, got.size, got.flags, got.back);
+			fail_msg(
+				"%s: found %d, base %u index %u shift %u extend %u disp %lld size %u "
+				"flags %u back %u",
+				rows[k].why, found, got.base, got.index, got.shift, got.extend,
+				(long long)got.disp, got.size, got.flags, got.back);
 	}
 }
 

@@ -13,7 +13,6 @@
 
 #include "insn/insn.h"
 
-
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15, RIP };
 #define NO RECIPE_NONE
 #define R RECIPE_READ
@@ -29,12 +28,12 @@ struct row {
 	struct abi_recipe r;
 };
 
-#define RECIPE(b, i, sh, d, sz, fl, bk)                                                     \
-	INSN_RECIPE,                                                                        \
-		{                                                                           \
-			.base = (b), .index = (i), .shift = (sh), .disp = (d), .size = (sz), \
-			.flags = (fl), .back = (bk)                                         \
-		}
+#define RECIPE(b, i, sh, d, sz, fl, bk)                                              \
+	INSN_RECIPE,                                                                 \
+	{                                                                            \
+		.base = (b), .index = (i), .shift = (sh), .disp = (d), .size = (sz), \
+		.flags = (fl), .back = (bk)                                          \
+	}
 
 static const struct row rows[] = {
 	{"mov %rcx,0x10(%rax)", "48894810", "90", RECIPE(RAX, NO, 0, 16, 8, W, 4)},
@@ -42,23 +41,33 @@ static const struct row rows[] = {
 	{"mov -8(%rbp,%r9,8),%r10", "4e8b54cdf8", "90", RECIPE(RBP, R9, 3, -8, 8, R, 5)},
 	{"no base: mov 0x1000(,%rcx,8),%eax", "8b04cd00100000", "90",
 	 RECIPE(NO, RCX, 3, 0x1000, 4, R, 7)},
-	{"rip: addq $1,0x100(%rip)", "48830500010000" "01", "90",
-	 RECIPE(RIP, NO, 0, 0x100, 8, R | W, 8)},
+	{"rip: addq $1,0x100(%rip)",
+	 "48830500010000"
+	 "01",
+	 "90", RECIPE(RIP, NO, 0, 0x100, 8, R | W, 8)},
 	{"rip, one back: mov 0x100(%rip),%eax; inc %ecx", "8b0500010000ffc1", "90",
 	 RECIPE(RIP, NO, 0, 0x100 - 2, 4, R, 8)},
 	{"lock incl (%rdx)", "f0ff02", "90", RECIPE(RDX, NO, 0, 0, 4, R | W | L, 3)},
-	{"xchg locks without saying so", "4887" "07", "90", RECIPE(RDI, NO, 0, 0, 8, R | W | L, 3)},
+	{"xchg locks without saying so",
+	 "4887"
+	 "07",
+	 "90", RECIPE(RDI, NO, 0, 0, 8, R | W | L, 3)},
 	{"lock cmpxchg16b (%rsi)", "f0480fc70e", "90", RECIPE(RSI, NO, 0, 0, 16, R | W | L, 5)},
 	{"thread's own: mov %fs:-8,%rax", "64488b0425f8ffffff", "90",
 	 RECIPE(NO, NO, 0, -8, 8, R | T, 9)},
 	{"per CPU: incl %gs:0x10", "65ff042510000000", "90", INSN_NOT_COMPUTABLE, {0}},
 	{"base overwritten: mov (%rax),%rax", "488b00", "90", INSN_NOT_COMPUTABLE, {0}},
 	{"its low half too: mov (%rax),%eax", "8b00", "90", INSN_NOT_COMPUTABLE, {0}},
-	{"base moved since: mov (%rax),%ecx; inc %rax", "8b0848ffc0", "90", INSN_NOT_COMPUTABLE, {0}},
+	{"base moved since: mov (%rax),%ecx; inc %rax",
+	 "8b0848ffc0",
+	 "90",
+	 INSN_NOT_COMPUTABLE,
+	 {0}},
 	{"index moved since", "8b04b748ffc6", "90", INSN_NOT_COMPUTABLE, {0}},
 	{"a vector of addresses: vpgatherdd", "c4e26d90048f", "90", INSN_NOT_COMPUTABLE, {0}},
 	{"a bit far away: lock bts %rax,(%rdi)", "f0480fab07", "90", INSN_NOT_COMPUTABLE, {0}},
-	{"a near bit: lock btsl $3,(%rdi)", "f00fba2f03", "90", RECIPE(RDI, NO, 0, 0, 4, R | W | L, 5)},
+	{"a near bit: lock btsl $3,(%rdi)", "f00fba2f03", "90",
+	 RECIPE(RDI, NO, 0, 0, 4, R | W | L, 5)},
 	{"a stretch: rep stosb", "f3aa", "90", INSN_NOT_COMPUTABLE, {0}},
 	{"padding: nopw 0(%rax,%rax,1)", "660f1f440000", "90", INSN_NO_OPERAND, {0}},
 	{"a hint: prefetcht0 (%rax)", "0f1808", "90", INSN_NO_OPERAND, {0}},
@@ -66,20 +75,57 @@ static const struct row rows[] = {
 	{"arithmetic: lea 8(%rax),%rcx", "488d4808", "90", INSN_NO_OPERAND, {0}},
 	{"push %rbx", "53", "90", RECIPE(RSP, NO, 0, 0, 8, W, 1)},
 	{"pop %rbx", "5b", "90", RECIPE(RSP, NO, 0, -8, 8, R, 1)},
-	{"the consumer stalled: mov (%rbx),%rax; add %rax,%rcx", "488b03" "4801c1", "90",
-	 RECIPE(RBX, NO, 0, 0, 8, R, 6)},
-	{"three in between are the limit", "488b03" "4801c1" "4801c1" "4801c1", "90",
-	 RECIPE(RBX, NO, 0, 0, 8, R, 12)},
-	{"four are too many", "488b03" "4801c1" "4801c1" "4801c1" "4801c1", "90", INSN_NO_OPERAND, {0}},
-	{"not past a branch: mov (%rbx),%rax; je +0", "488b03" "7400", "90", INSN_NO_OPERAND, {0}},
-	{"not past a call", "488b03" "e800000000", "90", INSN_NO_OPERAND, {0}},
+	{"the consumer stalled: mov (%rbx),%rax; add %rax,%rcx",
+	 "488b03"
+	 "4801c1",
+	 "90", RECIPE(RBX, NO, 0, 0, 8, R, 6)},
+	{"three in between are the limit",
+	 "488b03"
+	 "4801c1"
+	 "4801c1"
+	 "4801c1",
+	 "90", RECIPE(RBX, NO, 0, 0, 8, R, 12)},
+	{"four are too many",
+	 "488b03"
+	 "4801c1"
+	 "4801c1"
+	 "4801c1"
+	 "4801c1",
+	 "90",
+	 INSN_NO_OPERAND,
+	 {0}},
+	{"not past a branch: mov (%rbx),%rax; je +0",
+	 "488b03"
+	 "7400",
+	 "90",
+	 INSN_NO_OPERAND,
+	 {0}},
+	{"not past a call",
+	 "488b03"
+	 "e800000000",
+	 "90",
+	 INSN_NO_OPERAND,
+	 {0}},
 	{"read, modified, written: mov (%rbx),%rax; | add $1,%rax; mov %rax,(%rbx)", "488b03",
-	 "4883c001" "488903", RECIPE(RBX, NO, 0, 0, 8, R | W | I, 3)},
+	 "4883c001"
+	 "488903",
+	 RECIPE(RBX, NO, 0, 0, 8, R | W | I, 3)},
 	{"the same by rip: mov 0x100(%rip),%eax | inc %eax; mov %eax,0xf8(%rip)", "8b0500010000",
-	 "ffc0" "8905f8000000", RECIPE(RIP, NO, 0, 0x100, 4, R | W | I, 6)},
-	{"another operand is written", "488b03", "4883c001" "48894308", RECIPE(RBX, NO, 0, 0, 8, R, 3)},
-	{"base changes before the store", "488b03", "48ffc3" "488903", RECIPE(RBX, NO, 0, 0, 8, R, 3)},
-	{"a branch lies between", "488b03", "7400" "488903", RECIPE(RBX, NO, 0, 0, 8, R, 3)},
+	 "ffc0"
+	 "8905f8000000",
+	 RECIPE(RIP, NO, 0, 0x100, 4, R | W | I, 6)},
+	{"another operand is written", "488b03",
+	 "4883c001"
+	 "48894308",
+	 RECIPE(RBX, NO, 0, 0, 8, R, 3)},
+	{"base changes before the store", "488b03",
+	 "48ffc3"
+	 "488903",
+	 RECIPE(RBX, NO, 0, 0, 8, R, 3)},
+	{"a branch lies between", "488b03",
+	 "7400"
+	 "488903",
+	 RECIPE(RBX, NO, 0, 0, 8, R, 3)},
 	{"movdqu (%rax),%xmm0", "f30f6f00", "90", RECIPE(RAX, NO, 0, 0, 16, R, 4)},
 	{"32-bit addresses: mov (%eax),%ecx", "678b08", "90", INSN_NOT_COMPUTABLE, {0}},
 };
@@ -111,10 +157,11 @@ static void recipes(void **state)
 		found = insn_x86_recipe(code, INSN_BEFORE, after, &got);
 		if (found != rows[k].found ||
 		    (found == INSN_RECIPE && memcmp(&got, &rows[k].r, sizeof(got))))
-			fail_msg("%s: found %d, base %u index %u shift %u disp %lld size %u flags %u "
-				 "back %u",
-				 rows[k].why, found, got.base, got.index, got.shift,
-				 (long long)got.disp, got.size, got.flags, got.back);
+			fail_msg(
+				"%s: found %d, base %u index %u shift %u disp %lld size %u flags %u "
+				"back %u",
+				rows[k].why, found, got.base, got.index, got.shift,
+				(long long)got.disp, got.size, got.flags, got.back);
 	}
 }
 
@@ -145,8 +192,8 @@ static void addresses_equal_zydis(void **state)
 
 	ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	for (unsigned int k = 0; k < 200000; k++) {
-		uint8_t code[INSN_BEFORE + 1], one[16] = {(uint8_t)(0x48 | (random_word() & 7)),
-							  opcodes[k & 1]};
+		uint8_t code[INSN_BEFORE + 1],
+			one[16] = {(uint8_t)(0x48 | (random_word() & 7)), opcodes[k & 1]};
 		uint64_t ip = random_word() >> 1, truth;
 		__u64 regs[RECIPE_REGS] = {0};
 		ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
@@ -168,8 +215,8 @@ static void addresses_equal_zydis(void **state)
 			continue; /* base overwritten, or the random bytes read otherwise */
 		fill_context(&c, regs);
 		regs[RIP] = ip;
-		assert_true(ZYAN_SUCCESS(ZydisCalcAbsoluteAddressEx(&i, &op[m], ip - i.length, &c,
-								    &truth)));
+		assert_true(ZYAN_SUCCESS(
+			ZydisCalcAbsoluteAddressEx(&i, &op[m], ip - i.length, &c, &truth)));
 		assert_int_equal(recipe_address(&r, regs, 0), truth);
 		compared++;
 	}
@@ -237,7 +284,8 @@ static void previous_in_libc(void **state)
 static void any_bytes(void **state)
 {
 	for (unsigned int k = 0; k < 20000; k++) {
-		size_t before = random_word() % (INSN_BEFORE + 8), after = random_word() % INSN_AFTER;
+		size_t before = random_word() % (INSN_BEFORE + 8),
+		       after = random_word() % INSN_AFTER;
 		uint8_t *code = malloc(before + after ? before + after : 1);
 		struct abi_recipe r;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Terms and formats, with devices as real machines have them (a Skylake, an Alder Lake, a Zen 4). */
+/* Terms and formats, with devices as real machines have them (a Skylake, an Alder Lake, a Zen 4).
+ */
 #include "unit.h"
 
 #include <errno.h>
@@ -65,13 +66,13 @@ static void formats(void **state)
 		int ret;
 		uint8_t word, nbits, first, last;
 	} rows[] = {
-		{"config:0-7", 0, 0, 8, 0, 7},	{"config1:0-15", 0, 1, 16, 0, 15},
-		{"config:23", 0, 0, 1, 23, 23}, {"config:0-7,32-35", 0, 0, 12, 0, 35},
-		{"config2:0-63", 0, 2, 64, 0, 63}, {"config", -EINVAL, 0, 0, 0, 0},
-		{"config:", -EINVAL, 0, 0, 0, 0}, {"config4:0", -EINVAL, 0, 0, 0, 0},
-		{"config:7-0", -EINVAL, 0, 0, 0, 0}, {"config:0-64", -EINVAL, 0, 0, 0, 0},
+		{"config:0-7", 0, 0, 8, 0, 7},		{"config1:0-15", 0, 1, 16, 0, 15},
+		{"config:23", 0, 0, 1, 23, 23},		{"config:0-7,32-35", 0, 0, 12, 0, 35},
+		{"config2:0-63", 0, 2, 64, 0, 63},	{"config", -EINVAL, 0, 0, 0, 0},
+		{"config:", -EINVAL, 0, 0, 0, 0},	{"config4:0", -EINVAL, 0, 0, 0, 0},
+		{"config:7-0", -EINVAL, 0, 0, 0, 0},	{"config:0-64", -EINVAL, 0, 0, 0, 0},
 		{"config:0-63,1", -EINVAL, 0, 0, 0, 0}, {"config:1,", -EINVAL, 0, 0, 0, 0},
-		{"config:1 ", -EINVAL, 0, 0, 0, 0}, {"", -EINVAL, 0, 0, 0, 0},
+		{"config:1 ", -EINVAL, 0, 0, 0, 0},	{"", -EINVAL, 0, 0, 0, 0},
 	};
 	struct pmu_format f;
 

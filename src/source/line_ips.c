@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * New instruction pointers: the code around them, as BPF copied it, becomes a recipe in the map
+ * that BPF asks from then on. How much is decoded in a turn is bounded; what waits longer is
+ * counted as pending by BPF, sample by sample.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "insn/insn.h"
+#include "source/line.h"
+
+#include "line.skel.h" /* needs abi_line.h */
+
+#define TURN_NS 100000000L
+#define DECODED_PER_TURN 256
+#define FORGET_AT_PERCENT 75 /* of the map: then the oldest processes' pointers make room */
+
+struct line_ips {
+	struct ring_buffer *ring;
+	struct names *names;
+	int map_fd;
+	uint32_t max, n;	  /* pointers in the map that are known to us */
+	uint32_t decoded;	  /* in this turn */
+	struct abi_ip_key *known; /* in order of appearance, a ring of `max` */
+	uint32_t first;
+	uint32_t last_tgid;
+	int timer_fd;
+};
+
+static uint32_t state_of(enum insn_found found)
+{
+	switch (found) {
+	case INSN_RECIPE:
+		return ABI_IP_RECIPE;
+	case INSN_NO_OPERAND:
+		return ABI_IP_NO_OPERAND;
+	case INSN_NOT_COMPUTABLE:
+		return ABI_IP_NOT_COMPUTABLE;
+	default:
+		return ABI_IP_UNDECODED;
+	}
+}
+
+/* The map is nearly full: what came first goes. If it is still sampled it comes again. */
+static void forget_oldest(struct line_ips *p)
+{
+	uint32_t keep = (uint32_t)((uint64_t)p->max * FORGET_AT_PERCENT / 100);
+
+	while (p->n >= keep) {
+		(void)bpf_map_delete_elem(p->map_fd, &p->known[p->first]); /* -ENOENT is fine */
+		p->first = (p->first + 1) % p->max;
+		p->n--;
+	}
+}
+
+static int on_new(void *ctx, void *data, size_t size)
+{
+	struct line_ips *p = ctx;
+	const struct abi_new_ip *r = data;
+	struct abi_ip ip = {0};
+
+	if (size < sizeof(*r) || r->before > r->bytes || r->bytes > ABI_CODE_BYTES)
+		ip.state = ABI_IP_UNDECODED; /* the page of its code is not there */
+	else
+		ip.state =
+			state_of(insn_recipe(r->code, r->before, r->bytes - r->before, &ip.recipe));
+	if (r->key.tgid && r->key.tgid != p->last_tgid) {
+		(void)names_process(p->names, r->key.tgid); /* it may be gone: names fall back */
+		p->last_tgid = r->key.tgid;
+	}
+	(void)bpf_map_update_elem(p->map_fd, &r->key, &ip, BPF_EXIST); /* gone: it comes again */
+	p->known[(p->first + p->n++) % p->max] = r->key;
+	forget_oldest(p);
+	return ++p->decoded < DECODED_PER_TURN ? 0 : -EAGAIN; /* which ends the turn */
+}
+
+int line_ips_open(struct line_ips **out, struct line_source *s, struct err *e)
+{
+	struct itimerspec every = {{0, TURN_NS}, {0, TURN_NS}};
+	struct line_ips *p = calloc(1, sizeof(*p));
+
+	*out = p;
+	if (!p)
+		return err_sys(e, -ENOMEM, "line");
+	p->timer_fd = -1;
+	p->names = s->names;
+	p->map_fd = bpf_map__fd(s->skel->maps.ips);
+	p->max = bpf_map__max_entries(s->skel->maps.ips);
+	p->known = calloc(p->max, sizeof(*p->known));
+	if (!p->known)
+		return err_sys(e, -ENOMEM, "line");
+	p->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.new_ips), on_new, p, NULL);
+	if (!p->ring)
+		return err_sys(e, -errno, "line: new instruction pointers");
+	p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (p->timer_fd < 0 || timerfd_settime(p->timer_fd, 0, &every, NULL))
+		return err_sys(e, -errno, "line: timer");
+	return 0;
+}
+
+int line_ips_fd(const struct line_ips *p)
+{
+	return p->timer_fd;
+}
+
+int line_ips_drain(struct line_ips *p, struct err *e)
+{
+	uint64_t turns;
+	int ret;
+
+	if (read(p->timer_fd, &turns, sizeof(turns)) < 0 && errno != EAGAIN)
+		return err_sys(e, -errno, "line: timer");
+	p->decoded = 0;
+	ret = ring_buffer__consume(p->ring);
+	if (ret < 0 && ret != -EAGAIN)
+		return err_sys(e, ret, "line: new instruction pointers");
+	return 0; /* what is left waits for the next turn: that is the bound */
+}
+
+void line_ips_close(struct line_ips *p)
+{
+	if (!p)
+		return;
+	if (p->ring)
+		ring_buffer__free(p->ring);
+	if (p->timer_fd >= 0)
+		close(p->timer_fd);
+	free(p->known);
+	free(p);
+}
