@@ -73,7 +73,7 @@ static int open_all(struct sched *s, struct err *e)
 	s->names = cgroup_names_new(s->mount.fd > 0 ? &s->mount : NULL);
 	if (!s->names)
 		return err_sys(e, -ENOMEM, "sched");
-	if (s->cfg->by > BY_CPU) {
+	if (s->cfg->by > BY_CPU && s->cfg->by != BY_FILE) {
 		fds[0] = bpf_map__fd(s->skel->maps.keyed_even);
 		fds[1] = bpf_map__fd(s->skel->maps.keyed_odd);
 		ret = sched_keys_open(&s->keys, fds, s->cfg->by, s->names, e);
