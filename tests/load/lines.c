@@ -207,7 +207,7 @@ struct worker {
 	pthread_t thread;
 	int id, mode;
 	uint64_t ops, cpu_ns;
-};
+} __attribute__((aligned(LINE))); /* or their counts would be what is found */
 
 static void pin(int cpu)
 {
