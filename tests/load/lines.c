@@ -278,7 +278,7 @@ int main(int argc, char **argv)
 	}
 	for (int k = 0; k < modes[mode].threads; k++)
 		pthread_join(w[k].thread, NULL);
-	printf("{\"ops\":[%" PRIu64 ",%" PRIu64 "],\"cpu_ns\":[%" PRIu64 ",%" PRIu64 "]}\n", w[0].ops,
-	       w[1].ops, w[0].cpu_ns, w[1].cpu_ns);
+	printf("{\"ops\":[%" PRIu64 ",%" PRIu64 "],\"cpu_ns\":[%" PRIu64 ",%" PRIu64 "]}\n",
+	       w[0].ops, w[1].ops, w[0].cpu_ns, w[1].cpu_ns);
 	return 0;
 }
