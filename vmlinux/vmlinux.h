@@ -32,12 +32,14 @@ enum { false = 0, true = 1 };
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
 enum { BPF_F_NO_PREALLOC = 1U << 0, BPF_F_MMAPABLE = 1U << 10 };
 enum { BPF_RB_NO_WAKEUP = 1ULL << 0, BPF_RB_FORCE_WAKEUP = 1ULL << 1, BPF_RB_AVAIL_DATA = 0 };
+enum { BPF_F_USER_STACK = 1ULL << 8 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1ULL << 0 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -92,6 +94,7 @@ struct task_struct {
 	int tgid;
 	struct task_struct *group_leader;
 	u64 start_time;
+	u64 self_exec_id;
 	char comm[16];
 	struct css_set *cgroups;
 };
