@@ -9,11 +9,8 @@
 
 #include "abi.h"
 
-/*
- * Addresses that found no entry of their own (the map is full) share one, made beforehand, per CPU:
- * obj 0, no group, this kind.
- */
-#define ABI_KIND_OTHER 0xffffffffU
+/* The key.kind of what found no entry of its own (key.obj is ABI_OBJ_OTHER). */
+#define ABI_KIND_OTHER 0
 
 /* abi_khead.sums of a contended entry; the rest is the source's. */
 #define ABI_CONTEND_TASKS 4 /* no sum: bit (tid % 64) of each task that waited in this epoch */
@@ -34,7 +31,7 @@
 #define ABI_LOCK_UNKNOWN 13 /* flags of a kernel that is newer than we */
 #define ABI_LOCK_KINDS 14
 
-/* In which object of the waiting task or its CPU the address lies. */
+/* In which object of the waiting task the address lies. */
 #define ABI_OBJECT_NONE 0
 #define ABI_OBJECT_MM 1
 #define ABI_OBJECT_SIGNAL 2
@@ -42,8 +39,7 @@
 #define ABI_OBJECT_FILES 4
 #define ABI_OBJECT_FS 5
 #define ABI_OBJECT_TASK 6
-#define ABI_OBJECT_RQ 7
-#define ABI_OBJECTS 8
+#define ABI_OBJECTS 7
 
 #define ABI_CONTEND_IPS 16
 

@@ -30,7 +30,7 @@ struct contend_info {
 
 struct contend_ops {
 	const char *source;		    /* "lock" */
-	const char *(*kind)(uint32_t kind); /* "mutex"; never NULL. Not asked about OTHER. */
+	const char *(*kind)(uint32_t kind); /* "mutex"; never NULL; not asked of others */
 	/* Name of the address. Asked when it is first seen, and again at its first description. */
 	void (*name)(void *ctx, const struct contend_info *i, struct name *out);
 	/* Name of code in a described wait, and whether the caller of it is what matters. */
@@ -51,6 +51,8 @@ struct contend_args {
 	enum by_key by;
 	uint32_t max_keys;	      /* rows for which the kernel has room */
 	struct cgroup_names *cgroups; /* --by cgroup */
+	struct names *names;	      /* for the members on a line; or NULL */
+	bool kernel_code;	      /* code addresses mean the same in every process */
 	const char *what;	      /* for errors: "lock: waits" */
 };
 
