@@ -103,19 +103,21 @@ struct abi_khead {
 _Static_assert(sizeof(struct abi_khead) == 64, "abi_khead size");
 
 #define ABI_KHIST_BYTES(s) (sizeof(struct abi_hist) + 4 * BUCKET_SLOTS(s))
+/* An entry of n histograms at schema s. */
+#define ABI_KENTRY_BYTES(n, s) (sizeof(struct abi_khead) + (n)*ABI_KHIST_BYTES(s))
 
 struct abi_khist {
 	struct abi_hist h;
 	__u32 slots[ABI_KEY_SLOTS];
 };
 
-struct abi_kentry {
+struct abi_kentry { /* of the scheduler source */
 	struct abi_khead head;
 	struct abi_khist hist[ABI_SCHED_HISTS];
 };
 
 _Static_assert(sizeof(struct abi_khist) == 64 + 4 * 608, "abi_khist size");
-_Static_assert(sizeof(struct abi_kentry) == 64 + ABI_SCHED_HISTS * sizeof(struct abi_khist),
+_Static_assert(sizeof(struct abi_kentry) == ABI_KENTRY_BYTES(ABI_SCHED_HISTS, ABI_KEY_SCHEMA),
 	       "abi_kentry size");
 
 /* What -p and -t ask for. */

@@ -51,9 +51,22 @@ static int open_names(struct sched *s, struct err *e)
 	return 0;
 }
 
+static int open_keys(struct sched *s, struct err *e)
+{
+	struct sched_keys_args args = {
+		.fds = {bpf_map__fd(s->skel->maps.keyed_even),
+			bpf_map__fd(s->skel->maps.keyed_odd)},
+		.by = s->cfg->by,
+		.ncpus = s->banks.ncpus,
+		.names = s->names,
+	};
+
+	return sched_keys_open(&s->keys, &args, e);
+}
+
 static int open_all(struct sched *s, struct err *e)
 {
-	int ret, fds[ABI_BANKS];
+	int ret;
 
 	ret = possible_cpus(e);
 	if (ret < 0)
@@ -73,11 +86,8 @@ static int open_all(struct sched *s, struct err *e)
 	s->names = cgroup_names_new(s->mount.fd > 0 ? &s->mount : NULL);
 	if (!s->names)
 		return err_sys(e, -ENOMEM, "sched");
-	if (s->cfg->by > BY_CPU) {
-		fds[0] = bpf_map__fd(s->skel->maps.keyed_even);
-		fds[1] = bpf_map__fd(s->skel->maps.keyed_odd);
-		ret = sched_keys_open(&s->keys, fds, s->cfg->by, s->names, e);
-	}
+	if (s->cfg->by > BY_CPU)
+		ret = open_keys(s, e);
 	if (!ret && s->cfg->slower)
 		ret = sched_slow_open(s, e);
 	if (!ret)
@@ -185,8 +195,8 @@ static int sched_stop(struct source *src, struct err *e)
 	return 0;
 }
 
-int sched_push_row(struct source_report *r, const struct sched_row *row, const struct label *labels,
-		   uint32_t nlabels, bool all)
+int sched_push_hists(struct source_report *r, const struct hist *interval, const struct hist *total,
+		     const struct label *labels, uint32_t nlabels, bool all)
 {
 	struct series one = {.nlabels = nlabels};
 	int m, ret = 0;
@@ -197,14 +207,20 @@ int sched_push_row(struct source_report *r, const struct sched_row *row, const s
 		bool wanted = all && m != SCHED_THROTTLE_WAIT;
 
 		one.desc = &sched_metrics[m];
-		one.hist = &row->interval[m];
+		one.hist = &interval[m];
 		if (wanted || one.hist->count)
 			ret = series_push(&r->interval.series, &one);
-		one.hist = &row->total[m];
+		one.hist = &total[m];
 		if (!ret && (wanted || one.hist->count))
 			ret = series_push(&r->total.series, &one);
 	}
 	return ret;
+}
+
+static int push_row(struct source_report *r, const struct sched_row *row,
+		    const struct label *labels, uint32_t nlabels)
+{
+	return sched_push_hists(r, row->interval, row->total, labels, nlabels, true);
 }
 
 static int push_all(struct sched *s, struct source_report *r)
@@ -215,12 +231,12 @@ static int push_all(struct sched *s, struct source_report *r)
 
 	rows_forget(&r->interval);
 	rows_forget(&r->total);
-	ret = sched_push_row(r, &s->banks.whole, NULL, 0, true);
+	ret = push_row(r, &s->banks.whole, NULL, 0);
 	for (c = 0; !ret && c < s->banks.ncpus; c++) {
 		if (!s->banks.cpu_used[c])
 			continue;
 		cpu.value = s->cpu_names[c];
-		ret = sched_push_row(r, &s->banks.cpus[c], &cpu, 1, true);
+		ret = push_row(r, &s->banks.cpus[c], &cpu, 1);
 	}
 	if (!ret && s->keys)
 		ret = sched_keys_push(s->keys, r);

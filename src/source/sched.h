@@ -51,17 +51,22 @@ void sched_banks_close(struct sched_banks *b);
 
 /* Groups (--by). */
 struct sched_keys;
-int sched_keys_open(struct sched_keys **out, const int map_fds[ABI_BANKS], enum by_key by,
-		    struct cgroup_names *names, struct err *e);
+struct sched_keys_args {
+	int fds[ABI_BANKS];
+	enum by_key by;
+	uint32_t ncpus; /* possible */
+	struct cgroup_names *names;
+};
+int sched_keys_open(struct sched_keys **out, const struct sched_keys_args *args, struct err *e);
 int sched_keys_collect(struct sched_keys *k, uint64_t epoch, struct err *e);
 void sched_keys_forget(struct sched_keys *k);
 int sched_keys_push(struct sched_keys *k, struct source_report *r); /* series of all groups */
 void sched_keys_close(struct sched_keys *k);
 
-/* Series of a row: those of both views, under the same labels. Metrics without a sample are left
- * out unless `all`. */
-int sched_push_row(struct source_report *r, const struct sched_row *row, const struct label *labels,
-		   uint32_t nlabels, bool all);
+/* Series of a row: SCHED_METRICS histograms of both views, under the same labels. Metrics without a
+ * sample are left out unless `all`. */
+int sched_push_hists(struct source_report *r, const struct hist *interval, const struct hist *total,
+		     const struct label *labels, uint32_t nlabels, bool all);
 
 struct sched {
 	struct source base;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "source/glob.h"
+#include "source/groups.h"
 #include "source/sched.h"
 
 #include "sched.skel.h" /* needs abi.h */
@@ -18,22 +19,6 @@
 #define SLOW_RING_BYTES (2U << 20)
 #define HASH_STAMPS_MIN 65536U
 #define PREALLOC_KEYS_MAX 4096U
-
-static uint32_t by_abi(enum by_key by)
-{
-	switch (by) {
-	case BY_PID:
-		return ABI_BY_PID;
-	case BY_TID:
-		return ABI_BY_TID;
-	case BY_COMM:
-		return ABI_BY_COMM;
-	case BY_CGROUP:
-		return ABI_BY_CGROUP;
-	default:
-		return ABI_BY_NONE;
-	}
-}
 
 /* Without task storage: room for every thread the machine may have now, and as many again. */
 static uint32_t hash_stamps(void)
@@ -76,7 +61,7 @@ static int configure_keys(struct sched *s, const struct btf *btf)
 {
 	struct bpf_map *maps[ABI_BANKS] = {s->skel->maps.keyed_even, s->skel->maps.keyed_odd};
 	bool on_demand = keys_on_demand(btf);
-	uint32_t by = by_abi(s->cfg->by), keys = s->cfg->max_keys;
+	uint32_t by = group_abi(s->cfg->by), keys = s->cfg->max_keys;
 	int b, ret = 0;
 
 	s->skel->rodata->by = by;
