@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "source/kmaps.h"
 #include "source/sched.h"
 
 #include "sched.skel.h" /* needs abi.h */
@@ -21,7 +22,8 @@ static struct sched *sched_of(struct source *src)
 static int open_poll(struct sched *s, struct err *e)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
-	int fds[2] = {s->ring ? ring_buffer__epoll_fd(s->ring) : -1, s->targets.epoll_fd}, i;
+	int fds[2] = {s->ring ? ring_buffer__epoll_fd(s->ring) : -1, s->filters.targets.epoll_fd},
+	    i;
 
 	if (fds[0] < 0 && fds[1] < 0)
 		return 0;
@@ -36,7 +38,6 @@ static int open_poll(struct sched *s, struct err *e)
 
 static int open_names(struct sched *s, struct err *e)
 {
-	struct err ignored = {0};
 	uint32_t c;
 
 	s->cpu_names = calloc(s->banks.ncpus, sizeof(*s->cpu_names));
@@ -44,23 +45,18 @@ static int open_names(struct sched *s, struct err *e)
 		return err_sys(e, -ENOMEM, "sched");
 	for (c = 0; c < s->banks.ncpus; c++)
 		snprintf(s->cpu_names[c], sizeof(s->cpu_names[c]), "%u", c);
-	if (s->cfg->filter.cgroups.n || s->cfg->by == BY_CGROUP)
-		return cgroup_mount_find(&s->mount, e);
-	if (s->cfg->slower && cgroup_mount_find(&s->mount, &ignored))
-		s->mount.fd = -1; /* names only: ids will do */
 	return 0;
 }
 
 static int open_keys(struct sched *s, struct err *e)
 {
 	struct sched_keys_args args = {
-		.fds = {bpf_map__fd(s->skel->maps.keyed_even),
-			bpf_map__fd(s->skel->maps.keyed_odd)},
 		.by = s->cfg->by,
 		.ncpus = s->banks.ncpus,
-		.names = s->names,
+		.names = s->filters.names,
 	};
 
+	kmaps_keyed_fds(s->skel->obj, args.fds);
 	return sched_keys_open(&s->keys, &args, e);
 }
 
@@ -74,7 +70,7 @@ static int open_all(struct sched *s, struct err *e)
 	s->banks.ncpus = (uint32_t)ret;
 	ret = open_names(s, e);
 	if (!ret)
-		ret = targets_open(&s->targets, &s->cfg->filter, &s->mount, e);
+		ret = filters_open(&s->filters, &s->args, s->banks.ncpus, s->cfg->slower, e);
 	if (!ret)
 		ret = sched_load(s, e);
 	if (ret)
@@ -83,9 +79,6 @@ static int open_all(struct sched *s, struct err *e)
 			       s->banks.ncpus, e);
 	if (ret)
 		return ret;
-	s->names = cgroup_names_new(s->mount.fd > 0 ? &s->mount : NULL);
-	if (!s->names)
-		return err_sys(e, -ENOMEM, "sched");
 	if (s->cfg->by > BY_CPU)
 		ret = open_keys(s, e);
 	if (!ret && s->cfg->slower)
@@ -111,9 +104,7 @@ static void sched_close(struct source *src)
 	sched_keys_close(s->keys);
 	if (s->banks.cpus)
 		sched_banks_close(&s->banks);
-	targets_close(&s->targets);
-	cgroup_names_free(s->names);
-	cgroup_mount_close(&s->mount);
+	filters_close(&s->filters);
 	free(s->cpu_names);
 	free(s);
 }
@@ -128,8 +119,8 @@ static int sched_open(struct source **out, const struct source_args *args, struc
 	s->base.ops = &source_sched;
 	s->args = *args;
 	s->cfg = args->cfg;
-	s->event_fd = s->mount.fd = s->cost.stats_fd = -1;
-	s->targets.epoll_fd = s->targets.inotify_fd = -1;
+	s->event_fd = s->cost.stats_fd = -1;
+	filters_init(&s->filters);
 	ret = open_all(s, e);
 	if (ret) {
 		sched_close(&s->base);
@@ -243,18 +234,6 @@ static int push_all(struct sched *s, struct source_report *r)
 	return ret;
 }
 
-static void fill_quality(const struct abi_counts *c, struct quality *q)
-{
-	memset(q, 0, sizeof(*q));
-	q->unpaired = c->unpaired;
-	q->clamped = c->clamped;
-	q->map_full = c->store_full + c->keys_full;
-	q->lost_events = c->slow_lost;
-	q->over_range = c->over;
-	q->missed = c->missed;
-	q->inferred = c->inferred;
-}
-
 static void add_in_flight(const struct abi_in_flight *f, struct quality *q)
 {
 	q->missed += f->unseen;
@@ -277,8 +256,9 @@ static int sched_collect(struct source *src, struct source_report *r, struct err
 	ret = push_all(s, r);
 	if (ret)
 		return err_sys(e, ret, "sched: report");
-	fill_quality(&s->banks.interval, &r->quality_interval);
-	fill_quality(&s->banks.total, &r->quality_total);
+	r->quality_interval = r->quality_total = (struct quality){0};
+	counts_quality(&s->banks.counts.interval, &r->quality_interval);
+	counts_quality(&s->banks.counts.total, &r->quality_total);
 	misses = recursion_misses(s->skel->obj);
 	r->quality_interval.recursion_misses = misses - s->misses_seen;
 	r->quality_total.recursion_misses = misses - s->misses_start;
@@ -316,28 +296,9 @@ static int sched_cost_end(struct source *src, struct self_cost *cost, struct err
 	return cost_sampler_end(&s->cost, s->skel->obj, cost);
 }
 
-/* A target that has gone must not come back as another process with its number. */
-static void drop_dead_ids(struct sched *s)
-{
-	const struct filter *f = &s->cfg->filter;
-	const struct u32_list *ids = f->pids.n ? &f->pids : &f->tids;
-	size_t i;
-
-	for (i = 0; i < s->targets.npidfds; i++)
-		if (!targets_id_alive(&s->targets, i))
-			(void)bpf_map_delete_elem(bpf_map__fd(s->skel->maps.target_ids),
-						  &ids->v[i]); /* -ENOENT: done before */
-}
-
 static bool sched_target_alive(struct source *src, char *why, size_t len)
 {
-	struct sched *s = sched_of(src);
-
-	if (!targets_alive(&s->targets, why, len))
-		return false;
-	if (s->targets.npidfds > 1)
-		drop_dead_ids(s);
-	return true;
+	return filters_alive(&sched_of(src)->filters, why, len);
 }
 
 static const char *const *sched_hooks(const struct source *src)

@@ -7,10 +7,10 @@
 
 #include "abi.h"
 #include "source/bpf_util.h"
-#include "source/cgroup.h"
+#include "source/counts.h"
+#include "source/filters.h"
 #include "source/sched_metrics.h"
 #include "source/source.h"
-#include "source/targets.h"
 
 struct sched_bpf;
 struct ring_buffer;
@@ -30,16 +30,13 @@ int sched_row_finish(struct sched_row *r);
 
 /* Per-CPU histograms: reads banks, keeps what it saw of each. */
 struct sched_banks {
-	const char *map; /* the BPF map, read-only */
-	size_t map_len;
-	char *seen; /* copy of each bank as last read */
-	size_t bank_bytes;
+	struct counts counts;
+	char *seen; /* the histograms of each bank, as last read */
 	uint32_t schema;
 	uint32_t ncpus;		/* possible */
 	struct sched_row *cpus; /* ncpus */
 	bool *cpu_used;		/* has had an event since counting began */
 	struct sched_row whole;
-	struct abi_counts interval, total; /* summed over CPUs */
 };
 
 int sched_banks_open(struct sched_banks *b, int map_fd, uint32_t schema, uint32_t ncpus,
@@ -77,9 +74,7 @@ struct sched {
 	bool stopped;
 	struct sched_banks banks;
 	struct sched_keys *keys; /* NULL without --by */
-	struct cgroup_mount mount;
-	struct cgroup_names *names;
-	struct targets targets;
+	struct filters filters;
 	struct ring_buffer *ring; /* NULL without --slower */
 	uint32_t drained;	  /* records of this drain */
 	int event_fd;		  /* -1: nothing to poll */
