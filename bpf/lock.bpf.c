@@ -76,9 +76,12 @@ static const __u8 kinds[LCB_FLAGS] = {
 
 static __always_inline u32 lock_kind(u32 flags)
 {
-	u32 kind = flags < LCB_FLAGS ? kinds[flags & (LCB_FLAGS - 1)] : 0;
+	u64 at = flags, lim = LCB_FLAGS;
 
-	return kind ? kind : ABI_LOCK_UNKNOWN;
+	if (at >= lim)
+		return ABI_LOCK_UNKNOWN;
+	CLAMP_INDEX(at, lim);
+	return kinds[at] ? kinds[at] : ABI_LOCK_UNKNOWN;
 }
 
 /* A mutex is also spun for, but preemptibly: that is with the task. */

@@ -84,35 +84,29 @@ static __always_inline bool stack_wanted(struct lock_cpu *c, const struct abi_kh
 	return c->stacks++ < STACKS_A_SECOND;
 }
 
-static __always_inline bool inside(u64 addr, const void *object, u64 size)
-{
-	return object && addr - (u64)object < size;
-}
-
-#define OBJECT_IF(type_id, pointer, name)                             \
-	if (inside(addr, pointer, bpf_core_type_size(struct name))) { \
-		s->type = type_id;                                    \
-		s->object = (u64)(pointer);                           \
-	}
+/* The addresses as numbers: pointers that the verifier knows are not calculated with. */
+#define OBJECT_IF(type_id, address, name)                                \
+	do {                                                             \
+		u64 at = (address);                                      \
+		if (at && addr - at < bpf_core_type_size(struct name)) { \
+			s->type = type_id;                               \
+			s->object = at;                                  \
+		}                                                        \
+	} while (0)
 
 /* Members of the waiting task are known by where they lie. */
-static __always_inline void find_object(struct abi_contend_sample *s, struct task_struct *p,
-					u64 addr)
+static __always_inline void find_object(struct abi_contend_sample *s, u64 addr)
 {
-	struct mm_struct *mm = p->mm;
-	struct signal_struct *signal = p->signal;
-	struct sighand_struct *sighand = p->sighand;
-	struct files_struct *files = p->files;
-	struct fs_struct *fs = p->fs;
+	struct task_struct *p = (void *)bpf_get_current_task();
 
 	s->type = ABI_OBJECT_NONE;
 	s->object = 0;
-	OBJECT_IF(ABI_OBJECT_MM, mm, mm_struct)
-	OBJECT_IF(ABI_OBJECT_SIGNAL, signal, signal_struct)
-	OBJECT_IF(ABI_OBJECT_SIGHAND, sighand, sighand_struct)
-	OBJECT_IF(ABI_OBJECT_FILES, files, files_struct)
-	OBJECT_IF(ABI_OBJECT_FS, fs, fs_struct)
-	OBJECT_IF(ABI_OBJECT_TASK, p, task_struct)
+	OBJECT_IF(ABI_OBJECT_MM, (u64)BPF_CORE_READ(p, mm), mm_struct);
+	OBJECT_IF(ABI_OBJECT_SIGNAL, (u64)BPF_CORE_READ(p, signal), signal_struct);
+	OBJECT_IF(ABI_OBJECT_SIGHAND, (u64)BPF_CORE_READ(p, sighand), sighand_struct);
+	OBJECT_IF(ABI_OBJECT_FILES, (u64)BPF_CORE_READ(p, files), files_struct);
+	OBJECT_IF(ABI_OBJECT_FS, (u64)BPF_CORE_READ(p, fs), fs_struct);
+	OBJECT_IF(ABI_OBJECT_TASK, (u64)p, task_struct);
 }
 
 static __always_inline void describe(void *ctx, struct abi_counts *bank, struct task_struct *p,
@@ -129,7 +123,7 @@ static __always_inline void describe(void *ctx, struct abi_counts *bank, struct 
 	s->pid = interrupt ? 0 : p->tgid;
 	s->tid = interrupt ? 0 : p->pid;
 	__builtin_memcpy(s->comm, p->comm, sizeof(s->comm));
-	find_object(s, p, lock);
+	find_object(s, lock);
 	got = bpf_get_stack(ctx, s->ips, sizeof(s->ips), 0);
 	s->nips = got > 0 ? got / sizeof(s->ips[0]) : 0;
 	bpf_ringbuf_submit(s, bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) < ring_wake_bytes

@@ -344,8 +344,8 @@ static void fill(struct contend *c, struct contend_row *r, bool total, struct co
 	out->ncpus = r->ncpus[total];
 	out->sites = r->shown;
 	out->nsites = r->nsites;
-	out->ntasks = (uint64_t)__builtin_popcountll(
-		total ? r->tasks : k->sums_interval[ABI_CONTEND_TASKS]);
+	out->ntasks = (uint64_t)__builtin_popcountll(total ? r->tasks
+							   : k->sums_interval[ABI_CONTEND_TASKS]);
 	if (is_other(r)) {
 		out->other = true;
 		out->kind = "other";
