@@ -81,6 +81,22 @@ struct thread_info {
 	u64 preempt_count; /* arm64 and others; x86 keeps it per CPU */
 };
 
+/* Only how large they are. */
+struct mm_struct {
+};
+
+struct signal_struct {
+};
+
+struct sighand_struct {
+};
+
+struct files_struct {
+};
+
+struct fs_struct {
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -93,9 +109,16 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
 	u64 start_time;
 	u64 self_exec_id;
+	struct mm_struct *mm;
 	char comm[16];
+	struct fs_struct *fs;
+	struct files_struct *files;
+	struct signal_struct *signal;
+	struct sighand_struct *sighand;
 	struct css_set *cgroups;
 };
 

@@ -5,6 +5,8 @@
 
 const struct source_ops *const source_list[] = {
 	&source_sched,
+	&source_lock,
+	&source_futex,
 	&source_synth,
 	NULL,
 };

@@ -62,6 +62,7 @@ struct source_ops {
 	const char *name;    /* as in --source */
 	const char *summary; /* one line for --help and the manual */
 	bool by_default;
+	bool contends; /* has rows for the contended table */
 	/* Can this machine run it? 0, or negative with the reason in e (exit 3). Cheap. */
 	int (*probe)(struct err *e);
 	/* Load everything; nothing is counted yet. */
@@ -91,6 +92,8 @@ struct source {
 };
 
 extern const struct source_ops source_sched;
+extern const struct source_ops source_lock;
+extern const struct source_ops source_futex;
 extern const struct source_ops source_synth;
 
 /* The list; NULL-terminated. A new source is a line here. */

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "names/names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "names/internal.h"
+
+int names_open(struct names **out, const struct names_args *args, struct err *e)
+{
+	struct names *n = calloc(1, sizeof(*n));
+	int ret;
+
+	if (!n)
+		return err_sys(e, -ENOMEM, "names");
+	ret = names_user_open(&n->user, args, e);
+	if (!ret)
+		ret = names_kernel_open(&n->kernel, args, e);
+	if (ret) {
+		names_close(n);
+		return ret;
+	}
+	*out = n;
+	return 0;
+}
+
+void names_close(struct names *n)
+{
+	if (!n)
+		return;
+	names_kernel_close(n->kernel);
+	names_user_close(n->user);
+	free(n);
+}
+
+void name_bare(struct name *out, uint64_t addr)
+{
+	memset(out, 0, sizeof(*out));
+	(void)snprintf(out->text, sizeof(out->text), "0x%" PRIx64, addr); /* fits */
+}
