@@ -100,19 +100,20 @@ static __always_inline struct abi_khead *entry_of(struct abi_counts *bank, struc
 						  const struct abi_futex_addr *a, u32 kind,
 						  struct abi_key *key, u64 ep)
 {
-	struct abi_khead *e;
+	struct abi_khead *e = NULL;
 
-	if (!a) {
+	if (a) {
+		group_key(key, p);
+		key->obj = a->id;
+		key->kind = kind;
+		key->cpu = bpf_get_smp_processor_id(); /* of threads too: for the row's CPUs */
+		e = keyed_get(bank, key, ep);
+	} else {
 		bank->keys_full++;
-		return keyed_other(kind, ep);
 	}
-	group_key(key, p);
-	key->obj = a->id;
-	key->kind = kind;
-	key->cpu = bpf_get_smp_processor_id(); /* of threads too: for the row's CPUs */
-	e = keyed_get(bank, key, ep);
-	if (e)
-		group_name(e, p);
+	if (!e)
+		return keyed_other(kind == ABI_FUTEX_WAKERS ? ABI_FUTEX_LOCK : kind, ep);
+	group_name(e, p);
 	return e;
 }
 

@@ -58,6 +58,7 @@ static __always_inline struct abi_futex_addr *address_get(struct task_struct *p,
 		return a;
 	fresh.id = number_next();
 	fresh.flags = c->flags & CALL_SHARED ? ABI_FUTEX_SHARED : 0;
+	BPF_CORE_READ_INTO(&fresh.comm, p, group_leader, comm);
 	bpf_map_update_elem(&addresses, &key, &fresh, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&addresses, &key); /* ours, or who came first */
 }
@@ -68,8 +69,11 @@ static __always_inline struct abi_futex_addr *address_get(struct task_struct *p,
  */
 static __always_inline u32 address_kind(struct abi_futex_addr *a, const struct call *c)
 {
-	u32 said = c->kind < ABI_FUTEX_WAKE ? call_value(c) : VALUE_UNSURE;
+	u32 said;
 
+	if (c->kind >= ABI_FUTEX_WAKE)
+		return ABI_FUTEX_WAKERS;
+	said = call_value(c);
 	if (said == VALUE_IDLE && a && !(a->flags & ABI_FUTEX_SEEN_IDLE))
 		a->flags |= ABI_FUTEX_SEEN_IDLE;
 	if (said == VALUE_IDLE || (a && a->flags & ABI_FUTEX_SEEN_IDLE))
@@ -104,7 +108,7 @@ static __always_inline void describe(void *ctx, struct abi_counts *bank, struct 
 	}
 	s->key = *key;
 	s->object = c->uaddr;
-	s->type = c->kind | (a->flags & ABI_FUTEX_SHARED);
+	s->type = c->kind | (a->flags & (ABI_FUTEX_SHARED | ABI_FUTEX_SEEN_IDLE));
 	s->pid = (u32)TASK_READ(p, tgid);
 	s->tid = (u32)TASK_READ(p, pid);
 	BPF_CORE_READ_INTO(&s->comm, p, group_leader, comm);

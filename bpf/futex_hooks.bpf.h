@@ -87,11 +87,12 @@ static __always_inline bool arch_x86(void)
 /* Does a 32-bit call go on? Asked about the few numbers only that mean a futex there. */
 static __always_inline bool syscall_is_32(void)
 {
-	void *p = (void *)bpf_get_current_task();
+	const struct task_struct___x86 *x = (void *)bpf_get_current_task();
+	const struct task_struct___arm64 *a = (const void *)x;
 
-	if (arch_x86())
-		return BPF_CORE_READ((struct task_struct___x86 *)p, thread_info.status) & TS_COMPAT;
-	return BPF_CORE_READ((struct task_struct___arm64 *)p, thread_info.flags) & TIF_32BIT;
+	if (bpf_core_field_exists(x->thread_info.status)) /* x86 has both */
+		return BPF_CORE_READ(x, thread_info.status) & TS_COMPAT;
+	return BPF_CORE_READ(a, thread_info.flags) & TIF_32BIT;
 }
 
 static __always_inline u32 syscall_new(u32 nr)

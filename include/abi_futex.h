@@ -9,6 +9,7 @@
 #define ABI_FUTEX_LOCK 1
 #define ABI_FUTEX_IDLE 2
 #define ABI_FUTEX_KINDS 3 /* with ABI_KIND_OTHER */
+#define ABI_FUTEX_WAKERS 3 /* wakes alone: user space adds them to what the address is waited for */
 
 /* What was called. */
 #define ABI_FUTEX_NONE 0 /* neither waits nor wakes */
@@ -52,8 +53,9 @@ struct abi_futex_addr {
 	__u64 id; /* never 0, never used again */
 	__u32 flags;
 	__u32 pad;
+	char comm[ABI_COMM_LEN]; /* of the process, when it was first seen */
 };
 
-_Static_assert(sizeof(struct abi_futex_addr) == 16, "abi_futex_addr size");
+_Static_assert(sizeof(struct abi_futex_addr) == 32, "abi_futex_addr size");
 
 #endif

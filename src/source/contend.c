@@ -376,6 +376,17 @@ static void fill(struct contend *c, struct contend_row *r, bool total, struct co
 		c->args.ops->fill(c->args.ctx, &info, total, out);
 }
 
+/* An address may have been woken, or asked for in vain, and never waited for. */
+static bool had_any(const struct keyed_row *k)
+{
+	int i;
+
+	for (i = 0; i < ABI_SUMS; i++)
+		if (k->sums_total[i])
+			return true;
+	return k->total[0].count;
+}
+
 static int push_row(struct contend *c, struct contend_row *r, struct source_report *to)
 {
 	const struct keyed_row *k = r->keyed;
@@ -388,7 +399,7 @@ static int push_row(struct contend *c, struct contend_row *r, struct source_repo
 		fill(c, r, false, &one);
 		ret = contended_push(&to->interval.contended, &one);
 	}
-	if (!ret && k->total[0].count) {
+	if (!ret && had_any(k)) {
 		fill(c, r, true, &one);
 		ret = contended_push(&to->total.contended, &one);
 	}

@@ -19,7 +19,7 @@ struct futex_addr {
 	uint64_t id; /* trees compare the first member */
 	uint64_t uaddr;
 	uint32_t pid;
-	uint32_t flags;		 /* ABI_FUTEX_SHARED, and what was called first */
+	uint32_t flags;		 /* ABI_FUTEX_*, and what was called first */
 	struct futex_addr *same; /* whose row it is in: its own, or another's */
 	bool joined;		 /* others are in its row */
 	char comm[ABI_COMM_LEN + 1];

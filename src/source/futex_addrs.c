@@ -124,13 +124,15 @@ static struct futex_addr *find(struct futex_addrs *a, uint64_t id)
 	return found ? *(struct futex_addr **)found : NULL;
 }
 
-static struct futex_addr *add(struct futex_addrs *a, const struct futex_addr *what)
+static struct futex_addr *add(struct futex_addrs *a, const struct futex_addr *what,
+			      const char comm[ABI_COMM_LEN])
 {
 	struct futex_addr *n = malloc(sizeof(*n));
 
 	if (!n)
 		return NULL;
 	*n = *what;
+	memcpy(n->comm, comm, ABI_COMM_LEN); /* and a NUL */
 	if (!tsearch(n, &a->addrs, compare_addr)) {
 		free(n);
 		return NULL;
@@ -153,11 +155,10 @@ void futex_addrs_told(struct futex_addrs *a, const struct abi_contend_sample *s)
 	};
 
 	if (!n)
-		n = add(a, &what);
+		n = add(a, &what, s->comm);
 	if (!n) /* no memory: the row has no name */
 		return;
 	n->flags |= s->type; /* found in the map, nothing had been called yet */
-	memcpy(n->comm, s->comm, ABI_COMM_LEN);
 }
 
 struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id)
@@ -170,10 +171,12 @@ struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id)
 		prev = &key;
 		if (bpf_map_lookup_elem(a->map_fd, &key, &value) || find(a, value.id))
 			continue;
-		if (!add(a, &(struct futex_addr){.id = value.id,
-						 .uaddr = key.uaddr,
-						 .pid = key.tgid,
-						 .flags = value.flags & ABI_FUTEX_SHARED}))
+		if (!add(a,
+			 &(struct futex_addr){.id = value.id,
+					      .uaddr = key.uaddr,
+					      .pid = key.tgid,
+					      .flags = value.flags & ~ABI_FUTEX_STACKED},
+			 value.comm))
 			return NULL;
 		n = find(a, id);
 	}

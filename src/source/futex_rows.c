@@ -27,11 +27,14 @@ static const char *kind(uint32_t k)
 	return "futex";
 }
 
-/* The waits of all who share a futex, in one row. */
+/* The waits of all who share a futex are in one row; and who wakes is in the row of who waits. */
 static void join(void *ctx, struct abi_key *key)
 {
 	struct futex_addr *a = futex_addrs_get(futex_of(ctx)->addrs, key->obj);
 
+	if (key->kind == ABI_FUTEX_WAKERS)
+		key->kind = a && a->same->flags & ABI_FUTEX_SEEN_IDLE ? ABI_FUTEX_IDLE
+								      : ABI_FUTEX_LOCK;
 	if (a)
 		key->obj = a->same->id;
 }
