@@ -428,8 +428,8 @@ static void mode_shared(void)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 			    0);
+	uint32_t *at, *there;
 	struct word *w;
-	uint32_t *at;
 	char *moved;
 	pid_t child;
 	int status;
@@ -438,6 +438,7 @@ static void mode_shared(void)
 		err(1, "mmap");
 	w = (struct word *)memory;
 	at = (uint32_t *)(memory + page + 64);
+	there = (uint32_t *)(memory + page + 128);
 	*w = (struct word){.name = "shared", .at = at};
 	go();
 	child = fork();
@@ -447,8 +448,11 @@ static void mode_shared(void)
 		moved = mremap(memory + page, 0, page, MREMAP_MAYMOVE); /* the same page again */
 		if (moved == MAP_FAILED)
 			err(1, "mremap");
+		__atomic_store_n(there, 1, __ATOMIC_RELEASE);
 	} else {
 		moved = memory + page;
+		while (!__atomic_load_n(there, __ATOMIC_ACQUIRE))
+			load_sleep_ns(1000000);
 	}
 	/* its own copy of the record, whose counters are in the shared page */
 	for (unsigned long i = 0; i < count; i++) {
