@@ -226,7 +226,7 @@ static struct code *code_get(struct contend *c, const struct abi_contend_sample 
 		return NULL;
 	*n = key;
 	c->args.ops->code(c->args.ctx, s, ip, &name);
-	n->skip = c->args.ops->skip(c->args.ctx, s, ip);
+	n->skip = c->args.ops->skip(c->args.ctx, s, ip, &name);
 	n->sym = strdup(name.text);
 	if (!n->sym || !tsearch(n, &c->codes, compare_code)) {
 		free(n->sym);

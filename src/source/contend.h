@@ -33,9 +33,10 @@ struct contend_ops {
 	const char *(*kind)(uint32_t kind); /* "mutex"; never NULL; not asked of others */
 	/* Name of the address. Asked when it is first seen, and again at its first description. */
 	void (*name)(void *ctx, const struct contend_info *i, struct name *out);
-	/* Name of code in a described wait, and whether the caller of it is what matters. */
+	/* Name of code in a described wait; and is it its caller that matters? */
 	void (*code)(void *ctx, const struct abi_contend_sample *s, uint64_t ip, struct name *out);
-	bool (*skip)(void *ctx, const struct abi_contend_sample *s, uint64_t ip);
+	bool (*skip)(void *ctx, const struct abi_contend_sample *s, uint64_t ip,
+		     const struct name *name);
 	/* Optional: what only this source knows (pid, op, futex ...); what it points to must live
 	 * until the next collect. */
 	void (*fill)(void *ctx, const struct contend_info *i, bool total, struct contended *c);
