@@ -372,7 +372,7 @@ static int push_row(struct contend *c, struct contend_row *r, struct source_repo
 
 	r->ncpus[0] = list_cpus(r->cpus[0], k->cpus_interval, c->args.ncpus);
 	r->ncpus[1] = list_cpus(r->cpus[1], k->cpus_total, c->args.ncpus);
-	if (!ret && k->active) {
+	if (!ret && k->interval[0].count) {
 		fill(c, r, false, &one);
 		ret = contended_push(&to->interval.contended, &one);
 	}
