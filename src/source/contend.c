@@ -12,6 +12,7 @@
 #include "source/contend.h"
 #include "source/groups.h"
 
+#define COLD_AFTER 8 /* intervals without a wait */
 #define SITES_MAX 32 /* of a row; later ones, if more code waits for it, are left out */
 #define MEMBERS_MAX 16
 #define LINE_BYTES 64
@@ -33,7 +34,6 @@ struct contend_row {
 	struct site *shown; /* sites for a frame */
 	uint32_t *cpus[2];  /* interval, total: for a frame */
 	uint32_t ncpus[2];
-	uint64_t tasks; /* of the whole run: bits */
 	struct group_text group;
 };
 
@@ -344,8 +344,8 @@ static void fill(struct contend *c, struct contend_row *r, bool total, struct co
 	out->ncpus = r->ncpus[total];
 	out->sites = r->shown;
 	out->nsites = r->nsites;
-	out->ntasks = (uint64_t)__builtin_popcountll(total ? r->tasks
-							   : k->sums_interval[ABI_CONTEND_TASKS]);
+	out->ntasks = (uint64_t)__builtin_popcountll(
+		(total ? k->sums_total : k->sums_interval)[ABI_CONTEND_TASKS]);
 	if (is_other(r)) {
 		out->other = true;
 		out->kind = "other";
@@ -402,6 +402,9 @@ int contend_open(struct contend **out, const struct contend_args *args, struct e
 		.schema = ABI_KEY_SCHEMA,
 		.ncpus = args->ncpus,
 		.what = args->what,
+		.masks = 1U << ABI_CONTEND_TASKS,
+		.room = args->room / 4 * 3,
+		.cold_after = COLD_AFTER,
 		.appeared = on_appear,
 		.leaves = on_leave,
 	};
@@ -418,23 +421,12 @@ int contend_open(struct contend **out, const struct contend_args *args, struct e
 
 int contend_collect(struct contend *c, uint64_t epoch, struct err *e)
 {
-	int ret = keyed_collect(c->keyed, epoch, e);
-	struct keyed_row *k;
-
-	for (k = keyed_first(c->keyed); !ret && k; k = k->next)
-		if (k->active)
-			((struct contend_row *)k->user)->tasks |=
-				k->sums_interval[ABI_CONTEND_TASKS];
-	return ret;
+	return keyed_collect(c->keyed, epoch, e);
 }
 
 void contend_forget(struct contend *c)
 {
-	struct keyed_row *k;
-
 	keyed_forget(c->keyed);
-	for (k = keyed_first(c->keyed); k; k = k->next)
-		((struct contend_row *)k->user)->tasks = 0;
 }
 
 static void free_code(void *p)

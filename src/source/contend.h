@@ -50,7 +50,7 @@ struct contend_args {
 	uint32_t nhists;
 	uint32_t ncpus;
 	enum by_key by;
-	uint32_t max_keys;	      /* rows for which the kernel has room */
+	uint32_t room;		      /* entries for which a bank's map has room */
 	struct cgroup_names *cgroups; /* --by cgroup */
 	struct names *names;	      /* for the members on a line; or NULL */
 	bool kernel_code;	      /* code addresses mean the same in every process */

@@ -162,7 +162,8 @@ class Names(LockTest):
         self.run_load(load)
         row = max(rows(tool.end().final), key=lambda r: r["count"])
         self.assertEqual(row["kind"], "mutex")
-        self.assertEqual(row["threads"], 4)
+        self.assertLessEqual(row["threads"], 4)
+        self.assertGreaterEqual(row["threads"], 2)
         for site in row["sites"]:
             self.assertIn("pipe_", site["sym"])
 
@@ -200,7 +201,7 @@ class Reports(LockTest):
         """lock: a stack of every wait does not lengthen the waits of a pipe's mutex tenfold"""
         p50 = {}
         for every in (0, 1):
-            load = self.contend("pipe", 1, 500)
+            load = self.contend("pipe", 2, 700)
             tool = self.locks("-p", load.pid, "--stack-every", every).ready()
             self.run_load(load)
             row = max(rows(tool.end().final), key=lambda r: r["count"])
@@ -213,18 +214,36 @@ class Reports(LockTest):
 
     def test_overflow(self):
         """lock: more locks than --max-keys: the others share a row, sums stay true"""
-        loads = [self.contend("pipe", 1, 1500) for _ in range(40)]
+        loads = [self.contend("pipe", 2, 120) for _ in range(40)]
         tool = self.locks("--max-keys", 16).ready()
         for load in loads:
-            load.go()
-        for load in loads:
-            load.end()
+            self.run_load(load)
         final = tool.stop().final
         self.assertSums(final)
         other = by_lock(final)[None]
         self.assertEqual(other["kind"], "other")
         self.assertGreater(other["count"], 0)
         self.assertEqual(final["quality"]["map_full"], other["count"])
+
+
+    def test_cold(self):
+        """lock: locks that rest make room for new ones when the map fills, sums stay true"""
+        loads = [self.contend("pipe", 2, 150) for _ in range(40)]
+        tool = self.locks("--max-keys", 16, "-i", "0.02").ready()
+        for load in loads:
+            self.run_load(load)
+        report = tool.stop()
+        for frame in report.intervals + [report.final]:
+            self.assertSums(frame)
+        seen = {lock for f in report.intervals for lock in by_lock(f)} - {None}
+        left = set(by_lock(report.final)) - {None}
+        other = by_lock(report.final)[None]
+        self.note("%d locks seen, %d at the end, %d waits of others", len(seen), len(left),
+                  other["count"])
+        self.assertGreater(len(seen), 32)
+        self.assertLess(len(left), len(seen))
+        total = sum(metric(f, "lock_wait")["count"] for f in report.intervals)
+        self.assertEqual(metric(report.final, "lock_wait")["count"], total)
 
 
 class Filters(LockTest):
@@ -269,28 +288,33 @@ class Filters(LockTest):
 
 
 class Slots(LockTest):
+    def counted(self, tool):
+        """Waits in the intervals so far; the last line may not be whole yet."""
+        lines = tool.json().split("\n")[:-1]
+        return harness.Report("\n".join(lines)).intervals
+
     def test_stuck(self):
         """lock: after many contended waits none is taken for running, none outlasted the run"""
         wanted = int(os.environ.get("EVENTS", "1000000"))
-        seen, ends, longest, odd = 0, 0, 0, 0
+        tool = self.locks("--stack-every", "1000", "-i", "0.5").ready()
+        seen = 0
         while seen < wanted:
-            load = self.contend("pipe", 2, 4000)
-            tool = self.locks("--stack-every", "1000", "-i", "0.5").ready()
-            load.go()
-            load.line()
-            final = tool.stop().final
-            found = rows(final)
-            spins = [r["wait_ns"]["max"] for r in found if r["kind"] == "spinlock"]
-            self.assertSums(final)
-            self.assertLess(max(spins + [0]), final["dur_ns"])
-            longest = max(spins + [longest])
-            seen += metric(final, "lock_wait")["count"]
-            odd += final["quality"]["unpaired"]
-            ends += 1
-            load.kill()
-        self.note("%d waits in %d runs, longest spin %d us, unpaired %d", seen, ends,
-                  longest // 1000, odd)
-        self.assertLess(odd, seen / 10000)
+            loads = [self.contend("pipe", 2, 2000), self.contend("mmap", 2, 2000)]
+            for load in loads:
+                load.go()
+            for load in loads:
+                load.end()
+            frames = self.counted(tool)
+            seen = sum(metric(f, "lock_wait")["count"] for f in frames)
+        final = tool.stop().final
+        q = final["quality"]
+        spins = [r["wait_ns"]["max"] for r in rows(final) if r["kind"] == "spinlock"]
+        self.note("%d waits in %d s, longest spin %d us, unpaired %d, recursion misses %d", seen,
+                  final["dur_ns"] // 10**9, max(spins) // 1000, q["unpaired"], q["recursion_misses"])
+        self.assertSums(final)
+        self.assertLess(max(spins), final["dur_ns"])
+        self.assertLess(max(spins), 10**9)
+        self.assertLess(q["unpaired"], seen / 10000)
 
 
 if __name__ == "__main__":
