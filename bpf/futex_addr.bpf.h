@@ -116,7 +116,7 @@ static __always_inline void describe(void *ctx, struct abi_counts *bank, struct 
 	s->nips = got > 0 ? got / sizeof(s->ips[0]) : 0;
 	/* a process is best looked at while it lives */
 	bpf_ringbuf_submit(s, first || bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) >=
-					       ring_wake_bytes
+						      ring_wake_bytes
 				      ? BPF_RB_FORCE_WAKEUP
 				      : BPF_RB_NO_WAKEUP);
 }

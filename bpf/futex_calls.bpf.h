@@ -33,15 +33,18 @@ struct call {
 
 /* By the operation's number; LOCK_PI2 came with bf22a6976897 (5.14). */
 static const volatile u8 futex_kinds[16] = {
-	[0] = ABI_FUTEX_WAIT,	     [1] = ABI_FUTEX_WAKE,
-	[3] = ABI_FUTEX_WAKE,	     /* REQUEUE */
-	[4] = ABI_FUTEX_WAKE,	     /* CMP_REQUEUE */
-	[5] = ABI_FUTEX_WAKE,	     /* WAKE_OP */
-	[6] = ABI_FUTEX_LOCK_PI,     [7] = ABI_FUTEX_WAKE, /* UNLOCK_PI */
-	[8] = ABI_FUTEX_TRYLOCK_PI,  [9] = ABI_FUTEX_WAIT_BITSET,
-	[10] = ABI_FUTEX_WAKE,	     /* WAKE_BITSET */
+	[0] = ABI_FUTEX_WAIT,
+	[1] = ABI_FUTEX_WAKE,
+	[3] = ABI_FUTEX_WAKE, /* REQUEUE */
+	[4] = ABI_FUTEX_WAKE, /* CMP_REQUEUE */
+	[5] = ABI_FUTEX_WAKE, /* WAKE_OP */
+	[6] = ABI_FUTEX_LOCK_PI,
+	[7] = ABI_FUTEX_WAKE, /* UNLOCK_PI */
+	[8] = ABI_FUTEX_TRYLOCK_PI,
+	[9] = ABI_FUTEX_WAIT_BITSET,
+	[10] = ABI_FUTEX_WAKE, /* WAKE_BITSET */
 	[11] = ABI_FUTEX_WAIT_REQUEUE_PI,
-	[12] = ABI_FUTEX_WAKE,	     /* CMP_REQUEUE_PI */
+	[12] = ABI_FUTEX_WAKE, /* CMP_REQUEUE_PI */
 	[13] = ABI_FUTEX_LOCK_PI2,
 };
 
@@ -101,11 +104,9 @@ static __always_inline bool call_take(struct call *c, u32 index)
 /*
  * Idle is said where it is certain; all else is a lock.
  *
- *	0	a lock whose word is 0 is free, nobody waits for it: condition variables, semaphores,
- *		a Go thread without work
- *	~0	a parked Rust thread
- *	2	locked, with waiters: glibc, Rust, Go, musl
- *	tid | FUTEX_WAITERS	robust, priority-inheriting and musl's mutexes
+ *	0	a lock whose word is 0 is free, nobody waits for it: condition variables,
+ *semaphores, a Go thread without work ~0	a parked Rust thread 2	locked, with waiters: glibc,
+ *Rust, Go, musl tid | FUTEX_WAITERS	robust, priority-inheriting and musl's mutexes
  *
  * glibc passes FUTEX_CLOCK_REALTIME, needed or not, for semaphores (0), joins (the thread's number,
  * on a shared futex), condition variables (0, from 2.41 on a count) and reader-writer locks (2, 3,

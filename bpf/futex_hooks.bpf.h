@@ -8,8 +8,8 @@
  *
  * Any system-call tracepoint sends every system call of the machine down the slow path; the first
  * kind then runs a program for futexes alone. It takes tracefs (for the tracepoint's number) and
- * CONFIG_FTRACE_SYSCALLS; user space falls back to the second, which also sees what the first leaves
- * out: the calls of 32-bit programs.
+ * CONFIG_FTRACE_SYSCALLS; user space falls back to the second, which also sees what the first
+ *leaves out: the calls of 32-bit programs.
  */
 #ifndef WS_FUTEX_HOOKS_BPF_H
 #define WS_FUTEX_HOOKS_BPF_H
@@ -56,7 +56,7 @@ struct task_struct___arm64 {
 
 #pragma clang attribute pop
 
-#define TS_COMPAT 2U	   /* arch/x86/include/asm/thread_info.h */
+#define TS_COMPAT 2U	      /* arch/x86/include/asm/thread_info.h */
 #define TIF_32BIT (1UL << 22) /* arch/arm64/include/asm/thread_info.h */
 
 static __always_inline bool arch_x86(void)

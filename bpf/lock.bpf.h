@@ -169,6 +169,7 @@ static __always_inline void lock_account(void *ctx, struct lock_cpu *c, struct a
 	struct abi_key key = {};
 	struct abi_khead *e;
 
+	bank->switches++;
 	hist_add(bank, 0, wait_ns, ep);
 	lock_key(&key, p, w, interrupt);
 	e = keyed_get(bank, &key, ep);

@@ -122,6 +122,10 @@ struct task_struct {
 	struct css_set *cgroups;
 };
 
+struct kmem_cache {
+	unsigned int size;
+};
+
 struct bpf_iter_meta {
 	u64 session_id;
 	u64 seq_num;

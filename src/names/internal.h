@@ -21,5 +21,8 @@ void names_kernel_close(struct names_kernel *k); /* NULL is fine */
 
 /* "0x7f1200001000", nothing else known. */
 void name_bare(struct name *out, uint64_t addr);
+/* snprintf for what may be cut: names are for reading. Appends if `add`. */
+void name_print(char *to, size_t len, bool add, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 #endif

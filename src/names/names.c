@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,4 +41,14 @@ void name_bare(struct name *out, uint64_t addr)
 {
 	memset(out, 0, sizeof(*out));
 	(void)snprintf(out->text, sizeof(out->text), "0x%" PRIx64, addr); /* fits */
+}
+
+void name_print(char *to, size_t len, bool add, const char *fmt, ...)
+{
+	size_t at = add ? strlen(to) : 0;
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(to + at, len - at, fmt, ap);
+	va_end(ap);
 }

@@ -12,6 +12,7 @@
 #include "source/contend.h"
 #include "source/groups.h"
 
+#define COLD_AFTER 8 /* intervals without a wait */
 #define SITES_MAX 32 /* of a row; later ones, if more code waits for it, are left out */
 #define MEMBERS_MAX 16
 #define LINE_BYTES 64
@@ -33,7 +34,6 @@ struct contend_row {
 	struct site *shown; /* sites for a frame */
 	uint32_t *cpus[2];  /* interval, total: for a frame */
 	uint32_t ncpus[2];
-	uint64_t tasks; /* of the whole run: bits */
 	struct group_text group;
 };
 
@@ -235,7 +235,7 @@ static struct code *code_get(struct contend *c, const struct abi_contend_sample 
 		return NULL;
 	*n = key;
 	c->args.ops->code(c->args.ctx, s, ip, &name);
-	n->skip = c->args.ops->skip(c->args.ctx, s, ip);
+	n->skip = c->args.ops->skip(c->args.ctx, s, ip, &name);
 	n->sym = strdup(name.text);
 	if (!n->sym || !tsearch(n, &c->codes, compare_code)) {
 		free(n->sym);
@@ -356,8 +356,8 @@ static void fill(struct contend *c, struct contend_row *r, bool total, struct co
 	out->ncpus = r->ncpus[total];
 	out->sites = r->shown;
 	out->nsites = r->nsites;
-	out->ntasks = (uint64_t)__builtin_popcountll(total ? r->tasks
-							   : k->sums_interval[ABI_CONTEND_TASKS]);
+	out->ntasks = (uint64_t)__builtin_popcountll(
+		(total ? k->sums_total : k->sums_interval)[ABI_CONTEND_TASKS]);
 	if (is_other(r)) {
 		out->other = true;
 		out->kind = "other";
@@ -376,15 +376,14 @@ static void fill(struct contend *c, struct contend_row *r, bool total, struct co
 		c->args.ops->fill(c->args.ctx, &info, total, out);
 }
 
-/* An address may have been woken, or asked for in vain, and never waited for. */
-static bool had_any(const struct keyed_row *k)
+static bool had_any(const struct contend *c, const struct hist *h, const uint64_t *sums)
 {
 	int i;
 
-	for (i = 0; i < ABI_SUMS; i++)
-		if (k->sums_total[i])
+	for (i = 0; c->args.ops->without_waits && i < ABI_SUMS; i++)
+		if (sums[i])
 			return true;
-	return k->total[0].count;
+	return h->count;
 }
 
 static int push_row(struct contend *c, struct contend_row *r, struct source_report *to)
@@ -395,11 +394,11 @@ static int push_row(struct contend *c, struct contend_row *r, struct source_repo
 
 	r->ncpus[0] = list_cpus(r->cpus[0], k->cpus_interval, c->args.ncpus);
 	r->ncpus[1] = list_cpus(r->cpus[1], k->cpus_total, c->args.ncpus);
-	if (!ret && k->active) {
+	if (!ret && had_any(c, &k->interval[0], k->sums_interval)) {
 		fill(c, r, false, &one);
 		ret = contended_push(&to->interval.contended, &one);
 	}
-	if (!ret && had_any(k)) {
+	if (!ret && had_any(c, &k->total[0], k->sums_total)) {
 		fill(c, r, true, &one);
 		ret = contended_push(&to->total.contended, &one);
 	}
@@ -425,7 +424,9 @@ int contend_open(struct contend **out, const struct contend_args *args, struct e
 		.schema = ABI_KEY_SCHEMA,
 		.ncpus = args->ncpus,
 		.what = args->what,
-		.bits = 1U << ABI_CONTEND_TASKS,
+		.masks = 1U << ABI_CONTEND_TASKS,
+		.room = args->room / 4 * 3,
+		.cold_after = COLD_AFTER,
 		.join = on_join,
 		.appeared = on_appear,
 		.leaves = on_leave,
@@ -443,23 +444,12 @@ int contend_open(struct contend **out, const struct contend_args *args, struct e
 
 int contend_collect(struct contend *c, uint64_t epoch, struct err *e)
 {
-	int ret = keyed_collect(c->keyed, epoch, e);
-	struct keyed_row *k;
-
-	for (k = keyed_first(c->keyed); !ret && k; k = k->next)
-		if (k->active)
-			((struct contend_row *)k->user)->tasks |=
-				k->sums_interval[ABI_CONTEND_TASKS];
-	return ret;
+	return keyed_collect(c->keyed, epoch, e);
 }
 
 void contend_forget(struct contend *c)
 {
-	struct keyed_row *k;
-
 	keyed_forget(c->keyed);
-	for (k = keyed_first(c->keyed); k; k = k->next)
-		((struct contend_row *)k->user)->tasks = 0;
 }
 
 static void free_code(void *p)

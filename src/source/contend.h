@@ -30,6 +30,7 @@ struct contend_info {
 
 struct contend_ops {
 	const char *source;		    /* "lock" */
+	bool without_waits;		    /* rows are shown also for what their sums say */
 	const char *(*kind)(uint32_t kind); /* "mutex"; never NULL; not asked of others */
 	/* Optional: whose row an entry is in, where that is not its own; of any entry once. */
 	void (*join)(void *ctx, struct abi_key *key);
@@ -37,9 +38,10 @@ struct contend_ops {
 	void (*told)(void *ctx, const struct abi_contend_sample *s);
 	/* Name of the address. Asked when it is first seen, and again at its first description. */
 	void (*name)(void *ctx, const struct contend_info *i, struct name *out);
-	/* Name of code in a described wait, and whether the caller of it is what matters. */
+	/* Name of code in a described wait; and is it its caller that matters? */
 	void (*code)(void *ctx, const struct abi_contend_sample *s, uint64_t ip, struct name *out);
-	bool (*skip)(void *ctx, const struct abi_contend_sample *s, uint64_t ip);
+	bool (*skip)(void *ctx, const struct abi_contend_sample *s, uint64_t ip,
+		     const struct name *name);
 	/* Optional: what only this source knows (pid, op, futex ...); what it points to must live
 	 * until the next collect. */
 	void (*fill)(void *ctx, const struct contend_info *i, bool total, struct contended *c);
@@ -53,7 +55,7 @@ struct contend_args {
 	uint32_t nhists;
 	uint32_t ncpus;
 	enum by_key by;
-	uint32_t max_keys;	      /* rows for which the kernel has room */
+	uint32_t room;		      /* entries for which a bank's map has room */
 	struct cgroup_names *cgroups; /* --by cgroup */
 	struct names *names;	      /* for the members on a line; or NULL */
 	bool kernel_code;	      /* code addresses mean the same in every process */

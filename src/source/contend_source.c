@@ -85,7 +85,7 @@ static int open_rows(struct contend_source *s, struct err *e)
 		.nhists = s->keyed.nhists,
 		.ncpus = s->ncpus,
 		.by = s->cfg->by,
-		.max_keys = s->keyed.keys,
+		.room = bpf_map__max_entries(bpf_object__find_map_by_name(s->obj, "keyed_even")),
 		.cgroups = s->filters.names,
 		.names = s->names,
 		.kernel_code = s->spec->kernel_code,

@@ -25,7 +25,7 @@ struct contend_spec {
 	const struct contend_ops *rows;
 	const struct metric_desc *metrics; /* one for each histogram of its banks */
 	uint32_t nmetrics;
-	uint32_t others; /* kinds that have a row for other addresses: at least ABI_KIND_OTHER */
+	uint32_t others;  /* kinds that have a row for other addresses: at least ABI_KIND_OTHER */
 	size_t size;	  /* of the source's struct; it begins with struct contend_source */
 	bool kernel_code; /* see contend_args */
 	/* Opens the object, calls contend_source_setup, loads it; sets obj and epoch_word. */

@@ -47,7 +47,7 @@ bool futex_place_find(uint32_t pid, uint64_t addr, struct futex_place *out);
 
 /* Counters of a row, for a frame. */
 struct futex_row {
-	const struct keyed_row *row; /* trees compare it */
+	const struct keyed_row *row;   /* trees compare it */
 	struct futex_counts counts[2]; /* interval, total */
 };
 
@@ -55,7 +55,7 @@ struct futex {
 	struct contend_source s;
 	struct futex_bpf *skel;
 	struct futex_addrs *addrs;
-	void *rows; /* tree of struct futex_row */
+	void *rows;		 /* tree of struct futex_row */
 	bool raw;		 /* the tracepoints of all calls, not those of single ones */
 	struct bpf_link **links; /* of the latter */
 	size_t nlinks;

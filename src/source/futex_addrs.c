@@ -148,11 +148,11 @@ static struct futex_addr *add(struct futex_addrs *a, const struct futex_addr *wh
 void futex_addrs_told(struct futex_addrs *a, const struct abi_contend_sample *s)
 {
 	struct futex_addr *n = find(a, s->key.obj), what = {
-		.id = s->key.obj,
-		.uaddr = s->object,
-		.pid = s->pid,
-		.flags = s->type,
-	};
+							    .id = s->key.obj,
+							    .uaddr = s->object,
+							    .pid = s->pid,
+							    .flags = s->type,
+						    };
 
 	if (!n)
 		n = add(a, &what, s->comm);

@@ -17,7 +17,7 @@
 
 /* A call that is traced by itself. Kernels have those that they know. */
 struct traced {
-	const char *enter, *exit; /* in tracefs, below syscalls */
+	const char *enter, *exit;     /* in tracefs, below syscalls */
 	size_t enter_prog, exit_prog; /* offsets in progs */
 	bool must;
 };
@@ -28,8 +28,8 @@ static const struct traced traced[] = {
 	{"sys_enter_futex", "sys_exit_futex", PROG(ws_futex), PROG(ws_futex_exit), true},
 	{"sys_enter_restart_syscall", "sys_exit_restart_syscall", PROG(ws_restart),
 	 PROG(ws_restart_exit), false},
-	{"sys_enter_futex_waitv", "sys_exit_futex_waitv", PROG(ws_futex_waitv),
-	 PROG(ws_futex_exit), false},
+	{"sys_enter_futex_waitv", "sys_exit_futex_waitv", PROG(ws_futex_waitv), PROG(ws_futex_exit),
+	 false},
 	{"sys_enter_futex_wait", "sys_exit_futex_wait", PROG(ws_futex_wait), PROG(ws_futex_exit),
 	 false},
 	{"sys_enter_futex_wake", "sys_exit_futex_wake", PROG(ws_futex_wake), PROG(ws_futex_exit),

@@ -33,8 +33,8 @@ static void join(void *ctx, struct abi_key *key)
 	struct futex_addr *a = futex_addrs_get(futex_of(ctx)->addrs, key->obj);
 
 	if (key->kind == ABI_FUTEX_WAKERS)
-		key->kind = a && a->same->flags & ABI_FUTEX_SEEN_IDLE ? ABI_FUTEX_IDLE
-								      : ABI_FUTEX_LOCK;
+		key->kind =
+			a && a->same->flags & ABI_FUTEX_SEEN_IDLE ? ABI_FUTEX_IDLE : ABI_FUTEX_LOCK;
 	if (a)
 		key->obj = a->same->id;
 }
@@ -58,15 +58,40 @@ static void name(void *ctx, const struct contend_info *i, struct name *out)
 /* What stands between a lock and who takes it: the C library, and the languages' wrappers. */
 static const char *const wrappers[] = {
 	/* of statically linked programs: functions */
-	"pthread_", "__pthread_", "___pthread_", "__lll_", "lll_", "futex_", "__futex_", "sem_",
-	"__new_sem_", "__sem_", "syscall", "__syscall", "__timedwait", "__wait", "__lock",
-	"std::mutex::", "std::condition_variable::", "std::__condvar::", "std::sys::", "std::sync::",
-	"std::unique_lock", "std::lock_guard", "std::__atomic", "__gthread_",
-	"core::", "<std::sync::", "runtime.futex", "runtime.lock", "NptlFutex",
+	"pthread_",
+	"__pthread_",
+	"___pthread_",
+	"__lll_",
+	"lll_",
+	"futex_",
+	"__futex_",
+	"sem_",
+	"__new_sem_",
+	"__sem_",
+	"syscall",
+	"__syscall",
+	"__timedwait",
+	"__wait",
+	"__lock",
+	"std::mutex::",
+	"std::condition_variable::",
+	"std::__condvar::",
+	"std::sys::",
+	"std::sync::",
+	"std::unique_lock",
+	"std::lock_guard",
+	"std::__atomic",
+	"__gthread_",
+	"core::",
+	"<std::sync::",
+	"runtime.futex",
+	"runtime.lock",
+	"NptlFutex",
 };
 
 static const char *const libraries[] = {
-	"libc.so", "libc-", "libpthread", "ld-linux", "ld-", "ld.so", "libstdc++", "libc++", "ld-musl",
+	"libc.so", "libc-",	"libpthread", "ld-linux", "ld-",
+	"ld.so",   "libstdc++", "libc++",     "ld-musl",
 };
 
 static bool begins_with_any(const char *text, const char *const *table, size_t n)
@@ -85,16 +110,13 @@ static void code(void *ctx, const struct abi_contend_sample *s, uint64_t ip, str
 }
 
 /* "libc.so.6`pthread_mutex_lock+0x1a" */
-static bool skip(void *ctx, const struct abi_contend_sample *s, uint64_t ip)
+static bool skip(void *ctx, const struct abi_contend_sample *s, uint64_t ip, const struct name *n)
 {
-	const char *symbol;
-	struct name n = {0};
+	const char *symbol = strchr(n->text, '`');
 
-	names_user_code(futex_of(ctx)->s.names, s->pid, ip, &n);
-	symbol = strchr(n.text, '`');
 	if (!symbol)
 		return false;
-	return begins_with_any(n.text, libraries, sizeof(libraries) / sizeof(libraries[0])) ||
+	return begins_with_any(n->text, libraries, sizeof(libraries) / sizeof(libraries[0])) ||
 	       begins_with_any(symbol + 1, wrappers, sizeof(wrappers) / sizeof(wrappers[0]));
 }
 
@@ -159,6 +181,7 @@ void futex_rows_close(struct futex *f)
 
 const struct contend_ops futex_rows = {
 	.source = "futex",
+	.without_waits = true, /* woken, or asked for in vain */
 	.kind = kind,
 	.join = join,
 	.told = told,

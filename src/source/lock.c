@@ -73,11 +73,22 @@ static void name_code(void *ctx, const struct abi_contend_sample *said, uint64_t
 	names_kernel_code(s->names, ip, out);
 }
 
-static bool skip_code(void *ctx, const struct abi_contend_sample *said, uint64_t ip)
+/* The locking functions, and above them what leads from the tracepoint to our program (which has a
+ * name only where net.core.bpf_jit_kallsyms gives it one). */
+static bool skip_code(void *ctx, const struct abi_contend_sample *said, uint64_t ip,
+		      const struct name *name)
 {
+	static const char *const tracing[] = {"bpf_prog_", "bpf_trace_run", "__bpf_trace_",
+					      "__traceiter_", "trace_contention_"};
 	struct contend_source *s = ctx;
+	size_t i;
 
-	return names_is_lock_code(s->names, ip);
+	if (name->found == NAME_NONE || names_is_lock_code(s->names, ip))
+		return true;
+	for (i = 0; i < sizeof(tracing) / sizeof(tracing[0]); i++)
+		if (!strncmp(name->text, tracing[i], strlen(tracing[i])))
+			return true;
+	return false;
 }
 
 static const struct contend_ops lock_rows = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A histogram or a few of every event, per CPU and over all, out of the per-CPU banks (common.bpf.h,
- * hist.bpf.h): a metric each. What was lost comes from the same banks.
+ * A histogram or a few of every event, per CPU and over all, out of the per-CPU banks
+ * (common.bpf.h, hist.bpf.h): a metric each. What was lost comes from the same banks.
  */
 #ifndef WS_WHOLE_H
 #define WS_WHOLE_H

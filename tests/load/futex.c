@@ -121,8 +121,7 @@ static void lock(struct word *w)
 {
 	uint32_t zero = 0;
 
-	if (__atomic_compare_exchange_n(w->at, &zero, 1, false, __ATOMIC_ACQUIRE,
-					__ATOMIC_RELAXED))
+	if (__atomic_compare_exchange_n(w->at, &zero, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
 	while (__atomic_exchange_n(w->at, 2, __ATOMIC_ACQUIRE))
 		fwait(w, FUTEX_WAIT_PRIVATE, 2, NULL);
@@ -341,8 +340,8 @@ static long wait2(struct word *w, uint32_t val)
 	uint64_t begin = load_now_ns();
 
 	return waited(w,
-		      syscall(NR_FUTEX_WAIT, w->at, (unsigned long)val, ~0U, 0x82U /* private u32 */,
-			      NULL, 0),
+		      syscall(NR_FUTEX_WAIT, w->at, (unsigned long)val, ~0U,
+			      0x82U /* private u32 */, NULL, 0),
 		      begin);
 }
 
@@ -426,8 +425,8 @@ static void mode_requeue(void)
 static void mode_shared(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-			    0);
+	char *memory =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	uint32_t *at, *there;
 	struct word *w;
 	char *moved;
@@ -638,11 +637,11 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
-	{"threads", mode_threads}, {"pi", mode_pi},	    {"eagain", mode_eagain},
-	{"timeout", mode_timeout}, {"failed", mode_failed}, {"signal", mode_signal},
-	{"restart", mode_restart}, {"bitset", mode_bitset}, {"futex2", mode_futex2},
+	{"threads", mode_threads}, {"pi", mode_pi},	      {"eagain", mode_eagain},
+	{"timeout", mode_timeout}, {"failed", mode_failed},   {"signal", mode_signal},
+	{"restart", mode_restart}, {"bitset", mode_bitset},   {"futex2", mode_futex2},
 	{"waitv", mode_waitv},	   {"requeue", mode_requeue}, {"shared", mode_shared},
-	{"killed", mode_killed},   {"exec", mode_exec},	    {"glibc", mode_glibc},
+	{"killed", mode_killed},   {"exec", mode_exec},	      {"glibc", mode_glibc},
 	{"compat", mode_compat},
 };
 

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * struct pages. Where their array begins is a variable without a symbol; but a slab that is not
+ * full is such a page and knows the address of a free object in it, and that gives the one from the
+ * other.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "names/kernel.h"
+
+#define PAGE_SHIFT 12
+#define ORIGIN_ALIGN \
+	(1ULL << 24) /* both maps begin at multiples of 1 GB: 64 bytes a page of 4 KB */
+#define CACHES_MAX 1000
+
+static bool page_readable(struct names_kernel *k, uint64_t addr)
+{
+	uint8_t byte;
+
+	return !peek_read(&k->peek, addr, &byte, 1);
+}
+
+struct slab_layout {
+	int64_t node, partial, nr_partial, slab_list, freelist, owner, list;
+};
+
+static int read_layout(struct names_kernel *k, struct slab_layout *l)
+{
+	l->node = kernel_offset(k, "kmem_cache", "node");
+	l->list = kernel_offset(k, "kmem_cache", "list");
+	l->partial = kernel_offset(k, "kmem_cache_node", "partial");
+	l->nr_partial = kernel_offset(k, "kmem_cache_node", "nr_partial");
+	l->slab_list = kernel_offset(k, "slab", "slab_list");
+	l->freelist = kernel_offset(k, "slab", "freelist");
+	l->owner = kernel_offset(k, "slab", "slab_cache");
+	return l->node < 0 || l->list < 0 || l->partial < 0 || l->nr_partial < 0 ||
+			       l->slab_list < 0 || l->freelist < 0 || l->owner < 0
+		       ? -ENOENT
+		       : 0;
+}
+
+/*
+ * page - (object >> 12) * page_bytes is the origin less 64 bytes for each page that the object lies
+ * behind its slab's first: rounded up it is exact, whatever the slab's order.
+ */
+static uint64_t origin_from(struct names_kernel *k, const struct slab_layout *l, uint64_t cache)
+{
+	uint64_t node = peek_u64(&k->peek, cache + (uint64_t)l->node), slab, object;
+
+	if (!node || !peek_u64(&k->peek, node + (uint64_t)l->nr_partial))
+		return 0;
+	slab = peek_u64(&k->peek, node + (uint64_t)l->partial) - (uint64_t)l->slab_list;
+	object = peek_u64(&k->peek, slab + (uint64_t)l->freelist);
+	if (!object || peek_u64(&k->peek, slab + (uint64_t)l->owner) != cache)
+		return 0; /* changed while we looked; or the head of the list of caches */
+	return (slab - (object >> PAGE_SHIFT) * k->pages.page_bytes + ORIGIN_ALIGN - 1) &
+	       ~(ORIGIN_ALIGN - 1);
+}
+
+static uint64_t page_of(const struct pages *p, uint64_t addr)
+{
+	return p->origin + (addr >> PAGE_SHIFT) * p->page_bytes;
+}
+
+uint64_t page_address(struct names_kernel *k, uint64_t page)
+{
+	return (page - k->pages.origin) / k->pages.page_bytes << PAGE_SHIFT;
+}
+
+/* The page of a compound that has its count and flags. */
+static uint64_t head_of(struct names_kernel *k, uint64_t page)
+{
+	int64_t at = kernel_offset(k, "page", "compound_head");
+	uint64_t head = at < 0 ? 0 : peek_u64(&k->peek, page + (uint64_t)at);
+
+	if (at < 0 || !page_readable(k, page))
+		return 0;
+	return head & 1 ? head - 1 : page;
+}
+
+/* Some cache: that of our pid namespace's pids. All others hang on its list. */
+static uint64_t some_cache(struct names_kernel *k)
+{
+	static const char *const way[][2] = {
+		{"task_struct", "nsproxy"},
+		{"nsproxy", "pid_ns_for_children"},
+		{"pid_namespace", "pid_cachep"},
+	};
+	uint64_t at = peek_task(&k->peek);
+	size_t i;
+
+	for (i = 0; at && i < sizeof(way) / sizeof(way[0]); i++) {
+		int64_t offset = kernel_offset(k, way[i][0], way[i][1]);
+
+		at = offset < 0 ? 0 : peek_u64(&k->peek, at + (uint64_t)offset);
+	}
+	return at;
+}
+
+/* By the first two caches that have such a slab, which must agree. */
+static int find_origin(struct names_kernel *k)
+{
+	uint64_t first = 0, cache = some_cache(k), at = cache, origin, next;
+	struct slab_layout l;
+	int left = CACHES_MAX;
+
+	if (!cache || read_layout(k, &l))
+		return -ENOTSUP;
+	while (left--) {
+		origin = origin_from(k, &l, at);
+		if (origin && first) {
+			k->pages.origin = first;
+			return origin == first ? 0 : -ENOTSUP;
+		}
+		if (origin)
+			first = origin;
+		next = peek_u64(&k->peek, at + (uint64_t)l.list);
+		at = next - (uint64_t)l.list;
+		if (!next || at == cache)
+			break;
+	}
+	return -ENOTSUP;
+}
+
+static bool ready(struct names_kernel *k)
+{
+	const struct btf_view *v;
+	uint32_t id;
+
+	if (!k->pages.state && kernel_peek_ready(k)) {
+		id = kernel_struct(k, "page", NULL, &v);
+		k->pages.page_bytes = id ? (uint32_t)btf_view_size(v, id) : 0;
+		/* The rounding of origin_from is for this size; others have more checks compiled
+		 * in. */
+		k->pages.state = k->pages.page_bytes == 64 ? find_origin(k) : -ENOTSUP;
+		if (!k->pages.state)
+			k->pages.state = 1;
+	}
+	return k->pages.state > 0;
+}
+
+uint64_t page_head_of(struct names_kernel *k, uint64_t addr)
+{
+	return ready(k) ? head_of(k, page_of(&k->pages, addr)) : 0;
+}
+
+/* ---- naming ---- */
+
+#define DIRECT_MAP_FIRST 0xffff888000000000ULL /* x86 with 4 levels: it begins here or behind */
+#define GIGABYTE (1ULL << 30)
+#define GIGABYTES_MAX 65536
+
+/*
+ * page_offset_base: the map of all memory begins at a multiple of 1 GB, at random, and nothing is
+ * mapped before it.
+ */
+static uint64_t find_direct_map(struct names_kernel *k, uint64_t in_it)
+{
+	uint64_t at = DIRECT_MAP_FIRST;
+	int left = GIGABYTES_MAX;
+
+#if !defined(__x86_64__)
+	return 0;
+#endif
+	for (; at < in_it && left--; at += GIGABYTE)
+		if (page_readable(k, at + (1 << PAGE_SHIFT)))
+			return at;
+	return 0;
+}
+
+/* Value of an enumerator of the kernel's, -ENOENT. */
+static int64_t enum_value(struct names_kernel *k, const char *type, const char *name)
+{
+	uint32_t i, id = btf_view_find(&k->btf, type, BTF_KIND_ENUM);
+	const struct btf_type *t = btf_view_type(&k->btf, id);
+
+	for (i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf_view_str(&k->btf, btf_enum(t)[i].name_off), name))
+			return btf_enum(t)[i].val;
+	return -ENOENT;
+}
+
+/* A page table's page goes by another struct, which has its lock (since 6.11 the page says so). */
+static bool is_page_table(struct names_kernel *k, uint64_t page)
+{
+	int64_t type = enum_value(k, "pagetype", "PGTY_table");
+	int64_t at = kernel_offset(k, "page", "page_type");
+
+	return type > 0 && at >= 0 && peek_u32(&k->peek, page + (uint64_t)at) >> 24 == type;
+}
+
+bool page_name(struct names_kernel *k, uint64_t addr, struct name *out)
+{
+	uint64_t page, memory, base;
+	const char *type;
+
+	if (!ready(k))
+		return false;
+	page = addr & ~(uint64_t)(k->pages.page_bytes - 1);
+	memory = page_address(k, page);
+	/* Of what is no struct page this would be no address. */
+	if (!(memory >> 63) || !page_readable(k, memory) || !page_readable(k, page))
+		return false;
+	type = is_page_table(k, page) ? "ptdesc" : "page";
+	if (!kernel_name_in(k, addr, page, type, NULL, "", out))
+		return false;
+	if (!k->pages.direct_map_tried) {
+		k->pages.direct_map = find_direct_map(k, memory);
+		k->pages.direct_map_tried = true;
+	}
+	base = k->pages.direct_map;
+	if (base)
+		name_print(out->place, sizeof(out->place), false, "pfn 0x%" PRIx64,
+			   (memory - base) >> PAGE_SHIFT);
+	else
+		name_print(out->place, sizeof(out->place), false, "page of 0x%" PRIx64, memory);
+	return true;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the objects of a slab cache are, by the cache's name. */
+#ifndef WS_NAMES_SLAB_TYPES_H
+#define WS_NAMES_SLAB_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum slab_content {
+	SLAB_UNKNOWN,
+	SLAB_STRUCT, /* `type`, if the kernel has it and the size fits */
+	SLAB_BYTES,  /* data without locks */
+};
+
+struct slab_type {
+	enum slab_content content;
+	char type[64];
+	bool tail; /* objects may be longer than the struct: an array behind it, alignment */
+};
+
+/* From a table, else "ext4_foo_cache" -> "ext4_foo" (the caller sees whether there is one). */
+void slab_type_of(const char *cache, struct slab_type *out);
+/* "ext4_inode_cache" -> "ext4": the module whose types may have it. */
+void slab_module_of(const char *cache, char *out, size_t len);
+
+#endif
