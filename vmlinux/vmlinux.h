@@ -40,6 +40,7 @@ enum bpf_map_type {
 enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
 enum { BPF_F_NO_PREALLOC = 1U << 0, BPF_F_MMAPABLE = 1U << 10 };
 enum { BPF_RB_NO_WAKEUP = 1ULL << 0, BPF_RB_FORCE_WAKEUP = 1ULL << 1, BPF_RB_AVAIL_DATA = 0 };
+enum { BPF_F_USER_STACK = 1ULL << 8 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1ULL << 0 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -85,6 +86,22 @@ struct thread_struct {
 	unsigned long fsbase; /* x86-64: the thread's TLS base */
 };
 
+/* Only how large they are. */
+struct mm_struct {
+};
+
+struct signal_struct {
+};
+
+struct sighand_struct {
+};
+
+struct files_struct {
+};
+
+struct fs_struct {
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -97,10 +114,17 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
 	u64 start_time;
-	u32 self_exec_id; /* 64 bits wide since 5.7 (d1e7fd6462ca); its low half is enough */
 	struct thread_struct thread;
+	u64 self_exec_id;
+	struct mm_struct *mm;
 	char comm[16];
+	struct fs_struct *fs;
+	struct files_struct *files;
+	struct signal_struct *signal;
+	struct sighand_struct *sighand;
 	struct css_set *cgroups;
 };
 

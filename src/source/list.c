@@ -6,6 +6,8 @@
 const struct source_ops *const source_list[] = {
 	&source_sched,
 	&source_line,
+	&source_lock,
+	&source_futex,
 	&source_synth,
 	NULL,
 };

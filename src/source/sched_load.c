@@ -35,7 +35,7 @@ static int configure_maps(struct sched *s, const struct btf *btf)
 {
 	struct sched_bpf *skel = s->skel;
 	struct kmaps_keyed keyed = {
-		.used = s->cfg->by > BY_CPU,
+		.used = s->cfg->by > BY_CPU && s->cfg->by != BY_FILE,
 		.by = group_abi(s->cfg->by),
 		.nhists = ABI_SCHED_HISTS,
 		.schema = ABI_KEY_SCHEMA,

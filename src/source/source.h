@@ -93,6 +93,8 @@ struct source {
 
 extern const struct source_ops source_sched;
 extern const struct source_ops source_line;
+extern const struct source_ops source_lock;
+extern const struct source_ops source_futex;
 extern const struct source_ops source_synth;
 
 /* The list; NULL-terminated. A new source is a line here. */
