@@ -15,6 +15,7 @@
 #define STAMP_CGROUP_OK 4U /* verdict for cgroup_id */
 #define STAMP_RUNS 8U	   /* `runs` holds */
 
+#ifndef WS_OWN_STAMP
 /* 64 bytes: with the storage's own header no two tasks share a line. */
 struct stamp {
 	u64 t0;
@@ -32,6 +33,7 @@ struct stamp {
 };
 
 _Static_assert(sizeof(struct stamp) == 64, "stamp size");
+#endif
 
 /* Task storage where the kernel has it (4cf1bc1f1045, 5.11), else a hash by task address. */
 const volatile bool use_task_storage = true;

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Direct I/O, from iomap's tracepoints (6.6), which other file systems share. Its task waits for it
+ * (then it is an operation like others) or goes on, and it ends wherever its last block does.
+ */
+#ifndef WS_EXT4_DIO_BPF_H
+#define WS_EXT4_DIO_BPF_H
+
+#define EXT4_SUPER_MAGIC 0xef53
+
+/* One that nobody waits for. What it counts for is known where it began. */
+struct dio {
+	struct abi_key key;
+	u64 start_ns;
+	u64 ino;
+	u64 bytes;
+	u32 dev;
+	u32 generation;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, u64); /* struct kiocb */
+	__type(value, struct dio);
+} dios SEC(".maps");
+
+static __always_inline struct inode *dio_inode(struct kiocb *iocb)
+{
+	struct file *file = iocb->ki_filp;
+	struct inode *inode = file ? file->f_inode : NULL;
+	struct super_block *sb = inode ? inode->i_sb : NULL;
+
+	return sb && sb->s_magic == EXT4_SUPER_MAGIC ? inode : NULL;
+}
+
+static __always_inline void dio_begin_waited(struct op_context *c, struct kiocb *iocb,
+					     struct inode *inode, bool write)
+{
+	struct op *op = &c->st->op[OP_DIO];
+
+	if (op->what != (u64)iocb) /* tried again: it was refused without blocking */
+		op_replaced(c, OP_DIO);
+	op_fill(c, OP_DIO, inode, inode_dev(inode));
+	op->what = (u64)iocb | write; /* kiocbs are aligned */
+}
+
+static __always_inline void dio_begin_async(struct op_context *c, struct kiocb *iocb,
+					    struct inode *inode, u32 kind)
+{
+	u64 key = (u64)iocb;
+	struct dio d = {};
+
+	if (!filter_late(c->st, c->task))
+		return;
+	d.dev = inode_dev(inode);
+	d.ino = inode->i_ino;
+	if (want_files)
+		d.generation = inode->i_generation;
+	op_key(&d.key, c->task, d.dev, kind);
+	d.start_ns = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&dios, &key, &d, BPF_ANY))
+		c->counts->store_full++;
+}
+
+SEC("tp_btf/iomap_dio_rw_begin")
+int ws_dio_begin(u64 *ctx)
+{
+	struct kiocb *iocb = (void *)ctx[0];
+	struct iov_iter *iter = (void *)ctx[1];
+	struct op_context c;
+	struct inode *inode;
+
+	if (!iocb || !iter)
+		return 0;
+	inode = dio_inode(iocb);
+	if (!inode || !op_enter(&c, inode_dev(inode)) || !op_stamp(&c))
+		return 0;
+	if (!iocb->ki_complete)
+		dio_begin_waited(&c, iocb, inode, iter->data_source);
+	else
+		dio_begin_async(&c, iocb, inode,
+				iter->data_source ? ABI_EXT4_AIO_WRITE : ABI_EXT4_AIO_READ);
+	return 0;
+}
+
+static __always_inline void dio_end_waited(struct kiocb *iocb, struct inode *inode, s64 done)
+{
+	struct op_context c;
+	struct ended end;
+	u64 what;
+
+	if (!op_enter(&c, inode_dev(inode)) || !op_stamp(&c))
+		return;
+	what = c.st->op[OP_DIO].what;
+	if (!op_take(&c, OP_DIO, &end))
+		return;
+	if ((what & ~1ULL) != (u64)iocb) {
+		c.counts->unpaired++;
+		return;
+	}
+	end.kind = what & 1 ? ABI_EXT4_DIO_WRITE : ABI_EXT4_DIO_READ;
+	end.bytes = done > 0 ? done : 0;
+	op_account(&c, &end);
+}
+
+/* In an interrupt, a worker, or still in the task that began it: `current` means nothing. */
+static __always_inline void dio_end_async(struct kiocb *iocb, s64 done)
+{
+	u64 key = (u64)iocb, ep = epoch;
+	struct abi_counts *counts;
+	struct ended end = {};
+	struct dio *d;
+
+	d = bpf_map_lookup_elem(&dios, &key);
+	if (!d)
+		return;
+	counts = bank_get(ep);
+	if (ep && counts) {
+		end.start_ns = d->start_ns;
+		end.end_ns = bpf_ktime_get_ns();
+		end.total_ns = elapsed(counts, end.end_ns, end.start_ns);
+		end.ino = d->ino;
+		end.bytes = done > 0 ? done : 0;
+		end.kind = d->key.kind;
+		end.dev = d->dev;
+		end.generation = d->generation;
+		d->key.cpu = bpf_get_smp_processor_id();
+		op_put(counts, &d->key, &end, ep);
+	}
+	bpf_map_delete_elem(&dios, &key);
+}
+
+SEC("tp_btf/iomap_dio_complete")
+int ws_dio_end(u64 *ctx)
+{
+	struct kiocb *iocb = (void *)ctx[0];
+	s64 done = ctx[2];
+	struct inode *inode;
+
+	if (!iocb)
+		return 0;
+	inode = dio_inode(iocb);
+	if (!inode)
+		return 0;
+	if (iocb->ki_complete)
+		dio_end_async(iocb, done);
+	else
+		dio_end_waited(iocb, inode, done);
+	return 0;
+}
+
+#endif
