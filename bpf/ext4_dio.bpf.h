@@ -40,10 +40,11 @@ static __always_inline void dio_begin_waited(struct op_context *c, struct kiocb 
 {
 	struct op *op = &c->st->op[OP_DIO];
 
-	if (op->what != (u64)iocb) /* tried again: it was refused without blocking */
+	if (op->kiocb != (u64)iocb) /* tried again: it was refused without blocking */
 		op_replaced(c, OP_DIO);
 	op_fill(c, OP_DIO, inode, inode_dev(inode));
-	op->what = (u64)iocb | write; /* kiocbs are aligned */
+	op->kiocb = (u64)iocb;
+	op->kind = write ? ABI_EXT4_DIO_WRITE : ABI_EXT4_DIO_READ;
 }
 
 static __always_inline void dio_begin_async(struct op_context *c, struct kiocb *iocb,
@@ -89,18 +90,18 @@ static __always_inline void dio_end_waited(struct kiocb *iocb, struct inode *ino
 {
 	struct op_context c;
 	struct ended end;
-	u64 what;
+	u64 kiocb;
 
 	if (!op_enter(&c, inode_dev(inode)) || !op_stamp(&c))
 		return;
-	what = c.st->op[OP_DIO].what;
+	kiocb = c.st->op[OP_DIO].kiocb;
 	if (!op_take(&c, OP_DIO, &end))
 		return;
-	if ((what & ~1ULL) != (u64)iocb) {
+	if (kiocb != (u64)iocb) {
 		c.counts->unpaired++;
 		return;
 	}
-	end.kind = what & 1 ? ABI_EXT4_DIO_WRITE : ABI_EXT4_DIO_READ;
+	end.kind = c.st->op[OP_DIO].kind;
 	end.bytes = done > 0 ? done : 0;
 	op_account(&c, &end);
 }

@@ -77,7 +77,6 @@ static __always_inline void op_fill(struct op_context *c, u32 slot, struct inode
 		split_came_unseen(c->counts, c->task, st, bpf_ktime_get_ns());
 	op->dev = dev;
 	op->bytes = 0;
-	op->what = 0;
 	op->ino = inode ? inode->i_ino : 0;
 	if (want_files)
 		op->generation = inode ? inode->i_generation : 0;

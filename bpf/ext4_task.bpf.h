@@ -31,11 +31,15 @@ struct op {
 	u64 blocked_ns; /* the task's sums when it began */
 	u64 run_queue_ns;
 	u64 ino;
-	u64 what; /* direct I/O: the kiocb; a commit's phase: its kind */
+	u64 kiocb; /* direct I/O */
 	u64 bytes;
 	u32 dev;
 	u32 generation; /* only if somebody asks for files */
+	u32 kind;	/* ABI_EXT4_*, where the slot does not say */
+	u32 pad;
 };
+
+_Static_assert(sizeof(struct op) == 64, "op: a cache line");
 
 #define OFF_CPU_NOT 0
 #define OFF_CPU_BLOCKED 1
@@ -55,7 +59,7 @@ struct stamp {
 	struct op op[OP_SLOTS];
 };
 
-_Static_assert(sizeof(struct stamp) == 64 + 56 * OP_SLOTS, "stamp size");
+_Static_assert(sizeof(struct stamp) == 64 + 64 * OP_SLOTS, "stamp size");
 
 /* An operation that has ended, as it goes to everything that wants it. */
 struct ended {
