@@ -15,7 +15,7 @@
 #define TASKS_FROM_CURRENT
 #include "filter.bpf.h"
 #include "follow.bpf.h"
-#define KEYED_ENTRY_MAX ABI_EXT4_ENTRY_BYTES(BUCKET_SCHEMA_MAX)
+#define KEYED_ENTRY_MAX ABI_KENTRY_BYTES(1, BUCKET_SCHEMA_MAX)
 #include "keyed.bpf.h"
 #include "ext4_split.bpf.h"
 #include "ext4_keyed.bpf.h"
@@ -110,7 +110,7 @@ static __always_inline int write_end(struct inode *inode, u32 copied)
 	}
 	if (!op_enter(&c, inode_dev(inode)) || !op_stamp(&c) || !op_take(&c, OP_WRITE, &end))
 		return 0;
-	event_add(&c, end.dev, ABI_EXT4_WRITE_RETRY);
+	event_add(&c, end.dev, ABI_EXT4_WRITE_RETRY, &end.file);
 	return 0;
 }
 
@@ -158,7 +158,7 @@ static __always_inline int map_begin(struct inode *inode)
 	dev = inode_dev(inode);
 	if (!op_enter(&c, dev) || !op_stamp(&c))
 		return 0;
-	if (c.st->active & 1U << OP_MAP && c.st->op[OP_MAP].ino != inode->i_ino) {
+	if (c.st->active & 1U << OP_MAP && c.st->op[OP_MAP].file.ino != inode->i_ino) {
 		op_replaced(&c, OP_MAP_INNER);
 		op_fill(&c, OP_MAP_INNER, inode, dev);
 		return 0;
@@ -275,14 +275,17 @@ int ws_fallocate_begin(u64 *ctx)
 
 static __always_inline int event(struct inode *inode, u32 kind)
 {
+	struct file_id file;
 	struct op_context c;
 	u32 dev;
 
 	if (!inode)
 		return 0;
 	dev = inode_dev(inode);
-	if (op_enter(&c, dev) && op_stamp(&c))
-		event_add(&c, dev, kind);
+	if (!op_enter(&c, dev) || !op_stamp(&c))
+		return 0;
+	file_fill(&file, inode);
+	event_add(&c, dev, kind, &file);
 	return 0;
 }
 

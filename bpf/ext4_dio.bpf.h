@@ -8,22 +8,12 @@
 
 #define EXT4_SUPER_MAGIC 0xef53
 
-/* One that nobody waits for. What it counts for is known where it began. */
-struct dio {
-	struct abi_key key;
-	u64 start_ns;
-	u64 ino;
-	u64 bytes;
-	u32 dev;
-	u32 generation;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
 	__type(key, u64); /* struct kiocb */
-	__type(value, struct dio);
+	__type(value, struct abi_ext4_dio);
 } dios SEC(".maps");
 
 static __always_inline struct inode *dio_inode(struct kiocb *iocb)
@@ -51,15 +41,20 @@ static __always_inline void dio_begin_async(struct op_context *c, struct kiocb *
 					    struct inode *inode, u32 kind)
 {
 	u64 key = (u64)iocb;
-	struct dio d = {};
+	struct abi_ext4_dio d = {};
+	struct file_id file;
 
 	if (!filter_late(c->st, c->task))
 		return;
 	d.dev = inode_dev(inode);
-	d.ino = inode->i_ino;
-	if (want_files)
-		d.generation = inode->i_generation;
-	op_key(&d.key, c->task, d.dev, kind);
+	file_fill(&file, inode);
+	op_key(&d.key, c->task, d.dev, kind, &file);
+	d.ino = file.ino;
+	d.generation = file.generation;
+	d.cgroup_id = task_cgroup_id(c->task);
+	d.pid = TASK_READ(c->task, tgid);
+	d.tid = TASK_READ(c->task, pid);
+	bpf_get_current_comm(d.comm, sizeof(d.comm));
 	d.start_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&dios, &key, &d, BPF_ANY))
 		c->counts->store_full++;
@@ -112,7 +107,7 @@ static __always_inline void dio_end_async(struct kiocb *iocb, s64 done)
 	u64 key = (u64)iocb, ep = epoch;
 	struct abi_counts *counts;
 	struct ended end = {};
-	struct dio *d;
+	struct abi_ext4_dio *d;
 
 	d = bpf_map_lookup_elem(&dios, &key);
 	if (!d)
@@ -122,11 +117,11 @@ static __always_inline void dio_end_async(struct kiocb *iocb, s64 done)
 		end.start_ns = d->start_ns;
 		end.end_ns = bpf_ktime_get_ns();
 		end.total_ns = elapsed(counts, end.end_ns, end.start_ns);
-		end.ino = d->ino;
+		end.file.ino = d->ino;
+		end.file.generation = d->generation;
 		end.bytes = done > 0 ? done : 0;
 		end.kind = d->key.kind;
 		end.dev = d->dev;
-		end.generation = d->generation;
 		d->key.cpu = bpf_get_smp_processor_id();
 		op_put(counts, &d->key, &end, ep);
 	}

@@ -16,9 +16,15 @@ struct ext4_count_map {
 
 struct ext4_count_map counted_even SEC(".maps"), counted_odd SEC(".maps");
 
-static __always_inline void op_key(struct abi_key *key, struct task_struct *p, u32 dev, u32 kind)
+/* Of a zeroed key. */
+static __always_inline void op_key(struct abi_key *key, struct task_struct *p, u32 dev, u32 kind,
+				   const struct file_id *file)
 {
 	group_key(key, p);
+	if (keyed.by == ABI_BY_FILE) {
+		key->id = file->ino;
+		key->born = file->generation;
+	}
 	key->obj = dev;
 	key->kind = kind;
 	key->cpu = bpf_get_smp_processor_id(); /* a thread's, too: it may end on another */
@@ -48,7 +54,7 @@ static __always_inline void op_add(struct abi_counts *counts, struct task_struct
 	struct abi_key key = {};
 	struct abi_khead *e;
 
-	op_key(&key, p, end->dev, end->kind);
+	op_key(&key, p, end->dev, end->kind, &end->file);
 	e = op_put(counts, &key, end, ep);
 	if (e)
 		group_name(e, p);

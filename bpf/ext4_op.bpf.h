@@ -33,6 +33,15 @@ static __always_inline u32 inode_dev(struct inode *inode)
 	return sb ? sb->s_dev : 0;
 }
 
+/* Journal handles and commits have no file. */
+static __always_inline void file_fill(struct file_id *file, struct inode *inode)
+{
+	file->ino = inode ? inode->i_ino : 0;
+	file->generation = 0;
+	if (want_files && inode)
+		file->generation = inode->i_generation;
+}
+
 /* ---- what a begin and an end stand on ---- */
 
 struct op_context {
@@ -77,9 +86,7 @@ static __always_inline void op_fill(struct op_context *c, u32 slot, struct inode
 		split_came_unseen(c->counts, c->task, st, bpf_ktime_get_ns());
 	op->dev = dev;
 	op->bytes = 0;
-	op->ino = inode ? inode->i_ino : 0;
-	if (want_files)
-		op->generation = inode ? inode->i_generation : 0;
+	file_fill(&op->file, inode);
 	op->blocked_ns = st->blocked_ns;
 	op->run_queue_ns = st->run_queue_ns;
 	st->seen |= 1U << slot;
@@ -140,10 +147,9 @@ static __always_inline bool op_take(struct op_context *c, u32 slot, struct ended
 	end->total_ns = elapsed(c->counts, now, op->start_ns);
 	end->blocked_ns = st->blocked_ns - op->blocked_ns;
 	end->run_queue_ns = st->run_queue_ns - op->run_queue_ns;
-	end->ino = op->ino;
+	end->file = op->file;
 	end->bytes = op->bytes;
 	end->dev = op->dev;
-	end->generation = op->generation;
 	end->split = 1;
 	return true;
 }
@@ -192,13 +198,14 @@ static __always_inline void op_end(u32 slot, u32 kind, struct inode *inode, u64 
 }
 
 /* An event without an end. */
-static __always_inline void event_add(struct op_context *c, u32 dev, u32 kind)
+static __always_inline void event_add(struct op_context *c, u32 dev, u32 kind,
+				      const struct file_id *file)
 {
 	struct abi_key key = {};
 
 	if (!filter_late(c->st, c->task))
 		return;
-	op_key(&key, c->task, dev, kind);
+	op_key(&key, c->task, dev, kind, file);
 	count_add(c->counts, c->task, &key, ABI_EXT4_SUM_EVENTS, c->ep);
 }
 

@@ -26,17 +26,21 @@
 #define OP_ES 13
 #define OP_SLOTS 14
 
+struct file_id {
+	u64 ino;
+	u32 generation; /* only if somebody asks for files */
+	u32 pad;
+};
+
 struct op {
 	u64 start_ns;
 	u64 blocked_ns; /* the task's sums when it began */
 	u64 run_queue_ns;
-	u64 ino;
+	struct file_id file;
 	u64 kiocb; /* direct I/O */
 	u64 bytes;
 	u32 dev;
-	u32 generation; /* only if somebody asks for files */
-	u32 kind;	/* ABI_EXT4_*, where the slot does not say */
-	u32 pad;
+	u32 kind; /* ABI_EXT4_*, where the slot does not say */
 };
 
 _Static_assert(sizeof(struct op) == 64, "op: a cache line");
@@ -68,12 +72,11 @@ struct ended {
 	u64 total_ns;
 	u64 blocked_ns;
 	u64 run_queue_ns;
-	u64 ino;
+	struct file_id file;
 	u64 bytes;
 	u32 kind; /* ABI_EXT4_* */
 	u32 dev;
-	u32 generation;
-	u32 split; /* 0: blocked_ns and run_queue_ns are not known */
+	u64 split; /* 0: blocked_ns and run_queue_ns are not known */
 };
 
 #endif

@@ -69,7 +69,22 @@ struct abi_ext4_es_cpu {
 
 _Static_assert(sizeof(struct abi_ext4_es_cpu) == 64 * ABI_EXT4_DEVS, "abi_ext4_es_cpu size");
 
-/* A keyed histogram's head and its one histogram; slots follow. */
-#define ABI_EXT4_ENTRY_BYTES(s) (sizeof(struct abi_khead) + ABI_KHIST_BYTES(s))
+/* Direct I/O that nobody waits for: what it counts for is known where it began. */
+struct abi_ext4_dio {
+	struct abi_key key; /* cpu: set at its end */
+	__u64 start_ns;
+	__u64 ino;
+	__u64 cgroup_id; /* only with --slower, as the names */
+	__u32 dev;
+	__u32 generation;
+	__u32 pid;
+	__u32 tid;
+	char comm[ABI_COMM_LEN];
+};
+
+_Static_assert(sizeof(struct abi_ext4_dio) == 88, "abi_ext4_dio size");
+
+/* --by file: abi_key.id is the inode, .born its generation; .obj is the device as always. */
+#define ABI_BY_FILE 16
 
 #endif
