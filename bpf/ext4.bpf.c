@@ -21,8 +21,6 @@
 #include "ext4_keyed.bpf.h"
 #include "ext4_slow.bpf.h"
 #include "ext4_op.bpf.h"
-#include "ext4_dio.bpf.h"
-#include "ext4_es.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -74,6 +72,9 @@ int ws_ext4_wakeup(u64 *ctx)
 		split_woken(counts, st, bpf_ktime_get_ns());
 	return 0;
 }
+
+#include "ext4_dio.bpf.h"
+#include "ext4_es.bpf.h"
 
 /* ---- fsync: also fdatasync, msync, and the tail of an O_SYNC write ---- */
 
@@ -430,25 +431,6 @@ SEC("tp_btf/jbd2_start_commit")
 int ws_commit_begin(u64 *ctx)
 {
 	op_begin_on(OP_COMMIT, NULL, journal_dev((void *)ctx[0]), 0);
-	return 0;
-}
-
-/* ---- extent status ---- */
-
-SEC("tp_btf/ext4_es_lookup_extent_exit")
-int ws_es_end(u64 *ctx)
-{
-	struct inode *inode = (void *)ctx[0];
-	struct extent_status *es = (void *)ctx[1];
-	struct task_struct *p = current_task();
-	u32 dev;
-
-	if (!epoch || !inode || !es || !filter_early(p))
-		return 0;
-	dev = inode_dev(inode);
-	if (!dev_ok(dev))
-		return 0;
-	es_count(dev, es_result(es, ctx[2]));
 	return 0;
 }
 

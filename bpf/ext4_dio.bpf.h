@@ -60,27 +60,6 @@ static __always_inline void dio_begin_async(struct op_context *c, struct kiocb *
 		c->counts->store_full++;
 }
 
-SEC("tp_btf/iomap_dio_rw_begin")
-int ws_dio_begin(u64 *ctx)
-{
-	struct kiocb *iocb = (void *)ctx[0];
-	struct iov_iter *iter = (void *)ctx[1];
-	struct op_context c;
-	struct inode *inode;
-
-	if (!iocb || !iter)
-		return 0;
-	inode = dio_inode(iocb);
-	if (!inode || !op_enter(&c, inode_dev(inode)) || !op_stamp(&c))
-		return 0;
-	if (!iocb->ki_complete)
-		dio_begin_waited(&c, iocb, inode, iter->data_source);
-	else
-		dio_begin_async(&c, iocb, inode,
-				iter->data_source ? ABI_EXT4_AIO_WRITE : ABI_EXT4_AIO_READ);
-	return 0;
-}
-
 static __always_inline void dio_end_waited(struct kiocb *iocb, struct inode *inode, s64 done)
 {
 	struct op_context c;
@@ -144,6 +123,27 @@ int ws_dio_end(u64 *ctx)
 		dio_end_async(iocb, done);
 	else
 		dio_end_waited(iocb, inode, done);
+	return 0;
+}
+
+SEC("tp_btf/iomap_dio_rw_begin")
+int ws_dio_begin(u64 *ctx)
+{
+	struct kiocb *iocb = (void *)ctx[0];
+	struct iov_iter *iter = (void *)ctx[1];
+	struct op_context c;
+	struct inode *inode;
+
+	if (!iocb || !iter)
+		return 0;
+	inode = dio_inode(iocb);
+	if (!inode || !op_enter(&c, inode_dev(inode)) || !op_stamp(&c))
+		return 0;
+	if (!iocb->ki_complete)
+		dio_begin_waited(&c, iocb, inode, iter->data_source);
+	else
+		dio_begin_async(&c, iocb, inode,
+				iter->data_source ? ABI_EXT4_AIO_WRITE : ABI_EXT4_AIO_READ);
 	return 0;
 }
 

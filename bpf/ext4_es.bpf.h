@@ -8,7 +8,6 @@
 
 const volatile bool es_by;   /* --by: counted per group, too */
 const volatile bool es_time; /* --es-time */
-const volatile bool es_late; /* a filter that filter_late asks about is set */
 
 /* A CPU's table, mapped into user space as the banks are. */
 struct {
@@ -89,6 +88,61 @@ static __always_inline void es_count(u32 dev, u64 result)
 	}
 	CLAMP_INDEX(result, lim);
 	s->n[result]++;
+}
+
+/* ---- what only some ask for: groups, times, filters by cgroup, comm or CPU ---- */
+
+static __always_inline bool es_is_plain(void)
+{
+	return !es_by && !es_time && !filter.cpus && !filter.cgroups && !filter.comm;
+}
+
+static __always_inline void es_account(struct inode *inode, u32 dev, u32 result)
+{
+	struct abi_key key = {};
+	struct op_context c;
+	struct file_id file;
+	struct ended end;
+
+	if (!op_enter(&c, dev) || !op_stamp(&c))
+		return;
+	if (es_time && op_take(&c, OP_ES, &end)) {
+		end.kind = ABI_EXT4_ES_LOOKUP;
+		op_account(&c, &end);
+	}
+	if (!filter_late(c.st, c.task))
+		return;
+	es_count(dev, result);
+	if (!es_by)
+		return;
+	file_fill(&file, inode);
+	op_key(&key, c.task, dev, ABI_EXT4_ES, &file);
+	count_add(c.counts, c.task, &key, result, c.ep);
+}
+
+SEC("tp_btf/ext4_es_lookup_extent_exit")
+int ws_es_end(u64 *ctx)
+{
+	struct inode *inode = (void *)ctx[0];
+	struct extent_status *es = (void *)ctx[1];
+	u32 dev, result;
+
+	if (!epoch || !inode || !es)
+		return 0;
+	dev = inode_dev(inode);
+	result = es_result(es, ctx[2]);
+	if (!es_is_plain())
+		es_account(inode, dev, result);
+	else if (dev_ok(dev) && filter_early(current_task()))
+		es_count(dev, result);
+	return 0;
+}
+
+SEC("tp_btf/ext4_es_lookup_extent_enter")
+int ws_es_begin(u64 *ctx)
+{
+	op_begin(OP_ES, (void *)ctx[0]);
+	return 0;
 }
 
 #endif

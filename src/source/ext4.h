@@ -58,7 +58,8 @@ int ext4_es_collect(struct ext4_es *es); /* 0 or -ENOMEM */
 void ext4_es_forget(struct ext4_es *es);
 int ext4_es_push(struct ext4_es *es, struct source_report *to);
 void ext4_es_close(struct ext4_es *es); /* NULL is fine */
-/* Series of the look-ups of one set of labels, hits and misses; `kinds`: what the hits were, too. */
+/* Series of the look-ups of one set of labels, hits and misses; `kinds`: what the hits were, too.
+ */
 int ext4_es_push_results(struct series_list *to, const struct label *labels, uint32_t nlabels,
 			 const uint64_t n[ABI_ES_RESULTS], bool kinds);
 

@@ -10,9 +10,12 @@ static const struct metric_desc op_latency = {
 	.role = METRIC_ROWS,
 };
 
-#define JOURNAL(id)                                                                \
-	static const struct metric_desc id = {                                     \
-		.name = "jbd2_" #id, .title = #id, .role = METRIC_ROWS, .joins = OPS, \
+#define JOURNAL(id)                            \
+	static const struct metric_desc id = { \
+		.name = "jbd2_" #id,           \
+		.title = #id,                  \
+		.role = METRIC_ROWS,           \
+		.joins = OPS,                  \
 	}
 
 JOURNAL(start_wait);
