@@ -35,10 +35,10 @@ static void unescape(char *s)
 }
 
 /* Decimal digits up to `end`, which is passed; false unless there are some, and at most `max`. */
-static bool number(char **text, char end, uint32_t max, uint32_t *out)
+static bool number(const char **text, char end, uint32_t max, uint32_t *out)
 {
 	uint64_t v = 0;
-	char *s = *text;
+	const char *s = *text;
 
 	if (*s == end)
 		return false;
@@ -54,10 +54,9 @@ static bool number(char **text, char end, uint32_t max, uint32_t *out)
 	return true;
 }
 
-static bool parse_dev(char *text, struct mount_entry *m)
+bool mountinfo_dev(const char *text, uint32_t *major, uint32_t *minor)
 {
-	return number(&text, ':', MAJOR_MAX, &m->major) &&
-	       number(&text, '\0', MINOR_MAX, &m->minor);
+	return number(&text, ':', MAJOR_MAX, major) && number(&text, '\0', MINOR_MAX, minor);
 }
 
 /* Behind the optional fields, whose number is not known, stands a "-". */
@@ -74,6 +73,7 @@ static bool skip_optional(char **line)
 static bool parse_line(char *line, struct mount_entry *m)
 {
 	char *field[6], *fstype, *source;
+	const char *id;
 	size_t i;
 
 	for (i = 0; i < 6; i++) {
@@ -81,8 +81,9 @@ static bool parse_line(char *line, struct mount_entry *m)
 		if (!field[i] || !*field[i])
 			return false;
 	}
-	if (!number(&field[0], '\0', INT32_MAX, &m->id) || !parse_dev(field[2], m) ||
-	    !skip_optional(&line))
+	id = field[0];
+	if (!number(&id, '\0', INT32_MAX, &m->id) ||
+	    !mountinfo_dev(field[2], &m->major, &m->minor) || !skip_optional(&line))
 		return false;
 	fstype = strsep(&line, " ");
 	source = strsep(&line, " "); /* empty where mount(2) was given "" */

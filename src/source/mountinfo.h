@@ -27,6 +27,9 @@ struct mount_entry {
  */
 bool mountinfo_next(char **text, struct mount_entry *out);
 
+/* "8:1" and nothing else, in the range of the kernel's dev_t. */
+bool mountinfo_dev(const char *text, uint32_t *major, uint32_t *minor);
+
 /* The file's text, to be freed; NULL with errno. */
 char *mountinfo_read(const char *path);
 
