@@ -21,6 +21,9 @@ $(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth.o sched_metrics.o
 # It reads maps of its own making.
 $(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o groups.o cgroup.o)
 
+# Nor do these: files of the source floor that stand alone.
+$(O)/tests/unit/test_mountinfo: $(O)/src/source/mountinfo.o
+
 unit: $(UNIT_BINS) ## build the unit tests
 .PHONY: unit
 -include $(UNIT_BINS:=.d)

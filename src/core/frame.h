@@ -170,6 +170,7 @@ struct slow_op {
 	const char *mount; /* mount point, or NULL */
 	const char *path;  /* "/data/x", or "inode 42"; NULL: no file */
 	uint64_t bytes;	   /* 0: none, or not known */
+	bool has_split;	   /* else it ended in another task's time: split means nothing */
 	struct split split;
 };
 
