@@ -17,15 +17,10 @@
 struct ext4_bpf;
 struct ext4_names;
 
-static inline bool ext4_by_file(const struct config *cfg)
-{
-	return cfg->by_file;
-}
-
 /* Are there groups (--by), but for CPUs? */
 static inline bool ext4_by_group(const struct config *cfg)
 {
-	return cfg->by > BY_CPU || ext4_by_file(cfg);
+	return cfg->by > BY_CPU;
 }
 
 /* ---- ext4_rows.c: operations and counted events ---- */

@@ -177,7 +177,7 @@ static int configure_maps(struct ext4 *x, const struct btf *btf)
 	bool on_demand = kmaps_on_demand(btf);
 	struct kmaps_keyed keyed = {
 		.used = true,
-		.by = ext4_by_file(x->cfg) ? ABI_BY_FILE : group_abi(x->cfg->by),
+		.by = x->cfg->by == BY_FILE ? ABI_BY_FILE : group_abi(x->cfg->by),
 		.nhists = 1,
 		.schema = ext4_schema(x->cfg),
 		.keys = keys_wanted(x, on_demand),
@@ -246,7 +246,7 @@ static int configure(struct ext4 *x, const struct kernel_types *t, struct err *e
 	skel->rodata->switch_has_state = args >= 4;
 	skel->rodata->es_time = x->cfg->es_time;
 	skel->rodata->es_by = ext4_by_group(x->cfg);
-	skel->rodata->want_files = ext4_by_file(x->cfg) || x->cfg->slower;
+	skel->rodata->want_files = x->cfg->by == BY_FILE || x->cfg->slower;
 	ret = configure_maps(x, t->kernel);
 	if (ret)
 		return err_sys(e, ret, "ext4: maps");

@@ -21,7 +21,7 @@ int ext4_names_open(struct ext4_names **out, const struct config *cfg, struct er
 	if (!n)
 		return err_sys(e, -ENOMEM, "ext4");
 	ret = ext4_devs_open(&n->devs, &cfg->filter.devs, e);
-	if (ret || !ext4_by_file(cfg))
+	if (ret || cfg->by != BY_FILE)
 		return ret;
 	n->paths = ext4_paths_new(n->devs);
 	return n->paths ? 0 : err_sys(e, -ENOMEM, "ext4");

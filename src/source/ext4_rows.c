@@ -258,7 +258,7 @@ static uint32_t row_labels(struct ext4_rows *r, struct keyed_row *row, struct la
 		labels[0] = (struct label){"cpu", r->args.cpu_names[row->key.cpu]};
 		return 1;
 	}
-	if (ext4_by_file(r->args.cfg)) {
+	if (r->args.cfg->by == BY_FILE) {
 		labels[0] = (struct label){"file", g->file};
 		return 1;
 	}
@@ -331,9 +331,9 @@ static int name_files(struct ext4_rows *r, struct keyed *k)
 	for (i = 0; i < n && i < FILES_NAMED; i++) {
 		g = r->heavy[i]->user;
 		if (r->heavy[i]->key.id)
-			g->file = ext4_names_file(r->args.names, g->whole->kdev,
-						  r->heavy[i]->key.id,
-						  (uint32_t)r->heavy[i]->key.born);
+			g->file =
+				ext4_names_file(r->args.names, g->whole->kdev, r->heavy[i]->key.id,
+						(uint32_t)r->heavy[i]->key.born);
 	}
 	return 0;
 }
@@ -341,7 +341,7 @@ static int name_files(struct ext4_rows *r, struct keyed *k)
 static int push_groups(struct ext4_rows *r, struct source_report *to, struct keyed *k)
 {
 	struct keyed_row *row;
-	int ret = ext4_by_file(r->args.cfg) ? name_files(r, k) : 0;
+	int ret = r->args.cfg->by == BY_FILE ? name_files(r, k) : 0;
 
 	for (row = keyed_first(k); !ret && row; row = row->next)
 		ret = push_group(r, to, row);
@@ -370,7 +370,7 @@ int ext4_rows_push(struct ext4_rows *r, struct source_report *to)
 {
 	int ret = push_wholes(r, to);
 
-	if (ret || (r->args.cfg->by == BY_NONE && !ext4_by_file(r->args.cfg)))
+	if (ret || r->args.cfg->by == BY_NONE)
 		return ret;
 	ret = push_groups(r, to, r->ops);
 	return ret ? ret : push_groups(r, to, r->counted);
