@@ -32,7 +32,8 @@ struct metric_desc {
 	/*
 	 * METRIC_COUNTS: the label whose values are columns, each shown as its share of their sum
 	 * ("result": hit, miss); the sum is shown as a rate. `joins` names another such metric:
-	 * these columns stand in its table, beside its own.
+	 * these columns stand in its table, beside its own. METRIC_ROWS: its rows do, under the
+	 * same title.
 	 */
 	const char *pivot;
 	const char *joins;

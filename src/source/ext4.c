@@ -87,6 +87,7 @@ static int open_rows(struct ext4 *x, struct err *e)
 	};
 	struct ext4_es_args es = {
 		.map_fd = bpf_map__fd(x->skel->maps.es_counts),
+		.cpu_kinds = x->cfg->by == BY_CPU,
 		.ncpus = x->ncpus,
 		.names = x->names,
 		.cpu_names = x->cpu_names,

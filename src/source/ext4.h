@@ -54,6 +54,7 @@ void ext4_rows_close(struct ext4_rows *r); /* NULL is fine */
 
 struct ext4_es_args {
 	int map_fd;
+	bool cpu_kinds; /* what hits were is told for each CPU, too */
 	uint32_t ncpus;
 	struct ext4_names *names;
 	const char (*cpu_names)[12];

@@ -189,7 +189,7 @@ int ext4_es_push(struct ext4_es *es, struct source_report *to)
 		for (cpu = 0; !ret && cpu < es->args.ncpus; cpu++) {
 			labels[0] = (struct label){"cpu", es->args.cpu_names[cpu]};
 			n = ext4_names_labels(es->args.names, d->kdev, labels, 1);
-			ret = push_count(to, labels, n, &d->cpus[cpu], false);
+			ret = push_count(to, labels, n, &d->cpus[cpu], es->args.cpu_kinds);
 		}
 	}
 	return ret;

@@ -2,18 +2,19 @@
 #include "source/ext4_metrics.h"
 
 #define OPS "ext4_op_latency"
+#define OPS_TITLE "ext4 operations"
 
 /* One table for all of them: the journal's join it. */
 static const struct metric_desc op_latency = {
 	.name = OPS,
-	.title = "ext4 operations",
+	.title = OPS_TITLE,
 	.role = METRIC_ROWS,
 };
 
 #define JOURNAL(id)                            \
 	static const struct metric_desc id = { \
 		.name = "jbd2_" #id,           \
-		.title = #id,                  \
+		.title = OPS_TITLE,            \
 		.role = METRIC_ROWS,           \
 		.joins = OPS,                  \
 	}
@@ -27,7 +28,7 @@ JOURNAL(commit_logging);
 
 static const struct metric_desc es_lookup_latency = {
 	.name = "ext4_es_lookup_latency",
-	.title = "extent status look-up",
+	.title = OPS_TITLE,
 	.role = METRIC_ROWS,
 	.joins = OPS,
 };

@@ -281,9 +281,9 @@ static int push_group(struct ext4_rows *r, struct source_report *to, struct keye
 		return push_row(r, to, &s, g->whole, views);
 	s.nlabels = ext4_names_labels(r->args.names, g->whole->kdev, s.labels, s.nlabels);
 	if (ext4_es_push_results(&to->interval.series, s.labels, s.nlabels, row->sums_interval,
-				 false))
+				 true))
 		return -ENOMEM;
-	return ext4_es_push_results(&to->total.series, s.labels, s.nlabels, row->sums_total, false);
+	return ext4_es_push_results(&to->total.series, s.labels, s.nlabels, row->sums_total, true);
 }
 
 /* Time, or how often: counted events have no time. */
