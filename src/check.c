@@ -45,9 +45,18 @@ static int ignore_slow(void *ctx, const struct slow *w)
 	return 0;
 }
 
-/* Loads and attaches, and lets go again. 0, or negative with the reason. */
+static void print_lacks(const struct source_ops *ops, const struct source *src, FILE *out)
+{
+	const char *const *lacks = ops->lacks ? ops->lacks(src) : NULL;
+
+	for (; lacks && *lacks; lacks++)
+		fprintf(out, "%-*s but for %s\n", LABEL_WIDTH, ops->name, *lacks);
+}
+
+/* Loads and attaches, and lets go again. 0, or negative with the reason. What it lacks all the same
+ * is printed to `lacks`, unless that is NULL. */
 static int try_way(const struct source_ops *ops, const struct config *base, const struct way *way,
-		   struct err *why)
+		   FILE *lacks, struct err *why)
 {
 	struct config cfg = *base; /* borrowed: only what `change` sets is its own */
 	struct source_args args = {.cfg = &cfg, .on_slow = ignore_slow};
@@ -59,6 +68,8 @@ static int try_way(const struct source_ops *ops, const struct config *base, cons
 	ret = ops->probe ? ops->probe(why) : 0;
 	if (!ret)
 		ret = ops->open(&src, &args, why);
+	if (!ret && lacks)
+		print_lacks(ops, src, lacks);
 	if (!ret)
 		ops->close(src);
 	return ret;
@@ -73,7 +84,7 @@ static void check_source(const struct source_ops *ops, const struct config *cfg,
 	for (i = 0; plain && i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct err why = {0};
 		char label[64];
-		int ret = try_way(ops, cfg, &ways[i], &why);
+		int ret = try_way(ops, cfg, &ways[i], i ? NULL : out, &why);
 
 		snprintf(label, sizeof(label), "%s%s", ops->name, ways[i].suffix);
 		if (ret)

@@ -69,7 +69,9 @@ static struct json_object *json_new_source(struct json_build *b, const struct me
 	json_add_text(b, o, "state", src->on ? "on" : "off");
 	if (src->on)
 		json_add(b, o, "hooks", json_new_texts(b, src->hooks));
-	else
+	if (src->on && src->lacks)
+		json_add(b, o, "lacks", json_new_texts(b, src->lacks));
+	if (!src->on)
 		json_add_text(b, o, "why", src->why ? src->why : "");
 	return o;
 }
