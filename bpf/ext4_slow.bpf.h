@@ -17,9 +17,9 @@ struct slow_task {
 static __always_inline void slow_task_of(struct slow_task *t, struct task_struct *p)
 {
 	t->cgroup_id = task_cgroup_id(p);
-	t->pid = p->tgid;
-	t->tid = p->pid;
-	__builtin_memcpy(t->comm, p->comm, sizeof(t->comm));
+	t->pid = TASK_READ(p, tgid);
+	t->tid = TASK_READ(p, pid);
+	bpf_core_read(t->comm, sizeof(t->comm), &p->comm);
 }
 
 static __always_inline void ext4_slow_of(struct abi_counts *counts, const struct slow_task *t,
@@ -35,14 +35,14 @@ static __always_inline void ext4_slow_of(struct abi_counts *counts, const struct
 	s->total_ns = end->total_ns;
 	s->blocked_ns = end->split ? end->blocked_ns : 0;
 	s->run_queue_ns = end->split ? end->run_queue_ns : 0;
-	s->ino = end->ino;
+	s->ino = end->file.ino;
 	s->bytes = end->bytes;
 	s->cgroup_id = t->cgroup_id;
 	s->pid = t->pid;
 	s->tid = t->tid;
 	s->cpu = bpf_get_smp_processor_id();
 	s->dev = end->dev;
-	s->generation = end->generation;
+	s->generation = end->file.generation;
 	s->kind = end->kind;
 	s->split = end->split;
 	s->pad = 0;

@@ -5,6 +5,7 @@
 
 const struct source_ops *const source_list[] = {
 	&source_sched,
+	&source_ext4,
 	&source_synth,
 	NULL,
 };

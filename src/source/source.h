@@ -96,6 +96,7 @@ struct source {
 };
 
 extern const struct source_ops source_sched;
+extern const struct source_ops source_ext4;
 extern const struct source_ops source_synth;
 
 /* The list; NULL-terminated. A new source is a line here. */
