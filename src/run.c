@@ -246,6 +246,14 @@ static void quality_add(struct quality *to, const struct quality *q)
 	memcpy(to->longest_comm, q->longest_comm, sizeof(to->longest_comm));
 }
 
+static bool contends(const struct run *r)
+{
+	each_source (r, s)
+		if (s->ops->contends)
+			return true;
+	return false;
+}
+
 static struct frame frame_of(const struct run *r, enum frame_type type, const struct moment *since,
 			     const struct report_rows *rows)
 {
@@ -259,6 +267,7 @@ static struct frame frame_of(const struct run *r, enum frame_type type, const st
 		.nseries = rows->series.n,
 		.contended = rows->contended.v,
 		.ncontended = rows->contended.n,
+		.contends = contends(r),
 		.self = r->cost,
 	};
 }

@@ -39,7 +39,7 @@ struct metric_desc {
 };
 
 struct label {
-	const char *key; /* "cpu" "pid" "tid" "comm" "cgroup" "op" "dev" "mount" "result" ... */
+	const char *key; /* "cpu" "pid" "tid" "comm" "cgroup" "file" "op" "dev" "mount" ... */
 	const char *value;
 };
 
@@ -157,6 +157,7 @@ struct frame {
 	size_t nseries;
 	const struct contended *contended;
 	size_t ncontended;
+	bool contends; /* a source runs that would tell of contended addresses */
 	struct quality quality;
 	struct self_cost self;
 	const char *end; /* FRAME_FINAL: why the run ended ("interrupted", "target gone: pid 42"),

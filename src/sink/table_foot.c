@@ -116,6 +116,8 @@ void table_foot(struct table_page *page)
 
 	if (page->thin)
 		paper_text(&page->paper, STYLE_DIM, "~ fewer than 10 samples lie beyond it");
+	if (page->hot)
+		paper_text(&page->paper, STYLE_DIM, "* written often");
 	f.style = complete ? STYLE_PLAIN : STYLE_BAD;
 	line_start(&f.line);
 	line_add(&f.line, "quality: %s", complete ? "complete" : "incomplete");

@@ -78,7 +78,7 @@ static int open_all(struct sched *s, struct err *e)
 			       s->banks.ncpus, e);
 	if (ret)
 		return ret;
-	if (s->cfg->by > BY_CPU)
+	if (s->cfg->by > BY_CPU && s->cfg->by != BY_FILE)
 		ret = open_keys(s, e);
 	if (!ret && s->cfg->slower)
 		ret = sched_slow_open(s, e);
