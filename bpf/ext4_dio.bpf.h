@@ -37,6 +37,29 @@ static __always_inline void dio_begin_waited(struct op_context *c, struct kiocb 
 	op->kind = write ? ABI_EXT4_DIO_WRITE : ABI_EXT4_DIO_READ;
 }
 
+/* Whose it is: told when it ends, where `current` is somebody else. */
+static __always_inline void dio_owner(struct abi_ext4_dio *d, struct task_struct *p)
+{
+	struct slow_task t;
+
+	slow_task_of(&t, p);
+	d->cgroup_id = t.cgroup_id;
+	d->pid = t.pid;
+	d->tid = t.tid;
+	__builtin_memcpy(d->comm, t.comm, sizeof(d->comm));
+}
+
+static __always_inline void dio_slow(struct abi_counts *counts, const struct abi_ext4_dio *d,
+				     const struct ended *end)
+{
+	struct slow_task t = {.cgroup_id = d->cgroup_id, .pid = d->pid, .tid = d->tid};
+
+	if (!ext4_is_slow(end))
+		return;
+	__builtin_memcpy(t.comm, d->comm, sizeof(t.comm));
+	ext4_slow_of(counts, &t, end);
+}
+
 static __always_inline void dio_begin_async(struct op_context *c, struct kiocb *iocb,
 					    struct inode *inode, u32 kind)
 {
@@ -51,10 +74,7 @@ static __always_inline void dio_begin_async(struct op_context *c, struct kiocb *
 	op_key(&d.key, c->task, d.dev, kind, &file);
 	d.ino = file.ino;
 	d.generation = file.generation;
-	d.cgroup_id = task_cgroup_id(c->task);
-	d.pid = TASK_READ(c->task, tgid);
-	d.tid = TASK_READ(c->task, pid);
-	bpf_get_current_comm(d.comm, sizeof(d.comm));
+	dio_owner(&d, c->task);
 	d.start_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&dios, &key, &d, BPF_ANY))
 		c->counts->store_full++;
@@ -103,6 +123,7 @@ static __always_inline void dio_end_async(struct kiocb *iocb, s64 done)
 		end.dev = d->dev;
 		d->key.cpu = bpf_get_smp_processor_id();
 		op_put(counts, &d->key, &end, ep);
+		dio_slow(counts, d, &end);
 	}
 	bpf_map_delete_elem(&dios, &key);
 }

@@ -74,7 +74,7 @@ struct abi_ext4_dio {
 	struct abi_key key; /* cpu: set at its end */
 	__u64 start_ns;
 	__u64 ino;
-	__u64 cgroup_id; /* only with --slower, as the names */
+	__u64 cgroup_id;
 	__u32 dev;
 	__u32 generation;
 	__u32 pid;

@@ -6,8 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include "source/ext4.h"
+#include "source/ext4_dev.h"
+#include "source/ext4_metrics.h"
 #include "source/kmaps.h"
 
 #include "ext4.skel.h" /* needs abi_ext4.h */
@@ -22,11 +26,50 @@ static int open_names(struct ext4 *x, struct err *e)
 	uint32_t c;
 
 	x->cpu_names = calloc(x->ncpus, sizeof(*x->cpu_names));
-	x->names = ext4_names_new(x->cfg);
-	if (!x->cpu_names || !x->names)
+	if (!x->cpu_names)
 		return err_sys(e, -ENOMEM, "ext4");
 	for (c = 0; c < x->ncpus; c++)
 		snprintf(x->cpu_names[c], sizeof(x->cpu_names[c]), "%u", c);
+	return ext4_names_open(&x->names, x->cfg, e);
+}
+
+static int open_slow(struct ext4 *x, struct err *e)
+{
+	struct ext4_slow_args args = {
+		.map_fd = bpf_map__fd(x->skel->maps.slow_events),
+		.names = x->slow_names,
+		.nnames = ABI_EXT4_OPS,
+		.devs = ext4_names_devs(x->names),
+		.cgroups = x->filters.names,
+		.on_slow = x->args.on_slow,
+		.slow_ctx = x->args.slow_ctx,
+	};
+	int i;
+
+	if (!x->cfg->slower)
+		return 0;
+	for (i = 0; i < ABI_EXT4_OPS; i++)
+		x->slow_names[i] = (struct ext4_slow_name){
+			.metric = ext4_kinds[i].desc->name,
+			.op = ext4_kinds[i].value,
+		};
+	return ext4_slow_open(&x->slow, &args, e);
+}
+
+/* Slow operations, targets that may be gone, mounts that change. */
+static int open_poll(struct ext4 *x, struct err *e)
+{
+	const int fds[] = {x->slow ? ext4_slow_fd(x->slow) : -1, x->filters.targets.epoll_fd,
+			   ext4_devs_fd(ext4_names_devs(x->names))};
+	struct epoll_event ev = {.events = EPOLLIN};
+	size_t i;
+
+	x->event_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (x->event_fd < 0)
+		return err_sys(e, -errno, "ext4: epoll");
+	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0 && epoll_ctl(x->event_fd, EPOLL_CTL_ADD, fds[i], &ev))
+			return err_sys(e, -errno, "ext4: epoll");
 	return 0;
 }
 
@@ -72,6 +115,10 @@ static int open_all(struct ext4 *x, struct err *e)
 				  sizeof(struct abi_counts), e);
 	if (!ret)
 		ret = open_rows(x, e);
+	if (!ret)
+		ret = open_slow(x, e);
+	if (!ret)
+		ret = open_poll(x, e);
 	return ret ? ret : ext4_attach(x, e);
 }
 
@@ -82,13 +129,16 @@ static void ext4_close(struct source *src)
 	if (!x)
 		return;
 	cost_sampler_close(&x->cost);
+	if (x->event_fd >= 0)
+		close(x->event_fd);
+	ext4_slow_close(x->slow);
 	if (x->skel)
 		ext4_unload(x);
 	ext4_rows_close(x->rows);
 	ext4_es_close(x->es);
 	counts_close(&x->counts);
 	filters_close(&x->filters);
-	ext4_names_free(x->names);
+	ext4_names_close(x->names);
 	free(x->cpu_names);
 	free(x);
 }
@@ -103,7 +153,7 @@ static int ext4_open(struct source **out, const struct source_args *args, struct
 	x->base.ops = &source_ext4;
 	x->args = *args;
 	x->cfg = args->cfg;
-	x->cost.stats_fd = -1;
+	x->event_fd = x->cost.stats_fd = -1;
 	filters_init(&x->filters);
 	ret = open_all(x, e);
 	if (ret) {
@@ -192,6 +242,7 @@ static int ext4_collect(struct source *src, struct source_report *r, struct err 
 
 	if (ret)
 		return ret;
+	ext4_names_begin(x->names);
 	rows_forget(&r->interval);
 	rows_forget(&r->total);
 	ret = ext4_es_push(x->es, r);
@@ -207,6 +258,19 @@ static int ext4_collect(struct source *src, struct source_report *r, struct err 
 	fill_quality(&x->counts.total, misses - x->misses_start, &flight, &r->quality_total);
 	x->misses_seen = misses;
 	return 0;
+}
+
+static int ext4_event_fd(const struct source *src)
+{
+	return ((const struct ext4 *)src)->event_fd;
+}
+
+static int ext4_drain(struct source *src, struct err *e)
+{
+	struct ext4 *x = ext4_of(src);
+
+	ext4_devs_check(ext4_names_devs(x->names));
+	return x->slow ? ext4_slow_drain(x->slow, e) : 0;
 }
 
 static int ext4_cost_begin(struct source *src, struct err *e)
@@ -243,6 +307,8 @@ const struct source_ops source_ext4 = {
 	.flip = ext4_flip,
 	.collect = ext4_collect,
 	.stop = ext4_stop,
+	.event_fd = ext4_event_fd,
+	.drain = ext4_drain,
 	.cost_begin = ext4_cost_begin,
 	.cost_end = ext4_cost_end,
 	.target_alive = ext4_target_alive,

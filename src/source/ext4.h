@@ -9,12 +9,19 @@
 #include "source/bpf_util.h"
 #include "source/counts.h"
 #include "source/filters.h"
+#include "source/ext4_slow.h"
 #include "source/groups.h"
 #include "source/keyed.h"
 #include "source/source.h"
 
 struct ext4_bpf;
 struct ext4_names;
+
+/* Are there groups (--by), but for CPUs? */
+static inline bool ext4_by_group(const struct config *cfg)
+{
+	return cfg->by > BY_CPU;
+}
 
 /* ---- ext4_rows.c: operations and counted events ---- */
 
@@ -65,11 +72,16 @@ int ext4_es_push_results(struct series_list *to, const struct label *labels, uin
 
 /* ---- ext4_names.c: labels of devices and files ---- */
 
-struct ext4_names *ext4_names_new(const struct config *cfg);
-void ext4_names_free(struct ext4_names *n); /* NULL is fine */
+/* Exit 2 with words when --dev names what is no ext4. */
+int ext4_names_open(struct ext4_names **out, const struct config *cfg, struct err *e);
+void ext4_names_close(struct ext4_names *n); /* NULL is fine */
+struct ext4_devs *ext4_names_devs(const struct ext4_names *n);
+void ext4_names_begin(struct ext4_names *n); /* of a report: those of the last one may go */
 /* Adds "dev" and, if known, "mount"; how many there are then. */
 uint32_t ext4_names_labels(struct ext4_names *n, uint32_t kdev, struct label *labels,
 			   uint32_t nlabels);
+/* "/data/x" or "inode 42"; only with --by file. */
+const char *ext4_names_file(struct ext4_names *n, uint32_t kdev, uint64_t ino, uint32_t generation);
 
 /* ---- the source ---- */
 
@@ -88,6 +100,9 @@ struct ext4 {
 	struct ext4_rows *rows;
 	struct ext4_es *es;
 	struct ext4_names *names;
+	struct ext4_slow *slow; /* NULL without --slower */
+	struct ext4_slow_name slow_names[ABI_EXT4_OPS];
+	int event_fd; /* -1: nothing to poll */
 	struct cost_sampler cost;
 	uint64_t misses_start, misses_seen; /* recursion misses */
 	char (*cpu_names)[12];

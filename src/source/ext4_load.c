@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "source/ext4.h"
+#include "source/ext4_dev.h"
 #include "source/kmaps.h"
+#include "source/slow_ring.h"
 
 #include "ext4.skel.h" /* needs abi_ext4.h */
 
@@ -143,12 +145,12 @@ static int choose_programs(struct ext4 *x, const struct kernel_types *t, struct 
 
 uint32_t ext4_schema(const struct config *cfg)
 {
-	return cfg->by > BY_CPU ? ABI_KEY_SCHEMA : cfg->precision;
+	return ext4_by_group(cfg) ? ABI_KEY_SCHEMA : cfg->precision;
 }
 
 static uint32_t keys_wanted(const struct ext4 *x, bool on_demand)
 {
-	if (x->cfg->by > BY_CPU)
+	if (ext4_by_group(x->cfg))
 		return x->cfg->max_keys > UINT32_MAX / KINDS_OF_GROUP
 			       ? UINT32_MAX
 			       : x->cfg->max_keys * KINDS_OF_GROUP;
@@ -175,7 +177,7 @@ static int configure_maps(struct ext4 *x, const struct btf *btf)
 	bool on_demand = kmaps_on_demand(btf);
 	struct kmaps_keyed keyed = {
 		.used = true,
-		.by = group_abi(x->cfg->by),
+		.by = x->cfg->by == BY_FILE ? ABI_BY_FILE : group_abi(x->cfg->by),
 		.nhists = 1,
 		.schema = ext4_schema(x->cfg),
 		.keys = keys_wanted(x, on_demand),
@@ -195,6 +197,44 @@ static int configure_maps(struct ext4 *x, const struct btf *btf)
 	return ret;
 }
 
+static int configure_devs(struct ext4 *x)
+{
+	size_t n;
+	const uint32_t *devs = ext4_devs_wanted(ext4_names_devs(x->names), &n);
+
+	if (!n)
+		return 0;
+	x->skel->rodata->filter_devs = true;
+	if (n == 1)
+		x->skel->rodata->filter_one_dev = devs[0];
+	return bpf_map__set_max_entries(x->skel->maps.target_devs, (uint32_t)n);
+}
+
+static int fill_devs(struct ext4 *x)
+{
+	size_t n, i;
+	const uint32_t *devs = ext4_devs_wanted(ext4_names_devs(x->names), &n);
+	uint32_t one = 1;
+
+	for (i = 0; i < n; i++)
+		if (bpf_map_update_elem(bpf_map__fd(x->skel->maps.target_devs), &devs[i], &one,
+					BPF_ANY))
+			return -errno;
+	return 0;
+}
+
+static int configure_slow(struct ext4 *x)
+{
+	struct ext4_bpf *skel = x->skel;
+
+	skel->rodata->slower = x->cfg->slower;
+	skel->rodata->slower_ns = x->cfg->slower_ns;
+	skel->rodata->slow_wake_bytes = SLOW_WAKE_BYTES;
+	if (!x->cfg->slower)
+		return bpf_map__set_autocreate(skel->maps.slow_events, false);
+	return bpf_map__set_max_entries(skel->maps.slow_events, SLOW_RING_BYTES);
+}
+
 static int configure(struct ext4 *x, const struct kernel_types *t, struct err *e)
 {
 	struct ext4_bpf *skel = x->skel;
@@ -205,10 +245,16 @@ static int configure(struct ext4 *x, const struct kernel_types *t, struct err *e
 			       "ext4: this kernel's BTF has no sched_switch tracepoint");
 	skel->rodata->switch_has_state = args >= 4;
 	skel->rodata->es_time = x->cfg->es_time;
-	skel->rodata->es_by = x->cfg->by > BY_CPU;
+	skel->rodata->es_by = ext4_by_group(x->cfg);
+	skel->rodata->want_files = x->cfg->by == BY_FILE || x->cfg->slower;
 	ret = configure_maps(x, t->kernel);
 	if (ret)
 		return err_sys(e, ret, "ext4: maps");
+	ret = configure_devs(x);
+	if (!ret)
+		ret = configure_slow(x);
+	if (ret)
+		return err_sys(e, ret, "ext4: --dev, --slower");
 	ret = filters_setup(&x->filters, skel->obj, (struct abi_filter *)&skel->rodata->filter, e);
 	if (ret)
 		return ret;
@@ -241,6 +287,9 @@ int ext4_load(struct ext4 *x, struct err *e)
 	(void)malloc_trim(0); /* of the kernel's BTF, again */
 	if (ret)
 		return bpf_fail(e, ret, "ext4: load BPF programs");
+	ret = fill_devs(x);
+	if (ret)
+		return err_sys(e, ret, "ext4: --dev");
 	return filters_fill(&x->filters, x->skel->obj, e);
 }
 

@@ -11,10 +11,14 @@
 #include "source/ext4.h"
 #include "source/ext4_metrics.h"
 
+#define FILES_NAMED 256 /* rows that have a path, in each report */
+
 /* Of a keyed row: what it belongs to, and its words. */
 struct group {
 	struct ext4_whole *whole;
 	struct group_text text;
+	char inode[32];	  /* --by file: "inode 42" */
+	const char *file; /* its path in this report, or that */
 	struct split split_interval, split_total;
 };
 
@@ -22,6 +26,8 @@ struct ext4_rows {
 	struct ext4_rows_args args;
 	struct keyed *ops, *counted;
 	struct ext4_whole *first, **last;
+	struct keyed_row **heavy; /* --by file: rows, by weight */
+	size_t heavy_cap;
 };
 
 static struct ext4_whole *whole_get(struct ext4_rows *r, uint32_t kdev, uint32_t kind)
@@ -57,6 +63,7 @@ static int group_appeared(void *ctx, struct keyed_row *row)
 	if (!g->whole)
 		return -ENOMEM;
 	group_text_init(&g->text, r->args.cfg->by, &row->key, r->args.cgroups);
+	snprintf(g->inode, sizeof(g->inode), "inode %llu", (unsigned long long)row->key.id);
 	return 0;
 }
 
@@ -243,6 +250,21 @@ static int push_row(const struct ext4_rows *r, struct source_report *to, struct 
 	return ret ? ret : push_view(&to->total.series, s, of->kind, &views[1]);
 }
 
+static uint32_t row_labels(struct ext4_rows *r, struct keyed_row *row, struct label *labels)
+{
+	struct group *g = row->user;
+
+	if (r->args.cfg->by == BY_CPU) {
+		labels[0] = (struct label){"cpu", r->args.cpu_names[row->key.cpu]};
+		return 1;
+	}
+	if (r->args.cfg->by == BY_FILE) {
+		labels[0] = (struct label){"file", g->file};
+		return 1;
+	}
+	return group_labels(&g->text, r->args.cfg->by, row, labels);
+}
+
 static int push_group(struct ext4_rows *r, struct source_report *to, struct keyed_row *row)
 {
 	struct group *g = row->user;
@@ -252,13 +274,9 @@ static int push_group(struct ext4_rows *r, struct source_report *to, struct keye
 	};
 	struct series s = {0};
 
-	if (r->args.cfg->by == BY_CPU) {
-		if (row->key.cpu >= r->args.ncpus)
-			return 0;
-		s.labels[s.nlabels++] = (struct label){"cpu", r->args.cpu_names[row->key.cpu]};
-	} else {
-		s.nlabels = group_labels(&g->text, r->args.cfg->by, row, s.labels);
-	}
+	if (row->key.cpu >= r->args.ncpus)
+		return 0;
+	s.nlabels = row_labels(r, row, s.labels);
 	if (row->key.kind != ABI_EXT4_ES)
 		return push_row(r, to, &s, g->whole, views);
 	s.nlabels = ext4_names_labels(r->args.names, g->whole->kdev, s.labels, s.nlabels);
@@ -268,10 +286,62 @@ static int push_group(struct ext4_rows *r, struct source_report *to, struct keye
 	return ext4_es_push_results(&to->total.series, s.labels, s.nlabels, row->sums_total, false);
 }
 
+/* Time, or how often: counted events have no time. */
+static uint64_t weight(const struct keyed_row *row)
+{
+	uint64_t n = row->total[0].sum_ns;
+	int i;
+
+	for (i = 0; !row->total[0].count && i < ABI_SUMS; i++)
+		n += row->sums_total[i];
+	return n;
+}
+
+static int compare_weight(const void *a, const void *b)
+{
+	uint64_t x = weight(*(struct keyed_row *const *)a);
+	uint64_t y = weight(*(struct keyed_row *const *)b);
+
+	return (x < y) - (x > y);
+}
+
+/* A path takes microseconds to find, and there may be a million inodes: the heaviest have one. */
+static int name_files(struct ext4_rows *r, struct keyed *k)
+{
+	struct keyed_row *row;
+	struct group *g;
+	size_t n = 0, i;
+
+	for (row = keyed_first(k); row; row = row->next, n++) {
+		g = row->user;
+		g->file = g->inode;
+	}
+	if (n > r->heavy_cap) {
+		struct keyed_row **v = reallocarray(r->heavy, 2 * n, sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		r->heavy = v;
+		r->heavy_cap = 2 * n;
+	}
+	for (row = keyed_first(k), i = 0; row; row = row->next)
+		r->heavy[i++] = row;
+	if (n)
+		qsort(r->heavy, n, sizeof(r->heavy[0]), compare_weight);
+	for (i = 0; i < n && i < FILES_NAMED; i++) {
+		g = r->heavy[i]->user;
+		if (r->heavy[i]->key.id)
+			g->file =
+				ext4_names_file(r->args.names, g->whole->kdev, r->heavy[i]->key.id,
+						(uint32_t)r->heavy[i]->key.born);
+	}
+	return 0;
+}
+
 static int push_groups(struct ext4_rows *r, struct source_report *to, struct keyed *k)
 {
 	struct keyed_row *row;
-	int ret = 0;
+	int ret = r->args.cfg->by == BY_FILE ? name_files(r, k) : 0;
 
 	for (row = keyed_first(k); !ret && row; row = row->next)
 		ret = push_group(r, to, row);
@@ -320,5 +390,6 @@ void ext4_rows_close(struct ext4_rows *r)
 		hist_free(&w->total);
 		free(w);
 	}
+	free(r->heavy);
 	free(r);
 }

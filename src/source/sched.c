@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "source/groups.h"
 #include "source/kmaps.h"
 #include "source/sched.h"
 
@@ -78,7 +79,7 @@ static int open_all(struct sched *s, struct err *e)
 			       s->banks.ncpus, e);
 	if (ret)
 		return ret;
-	if (s->cfg->by > BY_CPU && s->cfg->by != BY_FILE)
+	if (group_abi(s->cfg->by) != ABI_BY_NONE) /* files are not its groups */
 		ret = open_keys(s, e);
 	if (!ret && s->cfg->slower)
 		ret = sched_slow_open(s, e);

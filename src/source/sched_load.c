@@ -33,7 +33,7 @@ static int configure_maps(struct sched *s, const struct btf *btf)
 {
 	struct sched_bpf *skel = s->skel;
 	struct kmaps_keyed keyed = {
-		.used = s->cfg->by > BY_CPU,
+		.used = group_abi(s->cfg->by) != ABI_BY_NONE,
 		.by = group_abi(s->cfg->by),
 		.nhists = ABI_SCHED_HISTS,
 		.schema = ABI_KEY_SCHEMA,
