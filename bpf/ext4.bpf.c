@@ -434,6 +434,8 @@ int ws_commit_begin(u64 *ctx)
 	return 0;
 }
 
+#include "ext4_file.bpf.h"
+
 /* ---- at a report: what is in flight? ---- */
 
 struct {

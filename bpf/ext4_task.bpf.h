@@ -24,7 +24,10 @@
 #define OP_COMMIT 11
 #define OP_PHASE 12
 #define OP_ES 13
-#define OP_SLOTS 14
+#define OP_FILE_READ 14
+#define OP_FILE_WRITE 15
+#define OP_FILE_OPEN 16
+#define OP_SLOTS 17
 
 struct file_id {
 	u64 ino;

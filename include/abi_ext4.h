@@ -24,16 +24,19 @@
 #define ABI_EXT4_COMMIT_FLUSHING 15
 #define ABI_EXT4_COMMIT_LOGGING 16
 #define ABI_EXT4_ES_LOOKUP 17 /* only with --es-time */
-#define ABI_EXT4_OPS 18
+#define ABI_EXT4_FILE_READ 18 /* whole calls, only where functions can be traced */
+#define ABI_EXT4_FILE_WRITE 19
+#define ABI_EXT4_FILE_OPEN 20
+#define ABI_EXT4_OPS 21
 
 /* Events that are counted, not timed: abi_key.kind of a counter, after the operations. */
-#define ABI_EXT4_WRITE_RETRY 18
-#define ABI_EXT4_PUNCH_HOLE 19
-#define ABI_EXT4_ZERO_RANGE 20
-#define ABI_EXT4_COLLAPSE_RANGE 21
-#define ABI_EXT4_INSERT_RANGE 22
-#define ABI_EXT4_ES 23 /* look-ups of a group (--by): sums by ABI_ES_* */
-#define ABI_EXT4_KINDS 24
+#define ABI_EXT4_WRITE_RETRY 21
+#define ABI_EXT4_PUNCH_HOLE 22
+#define ABI_EXT4_ZERO_RANGE 23
+#define ABI_EXT4_COLLAPSE_RANGE 24
+#define ABI_EXT4_INSERT_RANGE 25
+#define ABI_EXT4_ES 26 /* look-ups of a group (--by): sums by ABI_ES_* */
+#define ABI_EXT4_KINDS 27
 
 /* abi_khead.sums of an operation. */
 #define ABI_EXT4_SUM_BLOCKED_NS 0

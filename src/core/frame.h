@@ -205,6 +205,8 @@ struct meta_source {
 	bool on;
 	const char *why;	  /* off: the reason */
 	const char *const *hooks; /* on: NULL-terminated */
+	const char *const *lacks; /* on: "WHAT: WHY" of the parts that cannot run here,
+				     NULL-terminated; or NULL */
 };
 
 struct meta {

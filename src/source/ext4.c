@@ -120,6 +120,8 @@ static int open_all(struct ext4 *x, struct err *e)
 		ret = open_slow(x, e);
 	if (!ret)
 		ret = open_poll(x, e);
+	if (!ret)
+		ext4_lacks_init(&x->lacks, x->cfg, ext4_names_devs(x->names), x->files_why);
 	return ret ? ret : ext4_attach(x, e);
 }
 
@@ -298,6 +300,18 @@ static const char *const *ext4_hooks(const struct source *src)
 	return ((const struct ext4 *)src)->hooks;
 }
 
+static const char *const *ext4_lacks(const struct source *src)
+{
+	const struct ext4 *x = (const struct ext4 *)src;
+
+	return x->lacks.list[0] ? x->lacks.list : NULL;
+}
+
+static const char *ext4_notice(const struct source *src)
+{
+	return ((const struct ext4 *)src)->lacks.notice;
+}
+
 const struct source_ops source_ext4 = {
 	.name = "ext4",
 	.summary = "ext4 and its journal: operations, extent status look-ups",
@@ -314,5 +328,7 @@ const struct source_ops source_ext4 = {
 	.cost_end = ext4_cost_end,
 	.target_alive = ext4_target_alive,
 	.hooks = ext4_hooks,
+	.lacks = ext4_lacks,
+	.notice = ext4_notice,
 	.close = ext4_close,
 };

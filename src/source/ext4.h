@@ -84,6 +84,18 @@ uint32_t ext4_names_labels(struct ext4_names *n, uint32_t kdev, struct label *la
 /* "/data/x" or "inode 42"; only with --by file. */
 const char *ext4_names_file(struct ext4_names *n, uint32_t kdev, uint64_t ino, uint32_t generation);
 
+/* ---- ext4_lacks.c: what cannot be had here, and what the user should know ---- */
+
+struct ext4_lacks {
+	char files[256]; /* "reads, writes and opens: WHY"; empty: they are there */
+	const char *list[3];
+	const char *notice;
+};
+
+/* `files_why`: empty if whole calls can be traced. */
+void ext4_lacks_init(struct ext4_lacks *l, const struct config *cfg, const struct ext4_devs *devs,
+		     const char *files_why);
+
 /* ---- the source ---- */
 
 #define EXT4_HOOKS 64
@@ -103,7 +115,9 @@ struct ext4 {
 	struct ext4_names *names;
 	struct ext4_slow *slow; /* NULL without --slower */
 	struct ext4_slow_name slow_names[ABI_EXT4_OPS];
-	int event_fd; /* -1: nothing to poll */
+	int event_fd;	     /* -1: nothing to poll */
+	char files_why[128]; /* whole calls cannot be traced */
+	struct ext4_lacks lacks;
 	struct cost_sampler cost;
 	uint64_t misses_start, misses_seen; /* recursion misses */
 	char (*cpu_names)[12];

@@ -11,6 +11,7 @@
 
 #include "source/ext4.h"
 #include "source/ext4_dev.h"
+#include "source/ext4_file.h"
 #include "source/kmaps.h"
 #include "source/slow_ring.h"
 
@@ -143,6 +144,35 @@ static int choose_programs(struct ext4 *x, const struct kernel_types *t, struct 
 	return 0;
 }
 
+/* The function at whose return a program runs, or NULL. */
+static const char *function_of(const struct bpf_program *prog)
+{
+	const char *section = bpf_program__section_name(prog);
+
+	return strncmp(section, "fexit/", 6) ? NULL : section + 6;
+}
+
+static bool traces_function(const struct bpf_program *prog)
+{
+	return !strncmp(bpf_program__section_name(prog), "fentry/", 7) || function_of(prog);
+}
+
+/* With other types than the kernel's own (--btf) functions are not found. */
+static void choose_file_programs(struct ext4 *x, const struct kernel_types *t)
+{
+	struct bpf_program *prog;
+	bool can;
+
+	if (x->cfg->btf)
+		snprintf(x->files_why, sizeof(x->files_why), "not with --btf");
+	can = !x->cfg->btf && !ext4_file_try(t->kernel, x->files_why, sizeof(x->files_why));
+	bpf_object__for_each_program(prog, x->skel->obj)
+	{
+		if (traces_function(prog))
+			bpf_program__set_autoload(prog, can);
+	}
+}
+
 uint32_t ext4_schema(const struct config *cfg)
 {
 	return ext4_by_group(cfg) ? ABI_KEY_SCHEMA : cfg->precision;
@@ -258,6 +288,7 @@ static int configure(struct ext4 *x, const struct kernel_types *t, struct err *e
 	ret = filters_setup(&x->filters, skel->obj, (struct abi_filter *)&skel->rodata->filter, e);
 	if (ret)
 		return ret;
+	choose_file_programs(x, t);
 	return choose_programs(x, t, e);
 }
 
@@ -300,9 +331,13 @@ int ext4_attach(struct ext4 *x, struct err *e)
 	size_t n = 0;
 	int ret;
 
-	bpf_object__for_each_program(prog, x->skel->obj) if (bpf_program__fd(prog) >= 0 &&
-							     hook_of(prog) && n + 1 < EXT4_HOOKS)
-		x->hooks[n++] = hook_of(prog);
+	bpf_object__for_each_program(prog, x->skel->obj)
+	{
+		const char *hook = hook_of(prog) ? hook_of(prog) : function_of(prog);
+
+		if (hook && bpf_program__fd(prog) >= 0 && n + 1 < EXT4_HOOKS)
+			x->hooks[n++] = hook;
+	}
 	ret = ext4_bpf__attach(x->skel);
 	if (ret)
 		return bpf_fail(e, ret, "ext4: attach BPF programs");
