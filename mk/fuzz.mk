@@ -5,7 +5,8 @@ FUZZ_SECONDS ?= 3
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BINS := $(FUZZ_NAMES:%=$(O)/fuzz/%)
 FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-FUZZ_SRCS := $(CORE_SRCS) $(filter src/opts%,$(MAIN_SRCS)) src/source/cgroup.c src/source/glob.c
+FUZZ_SRCS := $(CORE_SRCS) $(filter src/opts%,$(MAIN_SRCS)) src/source/cgroup.c src/source/glob.c \
+	src/source/mountinfo.c
 FUZZ_OBJS := $(FUZZ_SRCS:%.c=$(O)/fuzz/%.o)
 
 $(O)/fuzz/%.o: %.c

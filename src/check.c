@@ -45,9 +45,19 @@ static int ignore_slow(void *ctx, const struct slow *w)
 	return 0;
 }
 
-/* Loads and attaches, and lets go again. 0, or negative with the reason. */
+/* And, once, the parts that it lacks all the same. */
+static void print_yes(const struct source *src, const char *label, bool lacks, FILE *out)
+{
+	const char *const *l = lacks && src->ops->lacks ? src->ops->lacks(src) : NULL;
+
+	fprintf(out, "%-*s yes\n", LABEL_WIDTH, label);
+	for (; l && *l; l++)
+		fprintf(out, "%-*s but for %s\n", LABEL_WIDTH, "", *l);
+}
+
+/* Loads and attaches, says so, and lets go again. 0, or negative with the reason. */
 static int try_way(const struct source_ops *ops, const struct config *base, const struct way *way,
-		   struct err *why)
+		   const char *label, FILE *out, struct err *why)
 {
 	struct config cfg = *base; /* borrowed: only what `change` sets is its own */
 	struct source_args args = {.cfg = &cfg, .on_slow = ignore_slow};
@@ -59,9 +69,11 @@ static int try_way(const struct source_ops *ops, const struct config *base, cons
 	ret = ops->probe ? ops->probe(why) : 0;
 	if (!ret)
 		ret = ops->open(&src, &args, why);
-	if (!ret)
-		ops->close(src);
-	return ret;
+	if (ret)
+		return ret;
+	print_yes(src, label, !way->change, out);
+	ops->close(src);
+	return 0;
 }
 
 static void check_source(const struct source_ops *ops, const struct config *cfg, FILE *out,
@@ -73,14 +85,13 @@ static void check_source(const struct source_ops *ops, const struct config *cfg,
 	for (i = 0; plain && i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct err why = {0};
 		char label[64];
-		int ret = try_way(ops, cfg, &ways[i], &why);
+		int ret;
 
 		snprintf(label, sizeof(label), "%s%s", ops->name, ways[i].suffix);
+		ret = try_way(ops, cfg, &ways[i], label, out, &why);
 		if (ret)
 			fprintf(out, "%-*s no: %s\n", LABEL_WIDTH, label,
 				why.text[0] ? why.text : strerror(-ret));
-		else
-			fprintf(out, "%-*s yes\n", LABEL_WIDTH, label);
 		if (ret && !i) { /* no use in asking for more */
 			plain = false;
 			*can = false;

@@ -104,6 +104,7 @@ static int add_sources(struct meta_data *m, const struct run *r)
 		v[i].on = s->src != NULL;
 		v[i].why = s->src ? NULL : s->why;
 		v[i].hooks = s->src ? s->ops->hooks(s->src) : NULL;
+		v[i].lacks = s->src && s->ops->lacks ? s->ops->lacks(s->src) : NULL;
 	}
 	m->meta.nsources = r->nsources;
 	return 0;

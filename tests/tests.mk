@@ -22,7 +22,10 @@ $(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth.o sched_metrics.o
 $(O)/tests/unit/test_line_table: $(O)/src/source/line_table.o
 $(O)/tests/unit/test_pmu: $(O)/src/source/pmu.o
 $(O)/tests/unit/test_insn_x86 $(O)/tests/unit/test_insn_arm64: $(INSN_OBJS)
-$(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o keyed_cold.o groups.o cgroup.o)
+$(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o keyed_cold.o groups.o cgroup.o mountinfo.o)
+
+# Nor do these: files of the source floor that stand alone.
+$(O)/tests/unit/test_mountinfo: $(O)/src/source/mountinfo.o
 
 unit: $(UNIT_BINS) ## build the unit tests
 .PHONY: unit

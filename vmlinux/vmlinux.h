@@ -74,6 +74,7 @@ struct sched_entity {
 
 struct sched_info {
 	unsigned long pcount;
+	unsigned long long run_delay;
 	u64 last_arrival;
 	u64 last_queued;
 };
@@ -130,6 +131,52 @@ struct task_struct {
 
 struct kmem_cache {
 	unsigned int size;
+};
+
+struct block_device {
+	u32 bd_dev;
+};
+
+struct super_block {
+	u32 s_dev;
+	unsigned long s_magic;
+	void *s_fs_info;
+};
+
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	u32 i_generation;
+};
+
+struct dentry {
+	struct inode *d_inode;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct kiocb {
+	struct file *ki_filp;
+	void *ki_complete;
+};
+
+struct iov_iter {
+	bool data_source;
+	unsigned long count;
+};
+
+struct journal_s {
+	struct block_device *j_fs_dev;
+};
+
+struct ext4_sb_info {
+	struct journal_s *s_journal;
+};
+
+struct extent_status {
+	u64 es_pblk;
 };
 
 struct bpf_iter_meta {

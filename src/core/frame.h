@@ -32,7 +32,8 @@ struct metric_desc {
 	/*
 	 * METRIC_COUNTS: the label whose values are columns, each shown as its share of their sum
 	 * ("result": hit, miss); the sum is shown as a rate. `joins` names another such metric:
-	 * these columns stand in its table, beside its own.
+	 * these columns stand in its table, beside its own. METRIC_ROWS: its rows do, under the
+	 * same title.
 	 */
 	const char *pivot;
 	const char *joins;
@@ -211,6 +212,7 @@ struct slow_op {
 	const char *mount; /* mount point, or NULL */
 	const char *path;  /* "/data/x", or "inode 42"; NULL: no file */
 	uint64_t bytes;	   /* 0: none, or not known */
+	bool has_split;	   /* else it ended in another task's time: split means nothing */
 	struct split split;
 };
 
@@ -243,6 +245,8 @@ struct meta_source {
 	bool on;
 	const char *why;	  /* off: the reason */
 	const char *const *hooks; /* on: NULL-terminated */
+	const char *const *lacks; /* on: "WHAT: WHY" of the parts that cannot run here,
+				     NULL-terminated; or NULL */
 };
 
 struct meta {

@@ -69,7 +69,9 @@ static struct json_object *json_new_source(struct json_build *b, const struct me
 	json_add_text(b, o, "state", src->on ? "on" : "off");
 	if (src->on)
 		json_add(b, o, "hooks", json_new_texts(b, src->hooks));
-	else
+	if (src->on && src->lacks)
+		json_add(b, o, "lacks", json_new_texts(b, src->lacks));
+	if (!src->on)
 		json_add_text(b, o, "why", src->why ? src->why : "");
 	return o;
 }
@@ -277,6 +279,16 @@ static void json_add_slow_wait(struct json_build *b, struct json_object *o, cons
 		json_add_null(b, o, "last_cpu");
 }
 
+/* ns, or null where it is not known */
+static void json_add_known(struct json_build *b, struct json_object *o, const char *key, bool known,
+			   uint64_t ns)
+{
+	if (known)
+		json_add_u64(b, o, key, ns);
+	else
+		json_add_null(b, o, key);
+}
+
 static void json_add_slow_op(struct json_build *b, struct json_object *o, const struct slow *w)
 {
 	const struct slow_op *op = w->op;
@@ -286,9 +298,10 @@ static void json_add_slow_op(struct json_build *b, struct json_object *o, const 
 	json_add_text(b, o, "mount", op->mount);
 	json_add_text(b, o, "path", op->path);
 	json_add_u64(b, o, "bytes", op->bytes);
-	json_add_u64(b, o, "blocked_ns", op->split.blocked_ns);
-	json_add_u64(b, o, "run_queue_ns", op->split.run_queue_ns);
-	json_add_u64(b, o, "cpu_ns", w->wait_ns - op->split.blocked_ns - op->split.run_queue_ns);
+	json_add_known(b, o, "blocked_ns", op->has_split, op->split.blocked_ns);
+	json_add_known(b, o, "run_queue_ns", op->has_split, op->split.run_queue_ns);
+	json_add_known(b, o, "cpu_ns", op->has_split,
+		       w->wait_ns - op->split.blocked_ns - op->split.run_queue_ns);
 }
 
 static int json_slow(struct sink *s, const struct slow *w, struct err *e)

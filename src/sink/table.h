@@ -133,6 +133,7 @@ void table_title(struct table_page *page, const char *title, bool timed, const c
 /* CPUs or groups of a headline metric (table_rows.c). 0 or -ENOMEM. */
 int table_rows_print(struct table_page *page, const struct series *whole);
 /* Tables of METRIC_ROWS (table_ops.c) and METRIC_COUNTS (table_counts.c). 0 or -ENOMEM. */
+bool table_ops_together(const struct metric_desc *a, const struct metric_desc *b);
 int table_ops_print(struct table_page *page, const struct metric_desc *desc);
 int table_counts_print(struct table_page *page, const struct metric_desc *desc);
 /* The contended table (table_contended.c), and what is said below a row. */

@@ -16,6 +16,18 @@
 
 #define NUMBER_WIDTH 7 /* many columns: less air than a headline's grid has */
 
+/* A metric and those that join it are one table. */
+static const char *ops_table(const struct metric_desc *desc)
+{
+	return desc->joins ? desc->joins : desc->name;
+}
+
+bool table_ops_together(const struct metric_desc *a, const struct metric_desc *b)
+{
+	return a == b || (a->role == METRIC_ROWS && b->role == METRIC_ROWS &&
+			  !strcmp(ops_table(a), ops_table(b)));
+}
+
 static int ops_collect(struct table_page *page, const struct metric_desc *desc,
 		       enum table_part part)
 {
@@ -29,7 +41,8 @@ static int ops_collect(struct table_page *page, const struct metric_desc *desc,
 	for (i = 0; i < f->nseries && !ret; i++) {
 		const struct series *s = &f->series[i];
 
-		if (s->desc != desc || table_series_empty(s) || !table_in_part(page, s, part))
+		if (!table_ops_together(s->desc, desc) || table_series_empty(s) ||
+		    !table_in_part(page, s, part))
 			continue;
 		row = (struct table_row){.s = s, .weight = table_series_weight(s, sort)};
 		ret = table_rows_push(page->rows, &row);

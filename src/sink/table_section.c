@@ -196,7 +196,7 @@ static bool section_met(const struct frame *f, size_t i)
 	size_t k;
 
 	for (k = i; k-- > 0;)
-		if (f->series[k].desc == f->series[i].desc)
+		if (table_ops_together(f->series[k].desc, f->series[i].desc))
 			return true;
 	return false;
 }

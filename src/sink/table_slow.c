@@ -227,10 +227,11 @@ static void slow_op_line(struct paper *p, bool fit, enum unit unit, const struct
 	const struct split *split = &w->op->split;
 	char blk[32], runq[32], cpu[32], text[SLOW_TEXT], clean[SLOW_TEXT];
 	uint64_t on_cpu = w->wait_ns - split->blocked_ns - split->run_queue_ns;
+	uint64_t all = w->op->has_split ? w->wait_ns : 0; /* of nothing: "-" */
 	const char *const shares[] = {
-		format_share(blk, sizeof(blk), split->blocked_ns, w->wait_ns),
-		format_share(runq, sizeof(runq), split->run_queue_ns, w->wait_ns),
-		format_share(cpu, sizeof(cpu), on_cpu, w->wait_ns),
+		format_share(blk, sizeof(blk), split->blocked_ns, all),
+		format_share(runq, sizeof(runq), split->run_queue_ns, all),
+		format_share(cpu, sizeof(cpu), on_cpu, all),
 	};
 	struct line l;
 

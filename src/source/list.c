@@ -5,9 +5,10 @@
 
 const struct source_ops *const source_list[] = {
 	&source_sched,
-	&source_line,
+	&source_ext4,
 	&source_lock,
 	&source_futex,
+	&source_line,
 	&source_synth,
 	NULL,
 };

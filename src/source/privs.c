@@ -113,8 +113,8 @@ static uint64_t needed_later(const struct config *cfg)
 	uint64_t need = bit(CAP_SYS_ADMIN); /* BPF run-time statistics: what we cost */
 	size_t i;
 
-	if (cfg->by == BY_CGROUP || cfg->slower)
-		need |= bit(CAP_DAC_READ_SEARCH); /* a cgroup's path from its id */
+	if (cfg->by == BY_CGROUP || cfg->by == BY_FILE || cfg->slower)
+		need |= bit(CAP_DAC_READ_SEARCH); /* paths of cgroups and files from their ids */
 	if (source_named(cfg, "futex")) /* mappings and files of processes: perfmon does from 6.12 */
 		need |= bit(CAP_PERFMON) | bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH);
 	for (i = 0; i < cfg->noutputs; i++)

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "source/groups.h"
 #include "source/kmaps.h"
 #include "source/sched.h"
 
@@ -22,8 +23,7 @@ static struct sched *sched_of(struct source *src)
 static int open_poll(struct sched *s, struct err *e)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
-	int fds[2] = {s->ring ? ring_buffer__epoll_fd(s->ring) : -1, s->filters.targets.epoll_fd},
-	    i;
+	int fds[2] = {slow_ring_fd(&s->slow), s->filters.targets.epoll_fd}, i;
 
 	if (fds[0] < 0 && fds[1] < 0)
 		return 0;
@@ -79,7 +79,7 @@ static int open_all(struct sched *s, struct err *e)
 			       s->banks.ncpus, e);
 	if (ret)
 		return ret;
-	if (s->cfg->by > BY_CPU && s->cfg->by != BY_FILE)
+	if (group_abi(s->cfg->by) != ABI_BY_NONE) /* files are not its groups */
 		ret = open_keys(s, e);
 	if (!ret && s->cfg->slower)
 		ret = sched_slow_open(s, e);
@@ -95,8 +95,7 @@ static void sched_close(struct source *src)
 	if (!s)
 		return;
 	cost_sampler_close(&s->cost);
-	if (s->ring)
-		ring_buffer__free(s->ring);
+	slow_ring_close(&s->slow);
 	if (s->event_fd >= 0)
 		close(s->event_fd);
 	if (s->skel)
@@ -279,7 +278,7 @@ static int sched_event_fd(const struct source *src)
 
 static int sched_drain(struct source *src, struct err *e)
 {
-	return sched_slow_drain(sched_of(src), e);
+	return slow_ring_drain(&sched_of(src)->slow, e);
 }
 
 static int sched_cost_begin(struct source *src, struct err *e)

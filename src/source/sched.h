@@ -10,10 +10,10 @@
 #include "source/counts.h"
 #include "source/filters.h"
 #include "source/sched_metrics.h"
+#include "source/slow_ring.h"
 #include "source/source.h"
 
 struct sched_bpf;
-struct ring_buffer;
 
 /* Histograms of one row: by metric, of the interval and of the whole. */
 struct sched_row {
@@ -75,9 +75,8 @@ struct sched {
 	struct sched_banks banks;
 	struct sched_keys *keys; /* NULL without --by */
 	struct filters filters;
-	struct ring_buffer *ring; /* NULL without --slower */
-	uint32_t drained;	  /* records of this drain */
-	int event_fd;		  /* -1: nothing to poll */
+	struct slow_ring slow; /* not open without --slower */
+	int event_fd;	       /* -1: nothing to poll */
 	struct cost_sampler cost;
 	uint64_t misses_start, misses_seen; /* recursion misses */
 	char (*cpu_names)[12];
@@ -91,7 +90,6 @@ void sched_unload(struct sched *s);
 
 /* sched_slow.c: --slower */
 int sched_slow_open(struct sched *s, struct err *e);
-int sched_slow_drain(struct sched *s, struct err *e);
 
 /* sched_flight.c: tasks still waiting now; 0 or negative errno */
 int sched_in_flight(struct sched *s, struct abi_in_flight *out);

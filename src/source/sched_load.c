@@ -12,8 +12,6 @@
 
 #include "sched.skel.h" /* needs abi.h */
 
-#define SLOW_RING_BYTES (2U << 20)
-
 static int configure_slow(struct sched *s, const struct btf *btf)
 {
 	struct sched_bpf *skel = s->skel;
@@ -21,7 +19,7 @@ static int configure_slow(struct sched *s, const struct btf *btf)
 
 	skel->rodata->slower = s->cfg->slower;
 	skel->rodata->slower_ns = s->cfg->slower_ns;
-	skel->rodata->slow_wake_bytes = SLOW_RING_BYTES / 8;
+	skel->rodata->slow_wake_bytes = SLOW_WAKE_BYTES;
 	if (!s->cfg->slower)
 		return bpf_map__set_autocreate(skel->maps.slow_events, false);
 	if (!preempt_count_offset(btf, &from_rq)) {
@@ -35,7 +33,7 @@ static int configure_maps(struct sched *s, const struct btf *btf)
 {
 	struct sched_bpf *skel = s->skel;
 	struct kmaps_keyed keyed = {
-		.used = s->cfg->by > BY_CPU && s->cfg->by != BY_FILE,
+		.used = group_abi(s->cfg->by) != ABI_BY_NONE,
 		.by = group_abi(s->cfg->by),
 		.nhists = ABI_SCHED_HISTS,
 		.schema = ABI_KEY_SCHEMA,

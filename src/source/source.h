@@ -83,7 +83,12 @@ struct source_ops {
 	/* Optional: is what the filters name still there? false + words in why when it is gone. */
 	bool (*target_alive)(struct source *s, char *why, size_t len);
 	const char *const *(*hooks)(const struct source *s); /* NULL-terminated */
-	void (*close)(struct source *s);		     /* NULL and half-open are fine */
+	/* Optional: parts of it that cannot run here, "WHAT: WHY" each, NULL-terminated; or NULL.
+	 */
+	const char *const *(*lacks)(const struct source *s);
+	/* Optional: what the user should know at the start (one line for stderr), or NULL. */
+	const char *(*notice)(const struct source *s);
+	void (*close)(struct source *s); /* NULL and half-open are fine */
 };
 
 /* Every source derives from this: first member of its own struct. */
@@ -92,6 +97,7 @@ struct source {
 };
 
 extern const struct source_ops source_sched;
+extern const struct source_ops source_ext4;
 extern const struct source_ops source_line;
 extern const struct source_ops source_lock;
 extern const struct source_ops source_futex;

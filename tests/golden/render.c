@@ -309,6 +309,7 @@ static int slow_field(struct player *p, struct slow *s, struct slow_op *op, cons
 			*fields[i].u32 = (uint32_t)number(value);
 		s->has_legs |= fields[i].u64 == &s->queue_to_run_ns;
 		s->last_cpu_known |= fields[i].u32 == &s->last_cpu;
+		op->has_split |= fields[i].u64 == &op->split.blocked_ns;
 		return 0;
 	}
 	return bad(p, key);
