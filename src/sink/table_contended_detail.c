@@ -81,7 +81,7 @@ static void detail_sites(struct detail *d, const struct contended *c)
 		(void)snprintf(
 			text, sizeof(text), "%s%s %s %%", i ? "" : "at ",
 			clean(sym, c->sites[i].sym),
-			format_share(share, sizeof(share), c->sites[i].count, all)); /* fits */
+			format_share(share, sizeof(share), c->sites[i].count, all, 1)); /* fits */
 		detail_item(d, ", ", text);
 	}
 	detail_end(d);

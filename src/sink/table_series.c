@@ -48,7 +48,7 @@ static const char *split_cell(const struct series *s, uint32_t index, char *out,
 		part = split->run_queue_ns;
 	else
 		part = sum - split->blocked_ns - split->run_queue_ns;
-	return format_share(out, len, part, sum);
+	return format_share(out, len, part, sum, 1);
 }
 
 static const char *hist_cell(const struct grid_column *c, struct table_page *page,
