@@ -141,6 +141,8 @@ char *format_rate(char *out, size_t len, uint64_t n, uint64_t dur_ns)
 	double rate = dur_ns ? (double)n * 1e9 / (double)dur_ns : 0, least = 0.1;
 	int decimals = 1;
 
+	if (!dur_ns)
+		return put(out, len, "-");
 	if (rate >= 10)
 		return format_count(out, len, (uint64_t)(rate + 0.5));
 	for (; n && rate < least && decimals < SHARE_EXACT; decimals++)

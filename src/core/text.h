@@ -55,7 +55,7 @@ char *format_count(char *out, size_t len, uint64_t v);
  */
 #define SHARE_EXACT 9
 char *format_share(char *out, size_t len, uint64_t part, uint64_t all, int most);
-/* n a second: "1,234" "3.4" "0.02" */
+/* n a second: "1,234" "3.4" "0.02"; "-" in no time */
 char *format_rate(char *out, size_t len, uint64_t n, uint64_t dur_ns);
 /*
  * ns in the unit: one decimal below 100, whole from there on, thousands with commas: "0.9" "5.1"
