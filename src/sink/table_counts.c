@@ -188,8 +188,7 @@ static const char *counts_cell(const struct grid_column *c, struct table_page *p
 		return format_count(out, len, v);
 	if (c->kind == GRID_RATE)
 		return format_rate(out, len, v, page->f->dur_ns);
-	return format_share(out, len, v, counts_sum(t, values, t->col[c->index].desc),
-			    SHARE_EXACT);
+	return format_share(out, len, v, counts_sum(t, values, t->col[c->index].desc), SHARE_EXACT);
 }
 
 static void counts_add(struct grid *g, enum grid_kind kind, uint32_t index, enum grid_yield yield,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Made-up waits for CPUs, files and locks, the same in every run: sinks, loop and command line can be tested
- * without a kernel, against names no kernel would dare to give. A period ended by `flip` has
- * PERIOD_EVENTS waits, the last one, ended by `stop`, TAIL_EVENTS, however long they took. Filters
- * do not apply.
+ * Made-up waits for CPUs, files and locks, the same in every run: sinks, loop and command line can
+ * be tested without a kernel, against names no kernel would dare to give. A period ended by `flip`
+ * has PERIOD_EVENTS waits, the last one, ended by `stop`, TAIL_EVENTS, however long they took.
+ * Filters do not apply.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -67,13 +67,17 @@ static struct event draw_event(struct synth *s)
 {
 	struct event v = {
 		.task = &synth_tasks[synth_draw(&s->random, SYNTH_TASKS)],
-		.prev = synth_draw(&s->random, 3) ? &synth_tasks[synth_draw(&s->random, SYNTH_TASKS)] : NULL,
-		.waker = synth_draw(&s->random, 4) ? &synth_tasks[synth_draw(&s->random, SYNTH_TASKS)] : NULL,
+		.prev = synth_draw(&s->random, 3)
+				? &synth_tasks[synth_draw(&s->random, SYNTH_TASKS)]
+				: NULL,
+		.waker = synth_draw(&s->random, 4)
+				 ? &synth_tasks[synth_draw(&s->random, SYNTH_TASKS)]
+				 : NULL,
 		.cpu = synth_draw(&s->random, SYNTH_CPUS),
 		.last_cpu = synth_draw(&s->random, SYNTH_CPUS),
 		.kind = synth_draw(&s->random, 4)   ? WAKEUP
 			: synth_draw(&s->random, 5) ? PREEMPT
-				     : THROTTLE,
+						    : THROTTLE,
 		.irq = synth_draw(&s->random, 2),
 	};
 
@@ -237,8 +241,9 @@ static int push_row(struct series_list *l, const struct row *row, const struct h
 	if (group && !count)
 		return 0;
 	for (int m = 0; m < SCHED_METRICS && !ret; m++) {
-		struct series one = {
-			.desc = &sched_metrics[m], .nlabels = row->group.nlabels, .hist = &hists[m]};
+		struct series one = {.desc = &sched_metrics[m],
+				     .nlabels = row->group.nlabels,
+				     .hist = &hists[m]};
 
 		memcpy(one.labels, row->group.labels, sizeof(one.labels));
 		ret = series_push(l, &one);

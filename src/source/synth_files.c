@@ -24,9 +24,9 @@ static const struct {
 	const char *name;
 	uint32_t metric;
 } values[VALUES] = {
-	{LOOKUP_HIT, "hit", LOOKUPS_METRIC},	   {LOOKUP_MISS, "miss", LOOKUPS_METRIC},
-	{HIT_WRITTEN, "written", HITS_METRIC},	   {HIT_UNWRITTEN, "unwritten", HITS_METRIC},
-	{HIT_DELAYED, "delayed", HITS_METRIC},	   {HIT_HOLE, "hole", HITS_METRIC},
+	{LOOKUP_HIT, "hit", LOOKUPS_METRIC},   {LOOKUP_MISS, "miss", LOOKUPS_METRIC},
+	{HIT_WRITTEN, "written", HITS_METRIC}, {HIT_UNWRITTEN, "unwritten", HITS_METRIC},
+	{HIT_DELAYED, "delayed", HITS_METRIC}, {HIT_HOLE, "hole", HITS_METRIC},
 };
 
 static const struct {
@@ -122,8 +122,7 @@ static struct event draw_event(struct synth_files *f)
 	v.counts[LOOKUP_HIT] = LOOKUPS - v.counts[LOOKUP_MISS];
 	v.counts[HIT_WRITTEN] = synth_draw(r, 10);
 	v.counts[HIT_DELAYED] = !synth_draw(r, 100);
-	v.counts[HIT_HOLE] =
-		v.counts[LOOKUP_HIT] - v.counts[HIT_WRITTEN] - v.counts[HIT_DELAYED];
+	v.counts[HIT_HOLE] = v.counts[LOOKUP_HIT] - v.counts[HIT_WRITTEN] - v.counts[HIT_DELAYED];
 	return v;
 }
 

@@ -287,7 +287,7 @@ static void files_add_up(void **state)
 	static const struct {
 		enum by_key by;
 		const char *key;
-	} rows[] = {{BY_NONE, "cpu"},   {BY_CPU, "cpu"},	 {BY_PID, "pid"}, {BY_TID, "tid"},
+	} rows[] = {{BY_NONE, "cpu"},  {BY_CPU, "cpu"},	      {BY_PID, "pid"},	{BY_TID, "tid"},
 		    {BY_COMM, "comm"}, {BY_CGROUP, "cgroup"}, {BY_FILE, "file"}};
 	static const char *const names[] = {"ext4_op_latency", "ext4_es_lookups", "ext4_es_hits"};
 

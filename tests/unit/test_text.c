@@ -219,10 +219,10 @@ static void rate(void **state)
 		uint64_t n, dur_ns;
 		const char *text;
 	} rows[] = {
-		{0, 1000000000, "0"},	    {5, 0, "-"},
-		{1, 1000000000, "1.0"},	    {99, 10000000000, "9.9"},
-		{100, 10000000000, "10"},   {1234, 1000000000, "1,234"},
-		{1, 10000000000, "0.1"},    {1, 60000000000, "0.02"},
+		{0, 1000000000, "0"},	      {5, 0, "-"},
+		{1, 1000000000, "1.0"},	      {99, 10000000000, "9.9"},
+		{100, 10000000000, "10"},     {1234, 1000000000, "1,234"},
+		{1, 10000000000, "0.1"},      {1, 60000000000, "0.02"},
 		{1, 3600000000000, "0.0003"},
 	};
 	char out[32];
@@ -331,8 +331,8 @@ int main(void)
 		cmocka_unit_test(narrow_room),	  cmocka_unit_test(bounded_input),
 		cmocka_unit_test(width),	  cmocka_unit_test(count),
 		cmocka_unit_test(time_in_unit),	  cmocka_unit_test(duration),
-		cmocka_unit_test(rfc3339),
-		cmocka_unit_test(share),	  cmocka_unit_test(rate),
+		cmocka_unit_test(rfc3339),	  cmocka_unit_test(share),
+		cmocka_unit_test(rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
