@@ -130,6 +130,10 @@ char *format_share(char *out, size_t len, uint64_t part, uint64_t all, int most)
 	v = v ? v : 1;
 	if (less == rest)
 		v = (uint64_t)scale - v;
+	for (; decimals > 1 && v % 10 == 0; decimals--) { /* 9.99 of a last place rounded up */
+		v /= 10;
+		scale /= 10;
+	}
 	whole = (uint64_t)scale / 100;
 	/* cut like put */
 	(void)snprintf(out, len, "%" PRIu64 ".%0*" PRIu64, v / whole, decimals, v % whole);

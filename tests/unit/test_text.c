@@ -198,6 +198,8 @@ static void share(void **state)
 		{999, 1000, SHARE_EXACT, "99.9", "the same from above"},
 		{1111419, 1111429, SHARE_EXACT, "99.9991", "a miss in a hundred thousand"},
 		{10, 1111429, SHARE_EXACT, "0.0009", "and its share"},
+		{1000000, 1000001, SHARE_EXACT, "99.9999", "no zero at the end"},
+		{1, 1000001, SHARE_EXACT, "0.0001", "nor here"},
 		{1, UINT64_MAX, SHARE_EXACT, "0.000000001", "rarer: not 0 at least"},
 		{UINT64_MAX - 1, UINT64_MAX, SHARE_EXACT, "99.999999999", "nor all"},
 		{1, 100000, 1, "0.1", "with one decimal: not 0"},
