@@ -316,6 +316,7 @@ void run_cost_end(struct run *r)
 {
 	struct self_cost sum = {0}, one = {0};
 	struct err ignored = {0};
+	double events = 0; /* in the time of a million ns */
 
 	each_source (r, s) {
 		if (!s->costing || s->ops->cost_end(s->src, &one, &ignored))
@@ -323,9 +324,11 @@ void run_cost_end(struct run *r)
 		s->costing = false;
 		sum.bpf_known = true;
 		sum.bpf_cpu_ppm += one.bpf_cpu_ppm;
-		if (one.bpf_ns_per_event > sum.bpf_ns_per_event)
-			sum.bpf_ns_per_event = one.bpf_ns_per_event;
+		if (one.bpf_ns_per_event > 0)
+			events += one.bpf_cpu_ppm / one.bpf_ns_per_event;
 	}
+	if (events > 0)
+		sum.bpf_ns_per_event = sum.bpf_cpu_ppm / events;
 	if (sum.bpf_known)
 		r->cost = sum;
 }
