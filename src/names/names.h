@@ -48,6 +48,8 @@ struct names_args {
 
 int names_open(struct names **out, const struct names_args *args, struct err *e);
 void names_close(struct names *n); /* NULL is fine */
+/* Gives back the files' contents that names were looked up in: when a report is done. */
+void names_trim(struct names *n);
 
 /* ---- kernel ---- */
 
