@@ -135,6 +135,14 @@ static bool is_library_member(bool rust, const char *type, const char *member)
 
 /* ---- sizes ---- */
 
+/* From a declaration to the type unit that has the rest. */
+static bool whole_type(Dwarf_Die *type)
+{
+	Dwarf_Attribute a;
+
+	return dwarf_attr(type, DW_AT_signature, &a) && dwarf_formref_die(&a, type);
+}
+
 /*
  * To the type behind typedefs and qualifiers. `lock`: one of the names on the way is a lock's (may
  * be NULL).
@@ -153,7 +161,7 @@ static bool peel(struct dwarf_path *p, Dwarf_Die *type, bool *lock)
 		case DW_TAG_atomic_type:
 			break;
 		default:
-			return true;
+			return !dwarf_hasattr(type, DW_AT_signature) || whole_type(type);
 		}
 		if (!step(p) || !dwarf_type_of(type, type))
 			return false;
@@ -286,16 +294,39 @@ static bool has_data(struct dwarf_path *p, Dwarf_Die type, int depth)
 	return !p->steps;
 }
 
-/* A bit field: it shares its bytes with others. */
-static enum cover bits_cover(Dwarf_Die *member, uint64_t offset)
+/*
+ * First bit of a bit field. DWARF 2 and 3 count from the highest bit of the storage unit that it is
+ * in, little-endian machines from the lowest.
+ */
+static bool first_bit(struct dwarf_path *p, Dwarf_Die *member, uint64_t bits, uint64_t *out)
 {
-	uint64_t from, bits, start = 0;
+	uint64_t start = 0, from_top, unit;
+	Dwarf_Die type;
 
-	if (!number(member, DW_AT_data_bit_offset, &from) ||
-	    !number(member, DW_AT_bit_size, &bits) || bits > 64 || from > UINT32_MAX)
+	/* For a union's sake: a missing location is 0. */
+	if (!member_start(member, true, &start) || start > UINT32_MAX)
+		return false;
+	if (number(member, DW_AT_data_bit_offset, out) && *out < UINT32_MAX) {
+		*out += 8 * start;
+		return true;
+	}
+	if (!dwarf_type_of(member, &type) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ ||
+	    !number(member, DW_AT_bit_offset, &from_top) ||
+	    (!number(member, DW_AT_byte_size, &unit) && !dwarf_size_of(p, &type, &unit)) ||
+	    unit > 16 || from_top > 8 * unit || bits > 8 * unit - from_top)
+		return false;
+	*out = 8 * start + 8 * unit - from_top - bits;
+	return true;
+}
+
+/* A bit field: it shares its bytes with others. */
+static enum cover bits_cover(struct dwarf_path *p, Dwarf_Die *member, uint64_t offset)
+{
+	uint64_t bits, from;
+
+	if (!number(member, DW_AT_bit_size, &bits) || bits > 128 ||
+	    !first_bit(p, member, bits, &from))
 		return UNSURE;
-	(void)number(member, DW_AT_data_member_location, &start); /* absent is 0 */
-	from += 8 * start;
 	return offset >= from / 8 && offset < (from + bits + 7) / 8 ? COVERS : COVERS_NOT;
 }
 
@@ -318,7 +349,7 @@ static enum cover covers(struct dwarf_path *p, Dwarf_Die *member, bool in_union,
 		if (flag(member, DW_AT_external) || flag(member, DW_AT_declaration))
 			return COVERS_NOT; /* static */
 		if (dwarf_hasattr(member, DW_AT_bit_size))
-			return bits_cover(member, offset);
+			return bits_cover(p, member, offset);
 		break;
 	default:
 		return COVERS_NOT;

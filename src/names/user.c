@@ -212,11 +212,14 @@ static void name_region(const struct user_proc *p, const struct map *map, uint64
 	uint64_t start;
 
 	out->found = NAME_REGION;
+	if (proc_elf_spot(p, map, addr, &spot)) {
+		(void)snprintf(out->text, sizeof(out->text), "%s+0x%" PRIx64,
+			       short_name(spot.source), spot.vaddr);
+		return;
+	}
 	if (s && s->ino) {
-		uint64_t at = proc_elf_spot(p, map, addr, &spot) ? spot.vaddr
-								 : addr - map->start + map->offset;
-
-		(void)snprintf(out->text, sizeof(out->text), "%s+0x%" PRIx64, short_name(s), at);
+		(void)snprintf(out->text, sizeof(out->text), "%s+0x%" PRIx64, short_name(s),
+			       addr - map->start + map->offset);
 		return;
 	}
 	start = region_start(&p->maps, map);
@@ -308,19 +311,22 @@ static bool name_jit(const struct user_proc *p, const struct map *map, uint64_t 
 	return true;
 }
 
-static void name_address(struct names_user *u, const struct user_proc *p, const struct map *map,
+/* True: the answer stands as long as the maps do. Run-time compilers write their map as they go. */
+static bool name_address(struct names_user *u, const struct user_proc *p, const struct map *map,
 			 uint64_t addr, bool code, struct name *out)
 {
+	bool elf, found;
 	struct elf_spot spot;
-	bool found;
 
 	name_bare(out, addr);
-	if (proc_elf_spot(p, map, addr, &spot))
+	elf = proc_elf_spot(p, map, addr, &spot);
+	if (elf)
 		found = code ? name_function(u, &spot, out) : name_variable(u, &spot, out);
 	else
 		found = code && name_jit(p, map, addr, out);
 	if (!found)
 		name_region(p, map, addr, out);
+	return elf || !code;
 }
 
 static void name_user(struct names_user *u, uint32_t pid, uint64_t addr, bool code,
@@ -337,10 +343,11 @@ static void name_user(struct names_user *u, uint32_t pid, uint64_t addr, bool co
 	a = &u->answers[((addr ^ p->generation << 20 ^ code) * 0x9e3779b97f4a7c15ULL >> 40) %
 			ANSWERS];
 	if (a->generation != p->generation || a->addr != addr || a->code != code) {
-		a->generation = p->generation;
+		bool keep = name_address(u, p, map, addr, code, &a->name);
+
+		a->generation = keep ? p->generation : 0;
 		a->addr = addr;
 		a->code = code;
-		name_address(u, p, map, addr, code, &a->name);
 	}
 	*out = a->name;
 }
