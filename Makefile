@@ -38,7 +38,7 @@ endif
 .SECONDARY:
 MAKEFLAGS += --no-print-directory
 
-LIBS := libbpf libelf zlib libevent_core json-c
+LIBS := libbpf libdw libelf zlib libevent_core json-c
 ifneq ($(filter-out clean deps deps-build deps-vm help format lint uninstall vmlinux-dump,$(or $(MAKECMDGOALS),all)),)
 MISSING := $(strip $(foreach l,$(LIBS),$(shell $(PKG_CONFIG) --exists $(l) 2>/dev/null || echo $(l))))
 MISSING += $(foreach t,$(CLANG) $(BPFTOOL) $(SCDOC),$(if $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v $(t)),,$(t)))
@@ -60,7 +60,7 @@ CPPFLAGS += -DWS_ZYDIS
 LDLIBS_ZYDIS := -lZydis
 endif
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) $(shell $(PKG_CONFIG) --cflags $(LIBS))
-LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) $(LDLIBS_ZYDIS) -lm
+LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) $(LDLIBS_ZYDIS) -liberty -lm
 ifdef SAN
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
