@@ -97,9 +97,12 @@ bool slab_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *
 	       struct name *out);
 bool page_name(struct names_kernel *k, uint64_t addr, struct name *out);
 
-/* struct page of a direct-mapped address, the head of its compound; 0 if not known. */
-uint64_t page_head_of(struct names_kernel *k, uint64_t addr);
-uint64_t page_address(struct names_kernel *k, uint64_t page);
+/* The cache and the first byte of the slab an address lies in, by its struct page. false: it lies
+ * in none, or pages are not to be found here. */
+bool pages_known(struct names_kernel *k);
+bool page_slab_of(struct names_kernel *k, uint64_t addr, uint64_t *cache, uint64_t *start);
+/* The slab object an address lies in; false if it is in none or that is not known. */
+bool slab_object(struct names_kernel *k, uint64_t addr, uint64_t *start, uint32_t *bytes);
 
 bool ksyms_ready(struct names_kernel *k, bool fresh); /* read; again if `fresh` and old */
 
