@@ -8,9 +8,10 @@
 /* key.kind: what a waiter waits for (futex_calls.bpf.h); key.obj: the number of the address. */
 #define ABI_FUTEX_LOCK 1
 #define ABI_FUTEX_IDLE 2
-#define ABI_FUTEX_KINDS 3  /* with ABI_KIND_OTHER */
-#define ABI_FUTEX_WAKERS 3 /* wakes alone: user space adds them to what the address is waited for \
-			    */
+#define ABI_FUTEX_KINDS 3 /* with ABI_KIND_OTHER */
+#define ABI_FUTEX_WAKERS                                                         \
+	3 /* wakes alone: user space adds them to what the address is waited for \
+	   */
 
 /* What was called. */
 #define ABI_FUTEX_NONE 0 /* neither waits nor wakes */

@@ -56,7 +56,7 @@ static int contended_collect(struct table_page *page)
 	for (i = 0; i < f->ncontended && !ret; i++) {
 		const struct contended *c = &f->contended[i];
 
-		if (!c->count)
+		if (!c->count || c->accesses) /* lines have a table of their own */
 			continue;
 		row = (struct table_row){
 			.c = c, .rank = contended_rank(c), .weight = contended_weight(c, sort)};
