@@ -165,6 +165,7 @@ struct quality {
 	uint64_t over_range; /* counted in the last bucket */
 	uint64_t inferred;   /* no loss: an end taken from the kernel's own record, its event never
 				came */
+	uint64_t pending;    /* no loss: samples at code that was not decoded yet */
 	uint64_t missed;     /* edge: already waiting at the start */
 	uint64_t in_flight;  /* edge: still waiting */
 	uint64_t longest_ns; /* the longest of those */

@@ -165,6 +165,16 @@ static void lines_title(struct table_page *page)
 	table_title(page, title, false, r->n && !count ? "" : text);
 }
 
+/* What the row says in full; the rest is said below it. */
+static uint32_t lines_said(const struct grid *g, const struct contended *c)
+{
+	char text[LINE_BYTES / 2];
+
+	if (text_width(table_contended_name(c, text, sizeof(text))) <= g->col[0].width)
+		return SAID_CPUS | SAID_NAME;
+	return SAID_CPUS;
+}
+
 int table_lines_print(struct table_page *page)
 {
 	struct table_rows *r = page->rows;
@@ -184,7 +194,7 @@ int table_lines_print(struct table_page *page)
 	grid_head(&g, page);
 	for (i = 0; i < shown; i++) {
 		grid_row(&g, page, &r->v[i]);
-		table_contended_detail(page, r->v[i].c, SAID_CPUS);
+		table_contended_detail(page, r->v[i].c, lines_said(&g, r->v[i].c));
 	}
 	if (shown < r->n)
 		table_rest(page, r->n - shown, "", shown == page->max_rows);

@@ -300,7 +300,7 @@ static void fill_quality(const struct line_source *s, const struct abi_line_coun
 	*q = (struct quality){0};
 	q->map_full =
 		now->lines_full - since->lines_full + now->ips_full - since->ips_full + dropped;
-	q->lost_events = now->ring_lost - since->ring_lost;
+	q->pending = now->pending - since->pending; /* also those that found the ring full */
 }
 
 static int line_collect(struct source *src, struct source_report *r, struct err *e)

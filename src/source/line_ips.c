@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -17,20 +18,29 @@
 #include "line.skel.h" /* needs abi_line.h */
 
 #define TURN_NS 100000000L
-#define DECODED_PER_TURN 256
-#define FORGET_AT_PERCENT 75 /* of the map: then the oldest processes' pointers make room */
+#define TURN_BUDGET_NS 5000000ULL /* of decoding: at most 5 % of a CPU */
+#define PROCESSES_PER_TURN 8	  /* whose maps are read */
+#define FORGET_AT_PERCENT 75	  /* of the map: then the oldest processes' pointers make room */
 
 struct line_ips {
 	struct ring_buffer *ring;
 	struct names *names;
 	int map_fd;
-	uint32_t max, n;	  /* pointers in the map that are known to us */
-	uint32_t decoded;	  /* in this turn */
+	uint32_t max, n; /* pointers in the map that are known to us */
+	uint64_t turn_ends_ns;
+	uint32_t processes;	  /* of this turn */
+	void *tgids;		  /* whose maps were read: a tree of numbers */
 	struct abi_ip_key *known; /* in order of appearance, a ring of `max` */
 	uint32_t first;
-	uint32_t last_tgid;
 	int timer_fd;
 };
+
+static int compare_id(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
 
 static uint32_t state_of(enum insn_found found)
 {
@@ -58,6 +68,26 @@ static void forget_oldest(struct line_ips *p)
 	}
 }
 
+/*
+ * Its maps, while it is there: names outlive it then. A storm of short processes is not worth all
+ * that reading: those that are not remembered here come with their next new code.
+ */
+static void note_process(struct line_ips *p, uint32_t tgid, uint32_t image)
+{
+	uint64_t id = (uint64_t)image << 32 | tgid, *one;
+
+	if (tfind(&id, &p->tgids, compare_id) || p->processes >= PROCESSES_PER_TURN)
+		return;
+	p->processes++;
+	(void)names_process(p->names, tgid); /* it may be gone: names fall back */
+	one = malloc(sizeof(*one));
+	if (!one)
+		return;
+	*one = id;
+	if (!tsearch(one, &p->tgids, compare_id))
+		free(one);
+}
+
 static int on_new(void *ctx, void *data, size_t size)
 {
 	struct line_ips *p = ctx;
@@ -69,14 +99,12 @@ static int on_new(void *ctx, void *data, size_t size)
 	else
 		ip.state =
 			state_of(insn_recipe(r->code, r->before, r->bytes - r->before, &ip.recipe));
-	if (r->key.tgid && r->key.tgid != p->last_tgid) {
-		(void)names_process(p->names, r->key.tgid); /* it may be gone: names fall back */
-		p->last_tgid = r->key.tgid;
-	}
+	if (r->key.tgid)
+		note_process(p, r->key.tgid, r->key.image);
 	(void)bpf_map_update_elem(p->map_fd, &r->key, &ip, BPF_EXIST); /* gone: it comes again */
 	p->known[(p->first + p->n++) % p->max] = r->key;
 	forget_oldest(p);
-	return ++p->decoded < DECODED_PER_TURN ? 0 : -EAGAIN; /* which ends the turn */
+	return mono_now_ns() < p->turn_ends_ns ? 0 : -EAGAIN; /* which ends the turn */
 }
 
 int line_ips_open(struct line_ips **out, struct line_source *s, struct err *e)
@@ -115,7 +143,8 @@ int line_ips_drain(struct line_ips *p, struct err *e)
 
 	if (read(p->timer_fd, &turns, sizeof(turns)) < 0 && errno != EAGAIN)
 		return err_sys(e, -errno, "line: timer");
-	p->decoded = 0;
+	p->turn_ends_ns = mono_now_ns() + TURN_BUDGET_NS;
+	p->processes = 0;
 	ret = ring_buffer__consume(p->ring);
 	if (ret < 0 && ret != -EAGAIN)
 		return err_sys(e, ret, "line: new instruction pointers");
@@ -130,6 +159,7 @@ void line_ips_close(struct line_ips *p)
 		ring_buffer__free(p->ring);
 	if (p->timer_fd >= 0)
 		close(p->timer_fd);
+	tdestroy(p->tgids, free);
 	free(p->known);
 	free(p);
 }
