@@ -107,12 +107,18 @@ static void op_heap(int id, uint64_t *x)
 	++*mine(heap_pair, id);
 }
 
+/* The sum stays in a register: the load's consumer touches no memory of its own. */
 static void op_rw(int id, uint64_t *x)
 {
-	if (id)
-		*x += rw_pair.a;
-	else
-		rw_pair.a = *x;
+	uint64_t sum = 0;
+
+	for (int k = 0; k < 16; k++) {
+		if (id)
+			sum += rw_pair.a;
+		else
+			rw_pair.a = *x;
+	}
+	*x += sum;
 }
 
 static void op_spin(int id, uint64_t *x)
