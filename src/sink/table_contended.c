@@ -7,7 +7,7 @@
  *	NAME                         KIND     waits/s   50th    99th     max   wait/s  CPUS
  *	ext4_inode_info.i_es_lock    rwlock:r   5,189    0.9     1.2   1,017  22.4 ms  0-1
  *	    4 threads
- *	    at ext4_es_lookup_extent+0x1f 61.0 %, vfs_write+0x1a 30.0 %
+ *	    at ext4_es_lookup_extent+0x1f 61 %, vfs_write+0x1a 30 %
  *	waiting for work, not for a lock:
  *	app`queue.cond               futex          2   501   9,014   9,014   1.0 ms  1
  *	(others: lock)               other         12    0.4     0.9     1.0   6.1 us  0-1
