@@ -20,14 +20,21 @@ static void print_error(const struct err *e, int ret)
 	fprintf(stderr, "waitscope: error: %s\n", e->text[0] ? e->text : strerror(-ret));
 }
 
+/* Default sources that cannot run here; a reason that begins with the name says it once. */
 static void print_off(const struct run *r)
 {
-	size_t i;
+	size_t i, len;
 
-	for (i = 0; i < r->nsources; i++)
-		if (!r->sources[i].src && !r->cfg->quiet)
-			fprintf(stderr, "waitscope: note: without %s: %s\n",
-				r->sources[i].ops->name, r->sources[i].why);
+	for (i = 0; i < r->nsources && !r->cfg->quiet; i++) {
+		const char *name = r->sources[i].ops->name, *why = r->sources[i].why;
+
+		if (r->sources[i].src)
+			continue;
+		len = strlen(name);
+		if (!strncmp(why, name, len) && !strncmp(why + len, ": ", 2))
+			why += len + 2;
+		fprintf(stderr, "waitscope: note: without %s: %s\n", name, why);
+	}
 }
 
 static int run_all(const struct config *cfg, char **argv, int *status, struct err *e)
