@@ -196,7 +196,7 @@ static void add_text(struct grid *g, enum contended_column what, const char *hea
 	if (!c)
 		return;
 	c->index = what;
-	c->left = true;
+	c->left = c->middle = true;
 	c->shorten_to = shorten_to;
 	c->yield = yield;
 }
@@ -225,7 +225,7 @@ static void contended_grid(struct table_page *page, struct grid *g)
 	}
 	if (key)
 		grid_add_label(g, key, false);
-	add_text(g, COLUMN_NAME, "NAME", page->paper.columns * 3 / 10, YIELD_NEVER);
+	add_text(g, COLUMN_NAME, "NAME", page->paper.columns * 2 / 5, YIELD_NEVER);
 	if (owners && wide) /* else below the row */
 		add_text(g, COLUMN_OWNER, "OWNER", OWNER_LEAST, YIELD_NEVER);
 	add_text(g, COLUMN_KIND, "KIND", 0, YIELD_LAST);
