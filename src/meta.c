@@ -48,6 +48,20 @@ static char *number_text(uint64_t v, const char *unit)
 	return strdup(buf);
 }
 
+/* In the largest unit that leaves no rest: "2ms". */
+static char *time_text(uint64_t ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
+	size_t i = 0;
+
+	while (ns % units[i].ns)
+		i++;
+	return number_text(ns / units[i].ns, units[i].name);
+}
+
 static int add_u32s(struct meta_data *m, const char *key, const struct u32_list *l)
 {
 	size_t i;
@@ -88,7 +102,7 @@ static int add_filters(struct meta_data *m, const struct config *cfg, const stru
 	if (!ret && (f->pids.n || f->tids.n || command))
 		ret = add_filter(m, "follow", strdup(f->follow ? "yes" : "no"));
 	if (!ret && cfg->slower)
-		ret = add_filter(m, "slower", number_text(cfg->slower_ns, "ns"));
+		ret = add_filter(m, "slower", time_text(cfg->slower_ns));
 	return ret;
 }
 

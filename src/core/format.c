@@ -119,8 +119,8 @@ char *format_share(char *out, size_t len, uint64_t part, uint64_t all, int most)
 {
 	uint64_t rest = part < all ? all - part : 0;
 	uint64_t less = part < rest ? part : rest, v, whole;
-	double scale = 1000; /* percent, one decimal */
-	int decimals = 1, last = most < SHARE_EXACT ? most : SHARE_EXACT;
+	int decimals = most > 0, last = most < SHARE_EXACT ? most : SHARE_EXACT;
+	double scale = decimals ? 1000 : 100; /* of one, for percent */
 
 	if (!all || !part || !rest)
 		return put(out, len, !all ? "-" : !part ? "0" : "100");
@@ -135,6 +135,8 @@ char *format_share(char *out, size_t len, uint64_t part, uint64_t all, int most)
 		scale /= 10;
 	}
 	whole = (uint64_t)scale / 100;
+	if (!decimals)
+		return format_count(out, len, v);
 	/* cut like put */
 	(void)snprintf(out, len, "%" PRIu64 ".%0*" PRIu64, v / whole, decimals, v % whole);
 	return out;

@@ -51,7 +51,7 @@ size_t text_width(const char *s);
 char *format_count(char *out, size_t len, uint64_t v);
 /*
  * `part` of `all` in percent, one decimal, or up to `most` where it takes more to tell it from 0
- * and 100: "57.2" "99.9992"; only these are "0" and "100"; "-" of nothing.
+ * and 100: "57.2" "99.9992"; only these are "0" and "100"; "-" of nothing. most = 0: whole ones.
  */
 #define SHARE_EXACT 9
 char *format_share(char *out, size_t len, uint64_t part, uint64_t all, int most);

@@ -77,6 +77,7 @@ struct grid_column {
 	struct quantile q; /* GRID_QUANTILE */
 	char head[32];
 	bool left;
+	bool middle;	   /* cut there: both ends tell something */
 	size_t least;	   /* never narrower, so that ordinary values do not make a table jump */
 	size_t shorten_to; /* 0: its text is never cut */
 	size_t width, full;

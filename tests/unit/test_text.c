@@ -204,6 +204,10 @@ static void share(void **state)
 		{UINT64_MAX - 1, UINT64_MAX, SHARE_EXACT, "99.999999999", "nor all"},
 		{1, 100000, 1, "0.1", "with one decimal: not 0"},
 		{99999, 100000, 1, "99.9", "nor 100"},
+		{2, 3, 0, "67", "whole"},
+		{1, 1000, 0, "1", "whole: not 0"},
+		{999, 1000, 0, "99", "whole: nor 100"},
+		{7, 7, 0, "100", "whole: all"},
 	};
 	char out[32];
 
