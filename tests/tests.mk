@@ -19,6 +19,8 @@ $(O)/tests/unit/test_bucket.o: | $(O)/gen/boundaries.inc
 # The synth source needs no kernel: its test takes it, not the list that names all sources.
 $(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth.o sched_metrics.o series.o)
 
+$(O)/tests/unit/test_user_maps: $(NAMES_OBJS)
+
 unit: $(UNIT_BINS) ## build the unit tests
 .PHONY: unit
 -include $(UNIT_BINS:=.d)
