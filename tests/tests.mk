@@ -27,6 +27,8 @@ $(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o keyed_cold.o gr
 # Nor do these: files of the source floor that stand alone.
 $(O)/tests/unit/test_mountinfo: $(O)/src/source/mountinfo.o
 
+$(O)/tests/unit/test_user_maps: $(NAMES_OBJS)
+
 unit: $(UNIT_BINS) ## build the unit tests
 .PHONY: unit
 -include $(UNIT_BINS:=.d)
