@@ -52,6 +52,7 @@ struct slabs {
 /* Where struct page of a direct-mapped address is: page = origin + (addr >> 12) * page_bytes. */
 struct pages {
 	int state; /* 0: not tried, 1: known, negative */
+	uint64_t tried_ns;
 	uint64_t origin;
 	uint32_t page_bytes;
 	uint64_t direct_map; /* page_offset_base; 0: not known */
@@ -104,6 +105,9 @@ bool pages_known(struct names_kernel *k);
 bool page_slab_of(struct names_kernel *k, uint64_t addr, uint64_t *cache, uint64_t *start);
 /* The slab object an address lies in; false if it is in none or that is not known. */
 bool slab_object(struct names_kernel *k, uint64_t addr, uint64_t *start, uint32_t *bytes);
+
+/* A CPU's copy of what a pointer of the kernel's to per-CPU memory means; 0: not known. */
+uint64_t percpu_address(struct names_kernel *k, uint64_t pointer, uint32_t cpu);
 
 bool ksyms_ready(struct names_kernel *k, bool fresh); /* read; again if `fresh` and old */
 

@@ -177,9 +177,9 @@ enum fit {
 
 static bool size_fits(const struct object *o, int64_t size, bool tail, bool merged)
 {
-	if (!o->bytes || size <= 0 || size > o->bytes)
+	if (!o->bytes || size <= 0)
 		return false;
-	return tail || o->bytes - size < (merged ? MERGE_SLACK : 1);
+	return tail || (size <= o->bytes && o->bytes - size < (merged ? MERGE_SLACK : 1));
 }
 
 /* The struct that objects of the cache called `name` are, 0 if that is not known. */

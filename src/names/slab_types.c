@@ -11,7 +11,12 @@ static const struct {
 } table[] = {
 	{"TCP", "tcp_sock", false},
 	{"TCPv6", "tcp6_sock", false},
+	{"PING", "inet_sock", false},
+	{"RAW", "raw_sock", false},
+	{"RAWv6", "raw6_sock", false},
 	{"UDP", "udp_sock", false},
+	{"UDP-Lite", "udp_sock", false},
+	{"UDPLITEv6", "udp6_sock", false},
 	{"UDPv6", "udp6_sock", false},
 	{"UNIX", "unix_sock", false},
 	{"UNIX-STREAM", "unix_sock", false},

@@ -15,7 +15,7 @@ enum slab_content {
 struct slab_type {
 	enum slab_content content;
 	char type[64];
-	bool tail; /* objects may be longer than the struct: an array behind it, alignment */
+	bool tail; /* objects have another length than the struct, known at run time only */
 };
 
 /* From a table, else "ext4_foo_cache" -> "ext4_foo" (the caller sees whether there is one). */

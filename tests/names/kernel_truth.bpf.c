@@ -77,7 +77,6 @@ struct file___t {
 	struct lock___t f_ref;
 };
 struct page___t {
-	struct lock___t flags;
 	struct lock___t _refcount;
 };
 struct pipe_buffer___t {
@@ -208,7 +207,6 @@ static void of_pipe(struct file___t *file)
 	truth.pipe_head = MEMBER(pipe, head);
 	truth.page = ADDR(page);
 	truth.page_refcount = MEMBER(page, _refcount);
-	truth.page_flags = MEMBER(page, flags);
 }
 
 static void of_rq(struct task_struct___t *task)
