@@ -59,6 +59,13 @@ struct pages {
 	bool direct_map_tried;
 };
 
+/* Memory nodes (NUMA; one without). */
+struct nodes {
+	int state; /* 0: not tried, 1: known, negative */
+	uint64_t *pgdats;
+	size_t n;
+};
+
 struct names_kernel {
 	char *btf_file; /* --btf, or NULL */
 	struct btf_view btf, module_btf;
@@ -73,6 +80,7 @@ struct names_kernel {
 	struct supers supers;
 	struct slabs slabs;
 	struct pages pages;
+	struct nodes nodes;
 	char why[512];
 };
 
@@ -86,6 +94,8 @@ uint32_t kernel_struct(struct names_kernel *k, const char *name, const char *mod
 		       const struct btf_view **view);
 /* Offset of "member.member" in a struct of the kernel itself, or of ext4; -ENOENT. */
 int64_t kernel_offset(struct names_kernel *k, const char *type, const char *path);
+/* Value of an enumerator of the kernel's, -ENOENT. */
+int64_t kernel_enum(struct names_kernel *k, const char *type, const char *name);
 /* "TYPE.member" or "TYPE+0x18" of an object known to be there; `before`: put before. false: the
  * address is not in it, or the type is not known. */
 bool kernel_name_in(struct names_kernel *k, uint64_t addr, uint64_t object, const char *type,
@@ -97,6 +107,7 @@ bool ext4_name(struct names_kernel *k, uint64_t addr, struct name *out);
 bool inode_name(struct names_kernel *k, uint64_t addr, struct name *out);
 bool slab_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *hint,
 	       struct name *out);
+bool node_name(struct names_kernel *k, uint64_t addr, struct name *out);
 bool page_name(struct names_kernel *k, uint64_t addr, struct name *out);
 
 /* The cache and the first byte of the slab an address lies in, by its struct page. false: it lies
@@ -113,6 +124,7 @@ bool ksyms_ready(struct names_kernel *k, bool fresh); /* read; again if `fresh` 
 
 void percpu_close(struct percpu *p);
 void supers_close(struct supers *s);
+void nodes_close(struct nodes *n);
 void slabs_close(struct slabs *s);
 
 #endif

@@ -213,18 +213,6 @@ static uint64_t page_head_of(struct names_kernel *k, uint64_t addr)
 
 /* ---- what a page is for ---- */
 
-/* Value of an enumerator of the kernel's, -ENOENT. */
-static int64_t enum_value(struct names_kernel *k, const char *type, const char *name)
-{
-	uint32_t i, id = btf_view_find(&k->btf, type, BTF_KIND_ENUM);
-	const struct btf_type *t = btf_view_type(&k->btf, id);
-
-	for (i = 0; t && i < btf_vlen(t); i++)
-		if (!strcmp(btf_view_str(&k->btf, btf_enum(t)[i].name_off), name))
-			return btf_enum(t)[i].val;
-	return -ENOENT;
-}
-
 /* The type is in the highest byte since 4ffca5a96678 ("mm: support only one page_type per page",
  * 6.12). */
 static bool has_page_type(struct names_kernel *k, uint64_t page, int64_t type)
@@ -237,18 +225,18 @@ static bool has_page_type(struct names_kernel *k, uint64_t page, int64_t type)
 /* A flag of the page until 46df8e73a4a3 ("mm: free up PG_slab", 6.10), then its type. */
 static bool is_slab(struct names_kernel *k, uint64_t head)
 {
-	int64_t type = enum_value(k, "pagetype", "PGTY_slab"), flag;
+	int64_t type = kernel_enum(k, "pagetype", "PGTY_slab"), flag;
 
 	if (type > 0)
 		return has_page_type(k, head, type);
-	flag = enum_value(k, "pageflags", "PG_slab");
+	flag = kernel_enum(k, "pageflags", "PG_slab");
 	return flag >= 0 && peek_u64(&k->peek, head) >> flag & 1;
 }
 
 /* A page table's page goes by another struct, which has its lock. */
 static bool is_page_table(struct names_kernel *k, uint64_t page)
 {
-	int64_t type = enum_value(k, "pagetype", "PGTY_table");
+	int64_t type = kernel_enum(k, "pagetype", "PGTY_table");
 
 	return type > 0 && has_page_type(k, page, type);
 }

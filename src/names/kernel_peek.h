@@ -25,6 +25,8 @@ void peek_close(struct peek *p);
 
 /* 0; -EFAULT: nothing there; others: cannot read at all. `len` may be anything. */
 int peek_read(struct peek *p, uint64_t addr, void *buf, size_t len);
+/* Page by page, zeroes where nothing is: what lies beside an object may not be mapped. */
+void peek_window(struct peek *p, uint64_t from, uint8_t *bytes, size_t len);
 /* 0 where it cannot be read: for pointers, which are then no use either. */
 uint64_t peek_u64(struct peek *p, uint64_t addr);
 uint32_t peek_u32(struct peek *p, uint64_t addr);
