@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What every source's programs use: the epoch, the per-CPU banks and adding a sample to a
- * histogram. */
+/* What every source's programs use: the epoch, and the per-CPU banks with what was lost. */
 #ifndef WS_COMMON_BPF_H
 #define WS_COMMON_BPF_H
 
@@ -12,30 +11,24 @@
 #include "abi.h"
 
 /*
- * User space alone writes these two, and nothing else is in .bss: no program dirties their cache
- * line.
- *
- * epoch	0: not counting. Else its lowest bit is the bank to write. Each run reads it once.
- * self_tgid	our own process, by its number in the initial pid namespace
+ * 0: not counting. Else its lowest bit is the bank to write. Each run reads it once. User space
+ * alone writes it, and nothing else is in .bss: no program dirties its cache line.
  */
 volatile __u64 epoch;
-volatile __u32 self_tgid;
-
-const volatile struct bucket_table buckets;
-const volatile __u32 schema = BUCKET_SCHEMA_DEFAULT;
-const volatile __u32 nslots = BUCKET_SLOTS(BUCKET_SCHEMA_DEFAULT);
 
 /*
- * Bank of CPU c: entry c * ABI_BANKS + (epoch & 1), ABI_BANK_BYTES(schema) long; both dimensions
- * are set at load. An array mapped into user space rather than a per-CPU array: entries are
- * page-sized, each written by its own CPU alone, and reading them costs no system call.
+ * Bank of CPU c: entry c * ABI_BANKS + (epoch & 1): its struct abi_counts, then what the source
+ * keeps there besides (hist.bpf.h, or nothing); both dimensions are set at load. An array mapped
+ * into user space rather than a per-CPU array: each entry is written by its own CPU alone, and
+ * reading them costs no system call. Without histograms it is two cache lines a bank, so that CPUs
+ * do not share one.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(u32));
-	__uint(value_size, ABI_BANK_BYTES(BUCKET_SCHEMA_DEFAULT));
+	__uint(value_size, sizeof(struct abi_counts));
 } banks SEC(".maps");
 
 static __always_inline struct abi_counts *bank_get(u64 ep)
@@ -56,50 +49,6 @@ static __always_inline u64 elapsed(struct abi_counts *counts, u64 a, u64 b)
 		return a - b;
 	counts->clamped++;
 	return 0;
-}
-
-/* Head of a histogram: everything but the slot. */
-static __always_inline void hist_head_add(struct abi_hist *h, u64 v, u64 ep)
-{
-	h->sum_ns += v;
-	if (h->epoch != ep) {
-		h->epoch = ep;
-		h->min_ns = v;
-		h->max_ns = v;
-	} else if (v > h->max_ns) {
-		h->max_ns = v;
-	} else if (v < h->min_ns) {
-		h->min_ns = v;
-	}
-}
-
-/*
- * Global: the verifier takes it by itself, once. Inlined, what it learns of one sample's slot
- * multiplies with the next one's, past its limit of a million instructions.
- */
-__noinline u32 hist_slot(u64 v)
-{
-	return bucket_slot((const struct bucket_table *)&buckets, schema, v);
-}
-
-/* One sample into histogram `m` of a bank. */
-static __always_inline void hist_add(struct abi_counts *bank, u32 m, u64 v, u64 ep)
-{
-	u64 lim = nslots, slot;
-	struct abi_hist *h = (void *)(bank + 1) + m * (sizeof(*h) + 8 * lim);
-
-	hist_head_add(h, v, ep);
-	if (!v) {
-		h->zero++;
-		return;
-	}
-	if (v >= BUCKET_VALUE_END) {
-		h->over++;
-		bank->over++;
-	}
-	slot = hist_slot(v);
-	CLAMP_INDEX(slot, lim);
-	((u64 *)(h + 1))[slot]++;
 }
 
 #endif

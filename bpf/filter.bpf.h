@@ -1,41 +1,50 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Per-task stamps and the filters. A filter asks about the task the event is about, never
- * `current`.
+ * Per-task stamps and the filters. A filter asks about the task the event is about, never about a
+ * bystander: of a wakeup that is the woken task, of a lock or a system call it is `current`.
  *
  * Early filters cannot change while a task waits (its ids, our own threads): tasks that fail them
- * are not stamped. Late ones can (cgroup, comm, CPU): everybody is stamped, and asked at the
- * switch-in.
+ * are not stamped. Late ones can (cgroup, comm, CPU): everybody is stamped, and asked at the end.
+ *
+ * The source defines, before it includes this, its own `struct stamp` with at least
+ *
+ *	u64 cgroup_id;	for which STAMP_CGROUP_OK holds
+ *	u32 flags;	STAMP_*; the source's own are STAMP_OWN << n
+ *
+ * at best 64 bytes: with the storage's own header no two tasks share a line. A source whose tasks
+ * are `current` defines TASKS_FROM_CURRENT and takes them from current_task().
  */
 #ifndef WS_FILTER_BPF_H
 #define WS_FILTER_BPF_H
 
-#define STAMP_SEEN 1U	   /* we saw it queued or running: from now on a missing stamp is a loss */
-#define STAMP_FOLLOWED 2U  /* descends from a target */
-#define STAMP_CGROUP_OK 4U /* verdict for cgroup_id */
-#define STAMP_RUNS 8U	   /* `runs` holds */
+#define STAMP_FOLLOWED 1U  /* descends from a target */
+#define STAMP_CGROUP_OK 2U /* verdict for cgroup_id */
+#define STAMP_OWN 256U
 
-/* 64 bytes: with the storage's own header no two tasks share a line. */
-struct stamp {
-	u64 t0;
-	u64 t1;
-	u64 cgroup_id; /* for which STAMP_CGROUP_OK holds */
-	u32 flags;
-	u32 runs; /* times it came to a CPU, by the kernel's count, as far as we saw */
-	u32 last_cpu;
-	u8 kind; /* ABI_WAIT_* of the wait that t1 began; 0 after a switch-out that blocked */
-	u8 waker;
-	u16 pad;
-	u32 waker_pid;
-	u32 waker_tid;
-	char waker_comm[ABI_COMM_LEN];
-};
+const volatile struct abi_filter filter = {.task_storage = 1};
 
-_Static_assert(sizeof(struct stamp) == 64, "stamp size");
+/*
+ * May a task be read through its pointer? Those that tracepoints hand over may; current's too where
+ * bpf_get_current_task_btf is, which came with task storage (3ca1032ab7ab, 5.11). Else by copying.
+ */
+#ifdef TASKS_FROM_CURRENT
+#define TASKS_TYPED filter.task_storage
+#else
+#define TASKS_TYPED true
+#endif
+
+#define TASK_READ(p, field) (TASKS_TYPED ? (p)->field : BPF_CORE_READ(p, field))
+
+#ifdef TASKS_FROM_CURRENT
+static __always_inline struct task_struct *current_task(void)
+{
+	if (filter.task_storage)
+		return bpf_get_current_task_btf();
+	return (void *)bpf_get_current_task();
+}
+#endif
 
 /* Task storage where the kernel has it (4cf1bc1f1045, 5.11), else a hash by task address. */
-const volatile bool use_task_storage = true;
-
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -55,7 +64,7 @@ static __always_inline struct stamp *stamp_get(struct task_struct *p, bool creat
 	struct stamp zero = {}, *st;
 	u64 key = (u64)p;
 
-	if (use_task_storage)
+	if (filter.task_storage)
 		return bpf_task_storage_get(&stamps, p, NULL,
 					    create ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	st = bpf_map_lookup_elem(&stamps_hash, &key);
@@ -69,16 +78,11 @@ static __always_inline void stamp_delete(struct task_struct *p)
 {
 	u64 key = (u64)p;
 
-	if (!use_task_storage)
+	if (!filter.task_storage)
 		bpf_map_delete_elem(&stamps_hash, &key);
 }
 
 /* ---- early: ids ---- */
-
-const volatile __u32 filter_ids = ABI_IDS_NONE;
-const volatile __u32 filter_one_id; /* the only id, or 0: look it up */
-const volatile bool follow;	    /* children of targets are targets */
-const volatile __u32 command_tgid;  /* COMMAND: becomes a target by its exec */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -90,21 +94,21 @@ struct {
 
 static __always_inline bool filter_early(struct task_struct *p)
 {
+	u32 tgid = TASK_READ(p, tgid), id;
 	struct stamp *st;
-	u32 id;
 
-	if ((u32)p->tgid == self_tgid)
+	if (tgid == filter.self_tgid)
 		return false;
-	if (filter_ids == ABI_IDS_NONE)
+	if (filter.ids == ABI_IDS_NONE)
 		return true;
-	id = filter_ids == ABI_IDS_PID ? p->tgid : p->pid;
-	if (filter_one_id) {
-		if (id == filter_one_id)
+	id = filter.ids == ABI_IDS_PID ? tgid : (u32)TASK_READ(p, pid);
+	if (filter.one_id) {
+		if (id == filter.one_id)
 			return true;
 	} else if (bpf_map_lookup_elem(&target_ids, &id)) {
 		return true;
 	}
-	if (!follow && !command_tgid)
+	if (!filter.follow && !filter.command_tgid)
 		return false;
 	st = stamp_get(p, false);
 	return st && (st->flags & STAMP_FOLLOWED);
@@ -121,18 +125,15 @@ struct {
 	__type(value, u32);
 } target_cgroups SEC(".maps");
 
-const volatile bool filter_cgroups;
-const volatile bool filter_comm;
-const volatile struct abi_glob comm_glob;
-const volatile bool filter_cpus;
-const volatile __u64 cpu_mask[ABI_CPUS_MAX / 64];
-
 static __always_inline u64 task_cgroup_id(struct task_struct *p)
 {
-	struct css_set *set = p->cgroups;
+	struct css_set *set;
 	struct cgroup *cgrp;
 	struct kernfs_node *kn;
 
+	if (!TASKS_TYPED)
+		return BPF_CORE_READ(p, cgroups, dfl_cgrp, kn, id);
+	set = p->cgroups;
 	if (!set)
 		return 0;
 	cgrp = set->dfl_cgrp;
@@ -165,10 +166,11 @@ __noinline u32 cgroup_wanted(u64 addr)
 static __always_inline bool cgroup_ok(struct stamp *st, struct task_struct *p)
 {
 	u64 id = task_cgroup_id(p), addr = 0;
-	struct css_set *set = p->cgroups;
+	struct css_set *set;
 
 	if (st->cgroup_id != id) {
 		st->cgroup_id = id;
+		set = TASK_READ(p, cgroups);
 		if (set && !bpf_core_read(&addr, sizeof(addr), &set->dfl_cgrp) &&
 		    cgroup_wanted(addr))
 			st->flags |= STAMP_CGROUP_OK;
@@ -184,7 +186,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 /* The name as two words. */
 __noinline u32 comm_matches(u64 low, u64 high)
 {
-	u64 state = 1, star = comm_glob.star, word = low;
+	u64 state = 1, star = filter.glob.star, word = low;
 	u32 i, c;
 
 	for (i = 0; i < ABI_COMM_LEN; i++) {
@@ -194,11 +196,11 @@ __noinline u32 comm_matches(u64 low, u64 high)
 		c = word & 0xff;
 		if (!c)
 			break;
-		state = (state & comm_glob.match[c]) << 1 | (state & star);
+		state = (state & filter.glob.match[c]) << 1 | (state & star);
 		word >>= 8;
 	}
 	state |= (state & star) << 1;
-	return !!(state & comm_glob.accept);
+	return !!(state & filter.glob.accept);
 }
 
 static __always_inline bool comm_ok(const struct task_struct *p)
@@ -214,16 +216,16 @@ static __always_inline bool cpu_ok(void)
 	u32 cpu = bpf_get_smp_processor_id();
 
 	return cpu < ABI_CPUS_MAX &&
-	       (cpu_mask[(cpu / 64) & (ABI_CPUS_MAX / 64 - 1)] >> (cpu & 63) & 1);
+	       (filter.cpu_mask[(cpu / 64) & (ABI_CPUS_MAX / 64 - 1)] >> (cpu & 63) & 1);
 }
 
 static __always_inline bool filter_late(struct stamp *st, struct task_struct *p)
 {
-	if (filter_cpus && !cpu_ok())
+	if (filter.cpus && !cpu_ok())
 		return false;
-	if (filter_cgroups && !cgroup_ok(st, p))
+	if (filter.cgroups && !cgroup_ok(st, p))
 		return false;
-	return !filter_comm || comm_ok(p);
+	return !filter.comm || comm_ok(p);
 }
 
 #endif

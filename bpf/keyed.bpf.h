@@ -1,41 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --by: one entry per group, and per CPU unless the group is a thread, so that no entry has two
- * writers. A map per bank: reading one bank does not walk the other.
+ * Keyed entries, for every source: one per struct abi_key, which has the CPU in it so that no entry
+ * has two writers. A map per bank: reading one bank does not walk the other. How many histograms an
+ * entry has, and at which schema, user space says at load (kmaps.h); the source defines, before it
+ * includes this, KEYED_ENTRY_MAX: the bytes of the largest that may be.
  */
 #ifndef WS_KEYED_BPF_H
 #define WS_KEYED_BPF_H
 
-/* One finished wait, as it goes from the switch-in to everything that wants it. */
-struct wait {
-	u64 t0;
-	u64 t1;
-	u64 t2;
-	u64 to_queue_ns;
-	u64 queued_ns;
-	u64 wait_ns;
-	u32 kind;
-	u32 pad;
-};
-
-const volatile __u32 by = ABI_BY_NONE;
-const volatile struct bucket_table key_buckets;
+const volatile struct abi_keyed keyed;
 
 struct keyed_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
-	__type(key, struct abi_key);
-	__type(value, struct abi_kentry);
+	__uint(key_size, sizeof(struct abi_key));
+	__uint(value_size, sizeof(struct abi_khead));
 };
 
 struct keyed_map keyed_even SEC(".maps"), keyed_odd SEC(".maps");
 
 /* What a new entry starts as; too large for the stack. */
-const volatile struct abi_kentry keyed_zero;
+const volatile __u64 keyed_zero[KEYED_ENTRY_MAX / 8];
 
-static __always_inline struct abi_kentry *keyed_in(void *map, const struct abi_key *key)
+static __always_inline struct abi_khead *keyed_find(const struct abi_key *key, u64 ep)
 {
-	struct abi_kentry *e = bpf_map_lookup_elem(map, key);
+	return ep & 1 ? bpf_map_lookup_elem(&keyed_odd, key)
+		      : bpf_map_lookup_elem(&keyed_even, key);
+}
+
+static __always_inline struct abi_khead *keyed_in(void *map, const struct abi_key *key)
+{
+	struct abi_khead *e = bpf_map_lookup_elem(map, key);
 
 	if (e)
 		return e;
@@ -43,10 +38,37 @@ static __always_inline struct abi_kentry *keyed_in(void *map, const struct abi_k
 	return bpf_map_lookup_elem(map, key);
 }
 
+/*
+ * For what finds no entry of its own, so that sums stay true: made at load for every CPU and for
+ * kinds below keyed.others, as long as the key's kind is one of them; else NULL.
+ */
+static __always_inline struct abi_khead *keyed_other(u32 kind, u64 ep)
+{
+	struct abi_key key = {.obj = ABI_OBJ_OTHER, .kind = kind};
+
+	key.cpu = bpf_get_smp_processor_id();
+	return keyed_find(&key, ep);
+}
+
+/* The entry of a key, made if need be. Where there is no room, which is counted: that of the
+ * others, or NULL. */
+static __always_inline struct abi_khead *keyed_get(struct abi_counts *bank,
+						   const struct abi_key *key, u64 ep)
+{
+	struct abi_khead *e;
+
+	e = ep & 1 ? keyed_in(&keyed_odd, key) : keyed_in(&keyed_even, key);
+	if (e)
+		return e;
+	bank->keys_full++;
+	return keyed.others ? keyed_other(key->kind, ep) : NULL;
+}
+
 /* Global for the reason of hist_slot. */
 __noinline u32 khist_slot(u64 v)
 {
-	return bucket_slot((const struct bucket_table *)&key_buckets, ABI_KEY_SCHEMA, v);
+	return bucket_slot((const struct bucket_table *)&keyed.buckets.table, keyed.buckets.schema,
+			   v);
 }
 
 /* a if mask is all ones, b if it is 0. */
@@ -55,22 +77,27 @@ static __always_inline u64 pick(u64 mask, u64 a, u64 b)
 	return b ^ ((a ^ b) & mask);
 }
 
-/* What hist_add does, without a branch: each would double the paths through all that follows. */
-static __always_inline void khist_add(struct abi_kentry *e, u32 m, u64 v, u64 ep)
+/*
+ * One sample into histogram `m` of an entry. What hist_add does, without a branch: each would
+ * double the paths through all that follows.
+ */
+static __always_inline void khist_add(struct abi_khead *e, u32 m, u64 v, u64 ep)
 {
-	struct abi_khist *k = &e->hist[m];
-	u64 first = 0 - bucket_nonzero(k->h.epoch ^ ep), slot, lim = ABI_KEY_SLOTS;
-	u64 min = k->h.min_ns | first, max = k->h.max_ns & ~first;
+	u64 lim = keyed.buckets.nslots, first, slot, min, max;
+	struct abi_hist *h = (void *)(e + 1) + m * (sizeof(*h) + 4 * lim);
 
-	k->h.sum_ns += v;
-	k->h.epoch = ep;
-	k->h.min_ns = pick(0 - bucket_above(min, v), v, min);
-	k->h.max_ns = pick(0 - bucket_above(v, max), v, max);
-	k->h.zero += 1 - bucket_nonzero(v);
-	k->h.over += bucket_above(v, BUCKET_VALUE_END - 1);
+	first = 0 - bucket_nonzero(h->epoch ^ ep);
+	min = h->min_ns | first;
+	max = h->max_ns & ~first;
+	h->sum_ns += v;
+	h->epoch = ep;
+	h->min_ns = pick(0 - bucket_above(min, v), v, min);
+	h->max_ns = pick(0 - bucket_above(v, max), v, max);
+	h->zero += 1 - bucket_nonzero(v);
+	h->over += bucket_above(v, BUCKET_VALUE_END - 1);
 	slot = khist_slot(v);
 	CLAMP_INDEX(slot, lim);
-	k->slots[slot] += bucket_nonzero(v);
+	((u32 *)(h + 1))[slot] += bucket_nonzero(v);
 }
 
 /* Up to the NUL: older kernels leave what was there before behind it (strlcpy in __set_task_comm).
@@ -86,51 +113,56 @@ static __always_inline void copy_comm(char *to, const char *from)
 	}
 }
 
-static __always_inline void keyed_key(struct abi_key *key, struct task_struct *p)
+static __always_inline void group_comm(struct abi_key *key, struct task_struct *p)
 {
-	key->cpu = by == ABI_BY_TID ? 0 : bpf_get_smp_processor_id();
-	if (by == ABI_BY_PID) {
-		key->id = (u32)p->tgid;
-		key->born = p->group_leader ? p->group_leader->start_time : 0;
-	} else if (by == ABI_BY_TID) {
-		key->id = (u32)p->pid;
-		key->born = p->start_time;
-	} else if (by == ABI_BY_CGROUP) {
-		key->id = task_cgroup_id(p);
-	} else {
+	char comm[ABI_COMM_LEN] = {};
+
+	if (TASKS_TYPED) {
 		copy_comm(key->comm, p->comm);
+		return;
 	}
+	bpf_core_read(comm, sizeof(comm), &p->comm);
+	copy_comm(key->comm, comm);
 }
 
-static __always_inline void keyed_add(struct abi_counts *bank, struct task_struct *p,
-				      const struct wait *w, u64 ep)
+/*
+ * The group of a task (--by) into a zeroed key, and the CPU. A thread runs on one CPU at a time:
+ * its entries leave the CPU out, unless the source puts it back.
+ */
+static __always_inline void group_key(struct abi_key *key, struct task_struct *p)
 {
-	struct abi_key key = {};
-	struct abi_kentry *e;
-	struct task_struct *named = p;
+	struct task_struct *leader;
 
-	keyed_key(&key, p);
-	e = ep & 1 ? keyed_in(&keyed_odd, &key) : keyed_in(&keyed_even, &key);
-	if (!e) {
-		bank->keys_full++;
+	if (keyed.by == ABI_BY_PID) {
+		leader = TASK_READ(p, group_leader);
+		key->id = (u32)TASK_READ(p, tgid);
+		key->born = leader ? TASK_READ(leader, start_time) : 0;
+	} else if (keyed.by == ABI_BY_TID) {
+		key->id = (u32)TASK_READ(p, pid);
+		key->born = TASK_READ(p, start_time);
 		return;
+	} else if (keyed.by == ABI_BY_CGROUP) {
+		key->id = task_cgroup_id(p);
+	} else if (keyed.by == ABI_BY_COMM) {
+		group_comm(key, p);
 	}
-	if (by == ABI_BY_PID || by == ABI_BY_TID) {
-		if (by == ABI_BY_PID && p->group_leader)
-			named = p->group_leader;
-		bpf_probe_read_kernel(e->head.comm, sizeof(e->head.comm), named->comm);
-		e->head.pid = (u32)p->tgid;
-	}
-	if (w->kind == ABI_WAIT_PREEMPT || w->kind == ABI_WAIT_THROTTLE) {
-		khist_add(e, w->kind == ABI_WAIT_PREEMPT ? ABI_PREEMPT_WAIT : ABI_THROTTLE_WAIT,
-			  w->queued_ns, ep);
+	key->cpu = bpf_get_smp_processor_id();
+}
+
+/* Processes and threads have a name that may change: as last seen. */
+static __always_inline void group_name(struct abi_khead *e, struct task_struct *p)
+{
+	struct task_struct *leader, *named = p;
+
+	if (keyed.by != ABI_BY_PID && keyed.by != ABI_BY_TID)
 		return;
+	if (keyed.by == ABI_BY_PID) {
+		leader = TASK_READ(p, group_leader);
+		if (leader)
+			named = leader;
 	}
-	khist_add(e, ABI_QUEUE_TO_RUN, w->queued_ns, ep);
-	if (!w->t0)
-		return;
-	khist_add(e, ABI_WAKEUP_LATENCY, w->wait_ns, ep);
-	khist_add(e, ABI_WAKE_TO_QUEUE, w->to_queue_ns, ep);
+	bpf_probe_read_kernel(e->comm, sizeof(e->comm), named->comm);
+	e->pid = (u32)TASK_READ(p, tgid);
 }
 
 #endif

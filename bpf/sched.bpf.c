@@ -13,7 +13,12 @@
  */
 #include "common.bpf.h"
 #include "compat.bpf.h"
+#include "hist.bpf.h"
+#include "sched.bpf.h"
 #include "filter.bpf.h"
+#include "follow.bpf.h"
+
+#define KEYED_ENTRY_MAX sizeof(struct abi_kentry)
 #include "keyed.bpf.h"
 #include "slow.bpf.h"
 
@@ -124,6 +129,30 @@ static __always_inline void account(struct abi_counts *bank, struct wait *w, u64
 	hist_add(bank, ABI_WAKE_TO_QUEUE, w->to_queue_ns, ep);
 }
 
+/* The same for its group. */
+static __always_inline void account_group(struct abi_counts *bank, struct task_struct *p,
+					  const struct wait *w, u64 ep)
+{
+	struct abi_key key = {};
+	struct abi_khead *e;
+
+	group_key(&key, p);
+	e = keyed_get(bank, &key, ep);
+	if (!e)
+		return;
+	group_name(e, p);
+	if (was_queued_by_preemption(w->kind)) {
+		khist_add(e, w->kind == ABI_WAIT_PREEMPT ? ABI_PREEMPT_WAIT : ABI_THROTTLE_WAIT,
+			  w->queued_ns, ep);
+		return;
+	}
+	khist_add(e, ABI_QUEUE_TO_RUN, w->queued_ns, ep);
+	if (!w->t0)
+		return;
+	khist_add(e, ABI_WAKEUP_LATENCY, w->wait_ns, ep);
+	khist_add(e, ABI_WAKE_TO_QUEUE, w->to_queue_ns, ep);
+}
+
 /* A wait is over: its stamps are consumed, now it counts if it is wanted. */
 static __always_inline void finish(struct abi_counts *bank, struct task_struct *p,
 				   struct task_struct *prev, struct stamp *st, struct wait *w,
@@ -132,8 +161,8 @@ static __always_inline void finish(struct abi_counts *bank, struct task_struct *
 	if (!filter_late(st, p))
 		return;
 	account(bank, w, ep);
-	if (by != ABI_BY_NONE)
-		keyed_add(bank, p, w, ep);
+	if (keyed.by != ABI_BY_NONE)
+		account_group(bank, p, w, ep);
 	if (slower && w->wait_ns >= slower_ns)
 		slow_emit(bank, p, prev, st, w);
 }
@@ -296,50 +325,6 @@ int ws_switch(u64 *ctx)
 	return 0;
 }
 
-static __always_inline void follow_task(struct task_struct *p)
-{
-	struct stamp *st = stamp_get(p, true);
-	struct abi_counts *bank;
-
-	if (st) {
-		st->flags |= STAMP_FOLLOWED;
-		return;
-	}
-	bank = bank_get(epoch);
-	if (bank)
-		bank->store_full++;
-}
-
-/* Children of a followed task join before they run; without --follow its threads do. */
-SEC("tp_btf/sched_process_fork")
-int ws_fork(u64 *ctx)
-{
-	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
-
-	if (filter_early(parent) && (follow || child->tgid == parent->tgid))
-		follow_task(child);
-	return 0;
-}
-
-/* COMMAND counts from its exec on: until then it is a copy of us that waits to be let go. */
-SEC("tp_btf/sched_process_exec")
-int ws_exec(u64 *ctx)
-{
-	struct task_struct *p = (void *)ctx[0];
-
-	if ((u32)p->tgid == command_tgid)
-		follow_task(p);
-	return 0;
-}
-
-/* Only with the hash store: task storage goes with its task. */
-SEC("tp_btf/sched_process_free")
-int ws_free(u64 *ctx)
-{
-	stamp_delete((void *)ctx[0]);
-	return 0;
-}
-
 /* Run by user space at a report: who is still waiting? */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -363,10 +348,7 @@ int ws_in_flight(struct bpf_iter__task *ctx)
 	u32 key = 0;
 
 	out = bpf_map_lookup_elem(&in_flight, &key);
-	if (!p || !out || !p->pid)
-		return 0;
-	out->self_tgid = bpf_get_current_pid_tgid() >> 32;
-	if (!filter_early(p))
+	if (!p || !out || !p->pid || !filter_early(p))
 		return 0;
 	st = stamp_get(p, false);
 	if (!st || !(st->flags & STAMP_SEEN)) {

@@ -47,7 +47,7 @@ struct abi_counts {
 	__u64 unpaired; /* an end without its beginning, later than that */
 	__u64 clamped;	/* negative differences, counted as 0 ns */
 	__u64 store_full; /* a stamp could not be stored */
-	__u64 keys_full;  /* a sample had no keyed entry (it is in the whole) */
+	__u64 keys_full;  /* a sample had no keyed entry (it is in the whole, or with the others) */
 	__u64 slow_lost;  /* a slow wait found the ring buffer full */
 	__u64 over;	  /* samples past the last bucket */
 	__u64 inferred;	  /* one end of a wait that no tracepoint reported, from the kernel's
@@ -60,6 +60,15 @@ _Static_assert(sizeof(struct abi_counts) == 128, "abi_counts size");
 /* Bytes of a per-CPU histogram and of a per-CPU bank at schema s; multiples of a cache line. */
 #define ABI_HIST_BYTES(s) (sizeof(struct abi_hist) + 8 * BUCKET_SLOTS(s))
 #define ABI_BANK_BYTES(s) (sizeof(struct abi_counts) + ABI_SCHED_HISTS * ABI_HIST_BYTES(s))
+
+/* Buckets as a program wants them, in its rodata. */
+struct abi_buckets {
+	__u32 schema;
+	__u32 nslots;
+	struct bucket_table table;
+};
+
+_Static_assert(sizeof(struct abi_buckets) == 8 + sizeof(struct bucket_table), "abi_buckets size");
 
 /* Keyed entries (--by): schema 4, 32-bit slots that are read modulo 2^32. */
 #define ABI_KEY_SCHEMA 4
@@ -92,6 +101,18 @@ struct abi_key {
 
 _Static_assert(sizeof(struct abi_key) == 32, "abi_key size");
 
+/* abi_key.obj of entries made at load for what finds no room of its own; the group is all zero. */
+#define ABI_OBJ_OTHER (~0ULL)
+
+/* Rodata of keyed.bpf.h. */
+struct abi_keyed {
+	__u32 by;     /* ABI_BY_* */
+	__u32 others; /* kinds that have an entry for others */
+	struct abi_buckets buckets;
+};
+
+_Static_assert(sizeof(struct abi_keyed) == 8 + sizeof(struct abi_buckets), "abi_keyed size");
+
 /* Head of an entry; histograms follow: struct abi_hist, then __u32 slots. */
 #define ABI_SUMS 5
 struct abi_khead {
@@ -103,19 +124,21 @@ struct abi_khead {
 _Static_assert(sizeof(struct abi_khead) == 64, "abi_khead size");
 
 #define ABI_KHIST_BYTES(s) (sizeof(struct abi_hist) + 4 * BUCKET_SLOTS(s))
+/* An entry of n histograms at schema s. */
+#define ABI_KENTRY_BYTES(n, s) (sizeof(struct abi_khead) + (n)*ABI_KHIST_BYTES(s))
 
 struct abi_khist {
 	struct abi_hist h;
 	__u32 slots[ABI_KEY_SLOTS];
 };
 
-struct abi_kentry {
+struct abi_kentry { /* of the scheduler source */
 	struct abi_khead head;
 	struct abi_khist hist[ABI_SCHED_HISTS];
 };
 
 _Static_assert(sizeof(struct abi_khist) == 64 + 4 * 608, "abi_khist size");
-_Static_assert(sizeof(struct abi_kentry) == 64 + ABI_SCHED_HISTS * sizeof(struct abi_khist),
+_Static_assert(sizeof(struct abi_kentry) == ABI_KENTRY_BYTES(ABI_SCHED_HISTS, ABI_KEY_SCHEMA),
 	       "abi_kentry size");
 
 /* What -p and -t ask for. */
@@ -138,6 +161,25 @@ struct abi_glob {
 };
 
 _Static_assert(sizeof(struct abi_glob) == 8 * 258, "abi_glob size");
+
+/* Rodata of filter.bpf.h. */
+struct abi_filter {
+	__u32 self_tgid;    /* our own process, as the initial pid namespace numbers it */
+	__u32 ids;	    /* ABI_IDS_* */
+	__u32 one_id;	    /* the only id, or 0: look it up */
+	__u32 command_tgid; /* COMMAND: becomes a target by its exec */
+	__u8 task_storage;  /* stamps are kept in task storage, else in a hash */
+	__u8 follow;	    /* children of targets are targets */
+	__u8 cgroups;	    /* target_cgroups says */
+	__u8 comm;	    /* glob says */
+	__u8 cpus;	    /* cpu_mask says */
+	__u8 pad[3];
+	__u64 cpu_mask[ABI_CPUS_MAX / 64];
+	struct abi_glob glob;
+};
+
+_Static_assert(sizeof(struct abi_filter) == 24 + ABI_CPUS_MAX / 8 + sizeof(struct abi_glob),
+	       "abi_filter size");
 
 /* What a wait was. */
 #define ABI_WAIT_WAKEUP 1
@@ -186,10 +228,8 @@ struct abi_in_flight {
 	__u32 tid;    /* the longest */
 	__u32 pid;
 	char comm[ABI_COMM_LEN];
-	__u32 self_tgid; /* who runs the walk, as the initial pid namespace sees it */
-	__u32 pad;
 };
 
-_Static_assert(sizeof(struct abi_in_flight) == 56, "abi_in_flight size");
+_Static_assert(sizeof(struct abi_in_flight) == 48, "abi_in_flight size");
 
 #endif

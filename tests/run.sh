@@ -164,6 +164,7 @@ for t in tests/names/test_kernel_*.py; do
 	name=${t##*/test_}
 	suite "names/${name%.py}" python3 "$t"
 done
+suite kernel/shared "$O/tests/kernel/test_shared_bpf"
 suite insns env O="$O" python3 tests/bench/insns.py
 suite privs tests/privs/privs.sh "$O/waitscope"
 suite cycles tests/privs/cycles.sh "$O/waitscope" 24

@@ -18,6 +18,8 @@ $(O)/tests/unit/test_bucket.o: | $(O)/gen/boundaries.inc
 
 # The synth source needs no kernel: its test takes it, not the list that names all sources.
 $(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth.o sched_metrics.o series.o)
+# It reads maps of its own making.
+$(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o groups.o cgroup.o)
 
 unit: $(UNIT_BINS) ## build the unit tests
 .PHONY: unit

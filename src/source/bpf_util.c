@@ -225,6 +225,27 @@ int bpf_probe(struct err *e)
 	return access(KERNEL_BTF, R_OK) ? no_btf(e, -errno) : 0;
 }
 
+/* Three instructions that the kernel runs for us, here and now (of raw tracepoints since
+ * 1b4d60ec162f "bpf: Enable BPF_PROG_TEST_RUN for raw_tracepoint", 5.10). */
+int self_tgid(uint32_t *tgid)
+{
+	const struct bpf_insn insns[] = {
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_get_current_pid_tgid},
+		{.code = BPF_ALU64 | BPF_RSH | BPF_K, .dst_reg = BPF_REG_0, .imm = 32},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	int ret, fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "ws_self", "GPL", insns,
+				    sizeof(insns) / sizeof(insns[0]), NULL);
+
+	if (fd < 0)
+		return fd;
+	ret = bpf_prog_test_run_opts(fd, &run);
+	close(fd);
+	*tgid = run.retval;
+	return ret;
+}
+
 int possible_cpus(struct err *e)
 {
 	int n = libbpf_num_possible_cpus();

@@ -36,6 +36,10 @@ int bpf_probe(struct err *e);
  */
 int bpf_fail(struct err *e, int err, const char *what);
 
+/* Our process as the initial pid namespace numbers it, which in another getpid does not tell. 0 or
+ * negative errno. */
+int self_tgid(uint32_t *tgid);
+
 /* Possible CPUs, or negative errno with words. */
 int possible_cpus(struct err *e);
 

@@ -24,7 +24,9 @@ struct keyed_args {
 	uint32_t ncpus;	  /* possible */
 	bool per_cpu;	  /* rows keep CPUs apart: key.cpu stays */
 	const char *what; /* for errors: "the groups of --by" */
-	/* Optional: a key was seen for the first time; row->user is the source's. 0 or negative. */
+	/* Optional: a key was seen for the first time; row->user is the source's. 0 or negative
+	 * errno.
+	 */
 	int (*appeared)(void *ctx, struct keyed_row *row);
 	void (*leaves)(void *ctx, struct keyed_row *row); /* optional: frees row->user */
 	void *ctx;
@@ -36,10 +38,14 @@ struct keyed_row {
 	struct abi_key key;	     /* cpu = 0 unless per_cpu */
 	char comm[ABI_COMM_LEN + 1]; /* the entry's, as last seen */
 	uint64_t pid;
-	bool active; /* had samples in this interval */
+	bool active; /* had samples, or sums that rose, in this interval */
+	/* Those past nhists are the source's, to fill in after keyed_collect: reset with the
+	 * others.
+	 */
 	struct hist interval[KEYED_HISTS], total[KEYED_HISTS];
 	uint64_t sums_interval[ABI_SUMS], sums_total[ABI_SUMS]; /* abi_khead.sums */
-	uint64_t *cpus_interval, *cpus_total;			/* bit per CPU that had samples */
+	/* Bit per CPU that had samples; of no meaning if the source's keys leave the CPU 0. */
+	uint64_t *cpus_interval, *cpus_total;
 	void *user;
 	struct keyed_row *next; /* in order of appearance */
 };

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "source/kmaps.h"
 #include "source/sched.h"
 
 #include "sched.skel.h" /* needs abi.h */
@@ -21,7 +22,8 @@ static struct sched *sched_of(struct source *src)
 static int open_poll(struct sched *s, struct err *e)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
-	int fds[2] = {s->ring ? ring_buffer__epoll_fd(s->ring) : -1, s->targets.epoll_fd}, i;
+	int fds[2] = {s->ring ? ring_buffer__epoll_fd(s->ring) : -1, s->filters.targets.epoll_fd},
+	    i;
 
 	if (fds[0] < 0 && fds[1] < 0)
 		return 0;
@@ -36,7 +38,6 @@ static int open_poll(struct sched *s, struct err *e)
 
 static int open_names(struct sched *s, struct err *e)
 {
-	struct err ignored = {0};
 	uint32_t c;
 
 	s->cpu_names = calloc(s->banks.ncpus, sizeof(*s->cpu_names));
@@ -44,16 +45,24 @@ static int open_names(struct sched *s, struct err *e)
 		return err_sys(e, -ENOMEM, "sched");
 	for (c = 0; c < s->banks.ncpus; c++)
 		snprintf(s->cpu_names[c], sizeof(s->cpu_names[c]), "%u", c);
-	if (s->cfg->filter.cgroups.n || s->cfg->by == BY_CGROUP)
-		return cgroup_mount_find(&s->mount, e);
-	if (s->cfg->slower && cgroup_mount_find(&s->mount, &ignored))
-		s->mount.fd = -1; /* names only: ids will do */
 	return 0;
+}
+
+static int open_keys(struct sched *s, struct err *e)
+{
+	struct sched_keys_args args = {
+		.by = s->cfg->by,
+		.ncpus = s->banks.ncpus,
+		.names = s->filters.names,
+	};
+
+	kmaps_keyed_fds(s->skel->obj, args.fds);
+	return sched_keys_open(&s->keys, &args, e);
 }
 
 static int open_all(struct sched *s, struct err *e)
 {
-	int ret, fds[ABI_BANKS];
+	int ret;
 
 	ret = possible_cpus(e);
 	if (ret < 0)
@@ -61,7 +70,7 @@ static int open_all(struct sched *s, struct err *e)
 	s->banks.ncpus = (uint32_t)ret;
 	ret = open_names(s, e);
 	if (!ret)
-		ret = targets_open(&s->targets, &s->cfg->filter, &s->mount, e);
+		ret = filters_open(&s->filters, &s->args, s->banks.ncpus, s->cfg->slower, e);
 	if (!ret)
 		ret = sched_load(s, e);
 	if (ret)
@@ -70,14 +79,8 @@ static int open_all(struct sched *s, struct err *e)
 			       s->banks.ncpus, e);
 	if (ret)
 		return ret;
-	s->names = cgroup_names_new(s->mount.fd > 0 ? &s->mount : NULL);
-	if (!s->names)
-		return err_sys(e, -ENOMEM, "sched");
-	if (s->cfg->by > BY_CPU) {
-		fds[0] = bpf_map__fd(s->skel->maps.keyed_even);
-		fds[1] = bpf_map__fd(s->skel->maps.keyed_odd);
-		ret = sched_keys_open(&s->keys, fds, s->cfg->by, s->names, e);
-	}
+	if (s->cfg->by > BY_CPU)
+		ret = open_keys(s, e);
 	if (!ret && s->cfg->slower)
 		ret = sched_slow_open(s, e);
 	if (!ret)
@@ -101,9 +104,7 @@ static void sched_close(struct source *src)
 	sched_keys_close(s->keys);
 	if (s->banks.cpus)
 		sched_banks_close(&s->banks);
-	targets_close(&s->targets);
-	cgroup_names_free(s->names);
-	cgroup_mount_close(&s->mount);
+	filters_close(&s->filters);
 	free(s->cpu_names);
 	free(s);
 }
@@ -118,8 +119,8 @@ static int sched_open(struct source **out, const struct source_args *args, struc
 	s->base.ops = &source_sched;
 	s->args = *args;
 	s->cfg = args->cfg;
-	s->event_fd = s->mount.fd = s->cost.stats_fd = -1;
-	s->targets.epoll_fd = s->targets.inotify_fd = -1;
+	s->event_fd = s->cost.stats_fd = -1;
+	filters_init(&s->filters);
 	ret = open_all(s, e);
 	if (ret) {
 		sched_close(&s->base);
@@ -185,8 +186,8 @@ static int sched_stop(struct source *src, struct err *e)
 	return 0;
 }
 
-int sched_push_row(struct source_report *r, const struct sched_row *row, const struct label *labels,
-		   uint32_t nlabels, bool all)
+int sched_push_hists(struct source_report *r, const struct hist *interval, const struct hist *total,
+		     const struct label *labels, uint32_t nlabels, bool all)
 {
 	struct series one = {.nlabels = nlabels};
 	int m, ret = 0;
@@ -197,14 +198,20 @@ int sched_push_row(struct source_report *r, const struct sched_row *row, const s
 		bool wanted = all && m != SCHED_THROTTLE_WAIT;
 
 		one.desc = &sched_metrics[m];
-		one.hist = &row->interval[m];
+		one.hist = &interval[m];
 		if (wanted || one.hist->count)
 			ret = series_push(&r->interval.series, &one);
-		one.hist = &row->total[m];
+		one.hist = &total[m];
 		if (!ret && (wanted || one.hist->count))
 			ret = series_push(&r->total.series, &one);
 	}
 	return ret;
+}
+
+static int push_row(struct source_report *r, const struct sched_row *row,
+		    const struct label *labels, uint32_t nlabels)
+{
+	return sched_push_hists(r, row->interval, row->total, labels, nlabels, true);
 }
 
 static int push_all(struct sched *s, struct source_report *r)
@@ -215,28 +222,16 @@ static int push_all(struct sched *s, struct source_report *r)
 
 	rows_forget(&r->interval);
 	rows_forget(&r->total);
-	ret = sched_push_row(r, &s->banks.whole, NULL, 0, true);
+	ret = push_row(r, &s->banks.whole, NULL, 0);
 	for (c = 0; !ret && c < s->banks.ncpus; c++) {
 		if (!s->banks.cpu_used[c])
 			continue;
 		cpu.value = s->cpu_names[c];
-		ret = sched_push_row(r, &s->banks.cpus[c], &cpu, 1, true);
+		ret = push_row(r, &s->banks.cpus[c], &cpu, 1);
 	}
 	if (!ret && s->keys)
 		ret = sched_keys_push(s->keys, r);
 	return ret;
-}
-
-static void fill_quality(const struct abi_counts *c, struct quality *q)
-{
-	memset(q, 0, sizeof(*q));
-	q->unpaired = c->unpaired;
-	q->clamped = c->clamped;
-	q->map_full = c->store_full + c->keys_full;
-	q->lost_events = c->slow_lost;
-	q->over_range = c->over;
-	q->missed = c->missed;
-	q->inferred = c->inferred;
 }
 
 static void add_in_flight(const struct abi_in_flight *f, struct quality *q)
@@ -261,8 +256,9 @@ static int sched_collect(struct source *src, struct source_report *r, struct err
 	ret = push_all(s, r);
 	if (ret)
 		return err_sys(e, ret, "sched: report");
-	fill_quality(&s->banks.interval, &r->quality_interval);
-	fill_quality(&s->banks.total, &r->quality_total);
+	r->quality_interval = r->quality_total = (struct quality){0};
+	counts_quality(&s->banks.counts.interval, &r->quality_interval);
+	counts_quality(&s->banks.counts.total, &r->quality_total);
 	misses = recursion_misses(s->skel->obj);
 	r->quality_interval.recursion_misses = misses - s->misses_seen;
 	r->quality_total.recursion_misses = misses - s->misses_start;
@@ -300,28 +296,9 @@ static int sched_cost_end(struct source *src, struct self_cost *cost, struct err
 	return cost_sampler_end(&s->cost, s->skel->obj, cost);
 }
 
-/* A target that has gone must not come back as another process with its number. */
-static void drop_dead_ids(struct sched *s)
-{
-	const struct filter *f = &s->cfg->filter;
-	const struct u32_list *ids = f->pids.n ? &f->pids : &f->tids;
-	size_t i;
-
-	for (i = 0; i < s->targets.npidfds; i++)
-		if (!targets_id_alive(&s->targets, i))
-			(void)bpf_map_delete_elem(bpf_map__fd(s->skel->maps.target_ids),
-						  &ids->v[i]); /* -ENOENT: done before */
-}
-
 static bool sched_target_alive(struct source *src, char *why, size_t len)
 {
-	struct sched *s = sched_of(src);
-
-	if (!targets_alive(&s->targets, why, len))
-		return false;
-	if (s->targets.npidfds > 1)
-		drop_dead_ids(s);
-	return true;
+	return filters_alive(&sched_of(src)->filters, why, len);
 }
 
 static const char *const *sched_hooks(const struct source *src)

@@ -7,10 +7,10 @@
 
 #include "abi.h"
 #include "source/bpf_util.h"
-#include "source/cgroup.h"
+#include "source/counts.h"
+#include "source/filters.h"
 #include "source/sched_metrics.h"
 #include "source/source.h"
-#include "source/targets.h"
 
 struct sched_bpf;
 struct ring_buffer;
@@ -30,16 +30,13 @@ int sched_row_finish(struct sched_row *r);
 
 /* Per-CPU histograms: reads banks, keeps what it saw of each. */
 struct sched_banks {
-	const char *map; /* the BPF map, read-only */
-	size_t map_len;
-	char *seen; /* copy of each bank as last read */
-	size_t bank_bytes;
+	struct counts counts;
+	char *seen; /* the histograms of each bank, as last read */
 	uint32_t schema;
 	uint32_t ncpus;		/* possible */
 	struct sched_row *cpus; /* ncpus */
 	bool *cpu_used;		/* has had an event since counting began */
 	struct sched_row whole;
-	struct abi_counts interval, total; /* summed over CPUs */
 };
 
 int sched_banks_open(struct sched_banks *b, int map_fd, uint32_t schema, uint32_t ncpus,
@@ -51,17 +48,22 @@ void sched_banks_close(struct sched_banks *b);
 
 /* Groups (--by). */
 struct sched_keys;
-int sched_keys_open(struct sched_keys **out, const int map_fds[ABI_BANKS], enum by_key by,
-		    struct cgroup_names *names, struct err *e);
+struct sched_keys_args {
+	int fds[ABI_BANKS];
+	enum by_key by;
+	uint32_t ncpus; /* possible */
+	struct cgroup_names *names;
+};
+int sched_keys_open(struct sched_keys **out, const struct sched_keys_args *args, struct err *e);
 int sched_keys_collect(struct sched_keys *k, uint64_t epoch, struct err *e);
 void sched_keys_forget(struct sched_keys *k);
 int sched_keys_push(struct sched_keys *k, struct source_report *r); /* series of all groups */
 void sched_keys_close(struct sched_keys *k);
 
-/* Series of a row: those of both views, under the same labels. Metrics without a sample are left
- * out unless `all`. */
-int sched_push_row(struct source_report *r, const struct sched_row *row, const struct label *labels,
-		   uint32_t nlabels, bool all);
+/* Series of a row: SCHED_METRICS histograms of both views, under the same labels. Metrics without a
+ * sample are left out unless `all`. */
+int sched_push_hists(struct source_report *r, const struct hist *interval, const struct hist *total,
+		     const struct label *labels, uint32_t nlabels, bool all);
 
 struct sched {
 	struct source base;
@@ -72,9 +74,7 @@ struct sched {
 	bool stopped;
 	struct sched_banks banks;
 	struct sched_keys *keys; /* NULL without --by */
-	struct cgroup_mount mount;
-	struct cgroup_names *names;
-	struct targets targets;
+	struct filters filters;
 	struct ring_buffer *ring; /* NULL without --slower */
 	uint32_t drained;	  /* records of this drain */
 	int event_fd;		  /* -1: nothing to poll */

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "source/sched.h"
 
@@ -65,11 +63,9 @@ int sched_row_finish(struct sched_row *r)
 	return ret;
 }
 
-static size_t page_round(size_t n)
+static size_t hists_bytes(const struct sched_banks *b)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	return (n + page - 1) / page * page;
+	return ABI_SCHED_HISTS * ABI_HIST_BYTES(b->schema);
 }
 
 static int open_rows(struct sched_banks *b)
@@ -79,7 +75,7 @@ static int open_rows(struct sched_banks *b)
 
 	b->cpus = calloc(b->ncpus, sizeof(*b->cpus));
 	b->cpu_used = calloc(b->ncpus, sizeof(*b->cpu_used));
-	b->seen = calloc((size_t)b->ncpus * ABI_BANKS, b->bank_bytes);
+	b->seen = calloc((size_t)b->ncpus * ABI_BANKS, hists_bytes(b));
 	if (!b->cpus || !b->cpu_used || !b->seen)
 		return -ENOMEM;
 	sched_row_init(&b->whole, b->schema);
@@ -94,20 +90,12 @@ static int open_rows(struct sched_banks *b)
 int sched_banks_open(struct sched_banks *b, int map_fd, uint32_t schema, uint32_t ncpus,
 		     struct err *e)
 {
-	void *map;
-
 	memset(b, 0, sizeof(*b));
 	b->schema = schema;
 	b->ncpus = ncpus;
-	b->bank_bytes = ABI_BANK_BYTES(schema);
 	if (open_rows(b))
 		return err_sys(e, -ENOMEM, "histograms of %u CPUs", ncpus);
-	b->map_len = page_round((size_t)ncpus * ABI_BANKS * b->bank_bytes);
-	map = mmap(NULL, b->map_len, PROT_READ, MAP_SHARED, map_fd, 0);
-	if (map == MAP_FAILED)
-		return err_sys(e, -errno, "map the histograms");
-	b->map = map;
-	return 0;
+	return counts_open(&b->counts, map_fd, ncpus, ABI_BANK_BYTES(schema), e);
 }
 
 /*
@@ -145,39 +133,23 @@ static int collect_hist(struct hist *to, const struct abi_hist *now, struct abi_
 	return 0;
 }
 
-static void counts_add(struct abi_counts *to, const struct abi_counts *now, struct abi_counts *seen)
-{
-	const uint64_t *n = (const uint64_t *)now;
-	uint64_t *s = (uint64_t *)seen, *t = (uint64_t *)to;
-	size_t i;
-
-	for (i = 0; i < sizeof(*now) / sizeof(*n); i++) {
-		t[i] += n[i] - s[i];
-		s[i] = n[i];
-	}
-}
-
 /*
  * One bank of one CPU. A histogram whose epoch is another had no sample in this interval; one that
  * came late, after the previous reading, is found when the bank's turn comes again or at the end.
  */
 static int collect_bank(struct sched_banks *b, uint32_t cpu, uint32_t bank, uint64_t epoch)
 {
-	size_t at = ((size_t)cpu * ABI_BANKS + bank) * b->bank_bytes;
-	const struct abi_counts *now = (const void *)(b->map + at);
-	struct abi_counts *seen = (void *)(b->seen + at);
-	const char *hists = (const char *)(now + 1);
-	char *seen_hists = (char *)(seen + 1);
+	const char *hists = (const char *)(counts_bank(&b->counts, cpu, bank) + 1);
+	char *seen = b->seen + ((size_t)cpu * ABI_BANKS + bank) * hists_bytes(b);
 	uint32_t m;
 	int ret = 0;
 
-	if (now->switches == seen->switches)
+	if (!counts_read(&b->counts, cpu, bank))
 		return 0;
 	b->cpu_used[cpu] = true;
-	counts_add(&b->interval, now, seen);
 	for (m = 0; !ret && m < ABI_SCHED_HISTS; m++) {
 		const struct abi_hist *h = (const void *)(hists + m * ABI_HIST_BYTES(b->schema));
-		struct abi_hist *old = (void *)(seen_hists + m * ABI_HIST_BYTES(b->schema));
+		struct abi_hist *old = (void *)(seen + m * ABI_HIST_BYTES(b->schema));
 
 		if (epoch && h->epoch != epoch)
 			continue;
@@ -191,7 +163,7 @@ static void begin_interval(struct sched_banks *b)
 	uint32_t c;
 	int m;
 
-	memset(&b->interval, 0, sizeof(b->interval));
+	counts_begin(&b->counts);
 	for (m = 0; m < SCHED_METRICS; m++)
 		hist_reset(&b->whole.interval[m]);
 	for (c = 0; c < b->ncpus; c++)
@@ -201,13 +173,10 @@ static void begin_interval(struct sched_banks *b)
 
 static int finish_interval(struct sched_banks *b)
 {
-	uint64_t *t = (uint64_t *)&b->total, *i = (uint64_t *)&b->interval;
 	uint32_t c;
-	size_t n;
 	int m, ret = 0;
 
-	for (n = 0; n < sizeof(b->total) / sizeof(*t); n++)
-		t[n] += i[n];
+	counts_end(&b->counts);
 	for (c = 0; !ret && c < b->ncpus; c++) {
 		if (!b->cpu_used[c])
 			continue;
@@ -236,7 +205,7 @@ void sched_banks_forget(struct sched_banks *b)
 {
 	uint32_t c;
 
-	memset(&b->total, 0, sizeof(b->total));
+	counts_forget(&b->counts);
 	sched_row_reset(&b->whole);
 	for (c = 0; c < b->ncpus; c++)
 		sched_row_reset(&b->cpus[c]);
@@ -246,8 +215,7 @@ void sched_banks_close(struct sched_banks *b)
 {
 	uint32_t c;
 
-	if (b->map)
-		(void)munmap((void *)b->map, b->map_len); /* nothing to do about a failure */
+	counts_close(&b->counts);
 	for (c = 0; b->cpus && c < b->ncpus; c++)
 		sched_row_free(&b->cpus[c]);
 	sched_row_free(&b->whole);

@@ -145,6 +145,7 @@ static uint64_t report_ns(struct sched_banks *banks, struct sched_keys *keys, ui
 
 int main(int argc, char **argv)
 {
+	struct sched_keys_args args = {.by = BY_PID};
 	struct sched_banks banks;
 	struct sched_keys *keys;
 	struct fake f = {0};
@@ -161,8 +162,10 @@ int main(int argc, char **argv)
 	f.ngroups = (uint32_t)load_number(argv[2], 1, 1000000, "GROUPS");
 	fd = banks_file(&f);
 	groups_maps(&f);
+	memcpy(args.fds, f.fds, sizeof(args.fds));
+	args.ncpus = f.ncpus;
 	if (sched_banks_open(&banks, fd, BUCKET_SCHEMA_DEFAULT, f.ncpus, &e) ||
-	    sched_keys_open(&keys, f.fds, BY_PID, NULL, &e))
+	    sched_keys_open(&keys, &args, &e))
 		errx(1, "open: %s", e.text);
 	for (epoch = 1; epoch <= TICKS; epoch++) {
 		banks_fill(&f, epoch);

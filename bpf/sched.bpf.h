@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the scheduler source keeps of a task, and of a wait that is over. */
+#ifndef WS_SCHED_BPF_H
+#define WS_SCHED_BPF_H
+
+#define STAMP_SEEN (STAMP_OWN << 0) /* queued or running: from now on a missing stamp is a loss */
+#define STAMP_RUNS (STAMP_OWN << 1) /* `runs` holds */
+
+struct stamp {
+	u64 t0;
+	u64 t1;
+	u64 cgroup_id;
+	u32 flags;
+	u32 runs; /* times it came to a CPU, by the kernel's count, as far as we saw */
+	u32 last_cpu;
+	u8 kind; /* ABI_WAIT_* of the wait that t1 began; 0 after a switch-out that blocked */
+	u8 waker;
+	u16 pad;
+	u32 waker_pid;
+	u32 waker_tid;
+	char waker_comm[ABI_COMM_LEN];
+};
+
+_Static_assert(sizeof(struct stamp) == 64, "stamp size");
+
+/* One finished wait, as it goes from the switch-in to everything that wants it. */
+struct wait {
+	u64 t0;
+	u64 t1;
+	u64 t2;
+	u64 to_queue_ns;
+	u64 queued_ns;
+	u64 wait_ns;
+	u32 kind;
+	u32 pad;
+};
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "source/counts.h"
+
+#define COUNTERS (sizeof(struct abi_counts) / sizeof(uint64_t))
+
+static size_t page_round(size_t n)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (n + page - 1) / page * page;
+}
+
+int counts_open(struct counts *c, int map_fd, uint32_t ncpus, size_t bank_bytes, struct err *e)
+{
+	void *map;
+
+	memset(c, 0, sizeof(*c));
+	c->ncpus = ncpus;
+	c->bank_bytes = bank_bytes;
+	c->seen = calloc((size_t)ncpus * ABI_BANKS, sizeof(*c->seen));
+	if (!c->seen)
+		return err_sys(e, -ENOMEM, "counters of %u CPUs", ncpus);
+	c->map_len = page_round((size_t)ncpus * ABI_BANKS * bank_bytes);
+	map = mmap(NULL, c->map_len, PROT_READ, MAP_SHARED, map_fd, 0);
+	if (map == MAP_FAILED)
+		return err_sys(e, -errno, "map the counters and histograms");
+	c->map = map;
+	return 0;
+}
+
+const struct abi_counts *counts_bank(const struct counts *c, uint32_t cpu, uint32_t bank)
+{
+	return (const void *)(c->map + ((size_t)cpu * ABI_BANKS + bank) * c->bank_bytes);
+}
+
+void counts_begin(struct counts *c)
+{
+	memset(&c->interval, 0, sizeof(c->interval));
+}
+
+bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank)
+{
+	const uint64_t *now = (const uint64_t *)counts_bank(c, cpu, bank);
+	uint64_t *seen = (uint64_t *)&c->seen[(size_t)cpu * ABI_BANKS + bank], n;
+	uint64_t *sum = (uint64_t *)&c->interval;
+	bool moved = false;
+	size_t i;
+
+	for (i = 0; i < COUNTERS; i++) {
+		n = __atomic_load_n(&now[i], __ATOMIC_RELAXED); /* a late program may yet add */
+		moved |= n != seen[i];
+		sum[i] += n - seen[i];
+		seen[i] = n;
+	}
+	return moved;
+}
+
+void counts_end(struct counts *c)
+{
+	uint64_t *total = (uint64_t *)&c->total, *interval = (uint64_t *)&c->interval;
+	size_t i;
+
+	for (i = 0; i < COUNTERS; i++)
+		total[i] += interval[i];
+}
+
+void counts_collect(struct counts *c, uint64_t epoch)
+{
+	uint32_t cpu, bank;
+
+	counts_begin(c);
+	for (cpu = 0; cpu < c->ncpus; cpu++)
+		for (bank = 0; bank < ABI_BANKS; bank++)
+			if (!epoch || bank == (epoch & 1))
+				(void)counts_read(c, cpu, bank); /* moved or not */
+	counts_end(c);
+}
+
+void counts_forget(struct counts *c)
+{
+	memset(&c->total, 0, sizeof(c->total));
+}
+
+void counts_close(struct counts *c)
+{
+	if (c->map)
+		(void)munmap((void *)c->map, c->map_len); /* nothing to do about a failure */
+	free(c->seen);
+	memset(c, 0, sizeof(*c));
+}
+
+void counts_quality(const struct abi_counts *c, struct quality *q)
+{
+	q->unpaired = c->unpaired;
+	q->clamped = c->clamped;
+	q->map_full = c->store_full + c->keys_full;
+	q->lost_events = c->slow_lost;
+	q->over_range = c->over;
+	q->missed = c->missed;
+	q->inferred = c->inferred;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What was lost, per CPU and bank (struct abi_counts at the head of each bank of common.bpf.h),
+ * into one sum for the interval and one for the whole. As with histograms the bank of an interval
+ * is read after its epoch has ended; what came late is in its bank's next reading.
+ */
+#ifndef WS_COUNTS_H
+#define WS_COUNTS_H
+
+#include <linux/types.h>
+
+#include "abi.h"
+#include "core/err.h"
+#include "core/frame.h"
+
+struct counts {
+	const char *map; /* the BPF map, read-only */
+	size_t map_len;
+	size_t bank_bytes;
+	uint32_t ncpus;		 /* possible */
+	struct abi_counts *seen; /* of each bank, as last read */
+	struct abi_counts interval, total;
+};
+
+/* bank_bytes: as given to kmaps_banks. */
+int counts_open(struct counts *c, int map_fd, uint32_t ncpus, size_t bank_bytes, struct err *e);
+/* Bank of a CPU, in the map. */
+const struct abi_counts *counts_bank(const struct counts *c, uint32_t cpu, uint32_t bank);
+/* Ends the interval counted under `epoch` (both banks if 0: at the end). */
+void counts_collect(struct counts *c, uint64_t epoch);
+/* The same in parts, for who reads more of the banks: false, nothing of it has moved. It goes
+ * first: what a late program then adds is found at the bank's next turn. */
+void counts_begin(struct counts *c);
+bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank);
+void counts_end(struct counts *c);
+void counts_forget(struct counts *c); /* the total starts anew */
+void counts_close(struct counts *c);  /* unopened (all zero) is fine */
+
+/* The fields of `quality` that these counts are; the others stay. */
+void counts_quality(const struct abi_counts *c, struct quality *q);
+
+#endif

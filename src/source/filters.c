@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "source/bpf_util.h"
+#include "source/filters.h"
+#include "source/glob.h"
+
+#define HASH_STAMPS_MIN 65536U
+
+static const struct u32_list *named_ids(const struct filters *f)
+{
+	return f->cfg->filter.pids.n ? &f->cfg->filter.pids : &f->cfg->filter.tids;
+}
+
+void filters_init(struct filters *f)
+{
+	memset(f, 0, sizeof(*f));
+	f->mount.fd = f->ids_fd = f->cgroups_fd = -1;
+	f->targets.epoll_fd = f->targets.inotify_fd = -1;
+}
+
+static int open_mount(struct filters *f, bool paths, struct err *e)
+{
+	struct err ignored = {0};
+
+	if (f->cfg->filter.cgroups.n || f->cfg->by == BY_CGROUP)
+		return cgroup_mount_find(&f->mount, e);
+	if (paths && cgroup_mount_find(&f->mount, &ignored))
+		f->mount.fd = -1; /* names only: ids will do */
+	return 0;
+}
+
+int filters_open(struct filters *f, const struct source_args *args, uint32_t ncpus, bool paths,
+		 struct err *e)
+{
+	int ret;
+
+	f->cfg = args->cfg;
+	f->command_pid = args->command_pid;
+	f->ncpus = ncpus;
+	f->named = (uint32_t)named_ids(f)->n;
+	ret = open_mount(f, paths, e);
+	if (!ret)
+		ret = targets_open(&f->targets, &f->cfg->filter, &f->mount, e);
+	if (ret)
+		return ret;
+	f->names = cgroup_names_new(f->mount.fd > 0 ? &f->mount : NULL);
+	return f->names ? 0 : err_sys(e, -ENOMEM, "cgroup names");
+}
+
+/* ---- before the load ---- */
+
+/* Parts of filter.bpf.h and follow.bpf.h; a source that leaves one out has no use for it. */
+static int autoload(struct bpf_object *obj, const char *program, bool on)
+{
+	struct bpf_program *p = bpf_object__find_program_by_name(obj, program);
+
+	return p ? bpf_program__set_autoload(p, on) : on ? -ENOENT : 0;
+}
+
+static int map_size(struct bpf_object *obj, const char *map, uint32_t entries)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(obj, map);
+
+	return m ? bpf_map__set_max_entries(m, entries) : -ENOENT;
+}
+
+static int map_autocreate(struct bpf_object *obj, const char *map, bool on)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(obj, map);
+
+	return m ? bpf_map__set_autocreate(m, on) : -ENOENT;
+}
+
+/* Without task storage: room for every thread the machine may have now, and as many again. */
+static uint32_t hash_stamps(void)
+{
+	unsigned int threads = 0;
+	FILE *f = fopen("/proc/loadavg", "re");
+
+	if (f) {
+		if (fscanf(f, "%*s %*s %*s %*u/%u", &threads) != 1)
+			threads = 0;
+		fclose(f);
+	}
+	return threads * 4 > HASH_STAMPS_MIN ? threads * 4 : HASH_STAMPS_MIN;
+}
+
+static int setup_store(struct bpf_object *obj, struct abi_filter *ro)
+{
+	bool task_storage = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1;
+	int ret;
+
+	ro->task_storage = task_storage;
+	ret = map_autocreate(obj, "stamps", task_storage);
+	if (!ret)
+		ret = map_autocreate(obj, "stamps_hash", !task_storage);
+	if (!ret)
+		ret = autoload(obj, "ws_free", !task_storage);
+	if (!ret && !task_storage)
+		ret = map_size(obj, "stamps_hash", hash_stamps());
+	return ret;
+}
+
+/* Room for the named ones and, with --follow, for twice the children they have now. */
+static int size_target_ids(const struct filters *f, struct bpf_object *obj)
+{
+	const struct filter *filter = &f->cfg->filter;
+	struct u32_list now = {0};
+	int ret = filter->follow && filter->pids.n ? targets_descendants(filter, &now) : 0;
+
+	free(now.v);
+	return ret ? ret : map_size(obj, "target_ids", f->named + (uint32_t)now.n * 2 + 64);
+}
+
+static int setup_ids(const struct filters *f, struct bpf_object *obj, struct abi_filter *ro)
+{
+	const struct filter *filter = &f->cfg->filter;
+	bool command = f->command_pid != 0;
+	int ret;
+
+	ro->follow = filter->follow;
+	ro->command_tgid = f->command_pid;
+	ret = autoload(obj, "ws_exec", command);
+	if (!ret)
+		ret = autoload(obj, "ws_fork", command || filter->follow);
+	if (ret || (!f->named && !command))
+		return ret;
+	ro->ids = filter->tids.n ? ABI_IDS_TID : ABI_IDS_PID;
+	if (!f->named)
+		ro->one_id = UINT32_MAX; /* nobody: COMMAND joins by its exec */
+	else if (f->named == 1 && !filter->follow)
+		ro->one_id = named_ids(f)->v[0];
+	return size_target_ids(f, obj);
+}
+
+/* In a pid namespace our number is not what getpid says, nor are the numbers users give us. */
+static int setup_self(const struct filters *f, struct abi_filter *ro, struct err *e)
+{
+	const struct filter *filter = &f->cfg->filter;
+	uint32_t tgid = 0;
+	int ret = self_tgid(&tgid);
+
+	if (ret)
+		return bpf_fail(e, ret, "BPF: our own process number");
+	ro->self_tgid = tgid;
+	if (tgid == (uint32_t)getpid() || (!f->named && !f->command_pid))
+		return 0;
+	return err_set(
+		e, EXIT_CANNOT, -ENOTSUP,
+		"%s: waitscope runs in a pid namespace (it is %u there, %u for the kernel), so "
+		"process numbers cannot be told; use --cgroup or --comm, or the host's namespace",
+		filter->pids.n	 ? "--pid"
+		: filter->tids.n ? "--tid"
+				 : "command",
+		(uint32_t)getpid(), tgid);
+}
+
+static int setup_cpus(const struct filters *f, struct abi_filter *ro, struct err *e)
+{
+	const struct filter *filter = &f->cfg->filter;
+	uint32_t cpu;
+
+	for (cpu = 0; cpu < filter->cpus.nbits; cpu++) {
+		if (!(filter->cpus.bits[cpu / 64] >> (cpu % 64) & 1))
+			continue;
+		if (cpu >= f->ncpus || cpu >= ABI_CPUS_MAX)
+			return err_set(e, EXIT_USAGE, -ERANGE,
+				       "--cpu '%s': CPU %u does not exist, expected 0-%u",
+				       filter->cpus_text, cpu, f->ncpus - 1);
+		ro->cpu_mask[cpu / 64] |= 1ULL << (cpu % 64);
+		ro->cpus = true;
+	}
+	return 0;
+}
+
+int filters_setup(struct filters *f, struct bpf_object *obj, struct abi_filter *ro, struct err *e)
+{
+	const struct filter *filter = &f->cfg->filter;
+	int ret = setup_self(f, ro, e);
+
+	if (ret)
+		return ret;
+	ret = setup_store(obj, ro);
+	if (!ret)
+		ret = setup_ids(f, obj, ro);
+	ro->cgroups = filter->cgroups.n > 0;
+	if (!ret && ro->cgroups)
+		ret = map_size(obj, "target_cgroups", (uint32_t)filter->cgroups.n);
+	if (ret)
+		return err_sys(e, ret, "set up the filters");
+	if (filter->comm) {
+		if (glob_compile(filter->comm, &ro->glob, e))
+			return -EINVAL;
+		ro->comm = true;
+	}
+	return setup_cpus(f, ro, e);
+}
+
+/* ---- after it ---- */
+
+static int fill_ids(const struct filters *f)
+{
+	const struct u32_list *ids = named_ids(f);
+	uint32_t one = 1;
+	size_t i;
+
+	for (i = 0; i < ids->n; i++)
+		if (bpf_map_update_elem(f->ids_fd, &ids->v[i], &one, BPF_ANY))
+			return -errno;
+	return 0;
+}
+
+static int fill_cgroups(const struct filters *f)
+{
+	uint32_t one = 1;
+	size_t i;
+
+	for (i = 0; i < f->targets.ncgroups; i++)
+		if (bpf_map_update_elem(f->cgroups_fd, &f->targets.cgroups[i].id, &one, BPF_ANY))
+			return -errno;
+	return 0;
+}
+
+int filters_fill(struct filters *f, const struct bpf_object *obj, struct err *e)
+{
+	int ret;
+
+	f->ids_fd = bpf_object__find_map_fd_by_name(obj, "target_ids");
+	f->cgroups_fd = bpf_object__find_map_fd_by_name(obj, "target_cgroups");
+	ret = fill_ids(f);
+	if (!ret)
+		ret = fill_cgroups(f);
+	return ret ? err_sys(e, ret, "fill the filters") : 0;
+}
+
+/* --follow from the start: the children that are there already. */
+int filters_follow(struct filters *f, struct err *e)
+{
+	const struct filter *filter = &f->cfg->filter;
+	struct u32_list more = {0};
+	uint32_t one = 1;
+	size_t i;
+	int ret;
+
+	if (!filter->follow || !filter->pids.n)
+		return 0;
+	ret = targets_descendants(filter, &more);
+	for (i = 0; !ret && i < more.n; i++)
+		if (bpf_map_update_elem(f->ids_fd, &more.v[i], &one, BPF_ANY))
+			ret = -errno;
+	free(more.v);
+	return ret ? err_sys(e, ret, "--follow: children of the processes") : 0;
+}
+
+/* A target that has gone must not come back as another process with its number. */
+static void drop_dead_ids(const struct filters *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->targets.npidfds; i++)
+		if (!targets_id_alive(&f->targets, i))
+			(void)bpf_map_delete_elem(f->ids_fd,
+						  &named_ids(f)->v[i]); /* -ENOENT: done before */
+}
+
+bool filters_alive(struct filters *f, char *why, size_t len)
+{
+	if (!targets_alive(&f->targets, why, len))
+		return false;
+	if (f->targets.npidfds > 1)
+		drop_dead_ids(f);
+	return true;
+}
+
+void filters_close(struct filters *f)
+{
+	targets_close(&f->targets);
+	cgroup_names_free(f->names);
+	cgroup_mount_close(&f->mount);
+	filters_init(f);
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/keyed.h"
+
+#define BATCH 64
+
+/* The non-zero stretch of a histogram's 32-bit slots, as last read. */
+struct window {
+	uint64_t sum_ns, zero;
+	uint32_t first, len;
+	uint32_t *slots;
+};
+
+/* An entry of the kernel's map, as last read. */
+struct reading {
+	struct abi_key key; /* trees compare the first member */
+	struct keyed_row *row;
+	uint64_t sums[ABI_SUMS];
+	uint32_t nhists;
+	struct window seen[];
+};
+
+struct keyed {
+	struct keyed_args args;
+	size_t hist_bytes, entry_bytes;
+	void *entries[ABI_BANKS]; /* trees of struct reading */
+	void *rows;		  /* tree of struct keyed_row */
+	struct keyed_row *first, **last;
+	struct abi_key *batch_keys;
+	char *batch_entries;
+};
+
+static int compare_key(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct abi_key));
+}
+
+int keyed_open(struct keyed **out, const struct keyed_args *args, struct err *e)
+{
+	struct keyed *k;
+
+	*out = NULL;
+	if (args->nhists > KEYED_HISTS)
+		return err_sys(e, -EINVAL, "%s", args->what);
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return err_sys(e, -ENOMEM, "%s", args->what);
+	k->args = *args;
+	k->hist_bytes = ABI_KHIST_BYTES(args->schema);
+	k->entry_bytes = ABI_KENTRY_BYTES(args->nhists, args->schema);
+	k->last = &k->first;
+	k->batch_keys = calloc(BATCH, sizeof(*k->batch_keys));
+	k->batch_entries = calloc(BATCH, k->entry_bytes);
+	*out = k;
+	if (!k->batch_keys || !k->batch_entries)
+		return err_sys(e, -ENOMEM, "%s", args->what);
+	return 0;
+}
+
+static void row_name(struct keyed_row *row, const struct abi_khead *head)
+{
+	if (!head->pid && !head->comm[0]) /* the source gives no names */
+		return;
+	memcpy(row->comm, head->comm, ABI_COMM_LEN);
+	row->pid = head->pid;
+}
+
+static struct keyed_row *row_new(struct keyed *k, const struct abi_key *key)
+{
+	struct keyed_row *row = calloc(1, sizeof(*row));
+	uint32_t words = keyed_cpu_words(k->args.ncpus), m;
+
+	if (!row)
+		return NULL;
+	row->key = *key;
+	row->cpus_interval = calloc((size_t)words * 2, sizeof(*row->cpus_interval));
+	if (!row->cpus_interval || !tsearch(row, &k->rows, compare_key)) {
+		free(row->cpus_interval);
+		free(row);
+		return NULL;
+	}
+	row->cpus_total = row->cpus_interval + words;
+	for (m = 0; m < KEYED_HISTS; m++) {
+		hist_init(&row->interval[m], k->args.schema);
+		hist_init(&row->total[m], k->args.schema);
+	}
+	*k->last = row;
+	k->last = &row->next;
+	return row;
+}
+
+/* The row of an entry; made, and shown to the source, at its first. */
+static int row_get(struct keyed *k, const struct abi_key *entry_key, const struct abi_khead *head,
+		   struct keyed_row **out)
+{
+	struct abi_key key = *entry_key;
+	void *found;
+
+	if (!k->args.per_cpu)
+		key.cpu = 0;
+	found = tfind(&key, &k->rows, compare_key);
+	if (found) {
+		*out = *(struct keyed_row **)found;
+		return 0;
+	}
+	*out = row_new(k, &key);
+	if (!*out)
+		return -ENOMEM;
+	row_name(*out, head);
+	return k->args.appeared ? k->args.appeared(k->args.ctx, *out) : 0;
+}
+
+static int entry_get(struct keyed *k, uint32_t bank, const struct abi_key *key,
+		     const struct abi_khead *head, struct reading **out)
+{
+	void *found = tfind(key, &k->entries[bank], compare_key);
+	struct reading *n;
+	int ret;
+
+	if (found) {
+		*out = *(struct reading **)found;
+		return 0;
+	}
+	n = calloc(1, sizeof(*n) + k->args.nhists * sizeof(n->seen[0]));
+	if (!n)
+		return -ENOMEM;
+	n->key = *key;
+	n->nhists = k->args.nhists;
+	ret = row_get(k, key, head, &n->row);
+	if (!ret && !tsearch(n, &k->entries[bank], compare_key))
+		ret = -ENOMEM;
+	if (ret) {
+		free(n);
+		return ret;
+	}
+	*out = n;
+	return 0;
+}
+
+static uint32_t window_at(const struct window *w, uint32_t slot)
+{
+	return slot - w->first < w->len ? w->slots[slot - w->first] : 0;
+}
+
+/* Remember the slots of a histogram; the stretch only gets longer. */
+static int window_keep(struct window *w, const struct abi_hist *h, uint32_t nslots)
+{
+	const uint32_t *now = (const uint32_t *)(h + 1);
+	uint32_t lo = 0, hi = nslots, *slots;
+
+	while (hi > lo && !now[hi - 1])
+		hi--;
+	while (lo < hi && !now[lo])
+		lo++;
+	if (hi - lo != w->len) {
+		slots = realloc(w->slots, (hi - lo) * sizeof(*slots));
+		if (!slots)
+			return -ENOMEM;
+		w->slots = slots;
+	}
+	w->first = lo;
+	w->len = hi - lo;
+	if (w->len)
+		memcpy(w->slots, now + lo, w->len * sizeof(*w->slots));
+	w->sum_ns = h->sum_ns;
+	w->zero = h->zero;
+	return 0;
+}
+
+static int collect_hist(struct hist *to, const struct abi_hist *now, struct window *seen,
+			uint32_t nslots)
+{
+	const uint32_t *slots = (const uint32_t *)(now + 1);
+	uint64_t before = to->count, n;
+	uint32_t i, d;
+	int ret;
+
+	for (i = 0; i < nslots; i++) {
+		d = slots[i] - window_at(seen, i); /* modulo 2^32 */
+		if (!d)
+			continue;
+		ret = hist_add_slot(to, i, d);
+		if (ret)
+			return ret;
+	}
+	n = now->zero - seen->zero;
+	to->zero += n;
+	to->count += n;
+	to->sum_ns += now->sum_ns - seen->sum_ns;
+	if (to->count == before)
+		return 0;
+	if (!before || now->min_ns < to->min_ns)
+		to->min_ns = now->min_ns;
+	if (!before || now->max_ns > to->max_ns)
+		to->max_ns = now->max_ns;
+	return window_keep(seen, now, nslots);
+}
+
+static bool collect_sums(struct reading *n, const struct abi_khead *now)
+{
+	bool rose = false;
+	int i;
+
+	for (i = 0; i < ABI_SUMS; i++) {
+		n->row->sums_interval[i] += now->sums[i] - n->sums[i];
+		rose |= now->sums[i] != n->sums[i];
+		n->sums[i] = now->sums[i];
+	}
+	return rose;
+}
+
+/*
+ * A histogram whose epoch is another had no sample in this interval; one that came late, after the
+ * previous reading, is found when the bank's turn comes again or at the end. Sums have no epoch:
+ * whatever came since the last reading.
+ */
+static int collect_entry(struct keyed *k, uint32_t bank, const struct abi_key *key,
+			 const struct abi_khead *now, uint64_t epoch)
+{
+	const char *hists = (const char *)(now + 1);
+	struct reading *n = NULL;
+	bool active;
+	uint32_t m;
+	int ret = entry_get(k, bank, key, now, &n);
+
+	if (ret)
+		return ret;
+	active = collect_sums(n, now);
+	for (m = 0; !ret && m < k->args.nhists; m++) {
+		const struct abi_hist *h = (const void *)(hists + m * k->hist_bytes);
+
+		if (!h->epoch || (epoch && h->epoch != epoch))
+			continue;
+		ret = collect_hist(&n->row->interval[m], h, &n->seen[m],
+				   BUCKET_SLOTS(k->args.schema));
+		active = true;
+	}
+	row_name(n->row, now);
+	if (active && key->cpu < k->args.ncpus)
+		n->row->cpus_interval[key->cpu / 64] |= 1ULL << (key->cpu % 64);
+	n->row->active |= active;
+	return ret;
+}
+
+/* All entries of one bank's map, some at a time. */
+static int collect_bank(struct keyed *k, uint32_t bank, uint64_t epoch)
+{
+	struct abi_key cursor;
+	void *in = NULL;
+	__u32 n, i;
+	int ret = 0, last;
+
+	do {
+		n = BATCH;
+		last = bpf_map_lookup_batch(k->args.fds[bank], in, &cursor, k->batch_keys,
+					    k->batch_entries, &n, NULL);
+		if (last && last != -ENOENT)
+			return last;
+		for (i = 0; !ret && i < n; i++)
+			ret = collect_entry(k, bank, &k->batch_keys[i],
+					    (const void *)(k->batch_entries + i * k->entry_bytes),
+					    epoch);
+		in = &cursor;
+	} while (!ret && !last);
+	return ret;
+}
+
+static void begin_interval(struct keyed *k)
+{
+	size_t words = keyed_cpu_words(k->args.ncpus);
+	struct keyed_row *row;
+	int m;
+
+	for (row = k->first; row; row = row->next) {
+		if (!row->active)
+			continue;
+		for (m = 0; m < KEYED_HISTS; m++)
+			hist_reset(&row->interval[m]);
+		memset(row->sums_interval, 0, sizeof(row->sums_interval));
+		memset(row->cpus_interval, 0, words * sizeof(*row->cpus_interval));
+		row->active = false;
+	}
+}
+
+static int add_to_total(const struct keyed *k, struct keyed_row *row)
+{
+	uint32_t words = keyed_cpu_words(k->args.ncpus), i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < k->args.nhists; i++)
+		ret = hist_merge(&row->total[i], &row->interval[i]);
+	for (i = 0; i < ABI_SUMS; i++)
+		row->sums_total[i] += row->sums_interval[i];
+	for (i = 0; i < words; i++)
+		row->cpus_total[i] |= row->cpus_interval[i];
+	return ret;
+}
+
+int keyed_collect(struct keyed *k, uint64_t epoch, struct err *e)
+{
+	struct keyed_row *row;
+	uint32_t bank;
+	int ret = 0;
+
+	begin_interval(k);
+	for (bank = 0; !ret && bank < ABI_BANKS; bank++)
+		if (!epoch || bank == (epoch & 1))
+			ret = collect_bank(k, bank, epoch);
+	for (row = k->first; !ret && row; row = row->next)
+		if (row->active)
+			ret = add_to_total(k, row);
+	return ret ? err_sys(e, ret, "read %s", k->args.what) : 0;
+}
+
+void keyed_forget(struct keyed *k)
+{
+	size_t words = keyed_cpu_words(k->args.ncpus);
+	struct keyed_row *row;
+	int m;
+
+	for (row = k->first; row; row = row->next) {
+		for (m = 0; m < KEYED_HISTS; m++) {
+			hist_reset(&row->interval[m]);
+			hist_reset(&row->total[m]);
+		}
+		memset(row->sums_interval, 0, sizeof(row->sums_interval));
+		memset(row->sums_total, 0, sizeof(row->sums_total));
+		memset(row->cpus_interval, 0, 2 * words * sizeof(*row->cpus_interval));
+		row->active = false;
+	}
+}
+
+struct keyed_row *keyed_first(const struct keyed *k)
+{
+	return k->first;
+}
+
+static void free_nothing(void *p)
+{
+}
+
+static void free_reading(void *p)
+{
+	struct reading *n = p;
+	uint32_t m;
+
+	for (m = 0; m < n->nhists; m++)
+		free(n->seen[m].slots);
+	free(n);
+}
+
+static void row_free(struct keyed *k, struct keyed_row *row)
+{
+	int m;
+
+	if (k->args.leaves)
+		k->args.leaves(k->args.ctx, row);
+	for (m = 0; m < KEYED_HISTS; m++) {
+		hist_free(&row->interval[m]);
+		hist_free(&row->total[m]);
+	}
+	free(row->cpus_interval); /* and cpus_total */
+	free(row);
+}
+
+void keyed_close(struct keyed *k)
+{
+	struct keyed_row *row, *next;
+	uint32_t b;
+
+	if (!k)
+		return;
+	for (b = 0; b < ABI_BANKS; b++)
+		tdestroy(k->entries[b], free_reading);
+	tdestroy(k->rows, free_nothing); /* they go with the list */
+	for (row = k->first; row; row = next) {
+		next = row->next;
+		row_free(k, row);
+	}
+	free(k->batch_keys);
+	free(k->batch_entries);
+	free(k);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/hist.h"
+#include "source/bpf_util.h"
+#include "source/kmaps.h"
+
+/* Where entries cannot be made on demand: in each bank. 4096 of the scheduler's. */
+#define PREALLOC_BYTES_MAX (49ULL << 20)
+
+static const char *const keyed_maps[ABI_BANKS] = {"keyed_even", "keyed_odd"};
+
+int kmaps_buckets(struct abi_buckets *rodata, uint32_t schema)
+{
+	rodata->schema = schema;
+	rodata->nslots = BUCKET_SLOTS(schema);
+	return bucket_table_init(&rodata->table, schema);
+}
+
+int kmaps_banks(struct bpf_object *obj, uint32_t ncpus, size_t bytes)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(obj, "banks");
+	int ret = m ? bpf_map__set_value_size(m, (__u32)bytes) : -ENOENT;
+
+	return ret ? ret : bpf_map__set_max_entries(m, ncpus * ABI_BANKS);
+}
+
+/*
+ * Entries are made on demand where hash maps have an allocator that is safe under the run-queue
+ * lock (7c8199e24fa0 "bpf: Introduce any context BPF specific memory allocator.", 6.1), else up
+ * front. Also on RT: there a thread refills that allocator, too late for 20 % of the samples seen.
+ */
+static bool keys_on_demand(const struct btf *btf)
+{
+	return btf__find_by_name_kind(btf, "bpf_mem_alloc", BTF_KIND_STRUCT) > 0 &&
+	       !struct_has_member(btf, "task_struct", "softirq_disable_cnt"); /* PREEMPT_RT */
+}
+
+static uint32_t entries_wanted(const struct kmaps_keyed *k, bool on_demand)
+{
+	uint64_t n = k->keys, max = PREALLOC_BYTES_MAX / ABI_KENTRY_BYTES(k->nhists, k->schema);
+
+	if (!k->used)
+		return 1;
+	if (k->per_cpu)
+		n *= k->ncpus;
+	if (!on_demand && n > max)
+		n = max;
+	n += (uint64_t)k->others * k->ncpus;
+	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+int kmaps_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const struct btf *btf,
+		const struct kmaps_keyed *k)
+{
+	bool on_demand = keys_on_demand(btf);
+	int b, ret;
+
+	rodata->by = k->by;
+	rodata->others = k->others;
+	ret = kmaps_buckets(&rodata->buckets, k->schema);
+	for (b = 0; !ret && b < ABI_BANKS; b++) {
+		struct bpf_map *m = bpf_object__find_map_by_name(obj, keyed_maps[b]);
+
+		if (!m)
+			return -ENOENT;
+		ret = bpf_map__set_value_size(m, (__u32)ABI_KENTRY_BYTES(k->nhists, k->schema));
+		if (!ret)
+			ret = bpf_map__set_max_entries(m, entries_wanted(k, on_demand));
+		if (!ret && on_demand)
+			ret = bpf_map__set_map_flags(m, BPF_F_NO_PREALLOC);
+	}
+	return ret;
+}
+
+int kmaps_others(const struct bpf_object *obj, const struct kmaps_keyed *k)
+{
+	void *zero = calloc(1, ABI_KENTRY_BYTES(k->nhists, k->schema));
+	struct abi_key key = {.obj = ABI_OBJ_OTHER};
+	int fds[ABI_BANKS], b, ret = zero ? 0 : -ENOMEM;
+
+	kmaps_keyed_fds(obj, fds);
+	for (b = 0; b < ABI_BANKS; b++)
+		for (key.kind = 0; !ret && key.kind < k->others; key.kind++)
+			for (key.cpu = 0; !ret && key.cpu < k->ncpus; key.cpu++)
+				if (bpf_map_update_elem(fds[b], &key, zero, BPF_NOEXIST))
+					ret = -errno;
+	free(zero);
+	return ret;
+}
+
+void kmaps_keyed_fds(const struct bpf_object *obj, int fds[ABI_BANKS])
+{
+	int b;
+
+	for (b = 0; b < ABI_BANKS; b++)
+		fds[b] = bpf_object__find_map_fd_by_name(obj, keyed_maps[b]);
+}

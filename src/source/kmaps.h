@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sizes of the maps that common.bpf.h and keyed.bpf.h declare, for this machine and these options.
+ */
+#ifndef WS_KMAPS_H
+#define WS_KMAPS_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include "abi.h"
+
+struct bpf_object;
+struct btf;
+
+/* The rodata of a histogram's buckets; 0 or -EINVAL. */
+int kmaps_buckets(struct abi_buckets *rodata, uint32_t schema);
+
+/* Banks of `bytes` each (struct abi_counts and what the source keeps besides), for ncpus possible
+ * CPUs; before the load. */
+int kmaps_banks(struct bpf_object *obj, uint32_t ncpus, size_t bytes);
+
+struct kmaps_keyed {
+	bool used;   /* else the maps are as small as may be */
+	uint32_t by; /* ABI_BY_* */
+	uint32_t nhists, schema;
+	uint32_t keys; /* --max-keys, or what the source wants */
+	bool per_cpu;  /* keys have the CPU in them (not by tid, unless the source puts it there) */
+	uint32_t others; /* kinds that have an entry on each CPU for what finds no room */
+	uint32_t ncpus;	 /* possible */
+};
+
+/* Before the load: sizes, and the rodata. 0 or negative errno. */
+int kmaps_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const struct btf *btf,
+		const struct kmaps_keyed *k);
+/* After it: the entries for others. */
+int kmaps_others(const struct bpf_object *obj, const struct kmaps_keyed *k);
+/* For keyed_open. */
+void kmaps_keyed_fds(const struct bpf_object *obj, int fds[ABI_BANKS]);
+
+#endif

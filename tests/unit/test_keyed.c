@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Entries per key and CPU into rows per key. No kernel: the two maps are arrays here, and the call
+ * that reads them is this file's.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/groups.h"
+#include "source/keyed.h"
+#include "unit.h"
+
+#define SCHEMA 4
+#define NHISTS 2
+#define NCPUS 70
+#define ENTRIES_MAX 150 /* more than one batch */
+
+struct map {
+	struct abi_key keys[ENTRIES_MAX];
+	char values[ENTRIES_MAX][ABI_KENTRY_BYTES(NHISTS, SCHEMA)];
+	uint32_t n;
+};
+
+static struct map maps[ABI_BANKS]; /* its number is its fd */
+static struct bucket_table table;
+
+/* As the kernel's: -ENOENT with what is left, the cursor says where to go on. */
+int bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *values, __u32 *count,
+			 const struct bpf_map_batch_opts *opts)
+{
+	const struct map *m = &maps[fd];
+	uint32_t at = 0, n;
+
+	if (in)
+		memcpy(&at, in, sizeof(at));
+	n = m->n - at < *count ? m->n - at : *count;
+	memcpy(keys, m->keys + at, n * sizeof(m->keys[0]));
+	memcpy(values, m->values[at], n * sizeof(m->values[0]));
+	*count = n;
+	at += n;
+	memcpy(out, &at, sizeof(at));
+	return at == m->n ? -ENOENT : 0;
+}
+
+static struct abi_khead *entry(uint32_t bank, uint64_t id, uint32_t cpu)
+{
+	struct abi_key key = {.id = id, .cpu = cpu};
+	struct map *m = &maps[bank];
+	uint32_t i;
+
+	for (i = 0; i < m->n; i++)
+		if (!memcmp(&m->keys[i], &key, sizeof(key)))
+			return (void *)m->values[i];
+	assert_true(m->n < ENTRIES_MAX);
+	m->keys[m->n] = key;
+	return (void *)m->values[m->n++];
+}
+
+/* What the programs do. */
+static void sample(uint64_t epoch, uint64_t id, uint32_t cpu, uint32_t m, uint64_t v)
+{
+	struct abi_khead *e = entry(epoch & 1, id, cpu);
+	struct abi_hist *h = (void *)((char *)(e + 1) + m * ABI_KHIST_BYTES(SCHEMA));
+
+	if (h->epoch != epoch || v < h->min_ns)
+		h->min_ns = v;
+	if (h->epoch != epoch || v > h->max_ns)
+		h->max_ns = v;
+	h->epoch = epoch;
+	h->sum_ns += v;
+	if (v)
+		((uint32_t *)(h + 1))[bucket_slot(&table, SCHEMA, v)]++;
+	else
+		h->zero++;
+}
+
+struct fixture {
+	struct keyed *k;
+	int appeared, left;
+	char first_comm[ABI_COMM_LEN + 1];
+};
+
+static int on_appeared(void *ctx, struct keyed_row *row)
+{
+	struct fixture *f = ctx;
+
+	f->appeared++;
+	strcpy(f->first_comm, row->comm);
+	row->user = malloc(1); /* the sanitizers see that `leaves` frees it */
+	return 0;
+}
+
+static void on_leaves(void *ctx, struct keyed_row *row)
+{
+	((struct fixture *)ctx)->left++;
+	free(row->user);
+}
+
+static void begin(struct fixture *f, bool per_cpu)
+{
+	struct keyed_args args = {
+		.fds = {0, 1},
+		.nhists = NHISTS,
+		.schema = SCHEMA,
+		.ncpus = NCPUS,
+		.per_cpu = per_cpu,
+		.what = "the test's groups",
+		.appeared = on_appeared,
+		.leaves = on_leaves,
+		.ctx = f,
+	};
+	struct err e = {0};
+
+	memset(f, 0, sizeof(*f));
+	memset(maps, 0, sizeof(maps));
+	assert_int_equal(bucket_table_init(&table, SCHEMA), 0);
+	assert_int_equal(keyed_open(&f->k, &args, &e), 0);
+}
+
+static void collect(struct fixture *f, uint64_t epoch)
+{
+	struct err e = {0};
+
+	assert_int_equal(keyed_collect(f->k, epoch, &e), 0);
+}
+
+static struct keyed_row *row_of(const struct fixture *f, uint64_t id, uint32_t cpu)
+{
+	struct keyed_row *row;
+
+	for (row = keyed_first(f->k); row; row = row->next)
+		if (row->key.id == id && row->key.cpu == cpu)
+			return row;
+	fail_msg("no row of %llu", (unsigned long long)id);
+	return NULL;
+}
+
+static void end(struct fixture *f)
+{
+	keyed_close(f->k);
+	assert_int_equal(f->left, f->appeared);
+}
+
+static void check_hist(const struct hist *h, uint64_t count, uint64_t sum, uint64_t min,
+		       uint64_t max)
+{
+	assert_int_equal(h->count, count);
+	assert_int_equal(h->sum_ns, sum);
+	assert_int_equal(h->min_ns, min);
+	assert_int_equal(h->max_ns, max);
+}
+
+static void test_cpus_come_together(void **state)
+{
+	struct fixture f;
+	struct keyed_row *row;
+
+	begin(&f, false);
+	sample(1, 7, 0, 0, 1000);
+	sample(1, 7, 69, 0, 3000);
+	sample(1, 7, 69, 0, 0);
+	sample(1, 8, 1, 1, 50);
+	collect(&f, 1);
+	assert_int_equal(f.appeared, 2);
+	row = row_of(&f, 7, 0);
+	assert_true(row->active);
+	check_hist(&row->interval[0], 3, 4000, 0, 3000);
+	assert_int_equal(row->interval[0].zero, 1);
+	assert_int_equal(row->interval[1].count, 0);
+	check_hist(&row->total[0], 3, 4000, 0, 3000);
+	assert_int_equal(row->cpus_interval[0], 1);
+	assert_int_equal(row->cpus_interval[1], 1ULL << 5);
+	check_hist(&row_of(&f, 8, 0)->interval[1], 1, 50, 50, 50);
+	end(&f);
+}
+
+static void test_cpus_stay_apart(void **state)
+{
+	struct fixture f;
+
+	begin(&f, true);
+	sample(1, 7, 0, 0, 1000);
+	sample(1, 7, 3, 0, 3000);
+	collect(&f, 1);
+	assert_int_equal(f.appeared, 2);
+	check_hist(&row_of(&f, 7, 0)->interval[0], 1, 1000, 1000, 1000);
+	check_hist(&row_of(&f, 7, 3)->interval[0], 1, 3000, 3000, 3000);
+	end(&f);
+}
+
+/* An interval is what its epoch counted; a total is all of them; min and max are the interval's. */
+static void test_intervals(void **state)
+{
+	struct keyed_row *row;
+	struct fixture f;
+
+	begin(&f, false);
+	sample(1, 7, 2, 0, 1000);
+	collect(&f, 1);
+	sample(2, 7, 2, 0, 5000);
+	sample(2, 7, 4, 0, 6000);
+	collect(&f, 2);
+	row = row_of(&f, 7, 0);
+	check_hist(&row->interval[0], 2, 11000, 5000, 6000);
+	check_hist(&row->total[0], 3, 12000, 1000, 6000);
+	assert_int_equal(row->cpus_interval[0], 1 << 2 | 1 << 4);
+	collect(&f, 3); /* nothing came: bank 1 still holds epoch 1 */
+	assert_false(row->active);
+	assert_int_equal(row->interval[0].count, 0);
+	assert_int_equal(row->cpus_interval[0], 0);
+	sample(5, 7, 2, 0, 2000);
+	collect(&f, 5);
+	check_hist(&row->interval[0], 1, 2000, 2000, 2000);
+	check_hist(&row->total[0], 4, 14000, 1000, 6000);
+	assert_int_equal(f.appeared, 1);
+	end(&f);
+}
+
+/* A sample that a program added after its epoch was read comes with the next reading of its bank.
+ */
+static void test_late(void **state)
+{
+	struct keyed_row *row;
+	struct fixture f;
+
+	begin(&f, false);
+	sample(1, 7, 0, 0, 1000);
+	collect(&f, 1);
+	sample(1, 7, 0, 0, 2000);
+	collect(&f, 2);
+	row = row_of(&f, 7, 0);
+	assert_int_equal(row->interval[0].count, 0);
+	collect(&f, 0); /* the end of the run: both banks */
+	assert_int_equal(row->interval[0].count, 1);
+	assert_int_equal(row->interval[0].sum_ns, 2000);
+	assert_int_equal(row->total[0].count, 2);
+	end(&f);
+}
+
+static void test_sums(void **state)
+{
+	struct keyed_row *row;
+	struct fixture f;
+
+	begin(&f, false);
+	entry(1, 7, 0)->sums[0] = 10;
+	entry(1, 7, 1)->sums[0] = 5;
+	entry(1, 7, 1)->sums[4] = 1;
+	collect(&f, 1);
+	row = row_of(&f, 7, 0);
+	assert_true(row->active);
+	assert_int_equal(row->sums_interval[0], 15);
+	assert_int_equal(row->sums_interval[4], 1);
+	entry(1, 7, 1)->sums[0] += 100;
+	collect(&f, 3);
+	assert_int_equal(row->sums_interval[0], 100);
+	assert_int_equal(row->sums_interval[4], 0);
+	assert_int_equal(row->sums_total[0], 115);
+	assert_int_equal(row->cpus_interval[0], 1 << 1);
+	assert_int_equal(row->cpus_total[0], 3);
+	end(&f);
+}
+
+/* 32-bit slots are read modulo 2^32. */
+static void test_wrap(void **state)
+{
+	uint32_t *slots;
+	struct abi_khead *e;
+	struct fixture f;
+
+	begin(&f, false);
+	sample(1, 7, 0, 0, 1000);
+	e = entry(1, 7, 0);
+	slots = (uint32_t *)((struct abi_hist *)(e + 1) + 1);
+	slots[bucket_slot(&table, SCHEMA, 1000)] = UINT32_MAX - 1;
+	collect(&f, 1);
+	assert_int_equal(row_of(&f, 7, 0)->total[0].count, UINT32_MAX - 1);
+	sample(3, 7, 0, 0, 1000);
+	sample(3, 7, 0, 0, 1000);
+	sample(3, 7, 0, 0, 1000);
+	collect(&f, 3);
+	assert_int_equal(row_of(&f, 7, 0)->interval[0].count, 3);
+	assert_int_equal(row_of(&f, 7, 0)->total[0].count, UINT32_MAX + 2ULL);
+	end(&f);
+}
+
+static void test_many(void **state)
+{
+	uint64_t id, total = 0;
+	struct keyed_row *row;
+	struct fixture f;
+
+	begin(&f, false);
+	for (id = 1; id <= ENTRIES_MAX; id++)
+		sample(1, id, 0, 0, id);
+	collect(&f, 1);
+	assert_int_equal(f.appeared, ENTRIES_MAX);
+	for (row = keyed_first(f.k); row; row = row->next)
+		total += row->total[0].sum_ns;
+	assert_int_equal(total, ENTRIES_MAX * (ENTRIES_MAX + 1) / 2);
+	end(&f);
+}
+
+static void test_names_and_forget(void **state)
+{
+	struct keyed_row *row;
+	struct fixture f;
+
+	begin(&f, false);
+	sample(1, 7, 0, 0, 1000);
+	strcpy(entry(1, 7, 0)->comm, "before");
+	entry(1, 7, 0)->pid = 42;
+	collect(&f, 1);
+	assert_string_equal(f.first_comm, "before");
+	row = row_of(&f, 7, 0);
+	strcpy(entry(1, 7, 0)->comm, "0123456789abcde");
+	keyed_forget(f.k);
+	assert_int_equal(row->total[0].count, 0);
+	assert_false(row->active);
+	sample(3, 7, 0, 0, 3000);
+	collect(&f, 3);
+	assert_string_equal(row->comm, "0123456789abcde");
+	assert_int_equal(row->pid, 42);
+	check_hist(&row->total[0], 1, 3000, 3000, 3000);
+	end(&f);
+}
+
+/* Those past the entry's own are the source's, and reset for it. */
+static void test_derived(void **state)
+{
+	struct keyed_row *row;
+	struct fixture f;
+
+	begin(&f, false);
+	sample(1, 7, 0, 0, 1000);
+	collect(&f, 1);
+	row = row_of(&f, 7, 0);
+	assert_int_equal(hist_add(&row->interval[KEYED_HISTS - 1], &table, 9), 0);
+	collect(&f, 2);
+	assert_int_equal(row->interval[KEYED_HISTS - 1].count, 0);
+	end(&f);
+}
+
+static void test_too_many(void **state)
+{
+	struct keyed_args args = {.nhists = KEYED_HISTS + 1, .schema = SCHEMA, .what = "w"};
+	struct keyed *k;
+	struct err e = {0};
+
+	assert_int_equal(keyed_open(&k, &args, &e), -EINVAL);
+	assert_null(k);
+	keyed_close(NULL);
+}
+
+static void test_labels(void **state)
+{
+	static const struct {
+		enum by_key by;
+		const char *text; /* KEY=VALUE of each label */
+	} rows[] = {
+		{BY_NONE, ""},
+		{BY_CPU, ""},
+		{BY_PID, "pid=42 comm=now "},
+		{BY_TID, "tid=42 pid=41 comm=now "},
+		{BY_COMM, "comm=* "}, /* the key itself: 42 is '*' */
+		{BY_CGROUP, "cgroup=id:42 "},
+	};
+	struct keyed_row row = {.key.id = 42, .comm = "now", .pid = 41};
+	struct cgroup_names *names = cgroup_names_new(NULL);
+	size_t i;
+
+	for (i = 0; i < ROWS(rows); i++) {
+		struct label labels[GROUP_LABELS];
+		struct group_text t;
+		char text[128] = "";
+		uint32_t n, l;
+
+		group_text_init(&t, rows[i].by, &row.key, names);
+		n = group_labels(&t, rows[i].by, &row, labels);
+		for (l = 0; l < n; l++)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s=%s ",
+				 labels[l].key, labels[l].value);
+		assert_string_equal(text, rows[i].text);
+	}
+	cgroup_names_free(names);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cpus_come_together),
+		cmocka_unit_test(test_cpus_stay_apart),
+		cmocka_unit_test(test_intervals),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_names_and_forget),
+		cmocka_unit_test(test_derived),
+		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_labels),
+	};
+
+	return cmocka_run_group_tests_name("keyed", tests, NULL, NULL);
+}
