@@ -209,8 +209,8 @@ static bool describe(struct dwarf_session *s, const struct dwarf_place *place, u
 	Dwarf_Die var, type, unit;
 	uint64_t size;
 
-	if (!dwarf_offdie(s->main, place->die, &var) || !dwarf_type_of(&var, &type) ||
-	    !dwarf_size_of(&path, &type, &size) || vaddr - place->addr >= size ||
+	if (!dwarf_offdie(s->main, place->die, &var) || !die_type(&var, &type) ||
+	    !type_size(&path, &type, &size) || vaddr - place->addr >= size ||
 	    !variable_name(&var, symbol, out->text, out->text_len))
 		return false;
 	path.rust = dwarf_diecu(&var, &unit, NULL, NULL) && dwarf_srclang(&unit) == DW_LANG_Rust;

@@ -185,6 +185,21 @@ static const struct map *find_map(struct names_user *u, uint32_t pid, uint64_t a
 	return maps_find(&(*p)->maps, addr);
 }
 
+/*
+ * Its file may have been given up for others: opened again while the process is there to ask. The
+ * mapping is the one that the process has now.
+ */
+static const struct map *reopen(struct names_user *u, struct user_proc **p, const struct map *map,
+				uint64_t addr)
+{
+	struct elf_spot spot;
+
+	if (!proc_elf_spot(*p, map, addr, &spot) || spot.source->elf->fd >= 0 ||
+	    proc_start((*p)->pid) != (*p)->start || read_process(u, (*p)->pid, p))
+		return map;
+	return maps_find(&(*p)->maps, addr);
+}
+
 /* ---- words ---- */
 
 static const char *short_name(const struct map_source *s)
@@ -318,7 +333,6 @@ static bool name_address(struct names_user *u, const struct user_proc *p, const 
 	bool elf, found;
 	struct elf_spot spot;
 
-	name_bare(out, addr);
 	elf = proc_elf_spot(p, map, addr, &spot);
 	if (elf)
 		found = code ? name_function(u, &spot, out) : name_variable(u, &spot, out);
@@ -329,6 +343,15 @@ static bool name_address(struct names_user *u, const struct user_proc *p, const 
 	return elf || !code;
 }
 
+/* Where the answer for an address is kept, if it is. */
+static struct answer *answer_place(struct names_user *u, const struct user_proc *p, uint64_t addr,
+				   bool code)
+{
+	uint64_t key = addr ^ p->generation << 20 ^ code;
+
+	return &u->answers[(key * 0x9e3779b97f4a7c15ULL >> 40) % ANSWERS];
+}
+
 static void name_user(struct names_user *u, uint32_t pid, uint64_t addr, bool code,
 		      struct name *out)
 {
@@ -336,20 +359,17 @@ static void name_user(struct names_user *u, uint32_t pid, uint64_t addr, bool co
 	const struct map *map = find_map(u, pid, addr, &p);
 	struct answer *a;
 
-	if (!map) {
-		name_bare(out, addr);
+	name_bare(out, addr);
+	if (!map)
+		return;
+	a = answer_place(u, p, addr, code);
+	if (a->generation == p->generation && a->addr == addr && a->code == code) {
+		*out = a->name;
 		return;
 	}
-	a = &u->answers[((addr ^ p->generation << 20 ^ code) * 0x9e3779b97f4a7c15ULL >> 40) %
-			ANSWERS];
-	if (a->generation != p->generation || a->addr != addr || a->code != code) {
-		bool keep = name_address(u, p, map, addr, code, &a->name);
-
-		a->generation = keep ? p->generation : 0;
-		a->addr = addr;
-		a->code = code;
-	}
-	*out = a->name;
+	map = reopen(u, &p, map, addr);
+	if (map && name_address(u, p, map, addr, code, out))
+		*answer_place(u, p, addr, code) = (struct answer){p->generation, addr, code, *out};
 }
 
 void names_user_data(struct names *n, uint32_t pid, uint64_t addr, struct name *out)

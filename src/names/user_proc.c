@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,7 @@ static int foreign_root(uint32_t pid)
  * namespace, but wants a capability; else by its path, if the inode there is the one mapped. Device
  * numbers are not compared: overlayfs and btrfs have others in maps than in stat.
  */
-static int open_source(uint32_t pid, int root_fd, const struct map_source *s)
+static int open_source(uint32_t pid, int root_fd, const struct map_source *s, const char *path)
 {
 	char link[PATH_LEN];
 	struct stat st;
@@ -93,9 +94,9 @@ static int open_source(uint32_t pid, int root_fd, const struct map_source *s)
 	(void)snprintf(link, sizeof(link), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
 		       s->start, s->end); /* fits */
 	fd = elf_open_below(-1, link);
-	if (fd >= 0 || s->deleted || s->path[0] != '/')
+	if (fd >= 0 || s->deleted || path[0] != '/')
 		return fd;
-	fd = elf_open_below(root_fd, s->path);
+	fd = elf_open_below(root_fd, path);
 	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != s->ino)) {
 		close(fd);
 		fd = -1;
@@ -103,22 +104,54 @@ static int open_source(uint32_t pid, int root_fd, const struct map_source *s)
 	return fd;
 }
 
+/* A process's root, if it is not ours. */
+struct root {
+	int fd;		       /* -1: ours */
+	char prefix[PATH_MAX]; /* what the paths of a chroot begin with, seen from our root */
+	size_t prefix_len;
+};
+
+static void root_open(struct root *r, uint32_t pid)
+{
+	char path[PATH_LEN];
+	ssize_t len;
+
+	r->prefix_len = 0;
+	r->fd = foreign_root(pid);
+	if (r->fd < 0)
+		return;
+	proc_path(path, pid, "root");
+	len = readlink(path, r->prefix, sizeof(r->prefix));
+	if (len > 1 && (size_t)len < sizeof(r->prefix))
+		r->prefix_len = (size_t)len;
+}
+
+/* A path in maps as the process would write it. */
+static const char *path_within(const struct root *r, const char *path)
+{
+	size_t len = r->prefix_len;
+
+	return len && !strncmp(path, r->prefix, len) && path[len] == '/' ? path + len : path;
+}
+
 /* Those with code; others are data to us. */
 static void hold_files(struct maps *m, uint32_t pid, struct elf_files *files)
 {
-	int root_fd = foreign_root(pid);
+	struct root root;
 
+	root_open(&root, pid);
 	for (size_t i = 0; i < m->nsources; i++) {
 		struct map_source *s = &m->sources[i];
-		int fd = s->exec && s->ino ? open_source(pid, root_fd, s) : -1;
+		const char *path = path_within(&root, s->path);
+		int fd = s->exec && s->ino ? open_source(pid, root.fd, s, path) : -1, own = -1;
 
+		if (fd >= 0 && root.fd >= 0)
+			own = fcntl(root.fd, F_DUPFD_CLOEXEC, 0);
 		if (fd >= 0)
-			s->elf = elf_file_get(
-				files, fd, root_fd >= 0 ? fcntl(root_fd, F_DUPFD_CLOEXEC, 0) : -1,
-				s->path);
+			s->elf = elf_file_get(files, fd, own, path);
 	}
-	if (root_fd >= 0)
-		close(root_fd);
+	if (root.fd >= 0)
+		close(root.fd);
 }
 
 int proc_read(struct user_proc *p, uint32_t pid, struct elf_files *files)

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Names of addresses in processes: programs that know their own, built in every way that matters."""
+import errno
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -15,6 +17,7 @@ import harness  # noqa: E402 (its place is only known now)
 
 PROG = os.path.join(HERE, "prog")
 ASK = os.path.join(harness.BUILD, "tests", "names", "ask")
+FUTEX = {"x86_64": "202", "aarch64": "98"}[os.uname().machine]
 CC = os.environ.get("CC", "cc")
 
 
@@ -22,7 +25,7 @@ class Spot:
     """One line of truth: see prog/truth.h."""
 
     def __init__(self, line):
-        _, addr, start, self.object, self.symbol, path, number = line.split(" ")
+        _, addr, start, self.object, self.symbol, path, number = line.split("\t")
         self.addr, self.start = int(addr, 16), int(start, 16)
         self.path = "" if path == "-" else path
         self.line = int(number)
@@ -43,7 +46,7 @@ class Program:
             line = line.rstrip("\n")
             if line == "ready":
                 break
-            if line.startswith("data "):
+            if line.startswith("data\t"):
                 self.spots.append(Spot(line))
             else:
                 key, *values = line.split(" ")
@@ -56,6 +59,19 @@ class Program:
             self.proc.stdin.close()
             self.proc.wait(10)
             self.proc.stdout.close()
+
+    def futexes(self, want, patience_s=10):
+        """Addresses that its threads wait on: what the kernel says of their system calls."""
+        found = set()
+        end = time.monotonic() + patience_s
+        while len(found) < want and time.monotonic() < end:
+            time.sleep(0.05)
+            for task in os.listdir("/proc/%d/task" % self.pid):
+                with open("/proc/%d/task/%s/syscall" % (self.pid, task), encoding="ascii") as f:
+                    words = f.read().split()
+                if words[0] == FUTEX:
+                    found.add(int(words[1], 16))
+        return found
 
     def at(self, key):
         return int(self.other[key][0], 16)
@@ -230,6 +246,240 @@ class Shapes(NamesTest):
         found, text, place = self.ask.code(p.pid, addr + 64)
         self.assertEqual((found, text), ("object", "app`members+0x40"))
         self.assertRegex(place, r"^kw\.c:\d+$")
+
+
+class Files(NamesTest):
+    """Where the names come from, and whether they are still there."""
+
+    def objcopy(self, *args):
+        self.run_tool("objcopy", *args)
+
+    def library(self, *flags, name="libfoo.so"):
+        out = os.path.join(self.dir, name)
+        self.run_tool(
+            CC, "-shared", "-fPIC", "-g", *flags, "-o", out, os.path.join(PROG, "lib.c"), "-pthread"
+        )
+        return out
+
+    def user_of(self, lib, *flags):
+        return self.build(
+            "uselib.c", "-g", lib, "-Wl,-rpath," + os.path.dirname(lib), *flags, name="uselib"
+        )
+
+    def test_library(self):
+        """A shared library's variable, by the library's name"""
+        p = self.program(self.user_of(self.library()))
+        self.check(p, "lib.c", want="libfoo.so")
+
+    def test_copied(self):
+        """A library's variable that was copied into the program is the program's"""
+        p = self.program(self.user_of(self.library("-DINTERPOSABLE"), "-no-pie", "-fno-pie"))
+        addr = p.at("copied")
+        self.assertEqual(self.ask.data(p.pid, addr), ("object", "uselib`lib_public", ""))
+
+    def test_build_id(self):
+        """DWARF in /usr/lib/debug/.build-id; not one with another build-id"""
+        app = self.build("kw.c", "-g")
+        debug = os.path.join(self.dir, "app.debug")
+        self.objcopy("--only-keep-debug", app, debug)
+        notes = subprocess.run(
+            ["readelf", "-n", app], capture_output=True, text=True, check=True
+        ).stdout
+        build_id = re.search(r"Build ID: ([0-9a-f]+)", notes).group(1)
+        self.run_tool("strip", app)
+        place = "/usr/lib/debug/.build-id/%s/%s.debug" % (build_id[:2], build_id[2:])
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        self.addCleanup(lambda: os.path.exists(place) and os.unlink(place))
+        p = self.program(app)
+        shutil.copy(ASK, place)
+        self.check_regions(p, p.base("/app$"))
+        shutil.copy(debug, place)
+        self.ask = Ask(self)
+        self.check(p, "kw.c")
+
+    def test_debuglink(self):
+        """DWARF by .gnu_debuglink, beside it and in .debug; not with another checksum"""
+        for place in ("", ".debug"):
+            app = self.build("kw.c", "-g", "-Wl,--build-id=none")
+            os.makedirs(os.path.join(self.dir, place), exist_ok=True)
+            debug = os.path.join(self.dir, place, "app.debug")
+            self.objcopy("--only-keep-debug", app, debug)
+            self.objcopy("--strip-all", "--add-gnu-debuglink=" + debug, app)
+            p = self.program(app)
+            self.ask = Ask(self)
+            self.check(p, "kw.c")
+            with open(debug, "ab") as f:
+                f.write(b"x")
+            self.ask = Ask(self)
+            self.check_regions(p, p.base("/app$"))
+            p.end()
+            os.unlink(debug)
+
+    def test_dwz(self):
+        """DWARF whose common parts dwz moved away: only with these"""
+        if not shutil.which("dwz"):
+            self.skipTest("no dwz")
+        one = self.build("kw.c", "-g", name="one")
+        two = self.build("kw.c", "-g", "-O1", name="two")
+        common = os.path.join(self.dir, "common.debug")
+        self.run_tool("dwz", "-m", common, one, two)
+        p = self.program(one)
+        self.check(p, "kw.c")
+        os.unlink(common)
+        self.ask = Ask(self)
+        self.check_symbols(p)
+
+    def test_ended(self):
+        """Names survive the end of the process"""
+        p = self.program(self.build("kw.c", "-g"))
+        self.assertEqual(self.ask.hold(p.pid), 0)
+        os.unlink(os.path.join(self.dir, "app"))
+        p.end()
+        self.check(p, "kw.c")
+        self.assertEqual(self.ask.hold(p.pid), -errno.ESRCH)
+        self.check(p, "kw.c")
+
+    def test_deleted(self):
+        """A program that was deleted, and one that was replaced"""
+        app = self.build("kw.c", "-g")
+        p = self.program(app)
+        os.unlink(app)
+        self.build("uselib.c", "-DALONE")  # of the same name
+        self.check(p, "kw.c")
+
+    def test_changed(self):
+        """A library that was written over: only the mapping is still certain"""
+        lib = self.library()
+        p = self.program(self.user_of(lib))
+        self.check(p, "lib.c", want="libfoo.so")
+        with open(lib, "r+b") as f:
+            f.truncate(4096)
+        self.ask.line("trim")
+        base = p.base("/libfoo.so$")
+        addr = p.spots[0].addr + 1  # not yet asked for
+        self.assertEqual(
+            self.ask.data(p.pid, addr), ("region", "libfoo.so+0x%x" % (addr - base), "")
+        )
+
+    def test_namespace(self):
+        """A program that only its own mount namespace has"""
+        app = self.build("kw.c", "-g", "-static")
+        place = os.path.join(self.dir, "place")
+        os.mkdir(place)
+        script = "mount -t tmpfs none %s && cp %s %s/inside && exec %s/inside" % (
+            place, app, place, place,
+        )
+        p = self.program("unshare", "-m", "sh", "-c", script)
+        self.assertEqual(os.listdir(place), [])
+        p.name = "inside"
+        self.check(p, "kw.c")
+
+    def test_chroot(self):
+        """A program below another root, its debug file there too"""
+        root = os.path.join(self.dir, "root")
+        os.makedirs(os.path.join(root, "bin"))
+        app = self.build("kw.c", "-g", "-static", "-Wl,--build-id=none", name="root/bin/app")
+        debug = os.path.join(root, "usr/lib/debug/bin/app.debug")
+        os.makedirs(os.path.dirname(debug))
+        self.objcopy("--only-keep-debug", app, debug)
+        self.objcopy("--strip-all", "--add-gnu-debuglink=" + debug, app)
+        p = self.program("chroot", root, "/bin/app")
+        self.check(p, "kw.c")
+
+    def test_bounded(self):
+        """A hundred processes of one program, and many programs: few descriptors"""
+        app = self.build("kw.c", "-g")
+        before = int(self.ask.line("fds"))
+        many = [self.program(app) for _ in range(20)]
+        for p in many:
+            self.assertEqual(self.ask.hold(p.pid), 0)
+        shared = int(self.ask.line("fds")) - before
+        # The program, the C library, the loader, the vdso is none.
+        self.assertLessEqual(shared, 4)
+        for i in range(300):
+            out = os.path.join(self.dir, "copy%d" % i)
+            shutil.copy(app, out)
+            p = self.program(out)
+            self.assertEqual(self.ask.hold(p.pid), 0)
+            p.end()
+            os.unlink(out)
+        self.assertLessEqual(int(self.ask.line("fds")) - before, 192)
+        self.check(many[0], "kw.c")
+
+
+class Jit(NamesTest):
+    def test_jit(self):
+        """Code without a file: /tmp/perf-PID.map of the process's own, not of anybody's"""
+        p = self.program(self.build("jit.c"))
+        addr = p.at("jit")
+        where = ("region", "[jit]+0x40", "from 0x%x" % addr)
+        self.assertEqual(self.ask.code(p.pid, addr + 0x40), where)
+        path = "/tmp/perf-%d.map" % p.pid
+        self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
+        with open(path, "w", encoding="ascii") as f:
+            f.write("%x 20 old code\n%x 20 Lcom/Foo;::bar\nnonsense\n" % (addr + 48, addr + 48))
+            f.write("%x 10 other\n%x 100 cut" % (addr, addr))
+        self.assertEqual(
+            self.ask.code(p.pid, addr + 0x40), ("object", "[jit]`Lcom/Foo;::bar+0x10", "")
+        )
+        self.assertEqual(self.ask.code(p.pid, addr), ("object", "[jit]`other", ""))
+        self.assertEqual(
+            self.ask.code(p.pid, addr + 0x60), ("region", "[jit]+0x60", "from 0x%x" % addr)
+        )
+        os.chown(path, 12345, 12345)
+        self.assertEqual(self.ask.code(p.pid, addr + 0x40), where)
+
+
+class Languages(NamesTest):
+    def check_waits(self, program, want):
+        """The words that threads wait on are named as the locks their programmer declared."""
+        got = [self.ask.data(program.pid, a)[1] for a in program.futexes(len(want))]
+        # Which word of a condition variable is waited on is the C library's to choose.
+        got = [re.sub(r"\.cond\+0x[0-9a-f]+$", ".cond", text) for text in got]
+        self.assertEqual(sorted(got), sorted(want))
+
+    def test_cpp(self):
+        """C++: namespaces, templates, bases, locks of std"""
+        for cc, flags in (("g++", []), ("g++", ["-O2", "-gdwarf-4"]), ("clang++", [])):
+            if not shutil.which(cc):
+                self.skipTest("no " + cc)
+            p = self.program(self.build("cpp.cc", "-g", "-std=c++17", *flags, cc=cc))
+            self.check(p, "cpp.cc")
+            self.check_waits(
+                p, ["app`shop::stock.lock", "app`shop::(anonymous namespace)::tills[1].guard"]
+                + ["app`shop::stock.cond"],
+            )
+            # Where a virtual base lies is not in its type.
+            own, base = (int(v, 16) for v in p.other["virtual"])
+            start = p.at("shape")
+            for addr in (own, base):
+                self.assertEqual(
+                    self.ask.data(p.pid, addr)[:2], ("object", "app`shape+0x%x" % (addr - start))
+                )
+
+    def test_cpp_symbols(self):
+        """C++ without DWARF: demangled symbols"""
+        self.check_symbols(self.program(self.build("cpp.cc", cc="g++")))
+
+    def test_rust(self):
+        """Rust: statics, tuples, enums, locks of std"""
+        if not shutil.which("rustc"):
+            self.skipTest("no rustc")
+        for flags in (["-g"], ["-g", "-O"], ["-g", "-Csymbol-mangling-version=v0"]):
+            out = os.path.join(self.dir, "app")
+            self.run_tool("rustc", *flags, "-o", out, os.path.join(PROG, "rs.rs"))
+            p = self.program(out)
+            self.check(p, "rs.rs")
+            self.check_waits(
+                p, ["app`rs::shop::TABLE" + m for m in (".lock", ".readers", ".signal")]
+                + ["app`rs::ALONE", "app`rs::ONCE"],
+            )
+            # Which variant an enum holds is not in its type.
+            addr = p.at("choice") + 8
+            place = "rs.rs:" + p.other["choice"][1]
+            self.assertEqual(
+                self.ask.data(p.pid, addr), ("object", "app`rs::CHOICE+0x8", place)
+            )
 
 
 if __name__ == "__main__":

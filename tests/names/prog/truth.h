@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A program tells what its own addresses are called, one a line:
- *	data ADDRESS OBJECT-ADDRESS OBJECT SYMBOL PATH LINE
+ *	data ADDRESS OBJECT-ADDRESS OBJECT SYMBOL PATH LINE	(tabs between)
  * OBJECT: with DWARF; SYMBOL: without; PATH: within the object, with DWARF, "-" for none; LINE: of
  * its declaration. Then "ready"; it ends when stdin does.
  */
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define TRUTH_AS(address, object, name, symbol, path, line)                                     \
-	printf("data %p %p %s %s %s %d\n", (void *)(address), (void *)&(object), name, symbol,   \
+	printf("data\t%p\t%p\t%s\t%s\t%s\t%d\n", (void *)(address), (void *)&(object), name, symbol,   \
 	       *(path) ? (path) : "-", line)
 #define TRUTH(address, object, path)                                                            \
 	TRUTH_AS(address, object, #object, #object, path, object##_line)
