@@ -81,8 +81,6 @@ bool kernel_peek_ready(struct names_kernel *k)
 {
 	bool slabs;
 
-	if (k->peek.fake)
-		return true;
 	if (k->peek.state)
 		return k->peek.state > 0;
 	slabs = kernel_btf_ready(k) &&

@@ -65,8 +65,6 @@ static int read_some(struct peek *p, uint64_t addr, void *buf, size_t len)
 	volatile struct names_ask *ask;
 	int ret;
 
-	if (p->fake)
-		return p->fake(p->fake_ctx, addr, buf, len);
 	if (!p->skel)
 		return -ENOTSUP;
 	ask = &p->skel->bss->ask;

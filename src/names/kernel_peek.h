@@ -13,9 +13,6 @@ struct peek {
 	struct names_bpf *skel;
 	int state;  /* 0: not tried; 1: works; negative: why it does not */
 	bool slabs; /* the kernel can tell a slab cache by address (6.13) */
-	/* Instead of the kernel, for tests: 0 or negative. */
-	int (*fake)(void *ctx, uint64_t addr, void *buf, size_t len);
-	void *fake_ctx;
 };
 
 /* Loads the programs at the first call, which takes CAP_BPF and CAP_PERFMON; later ones tell again
