@@ -283,6 +283,8 @@ static int64_t find_member(const struct btf_view *v, uint32_t id, const char *na
 	const struct btf_member *m;
 	uint32_t i;
 
+	if (t && btf_is_array(t))
+		t = btf_view_type(v, btf_view_strip(v, btf_array(t)->type));
 	if (!t || !btf_is_composite(t) || depth > CHAIN_MAX)
 		return -ENOENT;
 	m = btf_members(t);

@@ -43,8 +43,8 @@ uint32_t btf_view_strip(const struct btf_view *v, uint32_t id);
 /* In bytes, of what can be a member; -EINVAL of what cannot. */
 int64_t btf_view_size(const struct btf_view *v, uint32_t id);
 
-/* Byte offset of "a.b.c" in a struct, through members without a name; -ENOENT. `type`: of the
- * member, may be NULL. */
+/* Byte offset of "a.b.c" in a struct, through members without a name and into an array's first
+ * element; -ENOENT. `type`: of the member, may be NULL. */
 int64_t btf_view_offset(const struct btf_view *v, uint32_t id, const char *path, uint32_t *type);
 
 #endif

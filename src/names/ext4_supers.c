@@ -247,23 +247,6 @@ static bool name_inode_at(struct names_kernel *k, const struct inode_layout *l, 
 	return true;
 }
 
-/* Page by page: what lies beyond the object may not be mapped. */
-static void read_window(struct names_kernel *k, uint64_t from, uint8_t *bytes, size_t len)
-{
-	size_t at = 0;
-
-	memset(bytes, 0, len);
-	while (at < len) {
-		size_t n = PAGE_BYTES - (from + at) % PAGE_BYTES;
-
-		if (n > len - at)
-			n = len - at;
-		if (peek_read(&k->peek, from + at, bytes + at, n))
-			memset(bytes + at, 0, n);
-		at += n;
-	}
-}
-
 static bool inode_near(struct names_kernel *k, const struct inode_layout *l, uint64_t addr,
 		       struct name *out)
 {
@@ -273,7 +256,7 @@ static bool inode_near(struct names_kernel *k, const struct inode_layout *l, uin
 
 	if (from > addr)
 		return false;
-	read_window(k, from, bytes, 2 * half);
+	peek_window(&k->peek, from, bytes, 2 * half);
 	for (at = 0; at < 2 * half; at += 8) {
 		const struct super *s = find_super(k, word(bytes, (int64_t)at));
 		uint64_t inode = from + at - (uint64_t)l->i_sb;

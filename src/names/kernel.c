@@ -33,6 +33,7 @@ void names_kernel_close(struct names_kernel *k)
 	percpu_close(&k->percpu);
 	supers_close(&k->supers);
 	slabs_close(&k->slabs);
+	nodes_close(&k->nodes);
 	peek_close(&k->peek);
 	ksyms_free(&k->syms);
 	btf_view_close(&k->module_btf);
@@ -80,8 +81,6 @@ bool kernel_peek_ready(struct names_kernel *k)
 {
 	bool slabs;
 
-	if (k->peek.fake)
-		return true;
 	if (k->peek.state)
 		return k->peek.state > 0;
 	slabs = kernel_btf_ready(k) &&
@@ -140,6 +139,17 @@ int64_t kernel_offset(struct names_kernel *k, const char *type, const char *path
 	uint32_t id = kernel_struct(k, type, "ext4", &v);
 
 	return id ? btf_view_offset(v, id, path, NULL) : -ENOENT;
+}
+
+int64_t kernel_enum(struct names_kernel *k, const char *type, const char *name)
+{
+	uint32_t i, id = kernel_btf_ready(k) ? btf_view_find(&k->btf, type, BTF_KIND_ENUM) : 0;
+	const struct btf_type *t = btf_view_type(&k->btf, id);
+
+	for (i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf_view_str(&k->btf, btf_enum(t)[i].name_off), name))
+			return btf_enum(t)[i].val;
+	return -ENOENT;
 }
 
 /* A type of a hint may stand for what no struct is called: then the object and the offset. */
@@ -221,8 +231,9 @@ void names_kernel_data(struct names *n, uint64_t addr, const struct kernel_hint 
 
 	/* What is certain first; slabs before pages, for their memory has pages too. */
 	if (hint_name(k, addr, hint, out) || percpu_name(k, addr, out) ||
-	    symbol_name(k, addr, out) || ext4_name(k, addr, out) || inode_name(k, addr, out) ||
-	    slab_name(k, addr, hint, out) || image_name(k, addr, out) || page_name(k, addr, out))
+	    symbol_name(k, addr, out) || ext4_name(k, addr, out) || node_name(k, addr, out) ||
+	    inode_name(k, addr, out) || slab_name(k, addr, hint, out) || image_name(k, addr, out) ||
+	    page_name(k, addr, out))
 		return;
 	name_bare(out, addr);
 }

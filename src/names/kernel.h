@@ -52,10 +52,18 @@ struct slabs {
 /* Where struct page of a direct-mapped address is: page = origin + (addr >> 12) * page_bytes. */
 struct pages {
 	int state; /* 0: not tried, 1: known, negative */
+	uint64_t tried_ns;
 	uint64_t origin;
 	uint32_t page_bytes;
 	uint64_t direct_map; /* page_offset_base; 0: not known */
 	bool direct_map_tried;
+};
+
+/* Memory nodes (NUMA; one without). */
+struct nodes {
+	int state; /* 0: not tried, 1: known, negative */
+	uint64_t *pgdats;
+	size_t n;
 };
 
 struct names_kernel {
@@ -72,6 +80,7 @@ struct names_kernel {
 	struct supers supers;
 	struct slabs slabs;
 	struct pages pages;
+	struct nodes nodes;
 	char why[512];
 };
 
@@ -85,6 +94,8 @@ uint32_t kernel_struct(struct names_kernel *k, const char *name, const char *mod
 		       const struct btf_view **view);
 /* Offset of "member.member" in a struct of the kernel itself, or of ext4; -ENOENT. */
 int64_t kernel_offset(struct names_kernel *k, const char *type, const char *path);
+/* Value of an enumerator of the kernel's, -ENOENT. */
+int64_t kernel_enum(struct names_kernel *k, const char *type, const char *name);
 /* "TYPE.member" or "TYPE+0x18" of an object known to be there; `before`: put before. false: the
  * address is not in it, or the type is not known. */
 bool kernel_name_in(struct names_kernel *k, uint64_t addr, uint64_t object, const char *type,
@@ -96,6 +107,7 @@ bool ext4_name(struct names_kernel *k, uint64_t addr, struct name *out);
 bool inode_name(struct names_kernel *k, uint64_t addr, struct name *out);
 bool slab_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *hint,
 	       struct name *out);
+bool node_name(struct names_kernel *k, uint64_t addr, struct name *out);
 bool page_name(struct names_kernel *k, uint64_t addr, struct name *out);
 
 /* The cache and the first byte of the slab an address lies in, by its struct page. false: it lies
@@ -105,10 +117,14 @@ bool page_slab_of(struct names_kernel *k, uint64_t addr, uint64_t *cache, uint64
 /* The slab object an address lies in; false if it is in none or that is not known. */
 bool slab_object(struct names_kernel *k, uint64_t addr, uint64_t *start, uint32_t *bytes);
 
+/* A CPU's copy of what a pointer of the kernel's to per-CPU memory means; 0: not known. */
+uint64_t percpu_address(struct names_kernel *k, uint64_t pointer, uint32_t cpu);
+
 bool ksyms_ready(struct names_kernel *k, bool fresh); /* read; again if `fresh` and old */
 
 void percpu_close(struct percpu *p);
 void supers_close(struct supers *s);
+void nodes_close(struct nodes *n);
 void slabs_close(struct slabs *s);
 
 #endif

@@ -177,7 +177,7 @@ static void why_objects(struct names_kernel *k)
 	}
 	if (k->percpu.state < 0)
 		why_add(k, "per-CPU variables",
-			"no way to their run queues (CONFIG_FAIR_GROUP_SCHED)");
+			"BTF has none, or no way to the run queues (CONFIG_FAIR_GROUP_SCHED)");
 }
 
 const char *names_why(struct names *n)

@@ -14,6 +14,8 @@
 #define ORIGIN_ALIGN \
 	(1ULL << 24) /* both maps begin at multiples of 1 GB: 64 bytes a page of 4 KB */
 #define CACHES_MAX 1000
+#define MASK_MAX (1ULL << 32)
+#define RETRY_NS 10000000000ULL
 
 static bool page_readable(struct names_kernel *k, uint64_t addr)
 {
@@ -24,6 +26,7 @@ static bool page_readable(struct names_kernel *k, uint64_t addr)
 
 struct slab_layout {
 	int64_t node, partial, nr_partial, slab_list, freelist, owner, list;
+	int64_t cpu_slab, cpu_page, cpu_freelist, cpu_partial; /* negative: not there */
 };
 
 /* d122019bf061 ("mm: Split slab into its own type", 5.17): before it in struct page. */
@@ -37,12 +40,20 @@ static int64_t slab_offset(struct names_kernel *k, const char *member)
 static int read_layout(struct names_kernel *k, struct slab_layout *l)
 {
 	l->node = kernel_offset(k, "kmem_cache", "node");
+	if (l->node < 0)
+		l->node = kernel_offset(k, "kmem_cache", "per_node.node"); /* 7.2 */
 	l->list = kernel_offset(k, "kmem_cache", "list");
 	l->partial = kernel_offset(k, "kmem_cache_node", "partial");
 	l->nr_partial = kernel_offset(k, "kmem_cache_node", "nr_partial");
 	l->slab_list = slab_offset(k, "slab_list");
 	l->freelist = slab_offset(k, "freelist");
 	l->owner = slab_offset(k, "slab_cache");
+	l->cpu_slab = kernel_offset(k, "kmem_cache", "cpu_slab");
+	l->cpu_page = kernel_offset(k, "kmem_cache_cpu", "slab");
+	if (l->cpu_page < 0)
+		l->cpu_page = kernel_offset(k, "kmem_cache_cpu", "page");
+	l->cpu_freelist = kernel_offset(k, "kmem_cache_cpu", "freelist");
+	l->cpu_partial = kernel_offset(k, "kmem_cache_cpu", "partial");
 	return l->node < 0 || l->list < 0 || l->partial < 0 || l->nr_partial < 0 ||
 			       l->slab_list < 0 || l->freelist < 0 || l->owner < 0
 		       ? -ENOENT
@@ -53,18 +64,52 @@ static int read_layout(struct names_kernel *k, struct slab_layout *l)
  * page - (object >> 12) * page_bytes is the origin less 64 bytes for each page that the object lies
  * behind its slab's first: rounded up it is exact, whatever the slab's order.
  */
-static uint64_t origin_from(struct names_kernel *k, const struct slab_layout *l, uint64_t cache)
+static uint64_t origin_from(struct names_kernel *k, const struct slab_layout *l, uint64_t cache,
+			    uint64_t slab, uint64_t object)
 {
-	uint64_t node = peek_u64(&k->peek, cache + (uint64_t)l->node), slab, object;
+	if (!slab || !object || peek_u64(&k->peek, slab + (uint64_t)l->owner) != cache)
+		return 0; /* changed while we looked; or the head of the list of caches */
+	return (slab - (object >> PAGE_SHIFT) * k->pages.page_bytes + ORIGIN_ALIGN - 1) &
+	       ~(ORIGIN_ALIGN - 1);
+}
+
+/* A slab that a node has in stock. */
+static uint64_t origin_from_node(struct names_kernel *k, const struct slab_layout *l,
+				 uint64_t cache)
+{
+	uint64_t node = peek_u64(&k->peek, cache + (uint64_t)l->node), slab;
 
 	if (!node || !peek_u64(&k->peek, node + (uint64_t)l->nr_partial))
 		return 0;
 	slab = peek_u64(&k->peek, node + (uint64_t)l->partial) - (uint64_t)l->slab_list;
-	object = peek_u64(&k->peek, slab + (uint64_t)l->freelist);
-	if (!object || peek_u64(&k->peek, slab + (uint64_t)l->owner) != cache)
-		return 0; /* changed while we looked; or the head of the list of caches */
-	return (slab - (object >> PAGE_SHIFT) * k->pages.page_bytes + ORIGIN_ALIGN - 1) &
-	       ~(ORIGIN_ALIGN - 1);
+	return origin_from(k, l, cache, slab, peek_u64(&k->peek, slab + (uint64_t)l->freelist));
+}
+
+/* A slab that a CPU allocates from, or has in stock: a small machine has no others. */
+static uint64_t origin_from_cpus(struct names_kernel *k, const struct slab_layout *l,
+				 uint64_t cache)
+{
+	uint64_t origin = 0, slab, percpu;
+	uint32_t cpu;
+
+	if (l->cpu_slab < 0 || l->cpu_page < 0 || l->cpu_freelist < 0)
+		return 0; /* gone with slub's sheaves */
+	percpu = peek_u64(&k->peek, cache + (uint64_t)l->cpu_slab);
+	for (cpu = 0; !origin && (!cpu || cpu < k->percpu.ncpus); cpu++) {
+		uint64_t at = percpu_address(k, percpu, cpu);
+
+		if (!at)
+			continue;
+		slab = peek_u64(&k->peek, at + (uint64_t)l->cpu_page);
+		origin = origin_from(k, l, cache, slab,
+				     peek_u64(&k->peek, at + (uint64_t)l->cpu_freelist));
+		if (origin || l->cpu_partial < 0)
+			continue;
+		slab = peek_u64(&k->peek, at + (uint64_t)l->cpu_partial);
+		origin = origin_from(k, l, cache, slab,
+				     peek_u64(&k->peek, slab + (uint64_t)l->freelist));
+	}
+	return origin;
 }
 
 static uint64_t page_of(const struct pages *p, uint64_t addr)
@@ -77,15 +122,22 @@ static uint64_t page_address(struct names_kernel *k, uint64_t page)
 	return (page - k->pages.origin) / k->pages.page_bytes << PAGE_SHIFT;
 }
 
-/* The page of a compound that has its count and flags. */
+/*
+ * The page of a compound that has its count and flags. Others have its address and the lowest bit
+ * set; since compound_info (7.0) that or a mask to get there, told by all its upper bits.
+ */
 static uint64_t head_of(struct names_kernel *k, uint64_t page)
 {
 	int64_t at = kernel_offset(k, "page", "compound_head");
-	uint64_t head = at < 0 ? 0 : peek_u64(&k->peek, page + (uint64_t)at);
+	uint64_t head;
 
-	if (at < 0 || !page_readable(k, page))
+	if (at < 0)
+		at = kernel_offset(k, "page", "compound_info");
+	if (at < 0 || peek_read(&k->peek, page + (uint64_t)at, &head, sizeof(head)))
 		return 0;
-	return head & 1 ? head - 1 : page;
+	if (!(head & 1))
+		return page;
+	return ~head < MASK_MAX ? page & head : head - 1;
 }
 
 /* Some cache: that of our pid namespace's pids. All others hang on its list. */
@@ -117,7 +169,9 @@ static int find_origin(struct names_kernel *k)
 	if (!cache || read_layout(k, &l))
 		return -ENOTSUP;
 	while (left--) {
-		origin = origin_from(k, &l, at);
+		origin = origin_from_node(k, &l, at);
+		if (!origin)
+			origin = origin_from_cpus(k, &l, at);
 		if (origin && first) {
 			k->pages.origin = first;
 			return origin == first ? 0 : -ENOTSUP;
@@ -137,7 +191,10 @@ bool pages_known(struct names_kernel *k)
 	const struct btf_view *v;
 	uint32_t id;
 
+	if (k->pages.state < 0 && kernel_now_ns() - k->pages.tried_ns > RETRY_NS)
+		k->pages.state = 0; /* there was no slab to learn from */
 	if (!k->pages.state && kernel_peek_ready(k)) {
+		k->pages.tried_ns = kernel_now_ns();
 		id = kernel_struct(k, "page", NULL, &v);
 		k->pages.page_bytes = id ? (uint32_t)btf_view_size(v, id) : 0;
 		/* The rounding of origin_from is for this size; others have more checks compiled
@@ -156,18 +213,6 @@ static uint64_t page_head_of(struct names_kernel *k, uint64_t addr)
 
 /* ---- what a page is for ---- */
 
-/* Value of an enumerator of the kernel's, -ENOENT. */
-static int64_t enum_value(struct names_kernel *k, const char *type, const char *name)
-{
-	uint32_t i, id = btf_view_find(&k->btf, type, BTF_KIND_ENUM);
-	const struct btf_type *t = btf_view_type(&k->btf, id);
-
-	for (i = 0; t && i < btf_vlen(t); i++)
-		if (!strcmp(btf_view_str(&k->btf, btf_enum(t)[i].name_off), name))
-			return btf_enum(t)[i].val;
-	return -ENOENT;
-}
-
 /* The type is in the highest byte since 4ffca5a96678 ("mm: support only one page_type per page",
  * 6.12). */
 static bool has_page_type(struct names_kernel *k, uint64_t page, int64_t type)
@@ -180,18 +225,18 @@ static bool has_page_type(struct names_kernel *k, uint64_t page, int64_t type)
 /* A flag of the page until 46df8e73a4a3 ("mm: free up PG_slab", 6.10), then its type. */
 static bool is_slab(struct names_kernel *k, uint64_t head)
 {
-	int64_t type = enum_value(k, "pagetype", "PGTY_slab"), flag;
+	int64_t type = kernel_enum(k, "pagetype", "PGTY_slab"), flag;
 
 	if (type > 0)
 		return has_page_type(k, head, type);
-	flag = enum_value(k, "pageflags", "PG_slab");
+	flag = kernel_enum(k, "pageflags", "PG_slab");
 	return flag >= 0 && peek_u64(&k->peek, head) >> flag & 1;
 }
 
 /* A page table's page goes by another struct, which has its lock. */
 static bool is_page_table(struct names_kernel *k, uint64_t page)
 {
-	int64_t type = enum_value(k, "pagetype", "PGTY_table");
+	int64_t type = kernel_enum(k, "pagetype", "PGTY_table");
 
 	return type > 0 && has_page_type(k, page, type);
 }

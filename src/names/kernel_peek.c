@@ -65,8 +65,6 @@ static int read_some(struct peek *p, uint64_t addr, void *buf, size_t len)
 	volatile struct names_ask *ask;
 	int ret;
 
-	if (p->fake)
-		return p->fake(p->fake_ctx, addr, buf, len);
 	if (!p->skel)
 		return -ENOTSUP;
 	ask = &p->skel->bss->ask;
@@ -92,6 +90,22 @@ int peek_read(struct peek *p, uint64_t addr, void *buf, size_t len)
 		done += n;
 	}
 	return ret;
+}
+
+void peek_window(struct peek *p, uint64_t from, uint8_t *bytes, size_t len)
+{
+	size_t at = 0;
+
+	memset(bytes, 0, len);
+	while (at < len) {
+		size_t n = NAMES_PEEK_BYTES - (from + at) % NAMES_PEEK_BYTES;
+
+		if (n > len - at)
+			n = len - at;
+		if (peek_read(p, from + at, bytes + at, n))
+			memset(bytes + at, 0, n);
+		at += n;
+	}
 }
 
 uint64_t peek_u64(struct peek *p, uint64_t addr)

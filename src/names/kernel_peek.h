@@ -13,9 +13,6 @@ struct peek {
 	struct names_bpf *skel;
 	int state;  /* 0: not tried; 1: works; negative: why it does not */
 	bool slabs; /* the kernel can tell a slab cache by address (6.13) */
-	/* Instead of the kernel, for tests: 0 or negative. */
-	int (*fake)(void *ctx, uint64_t addr, void *buf, size_t len);
-	void *fake_ctx;
 };
 
 /* Loads the programs at the first call, which takes CAP_BPF and CAP_PERFMON; later ones tell again
@@ -25,6 +22,8 @@ void peek_close(struct peek *p);
 
 /* 0; -EFAULT: nothing there; others: cannot read at all. `len` may be anything. */
 int peek_read(struct peek *p, uint64_t addr, void *buf, size_t len);
+/* Page by page, zeroes where nothing is: what lies beside an object may not be mapped. */
+void peek_window(struct peek *p, uint64_t from, uint8_t *bytes, size_t len);
 /* 0 where it cannot be read: for pointers, which are then no use either. */
 uint64_t peek_u64(struct peek *p, uint64_t addr);
 uint32_t peek_u32(struct peek *p, uint64_t addr);

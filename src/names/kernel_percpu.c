@@ -86,6 +86,16 @@ static bool ready(struct names_kernel *k)
 	return k->percpu.state > 0;
 }
 
+/* Such a pointer counts from where the section would be: 0 on x86 until 6.15. */
+uint64_t percpu_address(struct names_kernel *k, uint64_t pointer, uint32_t cpu)
+{
+	uint64_t start = ksyms_ready(k, false) ? ksyms_addr(&k->syms, "__per_cpu_start") : 0;
+
+	if (!pointer || !ready(k) || cpu >= k->percpu.ncpus || !k->percpu.bases[cpu])
+		return 0;
+	return k->percpu.bases[cpu] + pointer - start;
+}
+
 /* "percpu runqueues.__lock (cpu 1)" */
 static void name_var(struct names_kernel *k, const struct btf_var_secinfo *var, uint64_t offset,
 		     uint32_t cpu, struct name *out)

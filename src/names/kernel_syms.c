@@ -90,6 +90,24 @@ static int names_add(struct ksyms *s, const struct ksym_line *l, uint32_t *at)
 	return 0;
 }
 
+/* The type is no help in telling data from code: on 7.2 all of the image is "T". */
+static void note_landmark(struct ksyms *s, const struct ksym_line *l)
+{
+	if (l->module[0])
+		return;
+	if (!strcmp(l->name, "init_task"))
+		s->data = true;
+	else if (!strcmp(l->name, "_etext"))
+		s->etext = l->addr;
+	else if (!strcmp(l->name, "_end"))
+		s->end = l->addr;
+}
+
+static bool is_data(const struct ksyms *s, const struct ksym *sym)
+{
+	return sym->name & DATA_BIT || (sym->addr >= s->etext && sym->addr < s->end);
+}
+
 /*
  * Code, and data that can be written; of the rest the places only, for they end what lies before
  * them. The padding before a function (__pfx_) is none, and would double the table.
@@ -114,8 +132,7 @@ static int add_line(struct ksyms *s, const struct ksym_line *l)
 	ret = wanted ? names_add(s, l, &name) : 0;
 	if (ret)
 		return ret;
-	if (strchr("dD", l->type) && !strcmp(l->name, "init_task"))
-		s->data = true;
+	note_landmark(s, l);
 	s->v[s->n++] = (struct ksym){.addr = l->addr, .name = name};
 	return 0;
 }
@@ -222,7 +239,7 @@ bool ksyms_find(const struct ksyms *s, uint64_t addr, bool data, struct ksym_at 
 		i--;
 	while (i + 1 < end && !s->v[i].name)
 		i++;
-	if (!s->v[i].name || !(s->v[i].name & DATA_BIT) == data ||
+	if (!s->v[i].name || is_data(s, &s->v[i]) != data ||
 	    addr - s->v[i].addr >= SYMBOL_BYTES_MAX)
 		return false;
 	out->start = s->v[i].addr;

@@ -34,6 +34,7 @@ struct ksyms {
 	uint64_t read_at_ns; /* 0: not yet */
 	bool hidden;	     /* all addresses are 0: no CAP_SYSLOG, or kptr_restrict */
 	bool data;	     /* has the data symbols too (CONFIG_KALLSYMS_ALL) */
+	uint64_t etext, end; /* of the image; 0: not told */
 	size_t bad;	     /* lines that are not as they should be */
 };
 

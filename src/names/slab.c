@@ -177,9 +177,9 @@ enum fit {
 
 static bool size_fits(const struct object *o, int64_t size, bool tail, bool merged)
 {
-	if (!o->bytes || size <= 0 || size > o->bytes)
+	if (!o->bytes || size <= 0)
 		return false;
-	return tail || o->bytes - size < (merged ? MERGE_SLACK : 1);
+	return tail || (size <= o->bytes && o->bytes - size < (merged ? MERGE_SLACK : 1));
 }
 
 /* The struct that objects of the cache called `name` are, 0 if that is not known. */
@@ -187,11 +187,16 @@ static uint32_t type_of(struct names_kernel *k, const struct object *o, const ch
 			bool merged, struct slab_type *type, const struct btf_view **v)
 {
 	char module[64];
-	uint32_t id;
+	uint32_t id = 0;
 
 	slab_type_of(name, type);
 	slab_module_of(name, module, sizeof(module));
-	id = type->content == SLAB_STRUCT ? kernel_struct(k, type->type, module, v) : 0;
+	if (type->content == SLAB_STRUCT)
+		id = kernel_struct(k, type->type, module, v);
+	if (!id && type->other[0]) {
+		name_print(type->type, sizeof(type->type), false, "%s", type->other);
+		id = kernel_struct(k, type->type, module, v);
+	}
 	return id && size_fits(o, btf_view_size(*v, id), type->tail, merged) ? id : 0;
 }
 

@@ -15,10 +15,12 @@ enum slab_content {
 struct slab_type {
 	enum slab_content content;
 	char type[64];
-	bool tail; /* objects may be longer than the struct: an array behind it, alignment */
+	char other[64]; /* if there is no such struct; "": none */
+	bool tail;	/* objects have another length than the struct, known at run time only */
 };
 
-/* From a table, else "ext4_foo_cache" -> "ext4_foo" (the caller sees whether there is one). */
+/* From a table, else a struct of that name or, "jbd2_foo_cache", of "jbd2_foo": the caller sees
+ * which there is. */
 void slab_type_of(const char *cache, struct slab_type *out);
 /* "ext4_inode_cache" -> "ext4": the module whose types may have it. */
 void slab_module_of(const char *cache, char *out, size_t len);

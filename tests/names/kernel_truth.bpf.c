@@ -77,7 +77,6 @@ struct file___t {
 	struct lock___t f_ref;
 };
 struct page___t {
-	struct lock___t flags;
 	struct lock___t _refcount;
 };
 struct pipe_buffer___t {
@@ -111,6 +110,32 @@ struct rq___t {
 	struct lock___t __lock;
 	u64 clock;
 };
+struct zone___t {
+	const char *name;
+	struct lock___t lock;
+};
+struct pglist_data___t {
+	struct zone___t node_zones[1];
+	struct task_struct___t *kswapd;
+};
+struct lruvec___t {
+	struct lock___t lru_lock;
+	struct pglist_data___t *pgdat;
+};
+struct mem_cgroup_per_node___t {
+	struct lruvec___t lruvec;
+};
+struct cgroup_subsys_state___t {
+	int id;
+};
+struct mem_cgroup___t {
+	struct cgroup_subsys_state___t css;
+	struct mem_cgroup_per_node___t *nodeinfo[1];
+};
+struct css_set___t {
+	struct cgroup_subsys_state___t *subsys[1];
+};
+enum cgroup_subsys_id___t { memory_cgrp_id = 1 };
 struct cfs_rq___t {
 	struct rq___t *rq;
 };
@@ -125,6 +150,8 @@ struct task_struct___t {
 	struct signal_struct___t *signal;
 	struct sighand_struct___t *sighand;
 	struct lock___t alloc_lock;
+	struct css_set___t *cgroups;
+	char comm[16];
 };
 
 #pragma clang attribute pop
@@ -208,7 +235,28 @@ static void of_pipe(struct file___t *file)
 	truth.pipe_head = MEMBER(pipe, head);
 	truth.page = ADDR(page);
 	truth.page_refcount = MEMBER(page, _refcount);
-	truth.page_flags = MEMBER(page, flags);
+}
+
+static void of_memory(struct task_struct___t *task)
+{
+	struct css_set___t *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state___t *css = NULL;
+	struct mem_cgroup_per_node___t *part = NULL;
+	struct pglist_data___t *pgdat;
+	struct task_struct___t *kswapd;
+	struct mem_cgroup___t *memcg;
+
+	bpf_probe_read_kernel(
+		&css, sizeof(css),
+		(void *)(MEMBER(set, subsys) +
+			 8 * bpf_core_enum_value(enum cgroup_subsys_id___t, memory_cgrp_id)));
+	memcg = (void *)(ADDR(css) - bpf_core_field_offset(struct mem_cgroup___t, css));
+	bpf_probe_read_kernel(&part, sizeof(part), (void *)MEMBER(memcg, nodeinfo));
+	pgdat = BPF_CORE_READ(part, lruvec.pgdat);
+	truth.lru_lock = MEMBER(part, lruvec.lru_lock);
+	truth.zone_lock = MEMBER(pgdat, node_zones[0].lock);
+	kswapd = BPF_CORE_READ(pgdat, kswapd);
+	bpf_probe_read_kernel(truth.kswapd, sizeof(truth.kswapd), (void *)MEMBER(kswapd, comm));
 }
 
 static void of_rq(struct task_struct___t *task)
@@ -230,6 +278,7 @@ int find_truth(void *ctx)
 	struct inode___t *other = BPF_CORE_READ(file, f_inode);
 
 	of_process(task);
+	of_memory(task);
 	of_ext4(file_of(files, truth.file_fd));
 	of_pipe(file_of(files, truth.pipe_fd));
 	truth.other_inode = ADDR(other);

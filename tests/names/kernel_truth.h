@@ -16,7 +16,9 @@ struct truth {
 	__u64 dentry, d_lock;
 	__u64 file, f_ref;
 	__u64 pipe_mutex, pipe_head;
-	__u64 page, page_refcount, page_flags;
+	__u64 page, page_refcount;
+	__u64 zone_lock, lru_lock;   /* of node 0, of our memory cgroup there */
+	char kswapd[16];	     /* comm of the node's thread */
 	__u64 rq, rq_lock, rq_clock; /* of the CPU the program ran on */
 	__u32 ino, generation, dev, cpu;
 };

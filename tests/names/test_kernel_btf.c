@@ -272,6 +272,7 @@ static void offsets(void **state)
 	assert_int_equal(type, t->ptr);
 	assert_int_equal(btf_view_offset(&t->v, top, "in", NULL), 48);
 	assert_int_equal(btf_view_offset(&t->v, top, "u.q", NULL), 168);
+	assert_int_equal(btf_view_offset(&t->v, top, "pc.count", NULL), 96); /* the first's */
 	assert_int_equal(btf_view_offset(&t->v, top, "m.wait", NULL), -ENOENT);
 	assert_int_equal(btf_view_offset(&t->v, top, "a.b", NULL), -ENOENT);
 	assert_int_equal(btf_view_size(&t->v, top), 192);

@@ -164,6 +164,8 @@ static const struct {
 	{AT(other_rwsem), 0, "inode.i_rwsem", "inode"},
 	{AT(d_lock), 0, "dentry.d_lockref.lock", "dentry"},
 	{AT(page_refcount), 0, "page._refcount", "page"},
+	{AT(zone_lock), 0, "pglist_data.node_zones[0].lock", "pglist_data"},
+	{AT(lru_lock), 0, "mem_cgroup_per_node.lruvec.lru_lock", "mem_cgroup_per_node"},
 };
 
 static void check_rows(struct fixture *f)
@@ -202,6 +204,19 @@ static void objects_without_kfunc(void **state)
 	f->names->kernel->peek.slabs = false;
 	check_rows(f);
 	f->names->kernel->peek.slabs = slabs;
+}
+
+/* What the address of the zone's lock was found by is a node: its thread says so. */
+static void the_node(void **state)
+{
+	struct fixture *f = *state;
+	struct name name;
+
+	assert_string_equal(f->t.kswapd, "kswapd0");
+	names_kernel_data(f->names, f->t.zone_lock, NULL, &name);
+	assert_string_equal(name.place, "node 0");
+	names_kernel_data(f->names, f->t.lru_lock, NULL, &name);
+	assert_string_equal(name.place, "node 0");
 }
 
 static void the_inode(void **state)
@@ -443,11 +458,17 @@ static void nothing_missing(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(objects),	   cmocka_unit_test(objects_without_kfunc),
-		cmocka_unit_test(the_inode),	   cmocka_unit_test(never_a_wrong_member),
-		cmocka_unit_test(hints),	   cmocka_unit_test(per_cpu),
-		cmocka_unit_test(page_number),	   cmocka_unit_test(code),
-		cmocka_unit_test(code_of_bpf),	   cmocka_unit_test(a_line),
+		cmocka_unit_test(objects),
+		cmocka_unit_test(objects_without_kfunc),
+		cmocka_unit_test(the_inode),
+		cmocka_unit_test(the_node),
+		cmocka_unit_test(never_a_wrong_member),
+		cmocka_unit_test(hints),
+		cmocka_unit_test(per_cpu),
+		cmocka_unit_test(page_number),
+		cmocka_unit_test(code),
+		cmocka_unit_test(code_of_bpf),
+		cmocka_unit_test(a_line),
 		cmocka_unit_test(nothing_missing),
 	};
 
