@@ -360,7 +360,7 @@ int ws_start_reserved(u64 *ctx)
 	return start_wait((void *)ctx[0], NULL);
 }
 
-/* dbb76c33aa8a ("ext4: print inode in trace_ext4_journal_start", 6.3): two in place of one. */
+/* 6.12 has two in place of the one that 6.1 has: by super block, and by inode. */
 SEC("tp_btf/ext4_journal_start_sb")
 int ws_start_sb(u64 *ctx)
 {

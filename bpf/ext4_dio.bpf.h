@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Direct I/O, from iomap's tracepoints (6.6), which other file systems share. Its task waits for it
- * (then it is an operation like others) or goes on, and it ends wherever its last block does.
+ * Direct I/O, from iomap's tracepoints (not yet in 6.1), which other file systems share. Its task
+ * waits for it (then it is an operation like others) or goes on, and it ends wherever its last
+ * block does.
  */
 #ifndef WS_EXT4_DIO_BPF_H
 #define WS_EXT4_DIO_BPF_H

@@ -21,8 +21,8 @@ struct {
 #define ES_SHIFT 59 /* fs/ext4/extents_status.h: the status is above the block number */
 
 /*
- * By status bits: W 1, U 2, D 4, H 8. Before 6.11 a delayed extent may be unwritten, too: its
- * blocks are there.
+ * By status bits: W 1, U 2, D 4, H 8. A delayed extent may be unwritten, too, on older
+ * kernels: its blocks are there.
  */
 const volatile __u8 es_kinds[16] = {
 	[1] = ABI_ES_WRITTEN,	 [2] = ABI_ES_UNWRITTEN,  [3] = ABI_ES_WRITTEN,

@@ -17,7 +17,7 @@
 struct group {
 	struct ext4_whole *whole;
 	struct group_text text;
-	char inode[32];	  /* --by file: "inode 42" */
+	char inode[32];	  /* --by file: "inode 42", or "-" */
 	const char *file; /* its path in this report, or that */
 	struct split split_interval, split_total;
 };
@@ -63,7 +63,10 @@ static int group_appeared(void *ctx, struct keyed_row *row)
 	if (!g->whole)
 		return -ENOMEM;
 	group_text_init(&g->text, r->args.cfg->by, &row->key, r->args.cgroups);
-	snprintf(g->inode, sizeof(g->inode), "inode %llu", (unsigned long long)row->key.id);
+	if (row->key.id)
+		snprintf(g->inode, sizeof(g->inode), "inode %llu", (unsigned long long)row->key.id);
+	else
+		snprintf(g->inode, sizeof(g->inode), "-"); /* commits and handles have none */
 	return 0;
 }
 
