@@ -34,6 +34,10 @@ rows() {
 		test c:man man-db man-db
 		test c:perf linux-perf perf
 		test c:python3 python3 python3
+		test c:fio fio fio
+		test c:mkfs.ext4 e2fsprogs e2fsprogs
+		test c:mkfs.xfs xfsprogs xfsprogs
+		test c:mkfs.btrfs btrfs-progs btrfs-progs
 		test p:jsonschema python3-jsonschema python3-jsonschema
 		test c:setcap libcap2-bin libcap
 		test z:fuzzer libclang-rt-dev compiler-rt

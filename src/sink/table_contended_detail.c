@@ -3,7 +3,7 @@
  * What is said below a row of the contended table, as far as there is room:
  *
  *	    ext4_sb_info.s_es_stats.es_stats_cache_hits.lock  /data, 4 threads
- *	    at ext4_es_lookup_extent+0x1f 61.0 %, ext4_map_blocks+0x8c 30.2 %
+ *	    at ext4_es_lookup_extent+0x1f 61 %, ext4_map_blocks+0x8c 30 %
  *	    line 1344..1407: es_stats_cache_hits.lock*, .count*, es_stats_cache_misses.lock*
  *
  *	    kw.c:15  wait_bitset, 3 threads, 12 eagain, 3 timeouts, 40 wakes (41 woken)
@@ -18,6 +18,7 @@
 #define DETAIL_INDENT 4
 #define DETAIL_HANG 8 /* where a line that was full goes on */
 #define DETAIL_SITES 3
+#define DETAIL_MEMBERS 8 /* and all that are hot */
 #define DETAIL_NAME 512
 #define DETAIL_TEXT (DETAIL_NAME + 128)
 #define LINE_SIZE 64
@@ -38,12 +39,18 @@ static void detail_end(struct detail *d)
 	d->open = false;
 }
 
+/* Is there room for another line? */
+static bool detail_room(const struct detail *d)
+{
+	return d->page->detail == DETAIL_ALL || !d->lines;
+}
+
 /* `sep` stands before an item that is not its line's first. */
 static void detail_item(struct detail *d, const char *sep, const char *text)
 {
 	char item[DETAIL_TEXT + 8];
 
-	if (d->page->detail == DETAIL_LINE && !d->open && d->lines)
+	if (!d->open && !detail_room(d))
 		return;
 	if (!d->open) {
 		line_start(&d->line);
@@ -68,20 +75,21 @@ static const char *clean(char out[DETAIL_NAME], const char *text)
 	return text_clean(out, DETAIL_NAME, text, SIZE_MAX);
 }
 
-/* Most of the stacks taken came through these. */
+/* Most of the stacks taken came through these; a single one is no statistics. */
 static void detail_sites(struct detail *d, const struct contended *c)
 {
-	char sym[DETAIL_NAME], text[DETAIL_TEXT], share[32];
+	char sym[DETAIL_NAME], text[DETAIL_TEXT], share[32] = "";
 	uint64_t all = 0;
 	size_t i;
 
 	for (i = 0; i < c->nsites; i++)
 		all += c->sites[i].count;
 	for (i = 0; i < c->nsites && i < DETAIL_SITES; i++) {
-		(void)snprintf(
-			text, sizeof(text), "%s%s %s %%", i ? "" : "at ",
-			clean(sym, c->sites[i].sym),
-			format_share(share, sizeof(share), c->sites[i].count, all)); /* fits */
+		if (all > 1)
+			format_share(share, sizeof(share), c->sites[i].count, all, 0);
+		(void)snprintf(text, sizeof(text), "%s%s%s%s%s", i ? "" : "at ",
+			       clean(sym, c->sites[i].sym), all > 1 ? " " : "", share,
+			       all > 1 ? " %" : ""); /* fits */
 		detail_item(d, ", ", text);
 	}
 	detail_end(d);
@@ -150,31 +158,55 @@ static size_t same_parent(const char *before, const char *name)
 	return strchr(before + len + 1, '.') ? 0 : len;
 }
 
-/*
- * "line 1344..1407: a.lock*, .count, b": bytes of the object, if what is known of it lies within
- * the line.
- */
+/* "line 1344..1407: ": bytes of the object, if what is known of it lies within the line. */
+static void line_start_text(const struct contended *c, char *out, size_t len)
+{
+	const struct line_member *first = c->members, *last = first + c->nmembers - 1;
+	uint64_t end = (uint64_t)last->offset + last->size;
+
+	if (end > first->offset && end - first->offset <= LINE_SIZE)
+		(void)snprintf(out, len, "line %" PRIu32 "..%" PRIu64 ": ", first->offset,
+			       end - 1); /* fits */
+	else
+		(void)snprintf(out, len, "line: "); /* fits */
+}
+
+/* How many members that are not hot are shown beside those that are. */
+static size_t line_others(const struct contended *c)
+{
+	size_t i, hot = 0;
+
+	for (i = 0; i < c->nmembers; i++)
+		hot += c->members[i].hot;
+	return hot < DETAIL_MEMBERS ? DETAIL_MEMBERS - hot : 0;
+}
+
+/* "line 1344..1407: a.lock*, .count, b, 3 more" */
 static void detail_line(struct detail *d, const struct contended *c)
 {
-	const struct line_member *m = c->members, *last = m + c->nmembers - 1;
-	char name[DETAIL_NAME], text[DETAIL_TEXT], range[64] = "";
+	char name[DETAIL_NAME], text[DETAIL_TEXT], start[64];
+	const struct line_member *m = c->members;
 	const char *before = NULL;
-	uint64_t end;
+	size_t i, left = 0, others;
 
-	if (!c->nmembers)
+	if (!c->nmembers || !detail_room(d))
 		return;
-	end = (uint64_t)last->offset + last->size;
-	if (end > m->offset && end - m->offset <= LINE_SIZE)
-		(void)snprintf(range, sizeof(range), " %" PRIu32 "..%" PRIu64, m->offset,
-			       end - 1); /* fits */
-	for (; m <= last; before = m++->name) {
+	line_start_text(c, start, sizeof(start));
+	others = line_others(c);
+	for (i = 0; i < c->nmembers; i++, m++) {
+		if (!m->hot && !others) {
+			left++;
+			continue;
+		}
+		others -= !m->hot;
 		clean(name, m->name + same_parent(before, m->name));
-		(void)snprintf(text, sizeof(text), "%s%s%s%s%s", before ? "" : "line",
-			       before ? "" : range, before ? "" : ": ", name,
+		(void)snprintf(text, sizeof(text), "%s%s%s", before ? "" : start, name,
 			       m->hot ? "*" : ""); /* fits */
 		d->page->hot |= m->hot;
+		before = m->name;
 		detail_item(d, ", ", text);
 	}
+	detail_count(d, left, "more", "more");
 	detail_end(d);
 }
 

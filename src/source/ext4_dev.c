@@ -12,11 +12,13 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "source/bpf_util.h"
 #include "source/ext4_dev.h"
 #include "source/mountinfo.h"
 #include "source/texts.h"
 
 #define MOUNTS "/proc/self/mountinfo"
+#define ASK_AGAIN_NS 10000000000ULL /* other namespaces: a walk over all processes */
 
 /*
  * One for each device ever met: a few hundred bytes times the block devices the machine has had.
@@ -24,9 +26,10 @@
  */
 struct known {
 	struct ext4_dev dev; /* first: handed out */
-	char *mount, *path;
+	char *mount;
 	uint64_t look;	/* d->looks when it was last seen mounted, here */
 	uint64_t asked; /* ... when it was last looked for elsewhere */
+	uint64_t asked_ns;
 };
 
 struct ext4_devs {
@@ -65,13 +68,11 @@ static struct known *known_get(struct ext4_devs *d, uint32_t kdev)
 	return NULL;
 }
 
-static void set_mount(struct ext4_devs *d, struct known *n, const struct mount_entry *m,
-		      const char *path)
+static void set_mount(struct ext4_devs *d, struct known *n, const struct mount_entry *m, bool ours)
 {
 	texts_replace(&d->old, &n->mount, m->path);
-	texts_replace(&d->old, &n->path, path);
 	n->dev.mount = n->mount;
-	n->dev.path = n->path;
+	n->dev.ours = ours;
 	n->dev.bind = strcmp(m->root, "/") != 0;
 }
 
@@ -94,7 +95,7 @@ static void read_mounts(struct ext4_devs *d)
 		if (!n || (n->look == d->looks && (!n->dev.bind || strcmp(m.root, "/") != 0)))
 			continue;
 		n->look = d->looks;
-		set_mount(d, n, &m, m.path);
+		set_mount(d, n, &m, true);
 	}
 	free(text);
 }
@@ -127,15 +128,12 @@ struct elsewhere {
 static bool name_elsewhere(void *ctx, uint32_t pid, const struct mount_entry *m)
 {
 	struct elsewhere *w = ctx;
-	char path[PATH_MAX];
 	bool whole = !strcmp(m->root, "/");
 
 	if (ext4_kdev(m->major, m->minor) != w->n->dev.kdev || !ext4_is(m) || (w->found && !whole))
 		return false;
 	w->found = true;
-	if (snprintf(path, sizeof(path), "/proc/%u/root%s", pid, m->path) >= (int)sizeof(path))
-		path[0] = '\0';
-	set_mount(w->d, w->n, m, *path ? path : NULL);
+	set_mount(w->d, w->n, m, false);
 	return whole;
 }
 
@@ -160,12 +158,14 @@ const struct ext4_dev *ext4_dev_get(struct ext4_devs *d, uint32_t kdev, uint32_t
 	struct known *n = known_get(d, kdev);
 	struct elsewhere w = {.d = d, .n = n};
 
-	if (!n || n->path || n->asked == d->looks)
+	if (!n || n->dev.ours || n->asked == d->looks ||
+	    (n->asked && mono_now_ns() - n->asked_ns < ASK_AGAIN_NS))
 		return n ? &n->dev : NULL;
 	if (mounts_changed(d))
 		read_mounts(d);
 	n->asked = d->looks;
-	if (n->path)
+	n->asked_ns = mono_now_ns();
+	if (n->dev.ours)
 		return &n->dev;
 	if (pid)
 		ext4_mounts_elsewhere(pid, name_elsewhere, &w);
@@ -182,10 +182,10 @@ int ext4_dev_open_mount(const struct ext4_dev *dev)
 	struct stat st;
 	int fd, ret;
 
-	if (!dev->path)
+	if (!dev->ours)
 		return -ENOENT;
 	/* Not for reading yet: what is mounted there by now may be anything. */
-	fd = open(dev->path, O_PATH | O_CLOEXEC);
+	fd = open(dev->mount, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	ret = fstat(fd, &st) ? -errno : 0;
@@ -283,7 +283,6 @@ static void free_known(void *p)
 	struct known *n = p;
 
 	free(n->mount);
-	free(n->path);
 	free(n);
 }
 

@@ -21,7 +21,7 @@ struct ext4_dev {
 	uint32_t kdev;
 	char id[24];	   /* "8:1" */
 	const char *mount; /* mount point; else the block device ("loop0"); NULL: neither known */
-	const char *path;  /* of the mount, from where we are: to open files below; NULL: none */
+	bool ours;	   /* mounted in our mount namespace, now or last */
 	bool bind;	   /* only a part of the file system is mounted there */
 };
 
