@@ -157,6 +157,7 @@ for t in tests/kernel/test_*.py; do
 	suite "kernel/${name%.py}" python3 "$t"
 done
 suite kernel/bucket "$O/tests/kernel/test_bucket_bpf"
+suite kernel/shared "$O/tests/kernel/test_shared_bpf"
 suite insns env O="$O" python3 tests/bench/insns.py
 suite privs tests/privs/privs.sh "$O/waitscope"
 suite cycles tests/privs/cycles.sh "$O/waitscope" 24

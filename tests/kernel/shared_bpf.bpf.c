@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The least a source can be whose tasks are `current`: it counts some system calls by group and
+ * number. test_shared_bpf.c loads it with what all sources share.
+ */
+#define TASKS_FROM_CURRENT
+#include "common.bpf.h"
+#include "compat.bpf.h"
+
+struct stamp {
+	u64 cgroup_id;
+	u32 flags;
+	u32 pad;
+};
+
+#include "filter.bpf.h"
+#include "follow.bpf.h"
+
+#define KEYED_ENTRY_MAX ABI_KENTRY_BYTES(1, BUCKET_SCHEMA_MAX)
+#include "keyed.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define VALUE_NS 1000
+
+const volatile __u32 numbers[3]; /* of the system calls */
+
+static __always_inline void count(struct task_struct *p, struct stamp *st, u32 nr, u64 ep)
+{
+	struct abi_counts *bank = bank_get(ep);
+	struct abi_key key = {.obj = nr, .kind = nr == numbers[2]};
+	struct abi_khead *e;
+
+	if (!bank || !filter_late(st, p))
+		return;
+	group_key(&key, p);
+	key.cpu = bpf_get_smp_processor_id();
+	e = keyed_get(bank, &key, ep);
+	if (!e)
+		return;
+	group_name(e, p);
+	e->sums[0]++;
+	khist_add(e, 0, VALUE_NS, ep);
+}
+
+SEC("tp_btf/sys_enter")
+int ws_enter(u64 *ctx)
+{
+	struct task_struct *p = current_task();
+	u32 nr = (u32)ctx[1];
+	struct stamp *st;
+	u64 ep = epoch;
+
+	if (!ep || (nr != numbers[0] && nr != numbers[1] && nr != numbers[2]) || !filter_early(p))
+		return 0;
+	st = stamp_get(p, true);
+	if (st)
+		count(p, st, nr, ep);
+	return 0;
+}
