@@ -39,8 +39,9 @@ _Static_assert(sizeof(struct stamp) == 64, "stamp size");
 #define KEYED_ENTRY_MAX ABI_KENTRY_BYTES(1, ABI_KEY_SCHEMA)
 #include "keyed.bpf.h"
 
-#include "futex_addr.bpf.h"
 #include "futex_hooks.bpf.h"
+#include "futex_stack.bpf.h"
+#include "futex_addr.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

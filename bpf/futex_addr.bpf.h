@@ -97,7 +97,6 @@ static __always_inline void describe(void *ctx, struct abi_counts *bank, struct 
 {
 	bool first = !(a->flags & ABI_FUTEX_STACKED);
 	struct abi_contend_sample *s;
-	long got;
 
 	if (!stack_wanted(a))
 		return;
@@ -112,8 +111,7 @@ static __always_inline void describe(void *ctx, struct abi_counts *bank, struct 
 	s->pid = (u32)TASK_READ(p, tgid);
 	s->tid = (u32)TASK_READ(p, pid);
 	BPF_CORE_READ_INTO(&s->comm, p, group_leader, comm);
-	got = bpf_get_stack(ctx, s->ips, sizeof(s->ips), BPF_F_USER_STACK);
-	s->nips = got > 0 ? got / sizeof(s->ips[0]) : 0;
+	s->nips = stack_take(ctx, s->ips);
 	/* a process is best looked at while it lives */
 	bpf_ringbuf_submit(s, first || bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) >=
 						      ring_wake_bytes
