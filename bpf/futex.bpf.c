@@ -169,7 +169,7 @@ static __always_inline void account(void *ctx, struct abi_counts *bank, struct t
 	e->sums[ABI_FUTEX_TIMEOUT] += ret == -ETIMEDOUT;
 	note_task(e, ep);
 	bank->switches++; /* the bank has moved */
-	hist_add(bank, kind - ABI_FUTEX_LOCK, ns, ep);
+	hist_add(bank, kind == ABI_FUTEX_IDLE, ns, ep); /* one metric each */
 	khist_add(e, 0, ns, ep);
 	if (a)
 		describe(ctx, bank, p, &key, a, c);

@@ -33,6 +33,19 @@ static int64_t row_sum(struct json_object *rows, const char *addr, const char *k
 	return sum;
 }
 
+/* What the kernel kept from the programs: one of 1026 events on 7.2 (recursion_misses). */
+static int64_t unseen(struct json_object *final)
+{
+	struct json_object *q = json_object_object_get(final, "quality");
+
+	return member(q, "recursion_misses") + member(q, "unpaired");
+}
+
+static bool differ(int64_t a, int64_t b, int64_t room)
+{
+	return a - b > room || b - a > room;
+}
+
 static bool equal(const struct futex_try *t, struct json_object *final, struct json_object *word,
 		  char *why, size_t len)
 {
@@ -40,18 +53,18 @@ static bool equal(const struct futex_try *t, struct json_object *final, struct j
 	struct json_object *rows =
 		json_object_object_get(json_object_object_get(final, "tables"), "contended");
 	const char *addr = json_text(word, "addr");
-	int64_t waits = row_sum(rows, addr, "count", false);
+	int64_t waits = row_sum(rows, addr, "count", false), room = unseen(final);
 	size_t i;
 
-	if (waits != member(word, "waits")) {
-		(void)snprintf(why, len, "%s: %lld waits of %lld", t->mode, (long long)waits,
-			       (long long)member(word, "waits"));
+	if (differ(waits, member(word, "waits"), room)) {
+		(void)snprintf(why, len, "%s: %lld waits of %lld, %lld unseen", t->mode,
+			       (long long)waits, (long long)member(word, "waits"), (long long)room);
 		return false;
 	}
 	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		int64_t n = row_sum(rows, addr, counts[i], true);
 
-		if (n == member(word, counts[i]))
+		if (!differ(n, member(word, counts[i]), room))
 			continue;
 		(void)snprintf(why, len, "%s: %s: %lld of %lld", t->mode, counts[i], (long long)n,
 			       (long long)member(word, counts[i]));
