@@ -154,7 +154,7 @@ int futex_load(struct contend_source *s, struct err *e)
 		return bpf_fail(e, ret, "futex: load BPF programs");
 	s->obj = f->skel->obj;
 	s->epoch_word = &f->skel->bss->epoch;
-	return futex_addrs_open(&f->addrs, bpf_map__fd(f->skel->maps.addresses),
+	return futex_addrs_open(&f->addrs, bpf_map__fd(f->skel->maps.addresses), s->cfg->max_keys,
 				f->skel->rodata->filter.self_tgid == (uint32_t)getpid(), s->names,
 				e);
 }
