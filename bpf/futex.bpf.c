@@ -157,6 +157,8 @@ static __always_inline void account(void *ctx, struct abi_counts *bank, struct t
 	e = entry_of(bank, p, a, kind, &key, ep);
 	if (!e)
 		return;
+	if (a && (!waits || ret == -EAGAIN))
+		tell(bank, p, &key, a, c);
 	if (!waits) {
 		e->sums[ABI_FUTEX_WAKES]++;
 		e->sums[ABI_FUTEX_WOKEN] += ret;
@@ -168,7 +170,7 @@ static __always_inline void account(void *ctx, struct abi_counts *bank, struct t
 	}
 	e->sums[ABI_FUTEX_TIMEOUT] += ret == -ETIMEDOUT;
 	note_task(e, ep);
-	bank->switches++; /* the bank has moved */
+	bank->switches++;				/* the bank has moved */
 	hist_add(bank, kind == ABI_FUTEX_IDLE, ns, ep); /* one metric each */
 	khist_add(e, 0, ns, ep);
 	if (a)

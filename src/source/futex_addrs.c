@@ -170,26 +170,26 @@ static struct futex_addr *add(struct futex_addrs *a, const struct futex_addr *wh
 	n->same = n;
 	a->held++;
 	if (a->procfs) {
+		join(a, n); /* first: it takes less, and must not come too late */
 		look_at(a, n->pid);
-		join(a, n);
 	}
 	return n;
 }
 
 void futex_addrs_told(struct futex_addrs *a, const struct abi_contend_sample *s)
 {
-	struct futex_addr *n = find(a, s->key.obj), what = {
-							    .id = s->key.obj,
-							    .uaddr = s->object,
-							    .pid = s->pid,
-							    .flags = s->type,
-						    };
+	uint32_t op = s->type & ABI_FUTEX_OP_MASK;
+	struct futex_addr *n = find(a, s->key.obj);
+	struct futex_addr what = {.id = s->key.obj, .uaddr = s->object, .pid = s->pid};
 
+	what.flags = s->type & ~ABI_FUTEX_OP_MASK;
 	if (!n)
 		n = add(a, &what, s->comm);
 	if (!n) /* no memory: the row has no name */
 		return;
-	n->flags |= s->type; /* found in the map, nothing had been called yet */
+	n->flags |= what.flags;
+	if (!(n->flags & ABI_FUTEX_OP_MASK) && op < ABI_FUTEX_WAKE)
+		n->flags |= op; /* the first that waited */
 }
 
 struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id)
@@ -206,7 +206,8 @@ struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id)
 			 &(struct futex_addr){.id = value.id,
 					      .uaddr = key.uaddr,
 					      .pid = key.tgid,
-					      .flags = value.flags & ~ABI_FUTEX_STACKED},
+					      .flags = value.flags &
+						       (ABI_FUTEX_SHARED | ABI_FUTEX_SEEN_IDLE)},
 			 value.comm))
 			return NULL;
 		n = find(a, id);

@@ -115,7 +115,8 @@ static uint64_t needed_later(const struct config *cfg)
 
 	if (cfg->by == BY_CGROUP || cfg->slower)
 		need |= bit(CAP_DAC_READ_SEARCH); /* a cgroup's path from its id */
-	if (source_named(cfg, "futex")) /* mappings and files of processes: perfmon does from 6.12 */
+	if (source_named(cfg,
+			 "futex")) /* mappings and files of processes: perfmon does from 6.12 */
 		need |= bit(CAP_PERFMON) | bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH);
 	for (i = 0; i < cfg->noutputs; i++)
 		if (cfg->outputs[i].path)

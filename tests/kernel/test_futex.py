@@ -212,7 +212,7 @@ class Shared(FutexTest):
 
     def test_intervals(self):
         """... and in the intervals too, which add up to the whole"""
-        report, words, _ = self.run_load("shared", 400, tool_args=("--follow", "-i", "0.1"))
+        report, words, _ = self.run_load("shared", 3000, tool_args=("--follow", "-i", "0.1"))
         frames = report.intervals
         self.assertGreater(len(frames), 2)
         for f in frames:
