@@ -39,8 +39,9 @@ _Static_assert(sizeof(struct stamp) == 64, "stamp size");
 #define KEYED_ENTRY_MAX ABI_KENTRY_BYTES(1, ABI_KEY_SCHEMA)
 #include "keyed.bpf.h"
 
-#include "futex_addr.bpf.h"
 #include "futex_hooks.bpf.h"
+#include "futex_stack.bpf.h"
+#include "futex_addr.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -156,6 +157,8 @@ static __always_inline void account(void *ctx, struct abi_counts *bank, struct t
 	e = entry_of(bank, p, a, kind, &key, ep);
 	if (!e)
 		return;
+	if (a && (!waits || ret == -EAGAIN))
+		tell(bank, p, &key, a, c);
 	if (!waits) {
 		e->sums[ABI_FUTEX_WAKES]++;
 		e->sums[ABI_FUTEX_WOKEN] += ret;
@@ -167,8 +170,8 @@ static __always_inline void account(void *ctx, struct abi_counts *bank, struct t
 	}
 	e->sums[ABI_FUTEX_TIMEOUT] += ret == -ETIMEDOUT;
 	note_task(e, ep);
-	bank->switches++; /* the bank has moved */
-	hist_add(bank, kind - ABI_FUTEX_LOCK, ns, ep);
+	bank->switches++;				/* the bank has moved */
+	hist_add(bank, kind == ABI_FUTEX_IDLE, ns, ep); /* one metric each */
 	khist_add(e, 0, ns, ep);
 	if (a)
 		describe(ctx, bank, p, &key, a, c);

@@ -90,21 +90,15 @@ static __always_inline bool stack_wanted(struct abi_futex_addr *a)
 	return stack_every && bpf_get_prandom_u32() % stack_every == 0;
 }
 
-/* The first wait for an address, and then one in stack_every. Its end has been taken before. */
-static __always_inline void describe(void *ctx, struct abi_counts *bank, struct task_struct *p,
-				     const struct abi_key *key, struct abi_futex_addr *a,
-				     const struct call *c)
+static __always_inline struct abi_contend_sample *
+sample_begin(struct abi_counts *bank, struct task_struct *p, const struct abi_key *key,
+	     const struct abi_futex_addr *a, const struct call *c)
 {
-	bool first = !(a->flags & ABI_FUTEX_STACKED);
-	struct abi_contend_sample *s;
-	long got;
+	struct abi_contend_sample *s = bpf_ringbuf_reserve(&samples, sizeof(*s), 0);
 
-	if (!stack_wanted(a))
-		return;
-	s = bpf_ringbuf_reserve(&samples, sizeof(*s), 0);
 	if (!s) {
 		bank->slow_lost++;
-		return;
+		return NULL;
 	}
 	s->key = *key;
 	s->object = c->uaddr;
@@ -112,13 +106,44 @@ static __always_inline void describe(void *ctx, struct abi_counts *bank, struct 
 	s->pid = (u32)TASK_READ(p, tgid);
 	s->tid = (u32)TASK_READ(p, pid);
 	BPF_CORE_READ_INTO(&s->comm, p, group_leader, comm);
-	got = bpf_get_stack(ctx, s->ips, sizeof(s->ips), BPF_F_USER_STACK);
-	s->nips = got > 0 ? got / sizeof(s->ips[0]) : 0;
-	/* a process is best looked at while it lives */
-	bpf_ringbuf_submit(s, first || bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) >=
-						      ring_wake_bytes
-				      ? BPF_RB_FORCE_WAKEUP
-				      : BPF_RB_NO_WAKEUP);
+	s->nips = 0;
+	return s;
+}
+
+/* A process is best looked at while it lives: user space hears of a new address at once. */
+static __always_inline void tell(struct abi_counts *bank, struct task_struct *p,
+				 const struct abi_key *key, struct abi_futex_addr *a,
+				 const struct call *c)
+{
+	struct abi_contend_sample *s;
+
+	if (a->flags & ABI_FUTEX_TOLD)
+		return;
+	a->flags |= ABI_FUTEX_TOLD;
+	s = sample_begin(bank, p, key, a, c);
+	if (s)
+		bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
+}
+
+/* The first wait for an address, and then one in stack_every. Its end has been taken before. */
+static __always_inline void describe(void *ctx, struct abi_counts *bank, struct task_struct *p,
+				     const struct abi_key *key, struct abi_futex_addr *a,
+				     const struct call *c)
+{
+	u64 wake = BPF_RB_NO_WAKEUP;
+	struct abi_contend_sample *s;
+
+	if (!stack_wanted(a))
+		return;
+	if (!(a->flags & ABI_FUTEX_TOLD) ||
+	    bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) >= ring_wake_bytes)
+		wake = BPF_RB_FORCE_WAKEUP;
+	a->flags |= ABI_FUTEX_TOLD;
+	s = sample_begin(bank, p, key, a, c);
+	if (!s)
+		return;
+	s->nips = stack_take(ctx, s->ips);
+	bpf_ringbuf_submit(s, wake);
 }
 
 #endif

@@ -30,7 +30,7 @@ struct syscall_exit {
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct pt_regs___x86 {
-	unsigned long orig_ax, bx, cx, dx, si, di, bp, r8, r9, r10;
+	unsigned long orig_ax, bx, cx, dx, si, di, bp, r8, r9, r10, ip, sp;
 };
 
 struct pt_regs___arm64 {

@@ -50,6 +50,7 @@ _Static_assert(sizeof(struct abi_futex_key) == 24, "abi_futex_key size");
 #define ABI_FUTEX_SHARED 0x100U	   /* without FUTEX_PRIVATE_FLAG: other processes may have it too */
 #define ABI_FUTEX_SEEN_IDLE 0x200U /* a value was waited for that no lock has */
 #define ABI_FUTEX_STACKED 0x400U   /* a wait was described */
+#define ABI_FUTEX_TOLD 0x800U	   /* user space was told of it, with a wait or without */
 
 struct abi_futex_addr {
 	__u64 id; /* never 0, never used again */

@@ -287,8 +287,6 @@ int contend_sample(struct contend *c, const struct abi_contend_sample *s)
 	struct code *code;
 
 	key.cpu = 0;
-	if (c->args.ops->told)
-		c->args.ops->told(c->args.ctx, s);
 	on_join(c, &key);
 	r = row_get(c, &key);
 	if (!r)

@@ -34,7 +34,7 @@ struct contend_ops {
 	const char *(*kind)(uint32_t kind); /* "mutex"; never NULL; not asked of others */
 	/* Optional: whose row an entry is in, where that is not its own; of any entry once. */
 	void (*join)(void *ctx, struct abi_key *key);
-	/* Optional: a described wait, before anything is asked about it. */
+	/* Optional: a described wait, as soon as it is read; what is asked about it comes later. */
 	void (*told)(void *ctx, const struct abi_contend_sample *s);
 	/* Name of the address. Asked when it is first seen, and again at its first description. */
 	void (*name)(void *ctx, const struct contend_info *i, struct name *out);

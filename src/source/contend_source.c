@@ -12,6 +12,7 @@
 #include "source/groups.h"
 
 #define RING_BYTES (256U << 10)
+#define LATER_MAX 1024
 #define DRAIN_MAX 256 /* records at a time */
 #define DRAIN_BYTES_MIN (DRAIN_MAX * sizeof(struct abi_contend_sample))
 
@@ -63,6 +64,30 @@ int contend_source_setup(struct contend_source *s, struct bpf_object *obj, const
 	return filters_setup(&s->filters, obj, ro->filter, e);
 }
 
+static int describe_later(struct contend_source *s)
+{
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < s->nlater; i++)
+		ret = contend_sample(s->rows, &s->later[i]);
+	s->nlater = 0;
+	return ret;
+}
+
+/*
+ * Looking for names takes long, and meanwhile the processes of other records may end. Where that
+ * matters they are looked at first.
+ */
+static int take_record(struct contend_source *s, const struct abi_contend_sample *r)
+{
+	if (!s->spec->rows->told)
+		return contend_sample(s->rows, r);
+	s->spec->rows->told(s, r);
+	s->later[s->nlater++] = *r;
+	return s->nlater < LATER_MAX ? 0 : describe_later(s);
+}
+
 static int on_record(void *ctx, void *data, size_t len)
 {
 	struct contend_source *s = ctx;
@@ -72,7 +97,7 @@ static int on_record(void *ctx, void *data, size_t len)
 	if (len < sizeof(r))
 		return -EINVAL;
 	memcpy(&r, data, sizeof(r));
-	ret = contend_sample(s->rows, &r);
+	ret = take_record(s, &r);
 	return ret || ++s->drained < DRAIN_MAX ? ret : -EAGAIN;
 }
 
@@ -100,6 +125,9 @@ static int open_rows(struct contend_source *s, struct err *e)
 			 s->ncpus, e);
 	if (ret)
 		return ret;
+	s->later = s->spec->rows->told ? calloc(LATER_MAX, sizeof(*s->later)) : NULL;
+	if (s->spec->rows->told && !s->later)
+		return err_sys(e, -ENOMEM, "%s", what);
 	kmaps_keyed_fds(s->obj, args.fds);
 	ret = contend_open(&s->rows, &args, e);
 	if (ret)
@@ -201,6 +229,7 @@ void contend_source_close(struct source *src)
 		close(s->event_fd);
 	s->spec->unload(s);
 	contend_close(s->rows);
+	free(s->later);
 	names_close(s->names);
 	whole_close(&s->whole);
 	filters_close(&s->filters);
@@ -224,6 +253,8 @@ static int collect(struct contend_source *s, struct err *e)
 
 	for (turns = 0; ret > 0 && turns < RING_BYTES / DRAIN_BYTES_MIN; turns++)
 		ret = contend_source_drain(&s->base, e);
+	if (ret >= 0 && describe_later(s))
+		ret = err_sys(e, -ENOMEM, "%s: describe waits", s->spec->ops->name);
 	if (ret >= 0 && whole_collect(&s->whole, ended))
 		ret = err_sys(e, -ENOMEM, "%s: read the histograms", s->spec->ops->name);
 	return ret < 0 ? ret : contend_collect(s->rows, ended, e);

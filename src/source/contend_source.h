@@ -63,7 +63,9 @@ struct contend_source {
 	struct contend *rows;
 	struct names *names;
 	struct ring_buffer *ring;
-	uint32_t drained; /* records of this drain */
+	uint32_t drained;		  /* records of this drain */
+	struct abi_contend_sample *later; /* told of, to be described at the next report */
+	size_t nlater;
 	int event_fd;
 	struct cost_sampler cost;
 	uint64_t misses_start, misses_seen; /* recursion misses */

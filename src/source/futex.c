@@ -24,6 +24,14 @@ static int futex_open(struct source **out, const struct source_args *args, struc
 	return contend_source_open(out, args, &spec, e);
 }
 
+static int futex_collect(struct source *src, struct source_report *r, struct err *e)
+{
+	int ret = contend_source_collect(src, r, e);
+
+	futex_addrs_tidy(((struct futex *)src)->addrs);
+	return ret;
+}
+
 static const char *const *futex_hooks(const struct source *src)
 {
 	return ((const struct futex *)src)->hooks;
@@ -36,7 +44,7 @@ const struct source_ops source_futex = {
 	.open = futex_open,
 	.start = contend_source_start,
 	.flip = contend_source_flip,
-	.collect = contend_source_collect,
+	.collect = futex_collect,
 	.stop = contend_source_stop,
 	.event_fd = contend_source_event_fd,
 	.drain = contend_source_drain,

@@ -26,9 +26,12 @@ struct futex_addr {
 };
 
 struct futex_addrs;
-/* map_fd: the programs' addresses. procfs: process numbers are those of /proc. */
-int futex_addrs_open(struct futex_addrs **out, int map_fd, bool procfs, struct names *names,
-		     struct err *e);
+/* map_fd: the programs' addresses, for `room` of them. procfs: process numbers are those of /proc.
+ */
+int futex_addrs_open(struct futex_addrs **out, int map_fd, uint32_t room, bool procfs,
+		     struct names *names, struct err *e);
+/* Once an interval: before the map is full, those of processes that have ended leave it. */
+void futex_addrs_tidy(struct futex_addrs *a);
 /* By number; one never heard of is looked for in the map. NULL: it is not there, or no memory. */
 struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id);
 /* What a described wait says of its address. */

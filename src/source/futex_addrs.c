@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <search.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,8 @@ struct process {
 
 struct futex_addrs {
 	int map_fd;
+	uint32_t room; /* of the programs' map */
+	uint32_t held; /* of it, by addresses that we know of */
 	bool procfs;
 	struct names *names;
 	void *addrs;	 /* tree of struct futex_addr */
@@ -54,8 +57,8 @@ static int compare_pid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-int futex_addrs_open(struct futex_addrs **out, int map_fd, bool procfs, struct names *names,
-		     struct err *e)
+int futex_addrs_open(struct futex_addrs **out, int map_fd, uint32_t room, bool procfs,
+		     struct names *names, struct err *e)
 {
 	struct futex_addrs *a = calloc(1, sizeof(*a));
 
@@ -63,6 +66,7 @@ int futex_addrs_open(struct futex_addrs **out, int map_fd, bool procfs, struct n
 	if (!a)
 		return err_sys(e, -ENOMEM, "futex: addresses");
 	a->map_fd = map_fd;
+	a->room = room;
 	a->procfs = procfs;
 	a->names = names;
 	return 0;
@@ -117,6 +121,32 @@ static void join(struct futex_addrs *a, struct futex_addr *n)
 		free(s);
 }
 
+static bool has_ended(uint32_t pid)
+{
+	return kill((pid_t)pid, 0) && errno == ESRCH;
+}
+
+/*
+ * Before the programs' map is full: addresses of processes that have ended leave it. Nobody can use
+ * those any more; what was counted for them stays.
+ */
+void futex_addrs_tidy(struct futex_addrs *a)
+{
+	struct abi_futex_key key, next;
+	bool more;
+
+	if (!a->procfs || a->held < a->room / 4 * 3)
+		return;
+	a->held = 0;
+	more = !bpf_map_get_next_key(a->map_fd, NULL, &next);
+	while (more) {
+		key = next;
+		more = !bpf_map_get_next_key(a->map_fd, &key, &next);
+		if (!has_ended(key.tgid) || bpf_map_delete_elem(a->map_fd, &key))
+			a->held++;
+	}
+}
+
 static struct futex_addr *find(struct futex_addrs *a, uint64_t id)
 {
 	void *found = tfind(&id, &a->addrs, compare_addr);
@@ -138,27 +168,28 @@ static struct futex_addr *add(struct futex_addrs *a, const struct futex_addr *wh
 		return NULL;
 	}
 	n->same = n;
+	a->held++;
 	if (a->procfs) {
+		join(a, n); /* first: it takes less, and must not come too late */
 		look_at(a, n->pid);
-		join(a, n);
 	}
 	return n;
 }
 
 void futex_addrs_told(struct futex_addrs *a, const struct abi_contend_sample *s)
 {
-	struct futex_addr *n = find(a, s->key.obj), what = {
-							    .id = s->key.obj,
-							    .uaddr = s->object,
-							    .pid = s->pid,
-							    .flags = s->type,
-						    };
+	uint32_t op = s->type & ABI_FUTEX_OP_MASK;
+	struct futex_addr *n = find(a, s->key.obj);
+	struct futex_addr what = {.id = s->key.obj, .uaddr = s->object, .pid = s->pid};
 
+	what.flags = s->type & ~ABI_FUTEX_OP_MASK;
 	if (!n)
 		n = add(a, &what, s->comm);
 	if (!n) /* no memory: the row has no name */
 		return;
-	n->flags |= s->type; /* found in the map, nothing had been called yet */
+	n->flags |= what.flags;
+	if (!(n->flags & ABI_FUTEX_OP_MASK) && op < ABI_FUTEX_WAKE)
+		n->flags |= op; /* the first that waited */
 }
 
 struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id)
@@ -175,7 +206,8 @@ struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id)
 			 &(struct futex_addr){.id = value.id,
 					      .uaddr = key.uaddr,
 					      .pid = key.tgid,
-					      .flags = value.flags & ~ABI_FUTEX_STACKED},
+					      .flags = value.flags &
+						       (ABI_FUTEX_SHARED | ABI_FUTEX_SEEN_IDLE)},
 			 value.comm))
 			return NULL;
 		n = find(a, id);

@@ -114,6 +114,8 @@ static int configure(struct futex *f, const struct btf *btf, struct err *e)
 			       "futex: no tracefs, and this kernel's BTF has no sys_enter "
 			       "tracepoint");
 	choose_programs(f, f->raw);
+	skel->rodata->have_pt_regs =
+		libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACEPOINT, BPF_FUNC_task_pt_regs, NULL) == 1;
 	ret = bpf_map__set_max_entries(skel->maps.addresses, f->s.cfg->max_keys);
 	if (ret)
 		return err_sys(e, ret, "futex: map of addresses");
@@ -152,7 +154,7 @@ int futex_load(struct contend_source *s, struct err *e)
 		return bpf_fail(e, ret, "futex: load BPF programs");
 	s->obj = f->skel->obj;
 	s->epoch_word = &f->skel->bss->epoch;
-	return futex_addrs_open(&f->addrs, bpf_map__fd(f->skel->maps.addresses),
+	return futex_addrs_open(&f->addrs, bpf_map__fd(f->skel->maps.addresses), s->cfg->max_keys,
 				f->skel->rodata->filter.self_tgid == (uint32_t)getpid(), s->names,
 				e);
 }

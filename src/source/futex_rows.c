@@ -55,43 +55,19 @@ static void name(void *ctx, const struct contend_info *i, struct name *out)
 
 /* ---- call sites ---- */
 
-/* What stands between a lock and who takes it: the C library, and the languages' wrappers. */
-static const char *const wrappers[] = {
-	/* of statically linked programs: functions */
-	"pthread_",
-	"__pthread_",
-	"___pthread_",
-	"__lll_",
-	"lll_",
-	"futex_",
-	"__futex_",
-	"sem_",
-	"__new_sem_",
-	"__sem_",
-	"syscall",
-	"__syscall",
-	"__timedwait",
-	"__wait",
-	"__lock",
-	"std::mutex::",
-	"std::condition_variable::",
-	"std::__condvar::",
-	"std::sys::",
-	"std::sync::",
-	"std::unique_lock",
-	"std::lock_guard",
-	"std::__atomic",
-	"__gthread_",
-	"core::",
-	"<std::sync::",
-	"runtime.futex",
-	"runtime.lock",
-	"NptlFutex",
-};
-
+/* What stands between a lock and who takes it: of dynamically linked programs, the libraries. */
 static const char *const libraries[] = {
 	"libc.so", "libc-",	"libpthread", "ld-linux", "ld-",
 	"ld.so",   "libstdc++", "libc++",     "ld-musl",
+};
+
+/* And of all, functions: what is linked in, or instantiated, from there. */
+static const char *const wrappers[] = {
+	"pthread_",	 "__pthread_",	 "___pthread_", "__lll_", "lll_",	 "futex_",
+	"__futex_",	 "sem_",	 "__new_sem_",	"__sem_", "syscall",	 "__syscall",
+	"__timedwait",	 "__wait",	 "__lock",	"__GI_",  "std::",	 "__gthread_",
+	"<std::",	 "<core::",	 "<alloc::",	"core::", "parking_lot", "<parking_lot",
+	"runtime.futex", "runtime.lock",
 };
 
 static bool begins_with_any(const char *text, const char *const *table, size_t n)

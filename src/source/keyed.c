@@ -215,14 +215,14 @@ int keyed_read_entry(struct keyed *k, uint32_t bank, const struct abi_key *key,
 	const char *hists = (const char *)(now + 1);
 	struct reading *n = NULL;
 	uint64_t before;
-	bool active;
+	bool active, rose;
 	uint32_t m;
 	int ret = entry_get(k, bank, key, now, &n);
 
 	if (ret)
 		return ret;
 	before = n->row->interval[0].count;
-	active = collect_sums(k, n, now);
+	rose = active = collect_sums(k, n, now);
 	for (m = 0; !ret && m < k->args.nhists; m++) {
 		const struct abi_hist *h = (const void *)(hists + m * k->hist_bytes);
 
@@ -232,7 +232,7 @@ int keyed_read_entry(struct keyed *k, uint32_t bank, const struct abi_key *key,
 				   BUCKET_SLOTS(k->args.schema));
 		active = true;
 	}
-	if (n->row->interval[0].count != before)
+	if (rose || n->row->interval[0].count != before)
 		collect_masks(k, n, now);
 	row_name(n->row, now);
 	if (active && key->cpu < k->args.ncpus)

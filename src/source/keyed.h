@@ -25,14 +25,14 @@ struct keyed_args {
 	bool per_cpu;	  /* rows keep CPUs apart: key.cpu stays */
 	const char *what; /* for errors: "the groups of --by" */
 	/*
-	 * Bit per sum that is a set of bits: joined, not added, where the first histogram had
-	 * samples. Its program empties it at the first sample of an epoch.
+	 * Bit per sum that is a set of bits: joined, not added, where there were samples or
+	 * another sum rose. Its program empties it at the first sample of an epoch.
 	 */
 	uint32_t masks;
 	/*
 	 * For runs of days: when a bank's map has more than `room` entries, rows that were quiet
 	 * for `cold_after` collects leave it, and what they had goes to the row of others (obj
-	 * ABI_OBJ_OTHER, kind 0), which there must be. 0: rows stay.
+	 * ABI_OBJ_OTHER, of their kind or else 0), which there must be. 0: rows stay.
 	 */
 	uint32_t room;
 	uint32_t cold_after;

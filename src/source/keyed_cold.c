@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <search.h>
+#include <stdlib.h>
 
 #include "source/keyed_inside.h"
 
@@ -29,34 +30,38 @@ static int entry_leaves(struct keyed *k, uint32_t bank, struct reading *n, uint6
 	return 0;
 }
 
-static int row_leaves_bank(struct keyed *k, struct keyed_row *row, uint32_t bank, uint64_t epoch)
-{
-	struct abi_key key = row->key;
-	uint32_t cpu;
-	void *found;
-	int ret = 0;
+/* What a walk over a bank's entries finds. */
+struct cold {
+	const struct keyed *k;
+	struct reading **v;
+	uint32_t n;
+};
 
-	for (cpu = 0; !ret && row->entries && cpu < k->args.ncpus; cpu++) {
-		if (k->args.per_cpu && cpu != row->key.cpu)
-			continue;
-		key.cpu = cpu;
-		found = tfind(&key, &k->entries[bank], keyed_compare);
-		if (found)
-			ret = entry_leaves(k, bank, *(struct reading **)found, epoch);
-	}
-	return ret;
+/* An entry's row need not have its key (keyed_args.join), so the entries are asked. */
+static void find_cold(const void *node, VISIT visit, void *ctx)
+{
+	struct reading *n = *(struct reading *const *)node;
+	struct cold *c = ctx;
+
+	if ((visit == postorder || visit == leaf) && is_cold(c->k, n->row))
+		c->v[c->n++] = n;
 }
 
 int keyed_retire(struct keyed *k, uint32_t bank, uint64_t epoch)
 {
-	struct keyed_row *row;
+	struct cold c = {.k = k};
+	uint32_t i;
 	int ret = 0;
 
 	if (!epoch || !k->args.room || k->nentries[bank] <= k->args.room)
 		return 0;
-	for (row = k->first; !ret && row; row = row->next)
-		if (row->entries && is_cold(k, row))
-			ret = row_leaves_bank(k, row, bank, epoch);
+	c.v = calloc(k->nentries[bank], sizeof(struct reading *));
+	if (!c.v)
+		return -ENOMEM;
+	twalk_r(k->entries[bank], find_cold, &c);
+	for (i = 0; !ret && i < c.n; i++)
+		ret = entry_leaves(k, bank, c.v[i], epoch);
+	free(c.v);
 	return ret;
 }
 
@@ -78,16 +83,26 @@ static int add_row(const struct keyed *k, struct keyed_row *to, const struct key
 	return ret;
 }
 
+/* Where a row goes: to the others of its kind, if they have a row, or to all others. */
+static struct keyed_row *others_of(const struct keyed *k, const struct keyed_row *row)
+{
+	struct abi_key key = {.obj = ABI_OBJ_OTHER, .kind = row->key.kind};
+	void *found = tfind(&key, &k->rows, keyed_compare);
+
+	key.kind = 0;
+	if (!found)
+		found = tfind(&key, &k->rows, keyed_compare);
+	return found ? *(struct keyed_row **)found : NULL;
+}
+
 int keyed_forget_cold(struct keyed *k)
 {
-	const struct abi_key key = {.obj = ABI_OBJ_OTHER};
-	void *found = tfind(&key, &k->rows, keyed_compare);
-	struct keyed_row *others = found ? *(struct keyed_row **)found : NULL;
-	struct keyed_row **at = &k->first, *row;
+	struct keyed_row **at = &k->first, *row, *others;
 	int ret = 0;
 
-	while (!ret && others && (row = *at)) {
-		if (row->entries || !is_cold(k, row)) {
+	while (!ret && (row = *at)) {
+		others = row->entries || !is_cold(k, row) ? NULL : others_of(k, row);
+		if (!others) {
 			at = &row->next;
 			continue;
 		}

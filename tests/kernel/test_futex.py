@@ -212,7 +212,7 @@ class Shared(FutexTest):
 
     def test_intervals(self):
         """... and in the intervals too, which add up to the whole"""
-        report, words, _ = self.run_load("shared", 400, tool_args=("--follow", "-i", "0.1"))
+        report, words, _ = self.run_load("shared", 3000, tool_args=("--follow", "-i", "0.1"))
         frames = report.intervals
         self.assertGreater(len(frames), 2)
         for f in frames:
@@ -399,6 +399,29 @@ class Filters(FutexTest):
         self.assertGreater(final["quality"]["map_full"], 0)
         self.assertSums(final)
         self.assertGreaterEqual(count(final, "futex_wait"), sum(w["waits"] for w in words))
+
+
+    def test_churn(self):
+        """processes that have ended make room: their waits go to others, and sums stay true"""
+        tool = self.tool("-s", "futex", "--comm", "futex", "--max-keys", 32, "-i", "0.05").ready()
+        waits = 0
+        for _ in range(150):
+            load = self.load("futex", "timeout", 2)
+            load.line()
+            load.go()
+            waits += sum(w["waits"] for w in load.end())
+            time.sleep(0.02)
+        time.sleep(0.3)
+        last = self.load("futex", "timeout", 7)
+        pid = last.line()["pid"]
+        last.go()
+        waits += sum(w["waits"] for w in last.end())
+        final = tool.stop().final
+        self.assertEqual(count(final, "futex_wait"), waits)
+        self.assertSums(final)
+        self.assertEqual(sum_of(rows(final, pid=pid), "count"), 7, "there was no room for it")
+        self.note("%d waits, %d with others, map_full %d", waits, sum_of(rows(final, other=True), "count"),
+                  final["quality"]["map_full"])
 
 
 class Sites(FutexTest):

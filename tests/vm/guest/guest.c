@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "ext4_file.h"
+#include "futex.h"
 #include "proc.h"
 
 #define TOOL "/bin/waitscope"
@@ -525,6 +526,33 @@ static int test_user_without_caps(struct guest *g)
 	return say(g, status == 3 && said ? PASS : FAIL, "exit %d: %s", status, line);
 }
 
+/* Root has the tracepoints of single calls, a user with capabilities those of all calls. */
+static int futex_as(struct guest *g, proc_setup_fn setup, void *ctx)
+{
+	static const char *const modes[] = {"threads", "pi", "eagain", "timeout", "bitset"};
+	struct futex_try t = {.tool = TOOL, .err = ERR, .n = "20", .setup = setup, .ctx = ctx};
+	char why[512];
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		t.mode = modes[i];
+		if (!futex_try(&t, why, sizeof(why)))
+			return say(g, FAIL, "%s %s", why, stderr_line());
+	}
+	return say(g, PASS, "as counted by the callers, in five ways");
+}
+
+static int test_futex(struct guest *g)
+{
+	return futex_as(g, NULL, NULL);
+}
+
+static int test_futex_user(struct guest *g)
+{
+	__u64 caps = 1ULL << CAP_BPF | 1ULL << CAP_PERFMON;
+
+	return futex_as(g, become_user, &caps);
+}
+
 /* ---- places where it cannot ---- */
 
 static int without_sys(void *ctx __attribute__((unused)))
@@ -634,6 +662,8 @@ static const struct test tests[] = {
 	{"leaves-nothing", test_leaves_nothing, "sched"},
 	{"user-with-caps", test_user_with_caps, "sched"},
 	{"user-without-caps", test_user_without_caps, "sched"},
+	{"futex", test_futex, "sched"},
+	{"futex-user", test_futex_user, "sched"},
 	{"no-sys", test_no_sys, "sched"},
 	{"hotplug", test_hotplug, "hotplug"},
 	{"possible", test_possible, "online"},
