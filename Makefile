@@ -38,7 +38,7 @@ endif
 .SECONDARY:
 MAKEFLAGS += --no-print-directory
 
-LIBS := libbpf libelf zlib libevent_core json-c
+LIBS := libbpf libdw libelf zlib libevent_core json-c
 ifneq ($(filter-out clean deps deps-build deps-vm help format lint uninstall vmlinux-dump,$(or $(MAKECMDGOALS),all)),)
 MISSING := $(strip $(foreach l,$(LIBS),$(shell $(PKG_CONFIG) --exists $(l) 2>/dev/null || echo $(l))))
 MISSING += $(foreach t,$(CLANG) $(BPFTOOL) $(SCDOC),$(if $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v $(t)),,$(t)))
@@ -53,7 +53,7 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -W
 CPPFLAGS += -D_GNU_SOURCE -DWS_VERSION='"$(VERSION)"' -Iinclude -Isrc -I$(O)/gen
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) $(shell $(PKG_CONFIG) --cflags $(LIBS))
-LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) -lm
+LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) -liberty -lm
 ifdef SAN
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif

@@ -6,7 +6,7 @@ HOST_ARCH := $(subst aarch64,arm64,$(subst x86_64,amd64,$(shell uname -m)))
 ARCH ?= $(HOST_ARCH)
 STATIC_O = $(O)/static-$(ARCH)
 STATIC_BIN = $(STATIC_O)/waitscope.stripped
-STATIC_CFLAGS := -O2 -ffile-prefix-map=$(CURDIR)=.
+STATIC_CFLAGS := -O2 -DWS_STATIC -ffile-prefix-map=$(CURDIR)=.
 
 ifeq ($(ARCH),$(HOST_ARCH))
 STATIC_CC = $(CC)

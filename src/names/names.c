@@ -37,6 +37,12 @@ void names_close(struct names *n)
 	free(n);
 }
 
+void names_trim(struct names *n)
+{
+	names_user_trim(n->user);
+	names_kernel_trim(n->kernel);
+}
+
 void name_bare(struct name *out, uint64_t addr)
 {
 	memset(out, 0, sizeof(*out));
