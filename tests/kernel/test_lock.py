@@ -154,9 +154,9 @@ class Names(LockTest):
         """lock: processes that create and unlink in one directory wait for its i_rwsem"""
         fs = fsharness.LoopFs(self)
         load = self.contend("dir", 4, 1000, fs.path)
-        tool = self.locks().ready()
+        tool = self.locks("-p", load.pid, "--follow").ready()
         self.run_load(load)
-        final = tool.stop().final
+        final = tool.end().final
         found = self.named(final, "ext4_inode_info.vfs_inode.i_rwsem", "rwsem:w")
         self.assertEqual(len(found), 1, [(r["kind"], r["name"]) for r in rows(final)][:8])
         self.assertGreater(found[0]["count"], 10)
