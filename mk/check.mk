@@ -19,3 +19,9 @@ endif
 check-san-build: $(UNIT_BINS) $(GOLDEN_BIN) $(NAMES_ASK)
 
 .PHONY: check check-san-build
+
+# The waits of `make check` are a million, for time: EVENTS=10000000 takes minutes.
+EVENTS ?= 10000000
+check-locks: $(O)/waitscope $(LOAD_BINS) ## lock waits by the million: no slot stuck (EVENTS=10000000)
+	$(Q)O=$(O) EVENTS=$(EVENTS) python3 tests/kernel/test_lock.py "many contended waits"
+.PHONY: check-locks

@@ -26,7 +26,7 @@ static const char *after_name(const char *words, const char *name)
 	size_t len = strlen(name);
 
 	return !strncmp(words, name, len) && !strncmp(words + len, ": ", 2) ? words + len + 2
-									     : words;
+									    : words;
 }
 
 /* Default sources that cannot run here, and what those that do have to say. */
@@ -44,7 +44,8 @@ static void print_notes(const struct run *r)
 			fprintf(stderr, "waitscope: note: without %s: %s\n", name,
 				after_name(s->why, name));
 		else if (notice)
-			fprintf(stderr, "waitscope: note: %s: %s\n", name, after_name(notice, name));
+			fprintf(stderr, "waitscope: note: %s: %s\n", name,
+				after_name(notice, name));
 	}
 }
 

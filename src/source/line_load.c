@@ -11,8 +11,8 @@
 
 #include "line.skel.h" /* needs abi_line.h */
 
-/* Waiting to be decoded: one turn of it. Others come again with their next sample, so that in a storm
- * of new code it is the hot that gets in. */
+/* Waiting to be decoded: one turn of it. Others come again with their next sample, so that in a
+ * storm of new code it is the hot that gets in. */
 #define NEW_IPS_MAX 256
 
 static int configure(struct line_source *s, struct err *e)
