@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # make check: everything tests/run.sh runs. With SAN=1 all of it is built with the sanitizers; without,
 # the unit and golden tests run a second time, built with them.
-CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(KERNEL_TEST_BINS) $(KNAMES_BINS) $(KNAMES_TOOLS) \
-	$(O)/core-reloc/corecheck $(PROBES) $(FUZZ_BINS) bench-bins
+CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(KERNEL_TEST_BINS) \
+	$(O)/core-reloc/corecheck $(PROBES) $(FUZZ_BINS) $(NAMES_ASK) $(KNAMES_BINS) $(KNAMES_TOOLS) bench-bins
 ifndef SAN
 CHECK_SAN_O = $(O)-san
 endif
@@ -15,6 +15,6 @@ ifndef SAN
 endif
 	$(Q)O=$(O) SAN_O=$(CHECK_SAN_O) tests/run.sh $(TESTS)
 
-check-san-build: $(UNIT_BINS) $(GOLDEN_BIN)
+check-san-build: $(UNIT_BINS) $(GOLDEN_BIN) $(NAMES_ASK)
 
 .PHONY: check check-san-build

@@ -41,6 +41,7 @@ rows() {
 		test c:g++ g++ gcc-c++
 		test c:objcopy binutils binutils
 		test c:rustc rustc rust
+		test c:dwz dwz dwz
 		test z:fuzzer libclang-rt-dev compiler-rt
 		vm c:busybox busybox-static busybox
 		vm c:cpio cpio cpio

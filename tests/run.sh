@@ -146,6 +146,10 @@ suite golden tests/golden/run.sh "$O/tests/golden/render"
 if [ -n "$SAN_O" ]; then
 	suite san/golden tests/golden/run.sh "$SAN_O/tests/golden/render"
 fi
+suite names python3 tests/names/test_names.py
+if [ -n "$SAN_O" ]; then
+	suite san/names env O="$SAN_O" python3 tests/names/test_names.py
+fi
 suite core-reloc tests/core-reloc/selftest.sh "$O/core-reloc/corecheck" "$O/core-reloc" tests/btf/*.btf
 suite core-reloc/ours "$O/core-reloc/corecheck" tests/core-reloc/absent.list tests/btf/*.btf -- "$O"/bpf/sched.bpf.o "$O"/bpf/names.bpf.o
 for t in tests/cli/test_*.bats; do

@@ -21,6 +21,8 @@ $(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth.o sched_metrics.o
 # It reads maps of its own making.
 $(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o groups.o cgroup.o)
 
+$(O)/tests/unit/test_user_maps: $(NAMES_OBJS)
+
 unit: $(UNIT_BINS) ## build the unit tests
 .PHONY: unit
 -include $(UNIT_BINS:=.d)

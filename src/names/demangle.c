@@ -28,6 +28,8 @@ static void take(const char *text, size_t n, void *ctx)
 	struct piece *p = ctx;
 	size_t room = p->len - 1 - p->at;
 
+	if (!n)
+		return; /* text may be NULL then */
 	memcpy(p->out + p->at, text, n < room ? n : room);
 	p->at += n < room ? n : room;
 	p->out[p->at] = '\0';

@@ -221,3 +221,21 @@ uint64_t elf_debug_bytes(Elf *elf)
 	}
 	return sum;
 }
+
+void elf_end_strings(Elf *elf)
+{
+	static const char *const names[] = {".debug_str", ".debug_line_str", ".debug_info",
+					    ".debug_types"};
+	GElf_Shdr sh;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		Elf_Scn *scn = elf_section(elf, names[i], &sh);
+		Elf_Data *data;
+
+		if (scn && sh.sh_flags & SHF_COMPRESSED && elf_compress(scn, 0, 0) < 0)
+			continue; /* libdw will not read it either */
+		data = scn ? elf_getdata(scn, NULL) : NULL;
+		if (data && data->d_buf && data->d_size)
+			((char *)data->d_buf)[data->d_size - 1] = '\0';
+	}
+}

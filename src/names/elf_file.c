@@ -156,6 +156,10 @@ static void find_debug(struct elf_files *s, struct handle *h)
 		h->bytes += elf_debug_bytes(look->alt);
 	}
 	look->dwarf = h->bytes <= ELF_DEBUG_BYTES && (!alt || look->alt);
+	if (look->dwarf)
+		elf_end_strings(look->debug);
+	if (look->dwarf && look->alt)
+		elf_end_strings(look->alt);
 }
 
 static bool unchanged(const struct elf_file *f)

@@ -89,6 +89,11 @@ Elf *elf_checked(int fd, uint64_t size);
 bool elf_build_id(Elf *elf, int fd, struct build_id *out);
 /* Bytes of DWARF once decompressed, 0: none. */
 uint64_t elf_debug_bytes(Elf *elf);
+/*
+ * In memory, the last byte of sections with strings becomes their end, as it is in any real file:
+ * libdw does not see to it that the last string has one.
+ */
+void elf_end_strings(Elf *elf);
 Elf_Scn *elf_section(Elf *elf, const char *name, GElf_Shdr *out);
 /* An fd on a regular file below root_fd (-1: our root), no symbolic link leading out; or -1. */
 int elf_open_below(int root_fd, const char *path);

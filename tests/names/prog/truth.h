@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TRUTH_AS(address, object, name, symbol, path, line)                                     \
-	printf("data\t%p\t%p\t%s\t%s\t%s\t%d\n", (void *)(address), (void *)&(object), name, symbol,   \
-	       *(path) ? (path) : "-", line)
-#define TRUTH(address, object, path)                                                            \
+#define TRUTH_AS(address, object, name, symbol, path, line)                                  \
+	printf("data\t%p\t%p\t%s\t%s\t%s\t%d\n", (void *)(address), (void *)&(object), name, \
+	       symbol, *(path) ? (path) : "-", line)
+#define TRUTH(address, object, path) \
 	TRUTH_AS(address, object, #object, #object, path, object##_line)
 /* In front of a declaration on the next line. */
 #define DECLARED(object) enum { object##_line = __LINE__ + 1 }
