@@ -100,6 +100,8 @@ static bool is_module_name(const char *s)
 			     strlen(s);
 }
 
+#define RETRY_NS 1000000000ULL /* it may be loaded later */
+
 /* One module's types at a time: after the first it is nearly always ext4's. */
 static struct btf_view *module_view(struct names_kernel *k, const char *module)
 {
@@ -107,12 +109,14 @@ static struct btf_view *module_view(struct names_kernel *k, const char *module)
 
 	if (!is_module_name(module) || strlen(module) >= sizeof(k->module) || k->btf_file)
 		return NULL;
-	if (strcmp(k->module, module)) {
+	if (strcmp(k->module, module) ||
+	    (!k->module_btf.n && kernel_now_ns() - k->module_tried_ns > RETRY_NS)) {
 		btf_view_close(&k->module_btf);
-		name_print(k->module, sizeof(k->module), false, "%s", module); /* fits */
+		k->module_tried_ns = kernel_now_ns();
+		name_print(k->module, sizeof(k->module), false, "%s", module);
 		name_print(path, sizeof(path), false, "/sys/kernel/btf/%s", module);
 		if (btf_view_open(&k->module_btf, path, &k->btf))
-			btf_view_close(&k->module_btf); /* built in, or without types */
+			btf_view_close(&k->module_btf); /* built in, not loaded, or no types */
 	}
 	return k->module_btf.n ? &k->module_btf : NULL;
 }

@@ -71,6 +71,7 @@ struct names_kernel {
 	struct btf_view btf, module_btf;
 	int btf_state;	 /* 0: not tried, 1: open, negative */
 	char module[56]; /* of module_btf */
+	uint64_t module_tried_ns;
 	uint64_t btf_used_ns;
 	FILE *kallsyms;
 	struct ksyms syms;

@@ -94,19 +94,6 @@ static int find_truth(struct fixture *f)
 	return f->t.sbi && f->t.page ? 0 : -EINVAL;
 }
 
-static int set_up(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-	struct names_args args = {0};
-
-	*state = f;
-	f->fd = f->memfd = f->pipe[0] = f->pipe[1] = -1;
-	f->memfd = memfd_create("ws-names", MFD_CLOEXEC);
-	if (make_ext4(f) || make_pipe(f) || find_truth(f))
-		return -1;
-	return names_open(&f->names, &args, NULL);
-}
-
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
@@ -124,6 +111,20 @@ static int tear_down(void **state)
 	(void)rmdir(f->dir);
 	free(f);
 	return 0;
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct names_args args = {0};
+
+	*state = f;
+	f->fd = f->memfd = f->pipe[0] = f->pipe[1] = -1;
+	f->memfd = memfd_create("ws-names", MFD_CLOEXEC);
+	if (!make_ext4(f) && !make_pipe(f) && !find_truth(f) && !names_open(&f->names, &args, NULL))
+		return 0;
+	(void)tear_down(state); /* what is mounted does not stay */
+	return -1;
 }
 
 static uint64_t truth_at(const struct fixture *f, size_t field)
