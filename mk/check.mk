@@ -2,12 +2,8 @@
 # make check: everything tests/run.sh runs. With SAN=1 all of it is built with the sanitizers; without,
 # the unit and golden tests run a second time, built with them.
 CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(KERNEL_TEST_BINS) \
-<<<<<<< HEAD
 	$(KNAMES_BINS) $(KNAMES_TOOLS) $(NAMES_ASK) \
 	$(O)/core-reloc/corecheck $(PROBES) $(FUZZ_BINS) bench-bins
-=======
-	$(O)/core-reloc/corecheck $(PROBES) $(FUZZ_BINS) $(NAMES_ASK) $(KNAMES_BINS) $(KNAMES_TOOLS) bench-bins
->>>>>>> knames
 ifndef SAN
 CHECK_SAN_O = $(O)-san
 endif
