@@ -103,6 +103,10 @@ class Ask:
         self.proc.stdin.write(fmt % args + "\n")
         return self.proc.stdout.readline().rstrip("\n")
 
+    def rss_kib(self, field="VmRSS"):
+        with open("/proc/%d/status" % self.proc.pid, encoding="ascii") as f:
+            return next(int(line.split()[1]) for line in f if line.startswith(field + ":"))
+
     def hold(self, pid):
         return int(self.line("hold %d", pid))
 
@@ -266,6 +270,13 @@ class Files(NamesTest):
             "uselib.c", "-g", lib, "-Wl,-rpath," + os.path.dirname(lib), *flags, name="uselib"
         )
 
+    def hold_dir(self, path):
+        """Makes it, and what leads to it, and takes away again what was made."""
+        if not os.path.isdir(path):
+            self.hold_dir(os.path.dirname(path))
+            os.mkdir(path)
+            self.addCleanup(os.rmdir, path)
+
     def test_library(self):
         """A shared library's variable, by the library's name"""
         p = self.program(self.user_of(self.library()))
@@ -288,7 +299,7 @@ class Files(NamesTest):
         build_id = re.search(r"Build ID: ([0-9a-f]+)", notes).group(1)
         self.run_tool("strip", app)
         place = "/usr/lib/debug/.build-id/%s/%s.debug" % (build_id[:2], build_id[2:])
-        os.makedirs(os.path.dirname(place), exist_ok=True)
+        self.hold_dir(os.path.dirname(place))
         self.addCleanup(lambda: os.path.exists(place) and os.unlink(place))
         p = self.program(app)
         shutil.copy(ASK, place)
@@ -405,6 +416,21 @@ class Files(NamesTest):
             os.unlink(out)
         self.assertLessEqual(int(self.ask.line("fds")) - before, 192)
         self.check(many[0], "kw.c")
+
+    def test_memory(self):
+        """Looking into a program of megabytes, and giving that memory back"""
+        if harness.BUILD.endswith("-san"):
+            self.skipTest("sanitizers take memory of their own")
+        out = os.path.join(self.dir, "app")
+        self.run_tool("rustc", "-g", "-o", out, os.path.join(PROG, "rs.rs"))
+        self.assertGreater(os.path.getsize(out), 2 << 20)
+        p = self.program(out)
+        before = self.ask.rss_kib()
+        self.check(p, "rs.rs")
+        self.assertEqual(self.ask.line("trim"), "0")
+        # An index of its variables and the maps stay; of the file itself nothing does.
+        self.assertLess(self.ask.rss_kib() - before, 2048)
+        self.assertLess(self.ask.rss_kib("VmHWM"), 20 << 10)
 
 
 class Jit(NamesTest):
