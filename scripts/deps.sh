@@ -46,6 +46,7 @@ rows() {
 		test c:objcopy binutils binutils
 		test c:rustc rustc rust
 		test c:dwz dwz dwz
+		test l:libdebuginfod libdebuginfod-dev elfutils-debuginfod-client-devel
 		test z:fuzzer libclang-rt-dev compiler-rt
 		vm c:busybox busybox-static busybox
 		vm c:cpio cpio cpio

@@ -41,7 +41,8 @@ struct library {
 
 static bool load(struct library *l)
 {
-	l->handle = dlopen(SONAME, RTLD_LAZY | RTLD_LOCAL);
+	/* It stays: what it stands on (TLS libraries) loses memory each time it is taken out. */
+	l->handle = dlopen(SONAME, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
 	if (!l->handle)
 		return false;
 	*(void **)&l->begin = dlsym(l->handle, "debuginfod_begin");

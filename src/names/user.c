@@ -122,7 +122,7 @@ static struct user_proc *known(struct names_user *u, uint32_t pid)
 
 static bool same_maps(const struct user_proc *a, const struct user_proc *b)
 {
-	if (a->start != b->start || a->maps.n != b->maps.n ||
+	if (!a->maps.n || a->start != b->start || a->maps.n != b->maps.n ||
 	    a->maps.nsources != b->maps.nsources ||
 	    memcmp(a->maps.v, b->maps.v, a->maps.n * sizeof(*a->maps.v)))
 		return false;

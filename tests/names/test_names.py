@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Names of addresses in processes: programs that know their own, built in every way that matters."""
 import errno
+import http.server
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -86,9 +88,14 @@ class Program:
 
 
 class Ask:
-    def __init__(self, test, *args):
+    def __init__(self, test, *args, env=None):
         self.proc = subprocess.Popen(
-            [ASK, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            [ASK, *args],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+            env=env,
         )
         test.addCleanup(self.end)
 
@@ -103,6 +110,10 @@ class Ask:
         self.proc.stdin.write(fmt % args + "\n")
         return self.proc.stdout.readline().rstrip("\n")
 
+    def rss_kib(self, field="VmRSS"):
+        with open("/proc/%d/status" % self.proc.pid, encoding="ascii") as f:
+            return next(int(line.split()[1]) for line in f if line.startswith(field + ":"))
+
     def hold(self, pid):
         return int(self.line("hold %d", pid))
 
@@ -111,6 +122,11 @@ class Ask:
 
     def code(self, pid, addr):
         return tuple(self.line("code %d %x", pid, addr).split("\t"))
+
+
+def build_id_of(path):
+    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True)
+    return re.search(r"Build ID: ([0-9a-f]+)", notes.stdout).group(1)
 
 
 class NamesTest(unittest.TestCase):
@@ -266,6 +282,13 @@ class Files(NamesTest):
             "uselib.c", "-g", lib, "-Wl,-rpath," + os.path.dirname(lib), *flags, name="uselib"
         )
 
+    def hold_dir(self, path):
+        """Makes it, and what leads to it, and takes away again what was made."""
+        if not os.path.isdir(path):
+            self.hold_dir(os.path.dirname(path))
+            os.mkdir(path)
+            self.addCleanup(os.rmdir, path)
+
     def test_library(self):
         """A shared library's variable, by the library's name"""
         p = self.program(self.user_of(self.library()))
@@ -282,13 +305,10 @@ class Files(NamesTest):
         app = self.build("kw.c", "-g")
         debug = os.path.join(self.dir, "app.debug")
         self.objcopy("--only-keep-debug", app, debug)
-        notes = subprocess.run(
-            ["readelf", "-n", app], capture_output=True, text=True, check=True
-        ).stdout
-        build_id = re.search(r"Build ID: ([0-9a-f]+)", notes).group(1)
+        build_id = build_id_of(app)
         self.run_tool("strip", app)
         place = "/usr/lib/debug/.build-id/%s/%s.debug" % (build_id[:2], build_id[2:])
-        os.makedirs(os.path.dirname(place), exist_ok=True)
+        self.hold_dir(os.path.dirname(place))
         self.addCleanup(lambda: os.path.exists(place) and os.unlink(place))
         p = self.program(app)
         shutil.copy(ASK, place)
@@ -405,6 +425,91 @@ class Files(NamesTest):
             os.unlink(out)
         self.assertLessEqual(int(self.ask.line("fds")) - before, 192)
         self.check(many[0], "kw.c")
+
+    def test_memory(self):
+        """Looking into a program of megabytes, and giving that memory back"""
+        if harness.BUILD.endswith("-san"):
+            self.skipTest("sanitizers take memory of their own")
+        out = os.path.join(self.dir, "app")
+        self.run_tool("rustc", "-g", "-o", out, os.path.join(PROG, "rs.rs"))
+        self.assertGreater(os.path.getsize(out), 2 << 20)
+        p = self.program(out)
+        before = self.ask.rss_kib()
+        self.check(p, "rs.rs")
+        self.assertEqual(self.ask.line("trim"), "0")
+        # An index of its variables and the maps stay; of the file itself nothing does.
+        self.assertLess(self.ask.rss_kib() - before, 2048)
+        self.assertLess(self.ask.rss_kib("VmHWM"), 20 << 10)
+
+
+class DebugServer:
+    """Speaks as much of debuginfod's protocol as it takes: GET /buildid/ID/debuginfo."""
+
+    def __init__(self, test, build_id, path):
+        self.asked = []
+        server = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                server.asked.append(self.path)
+                known = self.path == "/buildid/%s/debuginfo" % build_id
+                self.send_response(200 if known else 404)
+                body = b""
+                if known:
+                    with open(path, "rb") as f:
+                        body = f.read()
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_args):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        thread = threading.Thread(target=self.http.serve_forever)
+        thread.start()
+        test.addCleanup(self.http.server_close)
+        test.addCleanup(thread.join)
+        test.addCleanup(self.http.shutdown)
+        self.url = "http://127.0.0.1:%d" % self.http.server_port
+
+
+class Debuginfod(NamesTest):
+    def test_debuginfod(self):
+        """DWARF from a server: only if asked for, and only with the right build-id"""
+        app = self.build("kw.c", "-g")
+        debug = os.path.join(self.dir, "served")
+        self.run_tool("objcopy", "--only-keep-debug", app, debug)
+        build_id = build_id_of(app)
+        self.run_tool("strip", app)
+        server = DebugServer(self, build_id, debug)
+        env = dict(
+            os.environ,
+            DEBUGINFOD_URLS=server.url,
+            DEBUGINFOD_CACHE_PATH=os.path.join(self.dir, "cache"),
+        )
+        p = self.program(app)
+        self.ask = Ask(self, env=env)
+        self.check_regions(p, p.base("/app$"))
+        self.assertEqual(server.asked, [])
+
+        self.ask = Ask(self, "--debuginfod", env=env)
+        self.check(p, "kw.c")
+        self.assertIn("/buildid/%s/debuginfo" % build_id, server.asked)
+
+        shutil.copy(ASK, debug)
+        shutil.rmtree(env["DEBUGINFOD_CACHE_PATH"])
+        self.ask = Ask(self, "--debuginfod", env=env)
+        self.check_regions(p, p.base("/app$"))
+
+    def test_refused(self):
+        """--debuginfod without servers is an error"""
+        env = {k: v for k, v in os.environ.items() if k != "DEBUGINFOD_URLS"}
+        done = subprocess.run(
+            [ASK, "--debuginfod"], capture_output=True, text=True, env=env, check=False
+        )
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("DEBUGINFOD_URLS is not set", done.stderr)
 
 
 class Jit(NamesTest):
