@@ -14,6 +14,7 @@
 
 #define FILEID_INO32_GEN 1 /* a handle: inode number and generation, 32 bits each */
 #define EXT4_ROOT_INO 2
+#define EXT4_JOURNAL_INO 8
 
 #define REMEMBERED_MAX 4096
 #define FRESH_NS 5000000000ULL
@@ -143,7 +144,8 @@ static void ask(struct ext4_paths *p, struct known *k, uint32_t pid)
 		k->named = true;
 		texts_replace(&p->old, &k->name, path);
 	} else if (!k->named) {
-		snprintf(path, sizeof(path), "inode %llu", (unsigned long long)k->ino);
+		snprintf(path, sizeof(path), "inode %llu%s", (unsigned long long)k->ino,
+			 k->ino == EXT4_JOURNAL_INO ? " (journal)" : "");
 		texts_replace(&p->old, &k->name, path);
 	}
 }

@@ -375,9 +375,13 @@ class Files(NamesTest):
         for i in range(5):
             for _ in range(i + 1):
                 fsync_in(fs.file("f%d" % i))
-        rows = {m["labels"]["file"]: m["count"] for m in tool.stop().final["metrics"]
+        metrics = tool.stop().final["metrics"]
+        rows = {m["labels"]["file"]: m["count"] for m in metrics
                 if m["labels"].get("op") == "fsync" and "file" in m["labels"]}
         self.assertEqual(rows, {fs.file("f%d" % i): i + 1 for i in range(5)})
+        looked_up = {m["labels"]["file"] for m in metrics
+                     if m["name"] == "ext4_es_lookups" and "file" in m["labels"]}
+        self.assertIn("inode 8 (journal)", looked_up)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "ext4_file.h"
 #include "proc.h"
 
 #define TOOL "/bin/waitscope"
@@ -575,15 +576,18 @@ static int test_lockdown(struct guest *g)
 }
 
 /* The lines after the facts are sources in their ways: for the table of kernels, one "# source"
- * each. */
+ * each. What a source lacks stands below it, without a name. */
 static int print_sources(char *text)
 {
 	char *line = strstr(text, "\ncgroup v2"), *next;
 	int n = 0;
 
 	line = line ? strchr(line + 1, '\n') : NULL;
-	for (; line && line[1]; line = next, n++) {
+	for (; line && line[1]; line = next) {
 		next = strchr(++line, '\n');
+		if (*line == ' ')
+			continue;
+		n++;
 		printf("# source %.*s\n", next ? (int)(next - line) : (int)strlen(line), line);
 	}
 	return n;
@@ -611,6 +615,15 @@ static int test_check(struct guest *g)
 		   "exit %d, %d sources in their ways %s", status, sources, stderr_line());
 }
 
+/* An ext4 of its own is mounted there in guests that have the option. */
+static int test_ext4_files(struct guest *g)
+{
+	static const int results[] = {
+		[EXT4_FILE_PASS] = PASS, [EXT4_FILE_FAIL] = FAIL, [EXT4_FILE_SKIP] = SKIP};
+
+	return results[ext4_file_rows("/mnt", g->why, sizeof(g->why))];
+}
+
 static const struct test tests[] = {
 	{"check", test_check, "sched"},
 	{"starts", test_starts, "sched"},
@@ -624,6 +637,7 @@ static const struct test tests[] = {
 	{"no-sys", test_no_sys, "sched"},
 	{"hotplug", test_hotplug, "hotplug"},
 	{"possible", test_possible, "online"},
+	{"ext4-files", test_ext4_files, "ext4"},
 	{"check", test_check, "lockdown"},
 	{"lockdown", test_lockdown, "lockdown"},
 };
