@@ -370,6 +370,9 @@ class KernelTest(unittest.TestCase):
         self.notes.append(fmt % args if args else fmt)
 
     def tool(self, *args, **kwargs):
+        """Of the scheduler's waits, unless the test names its sources."""
+        if "-s" not in args:
+            args = ("-s", "sched") + args
         return Tool(self, args, **kwargs)
 
     def load(self, name, *args, **kwargs):
