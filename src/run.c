@@ -139,6 +139,7 @@ static void quality_add(struct quality *to, const struct quality *q)
 	to->over_range += q->over_range;
 	to->missed += q->missed;
 	to->inferred += q->inferred;
+	to->pending += q->pending;
 	to->in_flight += q->in_flight;
 	if (q->longest_ns < to->longest_ns)
 		return;

@@ -32,12 +32,15 @@ enum { false = 0, true = 1 };
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
 enum { BPF_F_NO_PREALLOC = 1U << 0, BPF_F_MMAPABLE = 1U << 10 };
 enum { BPF_RB_NO_WAKEUP = 1ULL << 0, BPF_RB_FORCE_WAKEUP = 1ULL << 1, BPF_RB_AVAIL_DATA = 0 };
+enum { BPF_F_USER_STACK = 1ULL << 8 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1ULL << 0 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -80,6 +83,26 @@ struct thread_info {
 	u64 preempt_count; /* arm64 and others; x86 keeps it per CPU */
 };
 
+struct thread_struct {
+	unsigned long fsbase; /* x86-64: the thread's TLS base */
+};
+
+/* Only how large they are. */
+struct mm_struct {
+};
+
+struct signal_struct {
+};
+
+struct sighand_struct {
+};
+
+struct files_struct {
+};
+
+struct fs_struct {
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -92,9 +115,22 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
 	u64 start_time;
+	struct thread_struct thread;
+	u64 self_exec_id;
+	struct mm_struct *mm;
 	char comm[16];
+	struct fs_struct *fs;
+	struct files_struct *files;
+	struct signal_struct *signal;
+	struct sighand_struct *sighand;
 	struct css_set *cgroups;
+};
+
+struct kmem_cache {
+	unsigned int size;
 };
 
 struct block_device {

@@ -74,11 +74,13 @@ struct config {
 	char *btf;	      /* --btf: kernel types from this file, or NULL */
 	bool es_time;	      /* --es-time: extent-status lookups are timed */
 	bool debuginfod;      /* --debuginfod: debug information may be fetched */
+	uint32_t freq;	      /* --freq: samples a second and CPU */
 	uint32_t stack_every; /* --stack-every: a stack of one in N waits for a known lock; 0: only
 				 of the first */
 	bool quiet;	      /* no progress, no notices */
 	uint32_t precision;   /* schema */
 	uint32_t max_keys;    /* --max-keys: groups kept in the kernel */
+	bool max_keys_given;  /* else a source may take fewer */
 	char **command;	      /* NULL-terminated, or NULL; points into argv */
 };
 

@@ -56,5 +56,8 @@ struct json_object *json_new_metric(struct json_build *b, const struct series *s
 /* An element of tables.contended (json_contended.c). */
 struct json_object *json_new_contended(struct json_build *b, const struct contended *c,
 				       const struct config *cfg);
+/* ... and what a cache line has besides (json_lines.c). */
+void json_add_accesses(struct json_build *b, struct json_object *o, const struct line_accesses *a,
+		       const struct config *cfg);
 
 #endif

@@ -117,6 +117,8 @@ struct json_object *json_new_contended(struct json_build *b, const struct conten
 	json_add(b, o, "sites", json_new_sites(b, c));
 	if (c->futex)
 		json_add(b, o, "futex", json_new_futex(b, c));
+	if (c->accesses)
+		json_add_accesses(b, o, c->accesses, cfg);
 	if (c->nmembers)
 		json_add(b, o, "line", json_new_line(b, c));
 	return o;

@@ -77,6 +77,7 @@ struct grid_column {
 	struct quantile q; /* GRID_QUANTILE */
 	char head[32];
 	bool left;
+	bool middle;	   /* cut there: both ends tell something */
 	size_t least;	   /* never narrower, so that ordinary values do not make a table jump */
 	size_t shorten_to; /* 0: its text is never cut */
 	size_t width, full;
@@ -138,6 +139,8 @@ int table_ops_print(struct table_page *page, const struct metric_desc *desc);
 int table_counts_print(struct table_page *page, const struct metric_desc *desc);
 /* The contended table (table_contended.c), and what is said below a row. */
 int table_contended_print(struct table_page *page);
+/* Cache lines (table_lines.c); nothing where there are none. */
+int table_lines_print(struct table_page *page);
 const char *table_contended_name(const struct contended *c, char *out, size_t len);
 const char *table_contended_owner(const struct contended *c, char *out, size_t len);
 const char *table_contended_cpus(const struct contended *c, char *out, size_t len);

@@ -56,7 +56,7 @@ static int contended_collect(struct table_page *page)
 	for (i = 0; i < f->ncontended && !ret; i++) {
 		const struct contended *c = &f->contended[i];
 
-		if (!c->count)
+		if (!c->count || c->accesses) /* lines have a table of their own */
 			continue;
 		row = (struct table_row){
 			.c = c, .rank = contended_rank(c), .weight = contended_weight(c, sort)};
@@ -196,7 +196,7 @@ static void add_text(struct grid *g, enum contended_column what, const char *hea
 	if (!c)
 		return;
 	c->index = what;
-	c->left = true;
+	c->left = c->middle = true;
 	c->shorten_to = shorten_to;
 	c->yield = yield;
 }
@@ -225,7 +225,7 @@ static void contended_grid(struct table_page *page, struct grid *g)
 	}
 	if (key)
 		grid_add_label(g, key, false);
-	add_text(g, COLUMN_NAME, "NAME", page->paper.columns * 3 / 10, YIELD_NEVER);
+	add_text(g, COLUMN_NAME, "NAME", page->paper.columns * 2 / 5, YIELD_NEVER);
 	if (owners && wide) /* else below the row */
 		add_text(g, COLUMN_OWNER, "OWNER", OWNER_LEAST, YIELD_NEVER);
 	add_text(g, COLUMN_KIND, "KIND", 0, YIELD_LAST);
@@ -300,36 +300,50 @@ static void contended_row(const struct grid *g, struct table_page *page,
 	table_contended_detail(page, row->c, contended_said(g, row->c));
 }
 
-/* The first `shown` rows, and those of the rest that are always shown. */
-static void contended_rows(const struct grid *g, struct table_page *page, size_t shown)
+static void contended_rows(const struct grid *g, struct table_page *page, size_t left,
+			   bool by_window)
 {
 	const struct table_rows *r = page->rows;
-	bool idle = false;
-	size_t i, left = 0;
+	bool idle = false, other = false;
+	size_t i;
 
 	for (i = 0; i < r->n; i++) {
-		if (r->v[i].rank != RANK_OTHER && i >= shown) {
-			left++;
-			continue;
-		}
-		if (r->v[i].rank == RANK_OTHER && left) {
-			table_rest(page, left, "", shown == page->max_rows);
-			left = 0;
-		}
 		if (r->v[i].rank == RANK_IDLE && !idle)
 			paper_text(&page->paper, STYLE_DIM, "waiting for work, not for a lock:");
+		if (r->v[i].rank == RANK_OTHER && !other && left)
+			table_rest(page, left, "", by_window);
 		idle |= r->v[i].rank == RANK_IDLE;
+		other |= r->v[i].rank == RANK_OTHER;
 		contended_row(g, page, &r->v[i]);
 	}
-	if (left)
-		table_rest(page, left, "", shown == page->max_rows);
+	if (!other && left)
+		table_rest(page, left, "", by_window);
+}
+
+/*
+ * Keeps the first rows, as many as are shown, and all others: what is not printed need not be
+ * measured, and there may be thousands. How many are left out.
+ */
+static size_t contended_choose(struct table_page *page, bool *by_window)
+{
+	struct table_rows *r = page->rows;
+	size_t own, shown;
+
+	for (own = 0; own < r->n && r->v[own].rank != RANK_OTHER; own++)
+		;
+	shown = table_shown(page, own, page->cfg->list_rows);
+	memmove(&r->v[shown], &r->v[own], (r->n - own) * sizeof(r->v[0]));
+	r->n -= own - shown;
+	*by_window = shown == page->max_rows;
+	return own - shown;
 }
 
 int table_contended_print(struct table_page *page)
 {
 	struct table_rows *r = page->rows;
 	struct grid g = {0};
-	size_t own, shown;
+	bool by_window;
+	size_t left;
 	int ret;
 
 	if (!page->f->contends && !page->f->ncontended)
@@ -342,12 +356,10 @@ int table_contended_print(struct table_page *page)
 	if (!r->n)
 		return 0;
 	qsort(r->v, r->n, sizeof(r->v[0]), compare_contended);
-	for (own = 0; own < r->n && r->v[own].rank != RANK_OTHER; own++)
-		;
-	shown = table_shown(page, own, page->cfg->list_rows);
+	left = contended_choose(page, &by_window);
 	contended_grid(page, &g);
 	grid_fit(&g, page, r->v, r->n);
 	grid_head(&g, page);
-	contended_rows(&g, page, shown);
+	contended_rows(&g, page, left, by_window);
 	return 0;
 }

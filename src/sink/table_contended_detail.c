@@ -18,6 +18,7 @@
 #define DETAIL_INDENT 4
 #define DETAIL_HANG 8 /* where a line that was full goes on */
 #define DETAIL_SITES 3
+#define DETAIL_THREADS 4
 #define DETAIL_MEMBERS 8 /* and all that are hot */
 #define DETAIL_NAME 512
 #define DETAIL_TEXT (DETAIL_NAME + 128)
@@ -136,7 +137,8 @@ static void detail_identity(struct detail *d, const struct contended *c, uint32_
 		detail_item(d, "  ", clean(text, c->place));
 	if (c->op)
 		detail_item(d, "  ", clean(text, c->op));
-	detail_count(d, c->ntasks, "thread", "threads");
+	if (!c->accesses) /* a line's row has them */
+		detail_count(d, c->ntasks, "thread", "threads");
 	if (!(said & SAID_CPUS) && c->ncpus) {
 		(void)snprintf(text, sizeof(text), "CPU%s %s", c->ncpus > 1 ? "s" : "",
 			       table_contended_cpus(c, more, sizeof(more))); /* fits */
@@ -210,6 +212,55 @@ static void detail_line(struct detail *d, const struct contended *c)
 	detail_end(d);
 }
 
+/* "app/16630 CPU 0 writes 40..47, app/16631 CPU 1 reads 40..55": bytes of the line */
+static void detail_threads(struct detail *d, const struct line_accesses *a)
+{
+	char comm[DETAIL_NAME / 4], text[DETAIL_TEXT];
+	size_t i;
+
+	for (i = 0; i < a->nthreads && i < DETAIL_THREADS; i++) {
+		const struct line_thread *t = &a->threads[i];
+		uint64_t bytes = t->writes ? t->write_bytes : t->read_bytes;
+
+		if (!bytes)
+			continue;
+		text_clean(comm, sizeof(comm), t->comm ? t->comm : "?", SIZE_MAX);
+		(void)snprintf(text, sizeof(text), "%s/%" PRIu32 " CPU %" PRIu32 " %s %d..%d", comm,
+			       t->tid, t->cpu, t->writes ? "writes" : "reads",
+			       __builtin_ctzll(bytes), 63 - __builtin_clzll(bytes)); /* fits */
+		detail_item(d, ", ", text);
+	}
+	if (a->nthreads > DETAIL_THREADS) {
+		(void)snprintf(text, sizeof(text), "%zu more", a->nthreads - DETAIL_THREADS);
+		detail_item(d, ", ", text);
+	}
+	detail_end(d);
+}
+
+/* Locks and futexes on this very line: "is a lock: inode.i_rwsem rwsem:w, 12 waits/s, p99 53". */
+static void detail_joined(struct detail *d, const struct contended *line)
+{
+	static const struct quantile p99 = {PPB_P99, "99"};
+	const struct frame *f = d->page->f;
+	char name[DETAIL_NAME], rate[32], wait[32], text[DETAIL_TEXT + 96];
+	size_t i;
+
+	for (i = 0; i < f->ncontended; i++) {
+		const struct contended *c = &f->contended[i];
+
+		if (!c->wait || c->other || !c->count || c->pid != line->pid ||
+		    c->addr - line->line >= LINE_SIZE)
+			continue;
+		(void)snprintf(text, sizeof(text), "is %s %s: %s waits/s, p99 %s", c->kind,
+			       table_contended_name(c, name, sizeof(name)),
+			       format_rate(rate, sizeof(rate), c->count, f->dur_ns),
+			       format_time(wait, sizeof(wait), hist_quantile(c->wait, &p99).ns,
+					   d->page->cfg->unit)); /* cut where it is too long */
+		detail_item(d, "; ", text);
+	}
+	detail_end(d);
+}
+
 /* With one line only: the name, if the row does not say it, else where it is waited for. */
 void table_contended_detail(struct table_page *page, const struct contended *c, uint32_t said)
 {
@@ -220,6 +271,10 @@ void table_contended_detail(struct table_page *page, const struct contended *c, 
 	if (page->detail == DETAIL_ALL || !(said & SAID_NAME))
 		detail_identity(&d, c, said);
 	detail_sites(&d, c);
+	if (c->accesses && page->detail == DETAIL_ALL) {
+		detail_threads(&d, c->accesses);
+		detail_joined(&d, c);
+	}
 	detail_line(&d, c);
 	page->details |= d.lines != 0;
 }

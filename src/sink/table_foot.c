@@ -73,6 +73,11 @@ static void foot_edges(struct foot *f, const struct quality *q)
 			       format_count(count, sizeof(count), q->inferred)); /* fits */
 		foot_item(f, text);
 	}
+	if (q->pending) {
+		(void)snprintf(text, sizeof(text), "%s pending",
+			       format_count(count, sizeof(count), q->pending)); /* fits */
+		foot_item(f, text);
+	}
 	if (q->missed) {
 		(void)snprintf(text, sizeof(text), "%s missed at the start",
 			       format_count(count, sizeof(count), q->missed)); /* fits */

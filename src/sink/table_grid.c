@@ -248,7 +248,9 @@ static void grid_put(const struct grid *g, size_t i, struct line *l, const char 
 		return;
 	}
 	/* A path's end tells more than its start. */
-	if (*text == '/')
+	if (c->middle)
+		line_cut_middle(cut, sizeof(cut), text, c->width);
+	else if (*text == '/')
 		line_cut_start(cut, sizeof(cut), text, c->width);
 	else
 		line_cut(cut, sizeof(cut), text, c->width);

@@ -250,6 +250,8 @@ int table_sections(struct table_page *page)
 		ret = section_print(page, &sec);
 	if (!ret)
 		ret = table_contended_print(page);
+	if (!ret)
+		ret = table_lines_print(page);
 	if (!any && !f->contends && !f->ncontended) {
 		paper_text(&page->paper, STYLE_PLAIN, "");
 		paper_text(&page->paper, STYLE_PLAIN, "no samples");

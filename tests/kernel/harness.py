@@ -115,14 +115,14 @@ def buckets(m):
 class Tool:
     """waitscope running, its JSON in a file: stdout is COMMAND's."""
 
-    def __init__(self, test, args, json_out=True, env=None):
+    def __init__(self, test, args, json_out=True, env=None, prefix=()):
         self.dir = tempfile.mkdtemp(prefix="ws-test-")
         test.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
         self.out_path = os.path.join(self.dir, "out")
         self.err_path = os.path.join(self.dir, "err")
         self.json_path = os.path.join(self.dir, "json")
         outputs = ["-o", "json:" + self.json_path] if json_out else []
-        self.args = [TOOL] + outputs + [str(a) for a in args]
+        self.args = list(prefix) + [TOOL] + outputs + [str(a) for a in args]
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.proc = subprocess.Popen(
                 self.args, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env
