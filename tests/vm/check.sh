@@ -36,7 +36,7 @@ expected_skip() {
 
 # One TAP line of a guest: "ok 3 - NAME: text" or "ok 3 - NAME # SKIP reason".
 judge() { # GUEST LINE
-	name=$(printf '%s\n' "$2" | sed 's/^[a-z ]*[0-9]* - \([a-z-]*\).*/\1/')
+	name=$(printf '%s\n' "$2" | sed 's/^[a-z ]*[0-9]* - \([a-z0-9-]*\).*/\1/')
 	text=${2#* - }
 	expected=$(expected_skip "$1" "$name")
 	case $2 in
