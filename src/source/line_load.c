@@ -15,6 +15,17 @@
  * storm of new code it is the hot that gets in. */
 #define NEW_IPS_MAX 256
 
+/*
+ * Before 34dd3bad1a6f ("bpf: Relax the requirement to use preallocated hash maps in tracing progs.",
+ * 6.1) a program of a perf event was refused any other.
+ */
+static int preallocate(struct line_bpf *skel)
+{
+	struct bpf_map *ids = skel->maps.target_ids;
+
+	return bpf_map__set_map_flags(ids, bpf_map__map_flags(ids) & ~(__u32)BPF_F_NO_PREALLOC);
+}
+
 static int configure(struct line_source *s, struct err *e)
 {
 	struct line_bpf *skel = s->skel;
@@ -27,6 +38,8 @@ static int configure(struct line_source *s, struct err *e)
 	ret = bpf_map__set_max_entries(skel->maps.line_counts, s->ncpus);
 	if (!ret)
 		ret = kmaps_banks(skel->obj, s->ncpus, sizeof(struct abi_counts));
+	if (!ret)
+		ret = preallocate(skel);
 	if (ret)
 		return err_sys(e, ret, "line: configure");
 	return filters_setup(&s->filters, skel->obj, (struct abi_filter *)&skel->rodata->filter, e);
