@@ -16,8 +16,8 @@
 #define NEW_IPS_MAX 256
 
 /*
- * Before 34dd3bad1a6f ("bpf: Relax the requirement to use preallocated hash maps in tracing progs.",
- * 6.1) a program of a perf event was refused any other.
+ * Before 34dd3bad1a6f ("bpf: Relax the requirement to use preallocated hash maps in tracing
+ * progs.", 6.1) a program of a perf event was refused any other.
  */
 static int preallocate(struct line_bpf *skel)
 {

@@ -73,6 +73,9 @@ run_guest() {
 		'ok '* | 'not ok '*) judge "$1-$arch" "$line" ;;
 		esac
 	done <"$dir/tap"
+	if grep -E 'Oops|kernel BUG|BUG: unable' "$dir/console" | sed 's/^/#   /' | grep .; then
+		result 'not ok' "$1-$arch: the kernel stays whole"
+	fi
 	if grep -q "^# sha256 $sha\$" "$dir/tap"; then
 		result ok "$1-$arch ran this very binary"
 	else

@@ -14,11 +14,8 @@ table=$(mktemp)
 trap 'rm -f "$table"' EXIT
 {
 	echo "$begin"
-	set --
-	for guest in $(awk -v a="$arch" '$1 !~ /^#/ && $3 == a { print $1 }' "$here/guests.list"); do
-		set -- "$@" "$out/$guest/tap"
-	done
-	awk -v arch="$arch" -f "$here/matrix.awk" "$@"
+	awk -v a="$arch" -v out="$out" '$1 !~ /^#/ && $3 == a { print out "/" $1 "/tap" }' \
+		"$here/guests.list" | xargs -d '\n' awk -v arch="$arch" -f "$here/matrix.awk"
 	echo
 	echo "One static binary, the same bytes, on all of them."
 	echo "$end"
