@@ -31,6 +31,7 @@ function note(why) {
 # What `source` cannot do here is added to its cell.
 function cannot(source, what, why) {
 	sub("^" source ": ", "", why)
+	sub(/ +$/, "", why)
 	without[source] = without[source] (without[source] ? ", " : "") what note(why)
 }
 
