@@ -70,11 +70,13 @@ struct config {
 	enum color_mode color;
 	bool no_clear;
 	bool verbose;
-	bool check;	      /* --check: say what can run, and end */
-	char *btf;	      /* --btf: kernel types from this file, or NULL */
-	bool es_time;	      /* --es-time: extent-status lookups are timed */
-	bool debuginfod;      /* --debuginfod: debug information may be fetched */
-	uint32_t freq;	      /* --freq: samples a second and CPU */
+	bool check;		 /* --check: say what can run, and end */
+	char *btf;		 /* --btf: kernel types from this file, or NULL */
+	bool es_time;		 /* --es-time: extent-status lookups are timed */
+	bool debuginfod;	 /* --debuginfod: debug information may be fetched */
+	uint32_t freq;		 /* --freq: samples a second and CPU */
+	struct str_list watches; /* --watch, as given: ADDR|SYMBOL[:LEN] */
+	uint64_t confirm;	 /* --confirm: accesses after which watching stops */
 	uint32_t stack_every; /* --stack-every: a stack of one in N waits for a known lock; 0: only
 				 of the first */
 	bool quiet;	      /* no progress, no notices */

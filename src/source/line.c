@@ -61,7 +61,7 @@ static int map_counts(struct line_source *s, struct err *e)
 }
 
 /* First CPU of each CPU's core, by sysfs; a CPU that says nothing is its own core. */
-static int open_table(struct line_source *s)
+int line_open_table(struct line_source *s)
 {
 	uint32_t *core = calloc(s->ncpus, sizeof(*core)), c;
 	char path[96];
@@ -93,7 +93,7 @@ static int open_buffers(struct line_source *s)
 	s->batch_values = calloc(BATCH, sizeof(*s->batch_values));
 	if (!s->batch_keys || !s->batch_values)
 		return -ENOMEM;
-	return open_table(s);
+	return line_open_table(s);
 }
 
 static int open_all(struct line_source *s, struct err *e)
