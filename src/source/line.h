@@ -16,6 +16,7 @@
 struct line_bpf;
 struct ring_buffer;
 struct line_ips;
+struct watch_source;
 
 /* Sampling events, one per CPU that is online, reopened for those that come back. */
 struct line_events {
@@ -24,6 +25,8 @@ struct line_events {
 	uint32_t ncpus; /* possible */
 	uint64_t freq;
 };
+
+#define LINE_CONFIRMS 8 /* lines that --confirm watches in a run */
 
 struct line_source {
 	struct source base;
@@ -46,6 +49,8 @@ struct line_source {
 	struct abi_line_counts counted, previous, started; /* sums over CPUs: now, then */
 	uint64_t dropped_previous;
 	struct cost_sampler cost;
+	struct watch_source *confirms[LINE_CONFIRMS]; /* --confirm: the last one may be under way */
+	size_t nconfirms;
 	int event_fd;
 	const char *hooks[3];
 };
@@ -79,5 +84,12 @@ int line_fill_uses(struct line_source *s, const struct line *l, enum line_view v
 		   struct line_accesses *a);
 int line_describe(struct line_source *s, const struct line *l, enum line_view v,
 		  struct contended *c);
+
+/* line_confirm.c: after the rows of an interval, those of the lines that were watched; and the next
+ * line to watch, if none is being watched. */
+int line_confirm_report(struct line_source *s, struct source_report *r, struct err *e);
+int line_confirm_drain(struct line_source *s, struct err *e);
+void line_confirm_stop(struct line_source *s);
+void line_confirm_close(struct line_source *s);
 
 #endif

@@ -118,6 +118,8 @@ static uint64_t needed_later(const struct config *cfg)
 	if (source_named(cfg,
 			 "futex")) /* mappings and files of processes: perfmon does from 6.12 */
 		need |= bit(CAP_PERFMON) | bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH);
+	if (cfg->confirm_lines) /* breakpoints on lines yet to be found */
+		need |= bit(CAP_BPF) | bit(CAP_PERFMON);
 	for (i = 0; i < cfg->noutputs; i++)
 		if (cfg->outputs[i].path)
 			need |= bit(CAP_DAC_OVERRIDE); /* SIGHUP: open the file again */

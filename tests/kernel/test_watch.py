@@ -205,6 +205,32 @@ class Bounds(WatchTest):
         load.kill()
 
 
+class Confirm(WatchTest):
+    def test_sampled_line(self):
+        """-s line --confirm: the line that sampling found is watched, to the bound"""
+        self.two_cpus()
+        for _ in range(4):
+            load = self.load("lines", "plain", 6)
+            said = load.line()
+            tool = self.tool("-s", "line", "--confirm", 1500, "-p", said["pid"], "-d", "4")
+            report = tool.end()
+            load.kill()
+            found = rows(report.final)
+            if found:
+                break
+        else:
+            self.skipTest("the line was not sampled")
+        (row,) = found
+        self.assertEqual(row["addr"], said["lines"][0])
+        self.assertEqual((row["count"], row["stopped"]), (1500, True))
+        self.assertEqual(row["sharing"], "false")
+        self.assertGreater(row["reads"] + row["writes"], 1499)
+        self.assertEqual(sum(r["count"] for i in report.intervals for r in rows(i)), 1500)
+        sampled = [r for r in report.final["tables"]["contended"] if r["source"] == "line"]
+        self.assertIn(row["line"]["addr"] if "line" in row else row["addr"],
+                      [r["line"]["addr"] if "line" in r else r["addr"] for r in sampled])
+
+
 class Kernel(WatchTest):
     def test_kernel_line(self):
         """a line of the kernel's, found by sampling: watched, hit by kernel code"""

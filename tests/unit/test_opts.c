@@ -408,7 +408,7 @@ static const struct {
 	{"--stack-every=", "--stack-every '': empty (expected N)"},
 	{"--watch=", "--watch '': empty (expected ADDR|SYMBOL[:LEN])"},
 	{"--watch x --confirm 0", "--confirm '0': expected a whole number from 1 to 1000000"},
-	{"--confirm 5", "--confirm: nothing to confirm (it goes with --watch)"},
+	{"--confirm 5", "--confirm: nothing to confirm (it goes with --watch or --source line)"},
 	{"--freq 9", "--freq '9': expected a whole number from 10 to 20000"},
 	{"-b ''", "--by '': empty (expected KEY)"},
 	{"-i ''", "--interval '': empty (expected TIME)"},
