@@ -45,9 +45,10 @@ static int ignore_slow(void *ctx, const struct slow *w)
 	return 0;
 }
 
-/* Loads and attaches, and lets go again. 0, or negative with the reason. */
+/* Loads and attaches, and lets go again. 0, or negative with the reason. `how`: not the usual way.
+ */
 static int try_way(const struct source_ops *ops, const struct config *base, const struct way *way,
-		   struct err *why)
+		   const char **how, struct err *why)
 {
 	struct config cfg = *base; /* borrowed: only what `change` sets is its own */
 	struct source_args args = {.cfg = &cfg, .on_slow = ignore_slow};
@@ -59,9 +60,11 @@ static int try_way(const struct source_ops *ops, const struct config *base, cons
 	ret = ops->probe ? ops->probe(why) : 0;
 	if (!ret)
 		ret = ops->open(&src, &args, why);
-	if (!ret)
-		ops->close(src);
-	return ret;
+	if (ret)
+		return ret;
+	*how = ops->how ? ops->how(src) : NULL; /* a constant */
+	ops->close(src);
+	return 0;
 }
 
 static void check_source(const struct source_ops *ops, const struct config *cfg, FILE *out,
@@ -72,15 +75,17 @@ static void check_source(const struct source_ops *ops, const struct config *cfg,
 
 	for (i = 0; plain && i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct err why = {0};
+		const char *how = NULL;
 		char label[64];
-		int ret = try_way(ops, cfg, &ways[i], &why);
+		int ret = try_way(ops, cfg, &ways[i], &how, &why);
 
 		snprintf(label, sizeof(label), "%s%s", ops->name, ways[i].suffix);
 		if (ret)
 			fprintf(out, "%-*s no: %s\n", LABEL_WIDTH, label,
 				why.text[0] ? why.text : strerror(-ret));
 		else
-			fprintf(out, "%-*s yes\n", LABEL_WIDTH, label);
+			fprintf(out, how ? "%-*s yes (%s)\n" : "%-*s yes\n", LABEL_WIDTH, label,
+				how);
 		if (ret && !i) { /* no use in asking for more */
 			plain = false;
 			*can = false;

@@ -147,7 +147,7 @@ if [ -n "$SAN_O" ]; then
 	suite san/golden tests/golden/run.sh "$SAN_O/tests/golden/render"
 fi
 suite core-reloc tests/core-reloc/selftest.sh "$O/core-reloc/corecheck" "$O/core-reloc" tests/btf/*.btf
-suite core-reloc/ours "$O/core-reloc/corecheck" tests/core-reloc/absent.list tests/btf/*.btf -- "$O"/bpf/sched.bpf.o
+suite core-reloc/ours "$O/core-reloc/corecheck" tests/core-reloc/absent.list tests/btf/*.btf -- "$O"/bpf/sched.bpf.o "$O"/bpf/sched_raw.bpf.o
 for t in tests/cli/test_*.bats; do
 	name=${t##*/test_}
 	suite "cli/${name%.bats}" bats --tap "$t"

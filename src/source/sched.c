@@ -12,8 +12,6 @@
 #include "source/kmaps.h"
 #include "source/sched.h"
 
-#include "sched.skel.h" /* needs abi.h */
-
 static struct sched *sched_of(struct source *src)
 {
 	return (struct sched *)src;
@@ -56,7 +54,7 @@ static int open_keys(struct sched *s, struct err *e)
 		.names = s->filters.names,
 	};
 
-	kmaps_keyed_fds(s->skel->obj, args.fds);
+	kmaps_keyed_fds(s->bpf.obj, args.fds);
 	return sched_keys_open(&s->keys, &args, e);
 }
 
@@ -75,7 +73,7 @@ static int open_all(struct sched *s, struct err *e)
 		ret = sched_load(s, e);
 	if (ret)
 		return ret;
-	ret = sched_banks_open(&s->banks, bpf_map__fd(s->skel->maps.banks), s->cfg->precision,
+	ret = sched_banks_open(&s->banks, sched_object_map(&s->bpf, "banks"), s->cfg->precision,
 			       s->banks.ncpus, e);
 	if (ret)
 		return ret;
@@ -99,8 +97,7 @@ static void sched_close(struct source *src)
 		ring_buffer__free(s->ring);
 	if (s->event_fd >= 0)
 		close(s->event_fd);
-	if (s->skel)
-		sched_unload(s);
+	sched_unload(s);
 	sched_keys_close(s->keys);
 	if (s->banks.cpus)
 		sched_banks_close(&s->banks);
@@ -133,7 +130,7 @@ static int sched_open(struct source **out, const struct source_args *args, struc
 /* The word the programs read; raising it ends the interval for them. */
 static void set_epoch(struct sched *s, uint64_t epoch)
 {
-	__atomic_store_n(&s->skel->bss->epoch, epoch, __ATOMIC_SEQ_CST);
+	__atomic_store_n(s->bpf.epoch, epoch, __ATOMIC_SEQ_CST);
 }
 
 static int collect(struct sched *s, struct err *e)
@@ -153,7 +150,7 @@ static int sched_start(struct source *src, struct err *e)
 	struct sched *s = sched_of(src);
 	int ret;
 
-	s->misses_start = s->misses_seen = recursion_misses(s->skel->obj);
+	s->misses_start = s->misses_seen = recursion_misses(s->bpf.obj);
 	if (!s->epoch) {
 		s->epoch = 1;
 		set_epoch(s, s->epoch);
@@ -259,7 +256,7 @@ static int sched_collect(struct source *src, struct source_report *r, struct err
 	r->quality_interval = r->quality_total = (struct quality){0};
 	counts_quality(&s->banks.counts.interval, &r->quality_interval);
 	counts_quality(&s->banks.counts.total, &r->quality_total);
-	misses = recursion_misses(s->skel->obj);
+	misses = recursion_misses(s->bpf.obj);
 	r->quality_interval.recursion_misses = misses - s->misses_seen;
 	r->quality_total.recursion_misses = misses - s->misses_start;
 	s->misses_seen = misses;
@@ -286,14 +283,14 @@ static int sched_cost_begin(struct source *src, struct err *e)
 {
 	struct sched *s = sched_of(src);
 
-	return cost_sampler_begin(&s->cost, s->skel->obj, e);
+	return cost_sampler_begin(&s->cost, s->bpf.obj, e);
 }
 
 static int sched_cost_end(struct source *src, struct self_cost *cost, struct err *e)
 {
 	struct sched *s = sched_of(src);
 
-	return cost_sampler_end(&s->cost, s->skel->obj, cost);
+	return cost_sampler_end(&s->cost, s->bpf.obj, cost);
 }
 
 static bool sched_target_alive(struct source *src, char *why, size_t len)
@@ -306,11 +303,17 @@ static const char *const *sched_hooks(const struct source *src)
 	return ((const struct sched *)src)->hooks;
 }
 
+static const char *sched_how(const struct source *src)
+{
+	return ((const struct sched *)src)->bpf.raw ? "raw tracepoints: this kernel has no BTF"
+						    : NULL;
+}
+
 const struct source_ops source_sched = {
 	.name = "sched",
 	.summary = "scheduler waits: wakeup latency and run-queue delay",
 	.by_default = true,
-	.probe = bpf_probe,
+	.probe = bpf_probe_call,
 	.open = sched_open,
 	.start = sched_start,
 	.flip = sched_flip,
@@ -322,5 +325,6 @@ const struct source_ops source_sched = {
 	.cost_end = sched_cost_end,
 	.target_alive = sched_target_alive,
 	.hooks = sched_hooks,
+	.how = sched_how,
 	.close = sched_close,
 };

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who is still waiting: a walk over all tasks in the kernel (bpf_iter, 5.8), at a report. */
+/* Who is still waiting, at a report: a walk over all tasks in the kernel (bpf_iter, 5.8). */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "source/sched.h"
 
-#include "sched.skel.h" /* needs abi.h */
+#define STAMPS_BATCH 1024U
 
-int sched_in_flight(struct sched *s, struct abi_in_flight *out)
+static int walk_tasks(const struct sched *s)
 {
-	const struct abi_in_flight zero = {0};
-	int map = bpf_map__fd(s->skel->maps.in_flight), fd, ret = 0;
-	uint32_t key = 0;
+	struct bpf_link *iter = sched_object_iter(&s->bpf);
+	int fd, ret = 0;
 	char buf[64];
 	ssize_t n;
 
-	*out = zero;
-	if (!s->skel->links.ws_in_flight)
+	if (!iter)
 		return -ENOTSUP;
-	if (bpf_map_update_elem(map, &key, &zero, BPF_ANY))
-		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(s->skel->links.ws_in_flight));
+	fd = bpf_iter_create(bpf_link__fd(iter));
 	if (fd < 0)
 		return fd;
 	do {
@@ -31,6 +29,72 @@ int sched_in_flight(struct sched *s, struct abi_in_flight *out)
 	if (n < 0)
 		ret = -errno;
 	close(fd);
+	return ret;
+}
+
+/* ---- without BTF: over the stamps, and the program is run for those that wait ---- */
+
+struct batch {
+	uint64_t tasks[STAMPS_BATCH];
+	char stamps[STAMPS_BATCH][ABI_STAMP_BYTES];
+};
+
+/* Again in the kernel, since it may run by now: the program looks for itself. */
+static int look_at(int prog_fd, uint64_t task)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &task, .ctx_size_in = sizeof(task));
+
+	return bpf_prog_test_run_opts(prog_fd, &run);
+}
+
+static int look_at_waiting(int prog_fd, const struct batch *b, uint32_t n)
+{
+	uint64_t queued;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < n; i++) {
+		memcpy(&queued, b->stamps[i] + ABI_STAMP_T1, sizeof(queued));
+		if (queued)
+			ret = look_at(prog_fd, b->tasks[i]);
+	}
+	return ret;
+}
+
+/* A bucket's stamps come together: ENOSPC says that they are more than there is room for. */
+static int walk_stamps(const struct sched *s)
+{
+	int map = sched_object_map(&s->bpf, "stamps_hash"), ret;
+	int prog_fd = bpf_program__fd(bpf_object__find_program_by_name(s->bpf.obj, "ws_in_flight"));
+	struct batch *b = malloc(sizeof(*b));
+	uint32_t at = 0, n;
+	bool end = false, begun = false;
+
+	if (!b)
+		return -ENOMEM;
+	do {
+		n = STAMPS_BATCH;
+		ret = bpf_map_lookup_batch(map, begun ? &at : NULL, &at, b->tasks, b->stamps, &n,
+					   NULL);
+		begun = true;
+		end = ret == -ENOENT;
+		if (!ret || end)
+			ret = look_at_waiting(prog_fd, b, n);
+	} while (!ret && !end);
+	free(b);
+	return ret;
+}
+
+int sched_in_flight(struct sched *s, struct abi_in_flight *out)
+{
+	const struct abi_in_flight zero = {0};
+	int map = sched_object_map(&s->bpf, "in_flight"), ret;
+	uint32_t key = 0;
+
+	*out = zero;
+	if (bpf_map_update_elem(map, &key, &zero, BPF_ANY))
+		return -errno;
+	ret = s->bpf.raw ? walk_stamps(s) : walk_tasks(s);
 	if (!ret && bpf_map_lookup_elem(map, &key, out))
 		ret = -errno;
 	return ret;

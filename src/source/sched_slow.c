@@ -6,8 +6,6 @@
 
 #include "source/sched.h"
 
-#include "sched.skel.h" /* needs abi.h */
-
 #define DRAIN_MAX 4096
 
 static const struct {
@@ -92,7 +90,7 @@ static int on_record(void *ctx, void *data, size_t len)
 
 int sched_slow_open(struct sched *s, struct err *e)
 {
-	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.slow_events), on_record, s, NULL);
+	s->ring = ring_buffer__new(sched_object_map(&s->bpf, "slow_events"), on_record, s, NULL);
 	return s->ring ? 0 : err_sys(e, -errno, "--slower: ring buffer");
 }
 

@@ -82,7 +82,10 @@ struct source_ops {
 	/* Optional: is what the filters name still there? false + words in why when it is gone. */
 	bool (*target_alive)(struct source *s, char *why, size_t len);
 	const char *const *(*hooks)(const struct source *s); /* NULL-terminated */
-	void (*close)(struct source *s);		     /* NULL and half-open are fine */
+	/* Optional: the way it had to take here, in a few words for --check; NULL: the usual one.
+	 */
+	const char *(*how)(const struct source *s);
+	void (*close)(struct source *s); /* NULL and half-open are fine */
 };
 
 /* Every source derives from this: first member of its own struct. */
