@@ -295,7 +295,9 @@ int possible_cpus(struct err *e)
 	int n = libbpf_num_possible_cpus();
 
 	if (n <= 0)
-		return err_sys(e, n ? n : -EINVAL, "possible CPUs");
+		return err_set(e, EXIT_CANNOT, n ? n : -EINVAL,
+			       "possible CPUs: %s (/sys must be mounted)",
+			       strerror(n ? -n : EINVAL));
 	return n;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The scheduler source: its life cycle, and reports out of banks and groups. */
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -58,10 +59,24 @@ static int open_keys(struct sched *s, struct err *e)
 	return sched_keys_open(&s->keys, &args, e);
 }
 
+/* Before anything else is missing: without the kernel's own types a file of them. */
+static int need_types(const struct sched *s, struct err *e)
+{
+	struct btf *btf;
+
+	if (s->cfg->btf || kernel_has_btf())
+		return 0;
+	btf = kernel_btf(NULL, e); /* libbpf knows of more places */
+	btf__free(btf);
+	return btf ? 0 : -ENOENT;
+}
+
 static int open_all(struct sched *s, struct err *e)
 {
-	int ret;
+	int ret = need_types(s, e);
 
+	if (ret)
+		return ret;
 	ret = possible_cpus(e);
 	if (ret < 0)
 		return ret;

@@ -17,6 +17,8 @@ WAYS = (  # name in the budget file, options
     ("follow", ["-p", "1", "--follow"]),
     ("slower", ["--slower", "10ms"]),
 )
+RAW_WAYS = tuple(("raw-" + way, options) for way, options in WAYS)  # as on a kernel without BTF
+NOBTF = os.path.join(os.path.dirname(__file__), "..", "kernel", "nobtf.sh")
 
 
 COSTED = ("default", "by-pid", "by-cgroup", "slower")
@@ -40,8 +42,13 @@ def of(build, side):
         side.finish()
 
 
-def tool(build, options):
-    return Side("waitscope", [os.path.join(build, "waitscope"), "-q", "-o", "json:/dev/null"] + options)
+def tool(build, options, launch=()):
+    program = os.path.join(build, "waitscope")
+    return Side("waitscope", [*launch, program, "-q", "-o", "json:/dev/null"] + options)
+
+
+def raw_tool(build, options):
+    return tool(build, ["--btf", "/sys/kernel/btf/copy"] + options, [NOBTF])
 
 
 def fastest(build, side, windows):
@@ -87,6 +94,6 @@ def ns_per_event(build, windows):
 
 def verified(build):
     """{way: {program: instructions the verifier walked}}"""
-    return {
-        way: {p["name"]: p["insns"] for p in of(build, tool(build, options))} for way, options in WAYS
-    }
+    sides = [(way, tool(build, options)) for way, options in WAYS]
+    sides += [(way, raw_tool(build, options)) for way, options in RAW_WAYS]
+    return {way: {p["name"]: p["insns"] for p in of(build, side)} for way, side in sides}

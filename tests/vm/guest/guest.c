@@ -29,6 +29,8 @@
 #define TOOL "/bin/waitscope"
 #define OUT "/tmp/report.json"
 #define ERR "/tmp/stderr"
+#define BTF_FILE "/btf" /* of a guest whose kernel shows none (boot.sh) */
+#define TOOL_ARGS 24
 #define START_MS 30000 /* a guest is emulated: 10 to 50 times slower */
 #define END_MS 30000
 #define NAPS "211"
@@ -73,17 +75,31 @@ static const char *stderr_line(void)
 	return line;
 }
 
+/* proc_start of waitscope: where the kernel shows no BTF, with the file of it. */
+static int tool_run(struct proc *tool, const char *const argv[], proc_setup_fn setup, void *ctx)
+{
+	const char *all[TOOL_ARGS] = {argv[0]};
+	int n = 1;
+
+	if (access("/sys/kernel/btf/vmlinux", F_OK)) {
+		all[n++] = "--btf";
+		all[n++] = BTF_FILE;
+	}
+	while (*++argv && n < TOOL_ARGS - 1)
+		all[n++] = *argv;
+	return proc_start(tool, all, ERR, setup, ctx);
+}
+
 /* waitscope, writing JSON, counting when this returns true. */
 static bool tool_start(struct proc *tool, const char *const more[])
 {
-	const char *argv[24] = {TOOL, "-s", "sched", "-i", "1", "-o", "json:" OUT};
+	const char *argv[TOOL_ARGS] = {TOOL, "-s", "sched", "-i", "1", "-o", "json:" OUT};
 	int n = 7;
 
-	while (*more && n < 23)
+	while (*more && n < TOOL_ARGS - 1)
 		argv[n++] = *more++;
 	(void)unlink(OUT);
-	return proc_start(tool, argv, ERR, NULL, NULL) == 0 &&
-	       report_await(tool, OUT, "meta", START_MS);
+	return tool_run(tool, argv, NULL, NULL) == 0 && report_await(tool, OUT, "meta", START_MS);
 }
 
 /* Ends it with SIGINT; its reports, or NULL with words. */
@@ -503,7 +519,7 @@ static int run_as_user(__u64 caps)
 
 	(void)mkdir("/tmp/user", 0777);
 	(void)chmod("/tmp/user", 0777);
-	if (proc_start(&tool, argv, ERR, become_user, &caps))
+	if (tool_run(&tool, argv, become_user, &caps))
 		return -1;
 	return proc_wait(&tool, START_MS + END_MS);
 }
@@ -551,7 +567,21 @@ static int status_of(const char *const argv[])
 {
 	struct proc tool;
 
-	return proc_start(&tool, argv, ERR, NULL, NULL) ? -1 : proc_wait(&tool, END_MS);
+	return tool_run(&tool, argv, NULL, NULL) ? -1 : proc_wait(&tool, END_MS);
+}
+
+/* As on a kernel that was built without: no BTF, no start without a file of it. */
+static int test_no_btf(struct guest *g)
+{
+	const char *const argv[] = {TOOL, "-s", "sched", "1", "1", NULL};
+	struct proc tool;
+	int status;
+
+	if (proc_start(&tool, argv, ERR, NULL, NULL))
+		return FAIL;
+	status = proc_wait(&tool, END_MS);
+	return say(g, status == 3 && strstr(stderr_line(), "--btf FILE") ? PASS : FAIL,
+		   "without --btf: exit %d: %s", status, stderr_line());
 }
 
 /* lockdown=confidentiality: what needs no bpf_probe_read_kernel works, the rest says why not. */
@@ -597,7 +627,7 @@ static int test_check(struct guest *g)
 	ssize_t n = 0;
 	int status, sources;
 
-	if (proc_start(&tool, argv, ERR, NULL, NULL))
+	if (tool_run(&tool, argv, NULL, NULL))
 		return FAIL;
 	for (ssize_t got; n < (ssize_t)sizeof(text) - 1; n += got) {
 		got = read(tool.out, text + n, sizeof(text) - 1 - (size_t)n);
@@ -624,6 +654,7 @@ static const struct test tests[] = {
 	{"no-sys", test_no_sys, "sched"},
 	{"hotplug", test_hotplug, "hotplug"},
 	{"possible", test_possible, "online"},
+	{"no-btf", test_no_btf, "nobtf"},
 	{"check", test_check, "lockdown"},
 	{"lockdown", test_lockdown, "lockdown"},
 };
@@ -646,6 +677,8 @@ int main(void)
 
 	(void)snprintf(g.cmdline, sizeof(g.cmdline), "%s", cmdline);
 	free(cmdline);
+	if (strstr(g.cmdline, "ws.nobtf") && mount("none", "/sys/kernel/btf", "tmpfs", 0, NULL))
+		perror("hide the kernel's BTF");
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	(void)uname(&un); /* cannot fail */
