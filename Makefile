@@ -38,7 +38,7 @@ endif
 .SECONDARY:
 MAKEFLAGS += --no-print-directory
 
-LIBS := libbpf libelf zlib libevent_core json-c
+LIBS := libbpf libdw libelf zlib libevent_core json-c
 ifneq ($(filter-out clean deps deps-build deps-vm help format lint uninstall vmlinux-dump,$(or $(MAKECMDGOALS),all)),)
 MISSING := $(strip $(foreach l,$(LIBS),$(shell $(PKG_CONFIG) --exists $(l) 2>/dev/null || echo $(l))))
 MISSING += $(foreach t,$(CLANG) $(BPFTOOL) $(SCDOC),$(if $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v $(t)),,$(t)))
@@ -52,8 +52,15 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -W
 	-Wno-unused-parameter -Wno-missing-field-initializers
 CPPFLAGS += -D_GNU_SOURCE -DWS_VERSION='"$(VERSION)"' -Iinclude -Isrc -I$(O)/gen
 CFLAGS ?= -O2 -g
+
+# Zydis decodes x86-64 for the line source; Debian's package has no pkg-config file.
+ZYDIS ?= $(if $(wildcard /usr/include/Zydis/Zydis.h),1)
+ifeq ($(ZYDIS),1)
+CPPFLAGS += -DWS_ZYDIS
+LDLIBS_ZYDIS := -lZydis
+endif
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) $(shell $(PKG_CONFIG) --cflags $(LIBS))
-LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) -lm
+LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) $(LDLIBS_ZYDIS) -liberty -lm
 ifdef SAN
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
@@ -69,15 +76,17 @@ SKELS := $(BPF_OBJS:$(O)/bpf/%.bpf.o=$(O)/gen/%.skel.h)
 CORE_SRCS := $(wildcard src/core/*.c)
 SINK_SRCS := $(wildcard src/sink/*.c)
 NAMES_SRCS := $(wildcard src/names/*.c)
+INSN_SRCS := $(filter-out $(if $(filter 1,$(ZYDIS)),,src/insn/insn_x86.c),$(wildcard src/insn/*.c))
 SOURCE_SRCS := $(wildcard src/source/*.c)
 MAIN_SRCS := $(wildcard src/*.c)
 obj = $(patsubst %.c,$(O)/%.o,$(1))
 CORE_OBJS := $(call obj,$(CORE_SRCS))
 SINK_OBJS := $(call obj,$(SINK_SRCS))
 NAMES_OBJS := $(call obj,$(NAMES_SRCS))
+INSN_OBJS := $(call obj,$(INSN_SRCS))
 SOURCE_OBJS := $(call obj,$(SOURCE_SRCS))
 MAIN_OBJS := $(call obj,$(MAIN_SRCS))
-OBJS := $(CORE_OBJS) $(SINK_OBJS) $(NAMES_OBJS) $(SOURCE_OBJS) $(MAIN_OBJS)
+OBJS := $(CORE_OBJS) $(SINK_OBJS) $(NAMES_OBJS) $(INSN_OBJS) $(SOURCE_OBJS) $(MAIN_OBJS)
 
 all: $(O)/waitscope ## build $(O)/waitscope
 

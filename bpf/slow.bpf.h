@@ -3,14 +3,7 @@
 #ifndef WS_SLOW_BPF_H
 #define WS_SLOW_BPF_H
 
-const volatile bool slower;
-const volatile __u64 slower_ns;
-const volatile __u64 slow_wake_bytes; /* records that lie unread before user space is woken */
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-} slow_events SEC(".maps");
+#include "slow_ring.bpf.h"
 
 /* Who wakes it is known here alone, and only if no interrupt came upon `current`. */
 static __always_inline void slow_note_waker(struct stamp *st)
@@ -30,17 +23,6 @@ static __always_inline void slow_note_waker(struct stamp *st)
 	st->waker_pid = id >> 32;
 	st->waker_tid = (u32)id;
 	bpf_get_current_comm(st->waker_comm, sizeof(st->waker_comm));
-}
-
-/*
- * Waking user space makes somebody wait, which may be slow, which would make a record: it looks by
- * itself every so often, and is woken only when the buffer fills.
- */
-static __always_inline u64 slow_wakeup(void)
-{
-	if (bpf_ringbuf_query(&slow_events, BPF_RB_AVAIL_DATA) < slow_wake_bytes)
-		return BPF_RB_NO_WAKEUP;
-	return BPF_RB_FORCE_WAKEUP;
 }
 
 static __always_inline void slow_emit(struct abi_counts *bank, struct task_struct *p,

@@ -2,6 +2,7 @@
 # make check: everything tests/run.sh runs. With SAN=1 all of it is built with the sanitizers; without,
 # the unit and golden tests run a second time, built with them.
 CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(KERNEL_TEST_BINS) \
+	$(KNAMES_BINS) $(KNAMES_TOOLS) $(NAMES_ASK) \
 	$(O)/core-reloc/corecheck $(PROBES) $(FUZZ_BINS) bench-bins
 ifndef SAN
 CHECK_SAN_O = $(O)-san
@@ -15,6 +16,12 @@ ifndef SAN
 endif
 	$(Q)O=$(O) SAN_O=$(CHECK_SAN_O) tests/run.sh $(TESTS)
 
-check-san-build: $(UNIT_BINS) $(GOLDEN_BIN)
+check-san-build: $(UNIT_BINS) $(GOLDEN_BIN) $(NAMES_ASK)
 
 .PHONY: check check-san-build
+
+# The waits of `make check` are a million, for time: EVENTS=10000000 takes minutes.
+EVENTS ?= 10000000
+check-locks: $(O)/waitscope $(LOAD_BINS) ## lock waits by the million: no slot stuck (EVENTS=10000000)
+	$(Q)O=$(O) EVENTS=$(EVENTS) python3 tests/kernel/test_lock.py "many contended waits"
+.PHONY: check-locks

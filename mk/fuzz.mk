@@ -5,7 +5,10 @@ FUZZ_SECONDS ?= 3
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BINS := $(FUZZ_NAMES:%=$(O)/fuzz/%)
 FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-FUZZ_SRCS := $(CORE_SRCS) $(filter src/opts%,$(MAIN_SRCS)) src/source/cgroup.c src/source/glob.c
+FUZZ_SRCS := $(CORE_SRCS) $(filter src/opts%,$(MAIN_SRCS)) src/source/cgroup.c src/source/glob.c \
+	src/source/mountinfo.c src/source/pmu.c src/insn/insn_arm64.c $(filter src/insn/insn_x86.c,$(INSN_SRCS)) \
+	$(wildcard src/names/btf_*.c) src/names/kernel_syms.c \
+	$(filter src/names/demangle% src/names/dwarf% src/names/elf% src/names/user_%,$(NAMES_SRCS)) src/names/debuginfod.c
 FUZZ_OBJS := $(FUZZ_SRCS:%.c=$(O)/fuzz/%.o)
 
 $(O)/fuzz/%.o: %.c
@@ -15,7 +18,7 @@ $(O)/fuzz/%.o: %.c
 
 $(FUZZ_BINS): $(O)/fuzz/%: $(O)/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_OBJS)
 	$(call say,LINK,$@)
-	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -lm
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 fuzz: $(FUZZ_BINS) ## build the fuzz targets
 check-fuzz: $(FUZZ_BINS) ## run each of them for FUZZ_SECONDS
@@ -26,7 +29,7 @@ check-fuzz: $(FUZZ_BINS) ## run each of them for FUZZ_SECONDS
 
 # ---- clang-tidy (.clang-tidy) ----
 TIDY ?= clang-tidy
-TIDY_SRCS := $(CORE_SRCS) $(SINK_SRCS) $(SOURCE_SRCS) $(MAIN_SRCS)
+TIDY_SRCS := $(CORE_SRCS) $(NAMES_SRCS) $(INSN_SRCS) $(SINK_SRCS) $(SOURCE_SRCS) $(MAIN_SRCS)
 
 # bpftool's code is not ours to tidy: copies of the skeletons say so.
 tidy: $(SKELS) ## clang-tidy over src

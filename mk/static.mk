@@ -6,7 +6,7 @@ HOST_ARCH := $(subst aarch64,arm64,$(subst x86_64,amd64,$(shell uname -m)))
 ARCH ?= $(HOST_ARCH)
 STATIC_O = $(O)/static-$(ARCH)
 STATIC_BIN = $(STATIC_O)/waitscope.stripped
-STATIC_CFLAGS := -O2 -ffile-prefix-map=$(CURDIR)=.
+STATIC_CFLAGS := -O2 -DWS_STATIC -ffile-prefix-map=$(CURDIR)=.
 
 ifeq ($(ARCH),$(HOST_ARCH))
 STATIC_CC = $(CC)
@@ -22,9 +22,14 @@ STATIC_SHELL = sysroot=$$(tests/vm/fetch.sh sysroot $(ARCH)) && \
 	PKG_CONFIG_LIBDIR=$$sysroot/usr/lib/$(STATIC_TRIPLET)/pkgconfig:$$sysroot/usr/share/pkgconfig && \
 	$(if $(shell command -v $(STATIC_CC)),,{ echo "missing: $(STATIC_CC) (package gcc-$(subst _,-,$(STATIC_TRIPLET)))" >&2; exit 1; } &&)
 endif
+ifeq ($(ARCH)$(ZYDIS),amd641)
+STATIC_ZYDIS = ZYDIS=1 LDLIBS_ZYDIS="$$(tests/vm/fetch.sh zydis)/libZydis.a"
+else
+STATIC_ZYDIS = ZYDIS=
+endif
 # --no-warnings: libevent refers to getaddrinfo, which we never call.
 STATIC_MAKE = $(STATIC_SHELL) $(MAKE) O=$(STATIC_O) SAN= CC="$(STATIC_CC)" CFLAGS="$(STATIC_CFLAGS)" \
-	LDFLAGS="-static -Wl,--no-warnings" PKG_CONFIG="$(PKG_CONFIG) --static"
+	LDFLAGS="-static -Wl,--no-warnings" PKG_CONFIG="$(PKG_CONFIG) --static" $(STATIC_ZYDIS)
 
 static: ## one binary without shared libraries: $(O)/static-ARCH/waitscope.stripped
 	$(Q)$(STATIC_MAKE) $(STATIC_O)/waitscope

@@ -6,7 +6,7 @@
 #
 # A row: group, probe, packages on Debian and Ubuntu, packages on Fedora. Probes: c: a command,
 # l: a library known to pkg-config, f: a file, s: sanitizers of the C compiler, p: a Python module,
-# z: libFuzzer.
+# z: libFuzzer, d: a header that may lie in libiberty/.
 set -eu
 
 rows() {
@@ -20,6 +20,8 @@ rows() {
 		build c:scdoc scdoc scdoc
 		build l:libbpf libbpf-dev libbpf-devel
 		build l:libelf libelf-dev elfutils-libelf-devel
+		build l:libdw libdw-dev elfutils-devel
+		build d:demangle.h libiberty-dev binutils-devel
 		build l:zlib zlib1g-dev zlib-devel
 		build l:libevent_core libevent-dev libevent-devel
 		build l:json-c libjson-c-dev json-c-devel
@@ -34,8 +36,17 @@ rows() {
 		test c:man man-db man-db
 		test c:perf linux-perf perf
 		test c:python3 python3 python3
+		test c:fio fio fio
+		test c:mkfs.ext4 e2fsprogs e2fsprogs
+		test c:mkfs.xfs xfsprogs xfsprogs
+		test c:mkfs.btrfs btrfs-progs btrfs-progs
 		test p:jsonschema python3-jsonschema python3-jsonschema
 		test c:setcap libcap2-bin libcap
+		test c:g++ g++ gcc-c++
+		test c:objcopy binutils binutils
+		test c:rustc rustc rust
+		test c:dwz dwz dwz
+		test l:libdebuginfod libdebuginfod-dev elfutils-debuginfod-client-devel
 		test z:fuzzer libclang-rt-dev compiler-rt
 		vm c:busybox busybox-static busybox
 		vm c:cpio cpio cpio
@@ -53,6 +64,7 @@ have() {
 	c:*) command -v "${1#c:}" >/dev/null ;;
 	l:*) pkg-config --exists "${1#l:}" 2>/dev/null ;;
 	f:*) [ -e "${1#f:}" ] ;;
+	d:*) [ -e "/usr/include/${1#d:}" ] || [ -e "/usr/include/libiberty/${1#d:}" ] ;;
 	p:*) python3 -c "import ${1#p:}" 2>/dev/null ;;
 	z:*) echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return 0; }' |
 		clang -fsanitize=fuzzer -x c -o /dev/null - 2>/dev/null ;;

@@ -45,10 +45,20 @@ static int ignore_slow(void *ctx, const struct slow *w)
 	return 0;
 }
 
-/* Loads and attaches, and lets go again. 0, or negative with the reason. `how`: not the usual way.
- */
+/* And, once, the parts that it lacks all the same. */
+static void print_yes(const struct source *src, const char *label, bool lacks, FILE *out)
+{
+	const char *const *l = lacks && src->ops->lacks ? src->ops->lacks(src) : NULL;
+	const char *how = src->ops->how ? src->ops->how(src) : NULL;
+
+	fprintf(out, how ? "%-*s yes (%s)\n" : "%-*s yes\n", LABEL_WIDTH, label, how);
+	for (; l && *l; l++)
+		fprintf(out, "%-*s but for %s\n", LABEL_WIDTH, "", *l);
+}
+
+/* Loads and attaches, says so, and lets go again. 0, or negative with the reason. */
 static int try_way(const struct source_ops *ops, const struct config *base, const struct way *way,
-		   const char **how, struct err *why)
+		   const char *label, FILE *out, struct err *why)
 {
 	struct config cfg = *base; /* borrowed: only what `change` sets is its own */
 	struct source_args args = {.cfg = &cfg, .on_slow = ignore_slow};
@@ -62,35 +72,30 @@ static int try_way(const struct source_ops *ops, const struct config *base, cons
 		ret = ops->open(&src, &args, why);
 	if (ret)
 		return ret;
-	*how = ops->how ? ops->how(src) : NULL; /* a constant */
+	print_yes(src, label, !way->change, out);
 	ops->close(src);
 	return 0;
 }
 
-static void check_source(const struct source_ops *ops, const struct config *cfg, FILE *out,
-			 bool *can)
+/* Does it run in its plain way? Where not, there is no use in asking for more. */
+static bool check_source(const struct source_ops *ops, const struct config *cfg, FILE *out)
 {
-	bool plain = true;
 	size_t i;
 
-	for (i = 0; plain && i < sizeof(ways) / sizeof(ways[0]); i++) {
+	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct err why = {0};
-		const char *how = NULL;
 		char label[64];
-		int ret = try_way(ops, cfg, &ways[i], &how, &why);
+		int ret;
 
 		snprintf(label, sizeof(label), "%s%s", ops->name, ways[i].suffix);
+		ret = try_way(ops, cfg, &ways[i], label, out, &why);
 		if (ret)
 			fprintf(out, "%-*s no: %s\n", LABEL_WIDTH, label,
 				why.text[0] ? why.text : strerror(-ret));
-		else
-			fprintf(out, how ? "%-*s yes (%s)\n" : "%-*s yes\n", LABEL_WIDTH, label,
-				how);
-		if (ret && !i) { /* no use in asking for more */
-			plain = false;
-			*can = false;
-		}
+		if (ret && !i)
+			return false;
 	}
+	return true;
 }
 
 static bool asked_for(const struct config *cfg, const struct source_ops *ops)
@@ -103,17 +108,21 @@ static bool asked_for(const struct config *cfg, const struct source_ops *ops)
 	return !cfg->sources.n && ops->by_default;
 }
 
+/* As a run: of those named all must, of the default ones it takes one. */
 int check_run(const struct config *cfg, FILE *out, bool *can, struct err *e)
 {
 	struct machine_fact facts[MACHINE_FACTS];
-	size_t i, n = machine_facts(facts, cfg);
+	size_t i, n = machine_facts(facts, cfg), asked = 0, run = 0;
 
 	for (i = 0; i < n; i++)
 		fprintf(out, "%-*s %s\n", LABEL_WIDTH, facts[i].name, facts[i].text);
-	*can = true;
-	for (i = 0; source_list[i]; i++)
-		if (asked_for(cfg, source_list[i]))
-			check_source(source_list[i], cfg, out, can);
+	for (i = 0; source_list[i]; i++) {
+		if (!asked_for(cfg, source_list[i]))
+			continue;
+		asked++;
+		run += check_source(source_list[i], cfg, out);
+	}
+	*can = cfg->sources.n ? run == asked : run > 0;
 	if (fflush(out) || ferror(out))
 		return err_sys(e, -EIO, "standard output");
 	return 0;

@@ -20,14 +20,33 @@ static void print_error(const struct err *e, int ret)
 	fprintf(stderr, "waitscope: error: %s\n", e->text[0] ? e->text : strerror(-ret));
 }
 
-static void print_off(const struct run *r)
+/* What stands behind a source's name, if the words begin with it: it is said once. */
+static const char *after_name(const char *words, const char *name)
 {
+	size_t len = strlen(name);
+
+	return !strncmp(words, name, len) && !strncmp(words + len, ": ", 2) ? words + len + 2
+									    : words;
+}
+
+/* Default sources that cannot run here, and what those that do have to say. */
+static void print_notes(const struct run *r)
+{
+	const struct run_source *s;
+	const char *name, *notice;
 	size_t i;
 
-	for (i = 0; i < r->nsources; i++)
-		if (!r->sources[i].src && !r->cfg->quiet)
-			fprintf(stderr, "waitscope: note: without %s: %s\n",
-				r->sources[i].ops->name, r->sources[i].why);
+	for (i = 0; i < r->nsources && !r->cfg->quiet; i++) {
+		s = &r->sources[i];
+		name = s->ops->name;
+		notice = s->src && s->ops->notice ? s->ops->notice(s->src) : NULL;
+		if (!s->src)
+			fprintf(stderr, "waitscope: note: without %s: %s\n", name,
+				after_name(s->why, name));
+		else if (notice)
+			fprintf(stderr, "waitscope: note: %s: %s\n", name,
+				after_name(notice, name));
+	}
 }
 
 static int run_all(const struct config *cfg, char **argv, int *status, struct err *e)
@@ -44,7 +63,7 @@ static int run_all(const struct config *cfg, char **argv, int *status, struct er
 	if (!ret)
 		ret = privs_drop(cfg, e);
 	if (!ret) {
-		print_off(&r);
+		print_notes(&r);
 		ret = loop_run(&r, &old, status, e);
 	}
 	closed = run_close(&r, ret ? &at_close : e);

@@ -200,6 +200,7 @@ static int fill_defaults(struct opts_run *r)
 		cfg->interval_ns = DEFAULT_INTERVAL_NS;
 	if (!r->rows_given)
 		cfg->rows = groups ? DEFAULT_ROWS : 0;
+	cfg->list_rows = r->rows_given ? cfg->rows : DEFAULT_ROWS;
 	if (!cfg->quantiles)
 		ret = parse_quantiles(DEFAULT_PERCENTILES, "--percentiles", &cfg->quantiles,
 				      &cfg->nquantiles, r->e);
@@ -278,6 +279,7 @@ void config_free(struct config *cfg)
 	free(cfg->quantiles);
 	free_strings(&cfg->sources);
 	free_strings(&cfg->filter.cgroups);
+	free_strings(&cfg->filter.devs);
 	free(cfg->filter.pids.v);
 	free(cfg->filter.tids.v);
 	free(cfg->btf);

@@ -15,6 +15,7 @@
 #define ROWS_MAX 1000000
 #define MAX_KEYS_MIN 16
 #define MAX_KEYS_MAX 1048576
+#define STACK_EVERY_MAX 1000000000
 #define PID_LAST 4194304 /* the kernel's PID_MAX_LIMIT */
 #define COMM_BYTES 15	 /* TASK_COMM_LEN without its NUL */
 
@@ -144,6 +145,12 @@ int opts_set_cgroup(struct opts_run *r, const struct opts_entry *o, const char *
 	return list_add(r, &r->cfg->filter.cgroups, arg, strlen(arg));
 }
 
+/* What it is a source finds out: devices come and go. */
+int opts_set_dev(struct opts_run *r, const struct opts_entry *o, const char *arg)
+{
+	return list_add(r, &r->cfg->filter.devs, arg, strlen(arg));
+}
+
 int opts_set_comm(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
 	char quoted[OPTS_QUOTE], cut[COMM_BYTES + 1];
@@ -271,7 +278,13 @@ int opts_set_precision(struct opts_run *r, const struct opts_entry *o, const cha
 
 int opts_set_max_keys(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
+	r->cfg->max_keys_given = true;
 	return parse_u32(arg, MAX_KEYS_MIN, MAX_KEYS_MAX, "--max-keys", &r->cfg->max_keys, r->e);
+}
+
+int opts_set_stack_every(struct opts_run *r, const struct opts_entry *o, const char *arg)
+{
+	return parse_u32(arg, 0, STACK_EVERY_MAX, "--stack-every", &r->cfg->stack_every, r->e);
 }
 
 /* A time in seconds unless it names its unit, at least min_ns. */

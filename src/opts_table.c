@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 static const struct opts_word by_words[] = {
-	{"cpu", BY_CPU},   {"pid", BY_PID},	  {"tid", BY_TID},
-	{"comm", BY_COMM}, {"cgroup", BY_CGROUP}, {NULL, 0},
+	{"cpu", BY_CPU},       {"pid", BY_PID},	  {"tid", BY_TID}, {"comm", BY_COMM},
+	{"cgroup", BY_CGROUP}, {"file", BY_FILE}, {NULL, 0},
 };
 
 static const struct opts_word sort_words[] = {
@@ -34,12 +34,14 @@ const char *const opts_kind_names[OPTS_KINDS] = {
 	[OPTS_TEXT] = "text",	    [OPTS_WORDS] = "words",	[OPTS_SOURCES] = "sources",
 	[OPTS_FORMATS] = "formats", [OPTS_PIDS] = "pids",	[OPTS_TIDS] = "tids",
 	[OPTS_COMMS] = "comms",	    [OPTS_CGROUPS] = "cgroups", [OPTS_CPUS] = "cpus",
+	[OPTS_MOUNTS] = "mounts",
 };
 
 /* Keys of options that have no short form. */
 enum {
 	KEY_COMM = OPTS_LONG,
 	KEY_CPU,
+	KEY_DEV,
 	KEY_FOLLOW,
 	KEY_NO_FOLLOW,
 	KEY_SORT,
@@ -50,6 +52,9 @@ enum {
 	KEY_NO_CLEAR,
 	KEY_PRECISION,
 	KEY_MAX_KEYS,
+	KEY_ES_TIME,
+	KEY_DEBUGINFOD,
+	KEY_STACK_EVERY,
 	KEY_USAGE,
 	KEY_DUMP,
 };
@@ -68,16 +73,25 @@ const struct opts_entry opts_table[] = {
 	 .group = OPTS_WHAT, .kind = OPTS_COMMS},
 	{"cpu", KEY_CPU, "LIST", "only waits that end on these CPUs: 0-3,7", opts_set_cpu,
 	 .group = OPTS_WHAT, .kind = OPTS_CPUS},
+	{"dev", KEY_DEV, "DEV|MOUNT", "only file systems on this device or mounted here", opts_set_dev,
+	 .group = OPTS_WHAT, .kind = OPTS_MOUNTS, .repeat = true},
 	{"follow", KEY_FOLLOW, NULL, "children of -p, -t or COMMAND join (default with COMMAND)",
 	 opts_set_follow, .group = OPTS_WHAT, .value = true},
 	{"no-follow", KEY_NO_FOLLOW, NULL, "children do not join (default with -p and -t)",
 	 opts_set_follow, .group = OPTS_WHAT, .value = false},
+	{"es-time", KEY_ES_TIME, NULL, "ext4: also how long extent status lookups take", opts_set_flag,
+	 .group = OPTS_WHAT, .value = offsetof(struct config, es_time)},
+	{"stack-every", KEY_STACK_EVERY, "N",
+	 "a stack of one in N waits for a known lock (default 0: the first)", opts_set_stack_every,
+	 .group = OPTS_WHAT},
+	{"debuginfod", KEY_DEBUGINFOD, NULL, "debug information may be fetched (DEBUGINFOD_URLS)",
+	 opts_set_flag, .group = OPTS_WHAT, .value = offsetof(struct config, debuginfod)},
 
-	{"by", 'b', "KEY", "a row for each cpu, pid, tid, comm or cgroup", opts_set_by, by_words,
+	{"by", 'b', "KEY", "a row for each cpu, pid, tid, comm, cgroup or file", opts_set_by, by_words,
 	 .group = OPTS_ROWS, .kind = OPTS_WORDS},
-	{"rows", 'n', "N", "at most N rows, 0 for all (default: all CPUs, 20 groups)", opts_set_rows,
+	{"rows", 'n', "N", "at most N rows, 0 for all (default: all CPUs, 20 of others)", opts_set_rows,
 	 .group = OPTS_ROWS},
-	{"sort", KEY_SORT, "KEY", "order of rows: p99 (default), p50, max, count, sum or name",
+	{"sort", KEY_SORT, "KEY", "order of rows: p99, p50, max, count, sum or name (default: p99; of operations and addresses: sum)",
 	 opts_set_sort, sort_words, .group = OPTS_ROWS, .kind = OPTS_WORDS},
 	{"percentiles", 'P', "LIST", "percentiles to show (default 50,90,99,99.9)", opts_set_percentiles,
 	 .group = OPTS_ROWS},
@@ -99,7 +113,7 @@ const struct opts_entry opts_table[] = {
 	{"duration", 'd', "TIME", "end after this time", opts_set_duration, .group = OPTS_WHEN},
 	{"warm-up", 'w', "TIME", "time at the start that is not counted", opts_set_warmup,
 	 .group = OPTS_WHEN},
-	{"slower", KEY_SLOWER, "TIME", "also print every single wait of TIME or longer; give a unit: 500us, 10ms",
+	{"slower", KEY_SLOWER, "TIME", "also print every single wait and operation of TIME or longer; give a unit: 500us, 10ms",
 	 opts_set_slower, .group = OPTS_WHEN},
 
 	{"output", 'o', "FORMAT[:FILE]", "format, and file if not stdout (default: table); may be repeated",

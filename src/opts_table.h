@@ -29,6 +29,7 @@ enum opts_kind {
 	OPTS_COMMS,
 	OPTS_CGROUPS,
 	OPTS_CPUS,
+	OPTS_MOUNTS,
 	OPTS_KINDS,
 };
 
@@ -91,6 +92,8 @@ int opts_set_cgroup(struct opts_run *r, const struct opts_entry *o, const char *
 int opts_set_comm(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_btf(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_cpu(struct opts_run *r, const struct opts_entry *o, const char *arg);
+int opts_set_dev(struct opts_run *r, const struct opts_entry *o, const char *arg);
+int opts_set_stack_every(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_follow(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_by(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_rows(struct opts_run *r, const struct opts_entry *o, const char *arg);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Test targets. Unit tests: tests/unit/test_NAME.c, one cmocka program each, linked with core, sinks
 # and opts (no libbpf).
-UNIT_SRCS := $(wildcard tests/unit/test_*.c)
+UNIT_SRCS := $(filter-out $(if $(filter 1,$(ZYDIS)),,tests/unit/test_insn_x86.c),$(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:%.c=$(O)/%)
 UNIT_OBJS = $(CORE_OBJS) $(SINK_OBJS) $(filter $(O)/src/opts%.o,$(MAIN_OBJS))
 
@@ -17,9 +17,17 @@ $(O)/gen/boundaries.inc: tests/unit/gen_boundaries.py
 $(O)/tests/unit/test_bucket.o: | $(O)/gen/boundaries.inc
 
 # The synth source needs no kernel: its test takes it, not the list that names all sources.
-$(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth.o sched_metrics.o series.o)
+$(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth.o synth_files.o synth_locks.o sched_metrics.o series.o)
 # It reads maps of its own making.
-$(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o groups.o cgroup.o)
+$(O)/tests/unit/test_line_table: $(O)/src/source/line_table.o
+$(O)/tests/unit/test_pmu: $(O)/src/source/pmu.o
+$(O)/tests/unit/test_insn_x86 $(O)/tests/unit/test_insn_arm64: $(INSN_OBJS)
+$(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o keyed_cold.o groups.o cgroup.o mountinfo.o)
+
+# Nor do these: files of the source floor that stand alone.
+$(O)/tests/unit/test_mountinfo: $(O)/src/source/mountinfo.o
+
+$(O)/tests/unit/test_user_maps: $(NAMES_OBJS)
 
 unit: $(UNIT_BINS) ## build the unit tests
 .PHONY: unit

@@ -32,12 +32,15 @@ enum { false = 0, true = 1 };
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
 enum { BPF_F_NO_PREALLOC = 1U << 0, BPF_F_MMAPABLE = 1U << 10 };
 enum { BPF_RB_NO_WAKEUP = 1ULL << 0, BPF_RB_FORCE_WAKEUP = 1ULL << 1, BPF_RB_AVAIL_DATA = 0 };
+enum { BPF_F_USER_STACK = 1ULL << 8 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1ULL << 0 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -71,12 +74,33 @@ struct sched_entity {
 
 struct sched_info {
 	unsigned long pcount;
+	unsigned long long run_delay;
 	u64 last_arrival;
 	u64 last_queued;
 };
 
 struct thread_info {
 	u64 preempt_count; /* arm64 and others; x86 keeps it per CPU */
+};
+
+struct thread_struct {
+	unsigned long fsbase; /* x86-64: the thread's TLS base */
+};
+
+/* Only how large they are. */
+struct mm_struct {
+};
+
+struct signal_struct {
+};
+
+struct sighand_struct {
+};
+
+struct files_struct {
+};
+
+struct fs_struct {
 };
 
 struct task_struct {
@@ -91,9 +115,68 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
 	u64 start_time;
+	struct thread_struct thread;
+	u64 self_exec_id;
+	struct mm_struct *mm;
 	char comm[16];
+	struct fs_struct *fs;
+	struct files_struct *files;
+	struct signal_struct *signal;
+	struct sighand_struct *sighand;
 	struct css_set *cgroups;
+};
+
+struct kmem_cache {
+	unsigned int size;
+};
+
+struct block_device {
+	u32 bd_dev;
+};
+
+struct super_block {
+	u32 s_dev;
+	unsigned long s_magic;
+	void *s_fs_info;
+};
+
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	u32 i_generation;
+};
+
+struct dentry {
+	struct inode *d_inode;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct kiocb {
+	struct file *ki_filp;
+	void *ki_complete;
+};
+
+struct iov_iter {
+	bool data_source;
+	unsigned long count;
+};
+
+struct journal_s {
+	struct block_device *j_fs_dev;
+};
+
+struct ext4_sb_info {
+	struct journal_s *s_journal;
+};
+
+struct extent_status {
+	u64 es_pblk;
 };
 
 struct bpf_iter_meta {

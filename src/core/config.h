@@ -9,10 +9,11 @@
 
 #include "core/hist.h"
 
-enum by_key { BY_NONE, BY_CPU, BY_PID, BY_TID, BY_COMM, BY_CGROUP };
+enum by_key { BY_NONE, BY_CPU, BY_PID, BY_TID, BY_COMM, BY_CGROUP, BY_FILE };
 enum unit { UNIT_AUTO, UNIT_NS, UNIT_US, UNIT_MS }; /* AUTO is usec, as schbench */
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-enum sort_key { SORT_P99, SORT_COUNT, SORT_SUM, SORT_MAX, SORT_P50, SORT_NAME };
+/* DEFAULT: p99 for CPUs and groups, the sum for operations and contended addresses */
+enum sort_key { SORT_DEFAULT, SORT_P99, SORT_COUNT, SORT_SUM, SORT_MAX, SORT_P50, SORT_NAME };
 
 struct u32_list {
 	uint32_t *v;
@@ -50,7 +51,8 @@ struct config {
 	struct str_list sources; /* empty: the default ones */
 	struct filter filter;
 	enum by_key by;
-	uint32_t rows; /* -n; 0 = all */
+	uint32_t rows;	    /* -n, of CPUs and groups; 0 = all */
+	uint32_t list_rows; /* the same of operations and addresses: never all by default */
 	enum sort_key sort;
 	struct quantile *quantiles;
 	size_t nquantiles;
@@ -70,14 +72,15 @@ struct config {
 	bool verbose;
 	bool check;	      /* --check: say what can run, and end */
 	char *btf;	      /* --btf: kernel types from this file, or NULL */
-	bool by_file;	      /* --by file: ext4's rows for each inode, in place of `by` */
 	bool es_time;	      /* --es-time: extent-status lookups are timed */
 	bool debuginfod;      /* --debuginfod: debug information may be fetched */
+	uint32_t freq;	      /* --freq: samples a second and CPU */
 	uint32_t stack_every; /* --stack-every: a stack of one in N waits for a known lock; 0: only
 				 of the first */
 	bool quiet;	      /* no progress, no notices */
 	uint32_t precision;   /* schema */
 	uint32_t max_keys;    /* --max-keys: groups kept in the kernel */
+	bool max_keys_given;  /* else a source may take fewer */
 	char **command;	      /* NULL-terminated, or NULL; points into argv */
 };
 

@@ -32,14 +32,15 @@ struct metric_desc {
 	/*
 	 * METRIC_COUNTS: the label whose values are columns, each shown as its share of their sum
 	 * ("result": hit, miss); the sum is shown as a rate. `joins` names another such metric:
-	 * these columns stand in its table, beside its own.
+	 * these columns stand in its table, beside its own. METRIC_ROWS: its rows do, under the
+	 * same title.
 	 */
 	const char *pivot;
 	const char *joins;
 };
 
 struct label {
-	const char *key; /* "cpu" "pid" "tid" "comm" "cgroup" "op" "dev" "mount" "result" ... */
+	const char *key; /* "cpu" "pid" "tid" "comm" "cgroup" "file" "op" "dev" "mount" ... */
 	const char *value;
 };
 
@@ -86,6 +87,45 @@ struct futex_counts {
 	bool idle; /* condition variables, poll loops: waiting for work, not for a lock */
 };
 
+/* A thread that touches a line, and which of its bytes. */
+struct line_thread {
+	uint32_t pid, tid;
+	uint32_t cpu; /* where it was sampled last */
+	const char *comm;
+	uint64_t samples, writes;
+	uint64_t read_bytes, write_bytes; /* bit per byte of the line */
+};
+
+/* Code that touches a place on a line: offsets, then code. */
+struct line_spot {
+	uint32_t offset, size; /* bytes on the line: the lowest, and how far they reach */
+	uint32_t tid;
+	uint64_t ip;	  /* of the instruction */
+	const char *name; /* what lies at that offset, or NULL */
+	const char *sym;
+	uint64_t reads, writes, locked;
+};
+
+/* Accesses into a cache line. Samples, not counts, unless `exact`. */
+struct line_accesses {
+	const char *sampler; /* "clock" "pebs" "ibs" "breakpoint" */
+	const char *sharing; /* "false" "true" or NULL: not told */
+	bool exact;
+	uint64_t reads, writes, locked;
+	uint64_t inferred; /* of the writes: loads whose store follows */
+	double share;	   /* of all samples of busy CPUs: of the time; 0..1, negative: unknown */
+	double interleave; /* consecutive accesses that changed CPU, 0..1; negative: unknown */
+	double rank;	   /* what lines are sorted by */
+	uint32_t cores;	   /* SMT siblings count once */
+	bool has_hitm;	   /* the sampler tells */
+	uint64_t hitm_local, hitm_remote;
+	const struct hist *latency;	   /* in CPU cycles; NULL: the sampler does not tell */
+	const struct line_thread *threads; /* busiest first */
+	size_t nthreads;
+	const struct line_spot *uses; /* by offset, then the most frequent first */
+	size_t nuses;
+};
+
 /*
  * One row of the contended table: an address, and whatever its source really knows of it; what it
  * does not know is NULL or 0 with its flag false. Sorted by nobody: sinks sort.
@@ -99,12 +139,13 @@ struct contended {
 	const char *owner; /* its comm, or NULL */
 	const char *name;  /* "ext4_inode_info.i_es_lock", "app`table.lock"; NULL: unknown */
 	const char *place; /* where it is declared ("kw.c:15"), on which device, aliases; or NULL */
-	struct label group;		  /* --by: key NULL without */
-	uint64_t count;			  /* waits, or samples */
-	const struct hist *wait;	  /* NULL: the source measures no time */
-	const struct futex_counts *futex; /* NULL: not a futex */
-	const char *op;			  /* futex: "wait" "wait_bitset" "lock_pi"; else NULL */
-	const uint32_t *cpus;		  /* that waited or touched it, ascending */
+	struct label group;		      /* --by: key NULL without */
+	uint64_t count;			      /* waits, or samples */
+	const struct hist *wait;	      /* NULL: the source measures no time */
+	const struct futex_counts *futex;     /* NULL: not a futex */
+	const struct line_accesses *accesses; /* NULL: no line */
+	const char *op;			      /* futex: "wait" "wait_bitset" "lock_pi"; else NULL */
+	const uint32_t *cpus;		      /* that waited or touched it, ascending */
 	size_t ncpus;
 	uint64_t ntasks;	  /* threads that waited, at least; 0: not known */
 	const struct site *sites; /* most frequent first */
@@ -124,6 +165,7 @@ struct quality {
 	uint64_t over_range; /* counted in the last bucket */
 	uint64_t inferred;   /* no loss: an end taken from the kernel's own record, its event never
 				came */
+	uint64_t pending;    /* no loss: samples at code that was not decoded yet */
 	uint64_t missed;     /* edge: already waiting at the start */
 	uint64_t in_flight;  /* edge: still waiting */
 	uint64_t longest_ns; /* the longest of those */
@@ -157,6 +199,7 @@ struct frame {
 	size_t nseries;
 	const struct contended *contended;
 	size_t ncontended;
+	bool contends; /* a source runs that would tell of contended addresses */
 	struct quality quality;
 	struct self_cost self;
 	const char *end; /* FRAME_FINAL: why the run ended ("interrupted", "target gone: pid 42"),
@@ -170,6 +213,7 @@ struct slow_op {
 	const char *mount; /* mount point, or NULL */
 	const char *path;  /* "/data/x", or "inode 42"; NULL: no file */
 	uint64_t bytes;	   /* 0: none, or not known */
+	bool has_split;	   /* else it ended in another task's time: split means nothing */
 	struct split split;
 };
 
@@ -202,6 +246,8 @@ struct meta_source {
 	bool on;
 	const char *why;	  /* off: the reason */
 	const char *const *hooks; /* on: NULL-terminated */
+	const char *const *lacks; /* on: "WHAT: WHY" of the parts that cannot run here,
+				     NULL-terminated; or NULL */
 };
 
 struct meta {

@@ -30,6 +30,14 @@ enum name_found {
 	NAME_MEMBER, /* down to the member */
 };
 
+/* An inode that the address lies in; the ext4 source makes a path of it (open_by_handle_at). */
+struct name_inode {
+	bool known;
+	uint32_t dev; /* the kernel's: major << 20 | minor */
+	uint32_t generation;
+	uint64_t ino;
+};
+
 struct name {
 	enum name_found found;
 	char text[NAME_LEN];	    /* "ext4_inode_info.i_es_lock", "app`table.lock" */
@@ -37,6 +45,7 @@ struct name {
 	/* Kernel objects with a type: where it starts, and what type (for members_on_line). */
 	uint64_t object; /* 0: not known */
 	char type[64];	 /* "ext4_sb_info" */
+	struct name_inode inode;
 };
 
 struct names;
@@ -48,6 +57,16 @@ struct names_args {
 
 int names_open(struct names **out, const struct names_args *args, struct err *e);
 void names_close(struct names *n); /* NULL is fine */
+/*
+ * Loads what takes privileges. To be called before they are dropped, or never: the first address
+ * does it. Before 5.19 the names of kernel objects need CAP_BPF for as long as there are new ones.
+ */
+void names_prepare(struct names *n);
+/* What names of the kernel's are missing here and why, in words: "kernel code: addresses are hidden
+ * (CAP_SYSLOG ...)"; "" if nothing is. Holds until the next call. Known after names_prepare. */
+const char *names_why(struct names *n);
+/* Gives back the files' contents that names were looked up in: when a report is done. */
+void names_trim(struct names *n);
 
 /* ---- kernel ---- */
 

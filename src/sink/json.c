@@ -69,7 +69,9 @@ static struct json_object *json_new_source(struct json_build *b, const struct me
 	json_add_text(b, o, "state", src->on ? "on" : "off");
 	if (src->on)
 		json_add(b, o, "hooks", json_new_texts(b, src->hooks));
-	else
+	if (src->on && src->lacks)
+		json_add(b, o, "lacks", json_new_texts(b, src->lacks));
+	if (!src->on)
 		json_add_text(b, o, "why", src->why ? src->why : "");
 	return o;
 }
@@ -162,6 +164,7 @@ static struct json_object *json_new_quality(struct json_build *b, const struct q
 	json_add_u64(b, o, "lost_events", q->lost_events);
 	json_add_u64(b, o, "over_range", q->over_range);
 	json_add_u64(b, o, "inferred", q->inferred);
+	json_add_u64(b, o, "pending", q->pending);
 	json_add_bool(b, o, "complete", quality_complete(q));
 	return o;
 }
@@ -182,6 +185,22 @@ static struct json_object *json_new_self(struct json_build *b, const struct self
 	return o;
 }
 
+/* A table is there, perhaps empty, when a source that fills it runs. */
+static struct json_object *json_new_tables(struct json_build *b, const struct frame *f,
+					   const struct config *cfg)
+{
+	struct json_object *tables = json_new_object(b), *rows;
+	size_t i;
+
+	if (!f->contends && !f->ncontended)
+		return tables;
+	rows = json_new_array(b);
+	for (i = 0; i < f->ncontended; i++)
+		json_append(b, rows, json_new_contended(b, &f->contended[i], cfg));
+	json_add(b, tables, "contended", rows);
+	return tables;
+}
+
 static int json_report(struct json_sink *j, const struct frame *f, const char *type, struct err *e)
 {
 	const struct config *cfg = j->cfg;
@@ -200,7 +219,7 @@ static int json_report(struct json_sink *j, const struct frame *f, const char *t
 		json_append(&b, metrics,
 			    json_new_metric(&b, &f->series[i], cfg->quantiles, cfg->nquantiles));
 	json_add(&b, o, "metrics", metrics);
-	json_add(&b, o, "tables", json_new_object(&b));
+	json_add(&b, o, "tables", json_new_tables(&b, f, cfg));
 	json_add(&b, o, "quality", json_new_quality(&b, &f->quality));
 	json_add(&b, o, "self", json_new_self(&b, &f->self));
 	json_finish(&b, o, &j->out);
@@ -246,6 +265,46 @@ static struct json_object *json_new_prev(struct json_build *b, const struct slow
 	return o;
 }
 
+static void json_add_slow_wait(struct json_build *b, struct json_object *o, const struct slow *w)
+{
+	if (w->has_legs) {
+		json_add_u64(b, o, "wake_to_queue_ns", w->wake_to_queue_ns);
+		json_add_u64(b, o, "queue_to_run_ns", w->queue_to_run_ns);
+	}
+	json_add(b, o, "waker", json_new_waker(b, w));
+	json_add(b, o, "prev", json_new_prev(b, w));
+	json_add_bool(b, o, "migrated", w->migrated);
+	if (w->last_cpu_known)
+		json_add_u64(b, o, "last_cpu", w->last_cpu);
+	else
+		json_add_null(b, o, "last_cpu");
+}
+
+/* ns, or null where it is not known */
+static void json_add_known(struct json_build *b, struct json_object *o, const char *key, bool known,
+			   uint64_t ns)
+{
+	if (known)
+		json_add_u64(b, o, key, ns);
+	else
+		json_add_null(b, o, key);
+}
+
+static void json_add_slow_op(struct json_build *b, struct json_object *o, const struct slow *w)
+{
+	const struct slow_op *op = w->op;
+
+	json_add_text(b, o, "op", op->op);
+	json_add_text(b, o, "dev", op->dev);
+	json_add_text(b, o, "mount", op->mount);
+	json_add_text(b, o, "path", op->path);
+	json_add_u64(b, o, "bytes", op->bytes);
+	json_add_known(b, o, "blocked_ns", op->has_split, op->split.blocked_ns);
+	json_add_known(b, o, "run_queue_ns", op->has_split, op->split.run_queue_ns);
+	json_add_known(b, o, "cpu_ns", op->has_split,
+		       w->wait_ns - op->split.blocked_ns - op->split.run_queue_ns);
+}
+
 static int json_slow(struct sink *s, const struct slow *w, struct err *e)
 {
 	struct json_sink *j = json_sink(s);
@@ -262,17 +321,10 @@ static int json_slow(struct sink *s, const struct slow *w, struct err *e)
 	json_add_text(&b, o, "comm", w->comm);
 	json_add_text(&b, o, "cgroup", w->cgroup);
 	json_add_u64(&b, o, "wait_ns", w->wait_ns);
-	if (w->has_legs) {
-		json_add_u64(&b, o, "wake_to_queue_ns", w->wake_to_queue_ns);
-		json_add_u64(&b, o, "queue_to_run_ns", w->queue_to_run_ns);
-	}
-	json_add(&b, o, "waker", json_new_waker(&b, w));
-	json_add(&b, o, "prev", json_new_prev(&b, w));
-	json_add_bool(&b, o, "migrated", w->migrated);
-	if (w->last_cpu_known)
-		json_add_u64(&b, o, "last_cpu", w->last_cpu);
+	if (w->op)
+		json_add_slow_op(&b, o, w);
 	else
-		json_add_null(&b, o, "last_cpu");
+		json_add_slow_wait(&b, o, w);
 	json_finish(&b, o, &j->out);
 	return out_flush(&j->out, e);
 }

@@ -72,6 +72,11 @@ void json_append(struct json_build *b, struct json_object *array, struct json_ob
 		b->error = -ENOMEM;
 }
 
+void json_append_u64(struct json_build *b, struct json_object *array, uint64_t v)
+{
+	json_append(b, array, json_checked(b, json_object_new_uint64(v)));
+}
+
 void json_add_u64(struct json_build *b, struct json_object *obj, const char *key, uint64_t v)
 {
 	json_add(b, obj, key, json_checked(b, json_object_new_uint64(v)));

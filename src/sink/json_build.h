@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "core/config.h"
 #include "core/frame.h"
 #include "sink/out.h"
 
@@ -28,6 +29,8 @@ void json_add(struct json_build *b, struct json_object *obj, const char *key,
 	      struct json_object *value);
 void json_append(struct json_build *b, struct json_object *array, struct json_object *value);
 
+void json_append_u64(struct json_build *b, struct json_object *array, uint64_t v);
+
 void json_add_u64(struct json_build *b, struct json_object *obj, const char *key, uint64_t v);
 void json_add_i64(struct json_build *b, struct json_object *obj, const char *key, int64_t v);
 void json_add_bool(struct json_build *b, struct json_object *obj, const char *key, bool v);
@@ -44,8 +47,17 @@ struct json_object *json_new_record(struct json_build *b, const char *type);
 /* Put the record as one line into out and free it. */
 void json_finish(struct json_build *b, struct json_object *record, struct out *out);
 
-/* The metric object of a series (json_metric.c). */
+/* count to buckets of a histogram, and the metric object of a series (json_metric.c). */
+void json_add_hist(struct json_build *b, struct json_object *o, const struct hist *h,
+		   const struct quantile *q, size_t nq);
 struct json_object *json_new_metric(struct json_build *b, const struct series *s,
 				    const struct quantile *q, size_t nq);
+
+/* An element of tables.contended (json_contended.c). */
+struct json_object *json_new_contended(struct json_build *b, const struct contended *c,
+				       const struct config *cfg);
+/* ... and what a cache line has besides (json_lines.c). */
+void json_add_accesses(struct json_build *b, struct json_object *o, const struct line_accesses *a,
+		       const struct config *cfg);
 
 #endif

@@ -104,8 +104,8 @@ static struct json_object *json_new_buckets(struct json_build *b, const struct h
 	return buckets;
 }
 
-static void json_add_hist(struct json_build *b, struct json_object *metric, const struct hist *h,
-			  const struct quantile *q, size_t nq)
+void json_add_hist(struct json_build *b, struct json_object *metric, const struct hist *h,
+		   const struct quantile *q, size_t nq)
 {
 	json_add_u64(b, metric, "count", h->count);
 	json_add_u64(b, metric, "sum", h->sum_ns);
@@ -118,6 +118,17 @@ static void json_add_hist(struct json_build *b, struct json_object *metric, cons
 	}
 	json_add_quantiles(b, metric, h, q, nq);
 	json_add(b, metric, "buckets", json_new_buckets(b, h));
+}
+
+/* What the sum was spent on. */
+static void json_add_split(struct json_build *b, struct json_object *metric, const struct series *s)
+{
+	const struct split *split = s->split;
+
+	json_add_u64(b, metric, "blocked_ns", split->blocked_ns);
+	json_add_u64(b, metric, "run_queue_ns", split->run_queue_ns);
+	json_add_u64(b, metric, "cpu_ns",
+		     s->hist->sum_ns - split->blocked_ns - split->run_queue_ns);
 }
 
 struct json_object *json_new_metric(struct json_build *b, const struct series *s,
@@ -133,5 +144,7 @@ struct json_object *json_new_metric(struct json_build *b, const struct series *s
 		json_add_u64(b, metric, "value", s->value);
 	else
 		json_add_hist(b, metric, s->hist, q, nq);
+	if (s->split)
+		json_add_split(b, metric, s);
 	return metric;
 }

@@ -162,6 +162,21 @@ char *line_cut_start(char *out, size_t outlen, const char *text, size_t width)
 	return out;
 }
 
+char *line_cut_middle(char *out, size_t outlen, const char *text, size_t width)
+{
+	size_t head = width / 3, bytes;
+
+	/* As a whole, or with nothing worth a middle. */
+	if (!head || text_width(text) <= width)
+		return line_cut(out, outlen, text, width);
+	bytes = fit_bytes(text, head);
+	if (bytes + sizeof(ELLIPSIS) > outlen)
+		return line_cut(out, outlen, text, width);
+	memcpy(out, text, bytes);
+	line_cut_start(out + bytes, outlen - bytes, text + bytes, width - head);
+	return out;
+}
+
 void paper_text(struct paper *p, enum style style, const char *text)
 {
 	char cut[LINE_BYTES + sizeof(ELLIPSIS)];

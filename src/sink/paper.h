@@ -37,9 +37,13 @@ size_t line_width(const struct line *l);
 void line_left(struct line *l, const char *text, size_t width);
 void line_right(struct line *l, const char *text, size_t width);
 
-/* Copy of a clean text of at most `width` columns: its start, or its end, and an ellipsis. */
+/*
+ * Copy of a clean text of at most `width` columns: its start, or its end, and an ellipsis; or the
+ * first third and the rest from the end with one between.
+ */
 char *line_cut(char *out, size_t outlen, const char *text, size_t width);
 char *line_cut_start(char *out, size_t outlen, const char *text, size_t width);
+char *line_cut_middle(char *out, size_t outlen, const char *text, size_t width);
 
 /* Writes the line without its trailing spaces, cut to the paper. */
 void paper_line(struct paper *p, enum style style, const struct line *l);

@@ -29,7 +29,7 @@ struct table_sink {
 	char sources[512]; /* "sched ext4   pid=42" */
 	bool printed;	   /* something, so that a blank line sets the next block apart */
 	bool drawn;	   /* the screen is ours */
-	bool slow_head;	   /* the slow lines' head stands above the next one */
+	bool slow_head[2]; /* the slow lines' heads stand above the next one: waits, operations */
 	bool progress;	   /* a transient line is on the terminal */
 };
 
@@ -47,6 +47,7 @@ static int table_close(struct sink *s, struct err *e)
 		return 0;
 	ret = out_close(&t->out, e);
 	free(t->rows.v);
+	free(t->rows.values);
 	free(t);
 	return ret;
 }
@@ -94,28 +95,42 @@ static void text_append(char *to, size_t size, const char *sep, const char *text
 	(void)snprintf(to + len, size - len, "%s%s", len ? sep : "", clean);
 }
 
+/* "pid=1,2 comm=x": what was given more than once is said behind the first. */
+static void table_filters(struct table_sink *t, const struct meta *m)
+{
+	const struct label *f = m->filters, *end = f + m->nfilters;
+	const char *sep = "   ";
+	char filter[512];
+
+	for (; f < end; f++) {
+		if (f > m->filters && !strcmp(f->key, f[-1].key)) {
+			text_append(t->sources, sizeof(t->sources), ",", f->value);
+			continue;
+		}
+		(void)snprintf(filter, sizeof(filter), "%s=%s", f->key,
+			       f->value); /* the header is cut */
+		text_append(t->sources, sizeof(t->sources), sep, filter);
+		sep = " ";
+	}
+}
+
 static int table_meta(struct sink *s, const struct meta *m, struct err *e)
 {
 	struct table_sink *t = table_sink(s);
-	char filter[512];
-	const char *sep = " ";
+	char cpus[64];
 	size_t i;
 
 	(void)snprintf(t->host, sizeof(t->host), "waitscope  ");
 	text_append(t->host, sizeof(t->host), "", m->kernel);
-	(void)snprintf(filter, sizeof(filter), "%" PRIu32 " CPU%s", m->cpus,
-		       m->cpus == 1 ? "" : "s");
-	text_append(t->host, sizeof(t->host), "  ", filter);
+	(void)snprintf(cpus, sizeof(cpus), "%" PRIu32 " CPU%s", m->cpus,
+		       m->cpus == 1 ? "" : "s"); /* fits */
+	text_append(t->host, sizeof(t->host), "  ", cpus);
 	t->sources[0] = '\0';
 	for (i = 0; i < m->nsources; i++) {
 		if (m->sources[i].on)
-			text_append(t->sources, sizeof(t->sources), sep, m->sources[i].name);
+			text_append(t->sources, sizeof(t->sources), " ", m->sources[i].name);
 	}
-	for (i = 0, sep = "   "; i < m->nfilters; i++, sep = " ") {
-		(void)snprintf(filter, sizeof(filter), "%s=%s", m->filters[i].key,
-			       m->filters[i].value);
-		text_append(t->sources, sizeof(t->sources), sep, filter);
-	}
+	table_filters(t, m);
 	return 0;
 }
 
@@ -202,8 +217,9 @@ static void table_begin(struct table_sink *t)
 }
 
 /*
- * Draws, with fewer rows until it fits the window. `most` of the last try and the lines over tell
- * how many each section must give; a section that gives any gets a line that says so.
+ * Draws, with less until it fits the window: first details, then rows. `most` of the last try and
+ * the lines over tell how many each section must give; a section that gives any gets a line that
+ * says so.
  */
 static int table_draw_fitting(struct table_sink *t, struct table_page *page, bool fit)
 {
@@ -212,13 +228,18 @@ static int table_draw_fitting(struct table_sink *t, struct table_page *page, boo
 	int ret = 0;
 
 	page->max_rows = UINT32_MAX;
-	for (try = 0; try < 4; try++) {
+	page->detail = DETAIL_ALL;
+	for (try = 0; try < 6; try++) {
 		t->out.len = start;
 		page->most_rows = page->nsections = page->paper.lines = 0;
-		page->thin = false;
+		page->thin = page->hot = page->details = false;
 		ret = table_draw(t, page);
 		if (ret || !fit || page->paper.lines <= room || !page->nsections)
 			return ret;
+		if (page->details) {
+			page->detail--;
+			continue;
+		}
 		over = page->paper.lines - room;
 		give = (over + page->nsections - 1) / page->nsections + 1;
 		if (page->most_rows > page->max_rows)
@@ -226,6 +247,11 @@ static int table_draw_fitting(struct table_sink *t, struct table_page *page, boo
 		page->max_rows = page->most_rows > give ? page->most_rows - give : 1;
 	}
 	return 0;
+}
+
+static void table_forget_heads(struct table_sink *t)
+{
+	t->slow_head[false] = t->slow_head[true] = false;
 }
 
 static int table_report(struct table_sink *t, const struct frame *f, struct err *e)
@@ -252,7 +278,7 @@ static int table_report(struct table_sink *t, const struct frame *f, struct err 
 	if (t->redraw)
 		out_text(&t->out, "\033[J");
 	t->printed = true;
-	t->slow_head = false;
+	table_forget_heads(t);
 	return out_flush(&t->out, e);
 }
 
@@ -273,16 +299,17 @@ static int table_slow(struct sink *s, const struct slow *w, struct err *e)
 {
 	struct table_sink *t = table_sink(s);
 	struct paper p = {.out = &t->out, .columns = t->columns, .color = t->color};
+	bool op = w->op != NULL;
 
 	if (t->progress)
 		out_text(&t->out, "\r\033[K");
 	t->progress = false;
-	if (!t->slow_head) {
-		if (t->printed)
+	if (!t->slow_head[op]) {
+		if (t->printed && !t->slow_head[!op])
 			out_text(&t->out, "\n");
-		table_slow_head(&p, t->tty, t->cfg->unit);
+		table_slow_head(&p, t->tty, t->cfg->unit, op);
 	}
-	t->slow_head = true;
+	t->slow_head[op] = true;
 	t->printed = true;
 	table_slow_line(&p, t->tty, t->cfg->unit, w);
 	return out_flush(&t->out, e);
@@ -320,7 +347,7 @@ static int table_reopen(struct sink *s, struct err *e)
 
 	if (!ret && t->out.owned && out_is_empty_file(&t->out)) {
 		t->printed = false; /* a new file does not begin with a blank line */
-		t->slow_head = false;
+		table_forget_heads(t);
 	}
 	return ret;
 }

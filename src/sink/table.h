@@ -11,18 +11,31 @@
 
 #define PPB_P50 500000000ULL
 #define PPB_P99 990000000ULL
+#define WIDE_COLUMNS 100 /* from here on there is room for sums too */
 
-/* One line of a grid: a series, and what it is sorted by. */
+/* One line of a grid, and what it is sorted by. */
 struct table_row {
-	const struct series *s;
-	uint64_t weight;
+	union {
+		const struct series *s;
+		const struct contended *c;
+	};
+	size_t values;	 /* of counters: where theirs begin (table_counts.c) */
+	uint32_t rank;	 /* rows of a lower one come first */
+	uint64_t weight; /* then the heavier */
 };
 
 /* Grows to the most rows seen, and is kept. */
 struct table_rows {
 	struct table_row *v;
 	size_t n, cap;
+	uint64_t *values;
+	size_t nvalues, values_cap;
 };
+
+/* How much is said below a row of the contended table. */
+enum table_detail { DETAIL_NONE, DETAIL_LINE, DETAIL_ALL };
+
+struct counts;
 
 /* What the parts of one report share. */
 struct table_page {
@@ -30,50 +43,117 @@ struct table_page {
 	const struct config *cfg;
 	const struct frame *f;
 	struct table_rows *rows;
-	uint32_t max_rows;  /* of each section, by the window's height */
-	uint32_t most_rows; /* the longest section's */
-	uint32_t nsections; /* with rows */
-	bool thin;	    /* a marked quantile was printed: the legend is needed */
+	const struct counts *counts; /* the table being printed (table_counts.c) */
+	uint32_t max_rows;	     /* of each section, by the window's height */
+	uint32_t most_rows;	     /* the longest section's */
+	uint32_t nsections;	     /* with rows */
+	enum table_detail detail;
+	bool details; /* something had them */
+	bool thin;    /* a marked quantile was printed: the legend is needed */
+	bool hot;     /* a marked member was */
 };
 
 /* Columns of a grid, from left to right (table_grid.c). */
-enum grid_kind { GRID_TITLE, GRID_LABEL, GRID_COUNT, GRID_QUANTILE, GRID_MAX, GRID_TOTAL };
+enum grid_kind {
+	GRID_TITLE,
+	GRID_LABEL,
+	GRID_COUNT,
+	GRID_QUANTILE,
+	GRID_MAX,
+	GRID_TOTAL,
+	GRID_SHARE, /* percent of something */
+	GRID_RATE,
+	GRID_TEXT,
+};
+
+/* When a column is left out of a narrow grid (table_grid.c); quantiles have rules of their own. */
+enum grid_yield { YIELD_NEVER, YIELD_FIRST, YIELD_LATE, YIELD_LAST };
 
 struct grid_column {
 	enum grid_kind kind;
-	uint32_t label;	   /* GRID_LABEL: which */
+	enum grid_yield yield;
+	const char *key;   /* GRID_LABEL: whose value */
+	uint32_t index;	   /* the table's own: which share, which counter */
 	struct quantile q; /* GRID_QUANTILE */
 	char head[32];
 	bool left;
-	size_t width;
+	bool middle;	   /* cut there: both ends tell something */
+	size_t least;	   /* never narrower, so that ordinary values do not make a table jump */
+	size_t shorten_to; /* 0: its text is never cut */
+	size_t width, full;
 };
 
 #define GRID_COLUMNS 40
 
 struct grid {
+	/* Text of a cell; may use `out`. */
+	const char *(*cell)(const struct grid_column *c, struct table_page *page,
+			    const struct table_row *row, char *out, size_t len);
 	size_t indent;
 	size_t gap;
 	size_t n;
 	struct grid_column col[GRID_COLUMNS];
 };
 
-void grid_add(struct grid *g, enum grid_kind kind, const char *head);
-void grid_add_label(struct grid *g, uint32_t label, const char *key, bool number);
-void grid_add_quantile(struct grid *g, const struct quantile *q);
-/* Sets widths so that all rows fit the paper, then prints head and rows. */
+/* All return the column, or NULL when the grid is full. */
+struct grid_column *grid_add(struct grid *g, enum grid_kind kind, const char *head);
+struct grid_column *grid_add_label(struct grid *g, const char *key, bool number);
+struct grid_column *grid_add_quantile(struct grid *g, const struct quantile *q);
+/* The sum: the first to go unless rows are sorted by it. */
+void grid_add_total(struct grid *g, const struct config *cfg);
+/* Sets widths so that all rows fit the paper. */
+void grid_fit(struct grid *g, struct table_page *page, const struct table_row *rows, size_t n);
+void grid_head(const struct grid *g, struct table_page *page);
+void grid_row(const struct grid *g, struct table_page *page, const struct table_row *row);
+/* All three. */
 void grid_print(struct grid *g, struct table_page *page, const struct table_row *rows, size_t n);
+
+/* What grids of series share (table_series.c). */
+int table_rows_push(struct table_rows *r, const struct table_row *row); /* 0, -ENOMEM */
+const char *table_series_cell(const struct grid_column *c, struct table_page *page,
+			      const struct table_row *row, char *out, size_t len);
+bool table_series_empty(const struct series *s);
+uint64_t table_hist_weight(const struct hist *h, enum sort_key sort);
+uint64_t table_series_weight(const struct series *s, enum sort_key sort);
+int table_compare_names(const char *a, const char *b);
+/* Columns for all labels of the rows collected, but for pivots. */
+void table_label_columns(struct grid *g, const struct table_page *page);
+/* For qsort: by rank, weight, labels; empty ones last. */
+int table_compare_series(const void *a, const void *b);
+/* Which part of a metric's series a grid shows. */
+enum table_part { PART_WHOLE, PART_GROUPS };
+bool table_in_part(const struct table_page *page, const struct series *s, enum table_part part);
+/* How many of n rows are shown; `asked`: -n or its default. */
+size_t table_shown(struct table_page *page, size_t n, uint32_t asked);
+/* "… 292 more CPUs (-n 0 shows all)" */
+void table_rest(struct table_page *page, size_t rest, const char *what, bool by_window);
 
 /* Title, percentiles, legs, side metrics (table_section.c). */
 int table_sections(struct table_page *page);
+void table_title(struct table_page *page, const char *title, bool timed, const char *text);
 /* CPUs or groups of a headline metric (table_rows.c). 0 or -ENOMEM. */
 int table_rows_print(struct table_page *page, const struct series *whole);
+/* Tables of METRIC_ROWS (table_ops.c) and METRIC_COUNTS (table_counts.c). 0 or -ENOMEM. */
+bool table_ops_together(const struct metric_desc *a, const struct metric_desc *b);
+int table_ops_print(struct table_page *page, const struct metric_desc *desc);
+int table_counts_print(struct table_page *page, const struct metric_desc *desc);
+/* The contended table (table_contended.c), and what is said below a row. */
+int table_contended_print(struct table_page *page);
+/* Cache lines (table_lines.c); nothing where there are none. */
+int table_lines_print(struct table_page *page);
+const char *table_contended_name(const struct contended *c, char *out, size_t len);
+const char *table_contended_owner(const struct contended *c, char *out, size_t len);
+const char *table_contended_cpus(const struct contended *c, char *out, size_t len);
+/* table_contended_detail.c; `said`: what the row itself says in full. */
+enum { SAID_NAME = 1, SAID_OWNER = 2, SAID_CPUS = 4 };
+void table_contended_detail(struct table_page *page, const struct contended *c, uint32_t said);
 
 /* Quality and cost (table_foot.c). */
 void table_foot(struct table_page *page);
 
 /* Slow waits (table_slow.c). `fit` is false where lines may be as long as they are (not a
- * terminal). */
-void table_slow_head(struct paper *p, bool fit, enum unit unit);
+ * terminal). Operations have columns, and a head, of their own. */
+void table_slow_head(struct paper *p, bool fit, enum unit unit, bool op);
 void table_slow_line(struct paper *p, bool fit, enum unit unit, const struct slow *w);
 
 /* "1 sample", "12,904 samples" */

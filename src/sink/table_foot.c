@@ -73,6 +73,11 @@ static void foot_edges(struct foot *f, const struct quality *q)
 			       format_count(count, sizeof(count), q->inferred)); /* fits */
 		foot_item(f, text);
 	}
+	if (q->pending) {
+		(void)snprintf(text, sizeof(text), "%s pending",
+			       format_count(count, sizeof(count), q->pending)); /* fits */
+		foot_item(f, text);
+	}
 	if (q->missed) {
 		(void)snprintf(text, sizeof(text), "%s missed at the start",
 			       format_count(count, sizeof(count), q->missed)); /* fits */
@@ -116,6 +121,8 @@ void table_foot(struct table_page *page)
 
 	if (page->thin)
 		paper_text(&page->paper, STYLE_DIM, "~ fewer than 10 samples lie beyond it");
+	if (page->hot)
+		paper_text(&page->paper, STYLE_DIM, "* written often");
 	f.style = complete ? STYLE_PLAIN : STYLE_BAD;
 	line_start(&f.line);
 	line_add(&f.line, "quality: %s", complete ? "complete" : "incomplete");

@@ -4,7 +4,9 @@
  *	  7  postgres              6,310      4.9      28.1      50.7       118~    1,201
  *
  * Two passes over the rows, no copy of their cells: one measures, one prints. What does not fit
- * gives way in this order: wide gaps, the total, long names, quantiles between first and last.
+ * gives way in this order: wide gaps, columns that yield first, long names, quantiles but for the
+ * first and the 99th, columns that yield late, names once more, the first quantile, and columns
+ * that yield last.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -16,74 +18,61 @@
 #define CELL_BYTES 1024
 #define NAME_WIDTH_MIN 10 /* shortened no further while there is something else to leave out */
 
-/* Narrowest columns: wide enough that ordinary values do not make a live table jump. */
-static const size_t grid_min_width[] = {
-	[GRID_TITLE] = 20,   [GRID_LABEL] = 3, [GRID_COUNT] = 9,
-	[GRID_QUANTILE] = 8, [GRID_MAX] = 8,   [GRID_TOTAL] = 8,
+static const size_t grid_least[] = {
+	[GRID_TITLE] = 20, [GRID_LABEL] = 3, [GRID_COUNT] = 9, [GRID_QUANTILE] = 8, [GRID_MAX] = 8,
+	[GRID_TOTAL] = 8,  [GRID_SHARE] = 5, [GRID_RATE] = 8,  [GRID_TEXT] = 3,
 };
 
-void grid_add(struct grid *g, enum grid_kind kind, const char *head)
+struct grid_column *grid_add(struct grid *g, enum grid_kind kind, const char *head)
 {
 	struct grid_column *c;
 
 	if (g->n == GRID_COLUMNS) /* more quantiles than any paper holds */
-		return;
+		return NULL;
 	c = &g->col[g->n++];
-	*c = (struct grid_column){.kind = kind, .left = kind == GRID_TITLE};
+	*c = (struct grid_column){.kind = kind, .least = grid_least[kind]};
+	if (kind == GRID_TITLE) {
+		c->left = true;
+		c->shorten_to = NAME_WIDTH_MIN;
+	}
 	(void)snprintf(c->head, sizeof(c->head), "%s", head); /* a long heading may be cut */
+	return c;
 }
 
-void grid_add_label(struct grid *g, uint32_t label, const char *key, bool number)
+struct grid_column *grid_add_label(struct grid *g, const char *key, bool number)
 {
-	char head[32];
+	struct grid_column *c = grid_add(g, GRID_LABEL, key);
 	size_t i;
 
-	(void)snprintf(head, sizeof(head), "%s", key); /* a long heading may be cut */
-	for (i = 0; head[i]; i++)
-		head[i] = (char)toupper((unsigned char)head[i]);
-	grid_add(g, GRID_LABEL, head);
-	g->col[g->n - 1].label = label;
-	g->col[g->n - 1].left = !number;
+	if (!c)
+		return NULL;
+	for (i = 0; c->head[i]; i++)
+		c->head[i] = (char)toupper((unsigned char)c->head[i]);
+	c->key = key;
+	c->left = !number;
+	c->shorten_to = number ? 0 : NAME_WIDTH_MIN;
+	return c;
 }
 
-void grid_add_quantile(struct grid *g, const struct quantile *q)
+struct grid_column *grid_add_quantile(struct grid *g, const struct quantile *q)
 {
+	struct grid_column *c;
 	char head[32];
 
 	/* The space stands above the mark of a thin quantile. */
 	(void)snprintf(head, sizeof(head), "%sth ", q->text); /* text[16] fits */
-	if (g->n == GRID_COLUMNS)
-		return;
-	grid_add(g, GRID_QUANTILE, head);
-	g->col[g->n - 1].q = *q;
+	c = grid_add(g, GRID_QUANTILE, head);
+	if (c)
+		c->q = *q;
+	return c;
 }
 
-static const char *grid_hist_cell(const struct grid_column *c, struct table_page *page,
-				  const struct hist *h, char *out, size_t len)
+void grid_add_total(struct grid *g, const struct config *cfg)
 {
-	if (c->kind == GRID_COUNT)
-		return format_count(out, len, h->count);
-	if (!h->count)
-		return c->kind == GRID_QUANTILE ? "- " : "-";
-	if (c->kind == GRID_QUANTILE)
-		return table_quantile(page, out, len, h, &c->q);
-	if (c->kind == GRID_MAX)
-		return format_time(out, len, h->max_ns, page->cfg->unit);
-	return format_duration(out, len, h->sum_ns);
-}
+	struct grid_column *c = grid_add(g, GRID_TOTAL, "total");
 
-static const char *grid_cell(const struct grid_column *c, struct table_page *page,
-			     const struct series *s, char *out, size_t len)
-{
-	if (c->kind == GRID_TITLE)
-		return s->desc->title;
-	if (c->kind == GRID_LABEL)
-		return c->label < s->nlabels
-			       ? text_clean(out, len, s->labels[c->label].value, SIZE_MAX)
-			       : "";
-	if (!s->desc->counter)
-		return grid_hist_cell(c, page, s->hist, out, len);
-	return c->kind == GRID_COUNT ? format_count(out, len, s->value) : "";
+	if (c && cfg->sort != SORT_SUM)
+		c->yield = YIELD_FIRST;
 }
 
 static void grid_measure(struct grid *g, struct table_page *page, const struct table_row *rows,
@@ -95,24 +84,24 @@ static void grid_measure(struct grid *g, struct table_page *page, const struct t
 
 	for (c = g->col; c < g->col + g->n; c++) {
 		c->width = text_width(c->head);
-		if (c->width < grid_min_width[c->kind])
-			c->width = grid_min_width[c->kind];
+		if (c->width < c->least)
+			c->width = c->least;
 		for (i = 0; i < n; i++) {
-			w = text_width(grid_cell(c, page, rows[i].s, cell, sizeof(cell)));
+			w = text_width(g->cell(c, page, &rows[i], cell, sizeof(cell)));
 			if (w > c->width)
 				c->width = w;
 		}
+		c->full = c->width;
 	}
 }
 
-/* Columns that stick out of the paper. */
-static size_t grid_excess(const struct grid *g, uint32_t columns)
+static size_t grid_width(const struct grid *g)
 {
 	size_t i, width = g->indent;
 
 	for (i = 0; i < g->n; i++)
 		width += g->col[i].width + (i ? g->gap : 0);
-	return width > columns ? width - columns : 0;
+	return width;
 }
 
 static void grid_remove(struct grid *g, size_t i)
@@ -121,39 +110,13 @@ static void grid_remove(struct grid *g, size_t i)
 	g->n--;
 }
 
-static bool grid_drop_total(struct grid *g, const struct config *cfg)
-{
-	if (cfg->sort == SORT_SUM || !g->n || g->col[g->n - 1].kind != GRID_TOTAL)
-		return false;
-	g->n--;
-	return true;
-}
-
-/* Takes columns from the widest name, to NAME_WIDTH_MIN. */
-static bool grid_shrink_name(struct grid *g, size_t excess)
-{
-	struct grid_column *c, *widest = NULL;
-	size_t room;
-
-	for (c = g->col; c < g->col + g->n; c++) {
-		if (c->left && c->width > NAME_WIDTH_MIN && (!widest || c->width > widest->width))
-			widest = c;
-	}
-	if (!widest)
-		return false;
-	room = widest->width - NAME_WIDTH_MIN;
-	widest->width -= excess < room ? excess : room;
-	return true;
-}
-
-/* Quantiles between the first and the last: the highest tells most, the first is for scale. */
-static bool grid_drop_quantile(struct grid *g)
+/* The last of those that yield so. */
+static bool grid_drop(struct grid *g, enum grid_yield yield)
 {
 	size_t i;
 
-	for (i = 1; i + 1 < g->n; i++) {
-		if (g->col[i - 1].kind == GRID_QUANTILE && g->col[i].kind == GRID_QUANTILE &&
-		    g->col[i + 1].kind == GRID_QUANTILE) {
+	for (i = g->n; i-- > 0;) {
+		if (g->col[i].yield == yield) {
 			grid_remove(g, i);
 			return true;
 		}
@@ -161,19 +124,116 @@ static bool grid_drop_quantile(struct grid *g)
 	return false;
 }
 
-static void grid_fit(struct grid *g, const struct table_page *page)
+/* As short as this column's text may be: `hard` when little else is left to give way. */
+static size_t grid_shortest(const struct grid_column *c, bool hard)
 {
-	uint32_t columns = page->paper.columns;
-	size_t excess;
+	if (!c->shorten_to)
+		return c->width;
+	return hard && c->shorten_to > NAME_WIDTH_MIN ? NAME_WIDTH_MIN : c->shorten_to;
+}
 
-	g->gap = 2;
-	if (grid_excess(g, columns))
-		g->gap = 1;
-	while ((excess = grid_excess(g, columns)) != 0) {
-		if (!grid_drop_total(g, page->cfg) && !grid_shrink_name(g, excess) &&
-		    !grid_drop_quantile(g))
-			break; /* a very narrow window: the paper cuts */
+/* Takes columns from the widest name. */
+static bool grid_shrink_name(struct grid *g, size_t excess, bool hard)
+{
+	struct grid_column *c, *widest = NULL;
+	size_t room;
+
+	for (c = g->col; c < g->col + g->n; c++) {
+		if (c->width > grid_shortest(c, hard) && (!widest || c->width > widest->width))
+			widest = c;
 	}
+	if (!widest)
+		return false;
+	room = widest->width - grid_shortest(widest, hard);
+	widest->width -= excess < room ? excess : room;
+	return true;
+}
+
+struct grid_quantiles {
+	size_t n, first, last, p99; /* columns; p99 is 0 without one */
+};
+
+static struct grid_quantiles grid_find_quantiles(const struct grid *g)
+{
+	struct grid_quantiles q = {0};
+	size_t i;
+
+	for (i = 0; i < g->n; i++) {
+		if (g->col[i].kind != GRID_QUANTILE)
+			continue;
+		if (!q.n++)
+			q.first = i;
+		if (g->col[i].q.ppb == PPB_P99)
+			q.p99 = i;
+		q.last = i;
+	}
+	return q;
+}
+
+/*
+ * One quantile, not the first (it is for scale) and not the 99th, which tells most beside the
+ * maximum; without a 99th the last stays instead.
+ */
+static bool grid_drop_quantile(struct grid *g)
+{
+	struct grid_quantiles q = grid_find_quantiles(g);
+	size_t i;
+
+	if (q.n < 3)
+		return false;
+	for (i = q.first + 1; i < q.last && i == q.p99; i++)
+		;
+	grid_remove(g, i);
+	return true;
+}
+
+static bool grid_drop_first_quantile(struct grid *g)
+{
+	struct grid_quantiles q = grid_find_quantiles(g);
+
+	if (q.n < 2)
+		return false;
+	grid_remove(g, q.first == q.p99 ? q.last : q.first);
+	return true;
+}
+
+/* One thing that gives way for what sticks out; false: nothing is left. */
+static bool grid_give_way(struct grid *g, size_t excess)
+{
+	return grid_drop(g, YIELD_FIRST) || grid_shrink_name(g, excess, false) ||
+	       grid_drop_quantile(g) || grid_drop(g, YIELD_LATE) ||
+	       grid_shrink_name(g, excess, true) || grid_drop_first_quantile(g) ||
+	       grid_drop(g, YIELD_LAST);
+}
+
+/* What a column that was left out leaves goes back to the names that were shortened for it. */
+static void grid_lengthen_names(struct grid *g, size_t spare)
+{
+	struct grid_column *c;
+	size_t more;
+
+	for (c = g->col; c < g->col + g->n; c++) {
+		more = c->full - c->width < spare ? c->full - c->width : spare;
+		c->width += more;
+		spare -= more;
+	}
+}
+
+void grid_fit(struct grid *g, struct table_page *page, const struct table_row *rows, size_t n)
+{
+	size_t columns = page->paper.columns, width;
+	bool thin = page->thin;
+
+	grid_measure(g, page, rows, n);
+	page->thin = thin; /* measuring met quantiles that a column left out may have had */
+	g->gap = 2;
+	if (grid_width(g) > columns)
+		g->gap = 1;
+	while ((width = grid_width(g)) > columns) {
+		if (!grid_give_way(g, width - columns))
+			return; /* a very narrow window: the paper cuts */
+	}
+	grid_lengthen_names(g, columns - width);
 }
 
 static void grid_put(const struct grid *g, size_t i, struct line *l, const char *text)
@@ -188,15 +248,28 @@ static void grid_put(const struct grid *g, size_t i, struct line *l, const char 
 		return;
 	}
 	/* A path's end tells more than its start. */
-	if (*text == '/')
+	if (c->middle)
+		line_cut_middle(cut, sizeof(cut), text, c->width);
+	else if (*text == '/')
 		line_cut_start(cut, sizeof(cut), text, c->width);
 	else
 		line_cut(cut, sizeof(cut), text, c->width);
 	line_left(l, cut, c->width);
 }
 
-static void grid_print_row(const struct grid *g, struct table_page *page,
-			   const struct table_row *row)
+void grid_head(const struct grid *g, struct table_page *page)
+{
+	struct line l;
+	size_t i;
+
+	line_start(&l);
+	line_to(&l, g->indent);
+	for (i = 0; i < g->n; i++)
+		grid_put(g, i, &l, g->col[i].head);
+	paper_line(&page->paper, STYLE_DIM, &l);
+}
+
+void grid_row(const struct grid *g, struct table_page *page, const struct table_row *row)
 {
 	char cell[CELL_BYTES];
 	struct line l;
@@ -205,24 +278,16 @@ static void grid_print_row(const struct grid *g, struct table_page *page,
 	line_start(&l);
 	line_to(&l, g->indent);
 	for (i = 0; i < g->n; i++)
-		grid_put(g, i, &l, grid_cell(&g->col[i], page, row->s, cell, sizeof(cell)));
+		grid_put(g, i, &l, g->cell(&g->col[i], page, row, cell, sizeof(cell)));
 	paper_line(&page->paper, STYLE_PLAIN, &l);
 }
 
 void grid_print(struct grid *g, struct table_page *page, const struct table_row *rows, size_t n)
 {
-	bool thin = page->thin;
-	struct line l;
 	size_t i;
 
-	grid_measure(g, page, rows, n);
-	grid_fit(g, page);
-	page->thin = thin; /* measuring met quantiles that a column left out may have had */
-	line_start(&l);
-	line_to(&l, g->indent);
-	for (i = 0; i < g->n; i++)
-		grid_put(g, i, &l, g->col[i].head);
-	paper_line(&page->paper, STYLE_DIM, &l);
+	grid_fit(g, page, rows, n);
+	grid_head(g, page);
 	for (i = 0; i < n; i++)
-		grid_print_row(g, page, &rows[i]);
+		grid_row(g, page, &rows[i]);
 }

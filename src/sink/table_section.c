@@ -54,39 +54,35 @@ char *table_quantile(struct table_page *page, char *out, size_t len, const struc
 	return out;
 }
 
-static char *section_rate(char *out, size_t len, uint64_t n, uint64_t dur_ns)
+void table_title(struct table_page *page, const char *title, bool timed, const char *text)
 {
-	double rate = dur_ns ? (double)n * 1e9 / (double)dur_ns : 0;
-	char count[32];
+	struct line l;
 
-	if (rate < 10)
-		(void)snprintf(out, len, "%.1f/s", rate); /* fits: below 10 */
-	else
-		(void)snprintf(out, len, "%s/s",
-			       format_count(count, sizeof(count), (uint64_t)(rate + 0.5)));
-	return out;
+	line_start(&l);
+	line_add(&l, "%s", title);
+	if (timed)
+		line_add(&l, " (%s)", unit_name(page->cfg->unit));
+	line_to(&l, TITLE_WIDTH);
+	line_add(&l, " %s", text);
+	paper_line(&page->paper, STYLE_BOLD, &l);
 }
 
 static void section_title(struct table_page *page, const struct series *s)
 {
-	char samples[48], rate[48];
-	struct line l;
+	char samples[48], rate[48], text[128];
 
-	line_start(&l);
 	if (s->desc->counter) {
-		line_left(&l, s->desc->title, TITLE_WIDTH);
-		line_add(&l, " %s", format_count(samples, sizeof(samples), s->value));
-		paper_line(&page->paper, STYLE_BOLD, &l);
+		table_title(page, s->desc->title, false,
+			    format_count(samples, sizeof(samples), s->value));
 		return;
 	}
-	line_add(&l, "%s (%s)", s->desc->title, unit_name(page->cfg->unit));
-	line_to(&l, TITLE_WIDTH);
+	(void)snprintf(text, sizeof(text), "no samples");
 	if (s->hist->count)
-		line_add(&l, " %s  %s", table_samples(samples, sizeof(samples), s->hist->count),
-			 section_rate(rate, sizeof(rate), s->hist->count, page->f->dur_ns));
-	else
-		line_add(&l, " no samples");
-	paper_line(&page->paper, STYLE_BOLD, &l);
+		(void)snprintf(text, sizeof(text), "%s  %s/s",
+			       table_samples(samples, sizeof(samples), s->hist->count),
+			       format_rate(rate, sizeof(rate), s->hist->count,
+					   page->f->dur_ns)); /* fits: two numbers */
+	table_title(page, s->desc->title, true, text);
 }
 
 /* "99" is said as "99.0th", as schbench does. */
@@ -154,7 +150,7 @@ static void section_note(struct table_page *page, const struct section *sec)
 
 static void section_sides(struct table_page *page, const struct section *sec)
 {
-	struct grid g = {.indent = NOTE_INDENT};
+	struct grid g = {.cell = table_series_cell, .indent = NOTE_INDENT};
 
 	if (!sec->nsides)
 		return;
@@ -163,7 +159,7 @@ static void section_sides(struct table_page *page, const struct section *sec)
 	grid_add_quantile(&g, &p50);
 	grid_add_quantile(&g, &p99);
 	grid_add(&g, GRID_MAX, "max");
-	grid_add(&g, GRID_TOTAL, "total");
+	grid_add_total(&g, page->cfg);
 	grid_print(&g, page, sec->sides, sec->nsides);
 }
 
@@ -194,27 +190,69 @@ static void section_take(struct section *sec, const struct series *s)
 		sec->sides[sec->nsides++].s = s;
 }
 
+/* Was this metric's table printed, for an earlier series of its? */
+static bool section_met(const struct frame *f, size_t i)
+{
+	size_t k;
+
+	for (k = i; k-- > 0;)
+		if (table_ops_together(f->series[k].desc, f->series[i].desc))
+			return true;
+	return false;
+}
+
+/* A table that hangs on labelled series; each metric has one. */
+static int section_table(struct table_page *page, size_t i)
+{
+	const struct metric_desc *desc = page->f->series[i].desc;
+
+	if (section_met(page->f, i))
+		return 0;
+	if (desc->role == METRIC_ROWS)
+		return table_ops_print(page, desc);
+	return desc->joins ? 0 : table_counts_print(page, desc);
+}
+
+static bool section_is_table(const struct series *s)
+{
+	return s->desc->role == METRIC_ROWS || s->desc->role == METRIC_COUNTS;
+}
+
+/* A headline's section ends where the next headline or a table begins. */
 int table_sections(struct table_page *page)
 {
 	const struct frame *f = page->f;
 	struct section sec = {0};
-	bool any = false;
+	bool any = false, open = false;
 	size_t i;
 	int ret = 0;
 
 	for (i = 0; i < f->nseries && !ret; i++) {
-		if (f->series[i].nlabels)
+		const struct series *s = &f->series[i];
+		bool table = section_is_table(s);
+
+		if (s->nlabels && !table)
 			continue;
-		if (any && f->series[i].desc->role == METRIC_HEADLINE) {
+		if (open && (table || s->desc->role == METRIC_HEADLINE)) {
 			ret = section_print(page, &sec);
 			sec = (struct section){0};
+			open = false;
 		}
-		section_take(&sec, &f->series[i]);
 		any = true;
+		if (!ret && table)
+			ret = section_table(page, i);
+		if (table)
+			continue;
+		section_take(&sec, s);
+		open = true;
 	}
-	if (any && !ret)
+	if (open && !ret)
 		ret = section_print(page, &sec);
-	if (!any) {
+	if (!ret)
+		ret = table_contended_print(page);
+	if (!ret)
+		ret = table_lines_print(page);
+	if (!any && !f->contends && !f->ncontended) {
 		paper_text(&page->paper, STYLE_PLAIN, "");
 		paper_text(&page->paper, STYLE_PLAIN, "no samples");
 	}

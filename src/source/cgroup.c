@@ -13,79 +13,26 @@
 
 #include "core/text.h"
 #include "source/cgroup.h"
+#include "source/mountinfo.h"
 
 #ifndef FILEID_KERNFS
 #define FILEID_KERNFS 0xfe
 #endif
 
-/* mountinfo writes space, tab, newline and backslash as \ooo. */
-static void unescape_octal(char *s)
-{
-	char *w = s;
-
-	for (; *s; s++) {
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' &&
-		    s[3] >= '0' && s[3] <= '7') {
-			*w++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
-			s += 3;
-		} else {
-			*w++ = *s;
-		}
-	}
-	*w = '\0';
-}
-
-/* "36 35 98:0 /root /mount/point opts - cgroup2 ..." : 1 if it is one, else 0. */
-static int parse_mount_line(char *line, struct cgroup_mount *m)
-{
-	char *field[5], *save = NULL, *sep = strstr(line, " - ");
-	size_t i, len;
-
-	if (!sep || strncmp(sep + 3, "cgroup2 ", 8))
-		return 0;
-	*sep = '\0';
-	for (i = 0; i < 5; i++) {
-		field[i] = strtok_r(i ? NULL : line, " ", &save);
-		if (!field[i])
-			return 0;
-	}
-	unescape_octal(field[4]);
-	len = strlen(field[4]);
-	if (len >= sizeof(m->path))
-		return 0;
-	memcpy(m->path, field[4], len + 1);
-	return 1;
-}
-
 int cgroup_mount_parse(char *mountinfo, struct cgroup_mount *m)
 {
-	char *line, *save = NULL;
+	struct mount_entry entry;
 
-	for (line = strtok_r(mountinfo, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		if (parse_mount_line(line, m))
+	while (mountinfo_next(&mountinfo, &entry))
+		if (!strcmp(entry.fstype, "cgroup2") &&
+		    snprintf(m->path, sizeof(m->path), "%s", entry.path) < (int)sizeof(m->path))
 			return 0;
 	return -ENOENT;
 }
 
-static char *read_all(const char *path)
-{
-	char *buf = NULL;
-	size_t cap = 0;
-	FILE *f = fopen(path, "re");
-
-	if (!f)
-		return NULL;
-	if (getdelim(&buf, &cap, '\0', f) < 0) {
-		free(buf);
-		buf = NULL;
-	}
-	fclose(f);
-	return buf;
-}
-
 int cgroup_mount_find(struct cgroup_mount *m, struct err *e)
 {
-	char *info = read_all("/proc/self/mountinfo");
+	char *info = mountinfo_read("/proc/self/mountinfo");
 	int ret;
 
 	m->fd = -1;

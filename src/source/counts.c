@@ -61,6 +61,36 @@ bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank)
 	return moved;
 }
 
+int counts_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *seen, uint32_t nslots)
+{
+	const uint64_t *slots = (const uint64_t *)(now + 1);
+	uint64_t *old = (uint64_t *)(seen + 1), n, before = to->count;
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < nslots; i++) {
+		n = slots[i] - old[i];
+		if (!n)
+			continue;
+		ret = hist_add_slot(to, i, n);
+		if (ret)
+			return ret;
+		old[i] = slots[i];
+	}
+	n = now->zero - seen->zero;
+	to->zero += n;
+	to->count += n;
+	to->sum_ns += now->sum_ns - seen->sum_ns;
+	*seen = *now;
+	if (to->count == before)
+		return 0;
+	if (!before || now->min_ns < to->min_ns)
+		to->min_ns = now->min_ns;
+	if (!before || now->max_ns > to->max_ns)
+		to->max_ns = now->max_ns;
+	return 0;
+}
+
 void counts_end(struct counts *c)
 {
 	uint64_t *total = (uint64_t *)&c->total, *interval = (uint64_t *)&c->interval;

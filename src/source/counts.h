@@ -12,6 +12,7 @@
 #include "abi.h"
 #include "core/err.h"
 #include "core/frame.h"
+#include "core/hist.h"
 
 struct counts {
 	const char *map; /* the BPF map, read-only */
@@ -32,6 +33,12 @@ void counts_collect(struct counts *c, uint64_t epoch);
  * first: what a late program then adds is found at the bank's next turn. */
 void counts_begin(struct counts *c);
 bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank);
+/*
+ * What came to one histogram of a bank since it was last read. Its min and max are those of its
+ * last epoch: of just these samples, unless one came too late for an earlier reading.
+ */
+int counts_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *seen,
+		uint32_t nslots);
 void counts_end(struct counts *c);
 void counts_forget(struct counts *c); /* the total starts anew */
 void counts_close(struct counts *c);  /* unopened (all zero) is fine */

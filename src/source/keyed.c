@@ -5,37 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/keyed.h"
+#include "source/keyed_inside.h"
 
 #define BATCH 64
 
-/* The non-zero stretch of a histogram's 32-bit slots, as last read. */
-struct window {
-	uint64_t sum_ns, zero;
-	uint32_t first, len;
-	uint32_t *slots;
-};
-
-/* An entry of the kernel's map, as last read. */
-struct reading {
-	struct abi_key key; /* trees compare the first member */
-	struct keyed_row *row;
-	uint64_t sums[ABI_SUMS];
-	uint32_t nhists;
-	struct window seen[];
-};
-
-struct keyed {
-	struct keyed_args args;
-	size_t hist_bytes, entry_bytes;
-	void *entries[ABI_BANKS]; /* trees of struct reading */
-	void *rows;		  /* tree of struct keyed_row */
-	struct keyed_row *first, **last;
-	struct abi_key *batch_keys;
-	char *batch_entries;
-};
-
-static int compare_key(const void *a, const void *b)
+int keyed_compare(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(struct abi_key));
 }
@@ -79,7 +53,7 @@ static struct keyed_row *row_new(struct keyed *k, const struct abi_key *key)
 		return NULL;
 	row->key = *key;
 	row->cpus_interval = calloc((size_t)words * 2, sizeof(*row->cpus_interval));
-	if (!row->cpus_interval || !tsearch(row, &k->rows, compare_key)) {
+	if (!row->cpus_interval || !tsearch(row, &k->rows, keyed_compare)) {
 		free(row->cpus_interval);
 		free(row);
 		return NULL;
@@ -103,7 +77,9 @@ static int row_get(struct keyed *k, const struct abi_key *entry_key, const struc
 
 	if (!k->args.per_cpu)
 		key.cpu = 0;
-	found = tfind(&key, &k->rows, compare_key);
+	if (k->args.join)
+		k->args.join(k->args.ctx, &key);
+	found = tfind(&key, &k->rows, keyed_compare);
 	if (found) {
 		*out = *(struct keyed_row **)found;
 		return 0;
@@ -118,7 +94,7 @@ static int row_get(struct keyed *k, const struct abi_key *entry_key, const struc
 static int entry_get(struct keyed *k, uint32_t bank, const struct abi_key *key,
 		     const struct abi_khead *head, struct reading **out)
 {
-	void *found = tfind(key, &k->entries[bank], compare_key);
+	void *found = tfind(key, &k->entries[bank], keyed_compare);
 	struct reading *n;
 	int ret;
 
@@ -132,12 +108,14 @@ static int entry_get(struct keyed *k, uint32_t bank, const struct abi_key *key,
 	n->key = *key;
 	n->nhists = k->args.nhists;
 	ret = row_get(k, key, head, &n->row);
-	if (!ret && !tsearch(n, &k->entries[bank], compare_key))
+	if (!ret && !tsearch(n, &k->entries[bank], keyed_compare))
 		ret = -ENOMEM;
 	if (ret) {
 		free(n);
 		return ret;
 	}
+	k->nentries[bank]++;
+	n->row->entries++;
 	*out = n;
 	return 0;
 }
@@ -201,17 +179,29 @@ static int collect_hist(struct hist *to, const struct abi_hist *now, struct wind
 	return window_keep(seen, now, nslots);
 }
 
-static bool collect_sums(struct reading *n, const struct abi_khead *now)
+static bool collect_sums(const struct keyed *k, struct reading *n, const struct abi_khead *now)
 {
+	struct keyed_row *row = n->row;
 	bool rose = false;
 	int i;
 
 	for (i = 0; i < ABI_SUMS; i++) {
-		n->row->sums_interval[i] += now->sums[i] - n->sums[i];
+		if (k->args.masks >> i & 1)
+			continue;
+		row->sums_interval[i] += now->sums[i] - n->sums[i];
 		rose |= now->sums[i] != n->sums[i];
 		n->sums[i] = now->sums[i];
 	}
 	return rose;
+}
+
+static void collect_masks(const struct keyed *k, struct reading *n, const struct abi_khead *now)
+{
+	int i;
+
+	for (i = 0; i < ABI_SUMS; i++)
+		if (k->args.masks >> i & 1)
+			n->row->sums_interval[i] |= now->sums[i];
 }
 
 /*
@@ -219,18 +209,20 @@ static bool collect_sums(struct reading *n, const struct abi_khead *now)
  * previous reading, is found when the bank's turn comes again or at the end. Sums have no epoch:
  * whatever came since the last reading.
  */
-static int collect_entry(struct keyed *k, uint32_t bank, const struct abi_key *key,
-			 const struct abi_khead *now, uint64_t epoch)
+int keyed_read_entry(struct keyed *k, uint32_t bank, const struct abi_key *key,
+		     const struct abi_khead *now, uint64_t epoch)
 {
 	const char *hists = (const char *)(now + 1);
 	struct reading *n = NULL;
-	bool active;
+	uint64_t before;
+	bool active, rose;
 	uint32_t m;
 	int ret = entry_get(k, bank, key, now, &n);
 
 	if (ret)
 		return ret;
-	active = collect_sums(n, now);
+	before = n->row->interval[0].count;
+	rose = active = collect_sums(k, n, now);
 	for (m = 0; !ret && m < k->args.nhists; m++) {
 		const struct abi_hist *h = (const void *)(hists + m * k->hist_bytes);
 
@@ -240,6 +232,8 @@ static int collect_entry(struct keyed *k, uint32_t bank, const struct abi_key *k
 				   BUCKET_SLOTS(k->args.schema));
 		active = true;
 	}
+	if (rose || n->row->interval[0].count != before)
+		collect_masks(k, n, now);
 	row_name(n->row, now);
 	if (active && key->cpu < k->args.ncpus)
 		n->row->cpus_interval[key->cpu / 64] |= 1ULL << (key->cpu % 64);
@@ -262,12 +256,36 @@ static int collect_bank(struct keyed *k, uint32_t bank, uint64_t epoch)
 		if (last && last != -ENOENT)
 			return last;
 		for (i = 0; !ret && i < n; i++)
-			ret = collect_entry(k, bank, &k->batch_keys[i],
-					    (const void *)(k->batch_entries + i * k->entry_bytes),
-					    epoch);
+			ret = keyed_read_entry(
+				k, bank, &k->batch_keys[i],
+				(const void *)(k->batch_entries + i * k->entry_bytes), epoch);
 		in = &cursor;
 	} while (!ret && !last);
 	return ret;
+}
+
+void keyed_free_reading(void *p)
+{
+	struct reading *n = p;
+	uint32_t m;
+
+	for (m = 0; m < n->nhists; m++)
+		free(n->seen[m].slots);
+	free(n);
+}
+
+void keyed_free_row(struct keyed *k, struct keyed_row *row)
+{
+	int m;
+
+	if (k->args.leaves)
+		k->args.leaves(k->args.ctx, row);
+	for (m = 0; m < KEYED_HISTS; m++) {
+		hist_free(&row->interval[m]);
+		hist_free(&row->total[m]);
+	}
+	free(row->cpus_interval); /* and cpus_total */
+	free(row);
 }
 
 static void begin_interval(struct keyed *k)
@@ -277,8 +295,10 @@ static void begin_interval(struct keyed *k)
 	int m;
 
 	for (row = k->first; row; row = row->next) {
+		row->quiet++;
 		if (!row->active)
 			continue;
+		row->quiet = 0;
 		for (m = 0; m < KEYED_HISTS; m++)
 			hist_reset(&row->interval[m]);
 		memset(row->sums_interval, 0, sizeof(row->sums_interval));
@@ -287,17 +307,29 @@ static void begin_interval(struct keyed *k)
 	}
 }
 
-static int add_to_total(const struct keyed *k, struct keyed_row *row)
+void keyed_join(const struct keyed *k, struct keyed_row *to, const uint64_t *sums,
+		const uint64_t *cpus)
 {
 	uint32_t words = keyed_cpu_words(k->args.ncpus), i;
+
+	for (i = 0; i < ABI_SUMS; i++) {
+		if (k->args.masks >> i & 1)
+			to->sums_total[i] |= sums[i];
+		else
+			to->sums_total[i] += sums[i];
+	}
+	for (i = 0; i < words; i++)
+		to->cpus_total[i] |= cpus[i];
+}
+
+static int add_to_total(const struct keyed *k, struct keyed_row *row)
+{
+	uint32_t i;
 	int ret = 0;
 
 	for (i = 0; !ret && i < k->args.nhists; i++)
 		ret = hist_merge(&row->total[i], &row->interval[i]);
-	for (i = 0; i < ABI_SUMS; i++)
-		row->sums_total[i] += row->sums_interval[i];
-	for (i = 0; i < words; i++)
-		row->cpus_total[i] |= row->cpus_interval[i];
+	keyed_join(k, row, row->sums_interval, row->cpus_interval);
 	return ret;
 }
 
@@ -309,11 +341,16 @@ int keyed_collect(struct keyed *k, uint64_t epoch, struct err *e)
 
 	begin_interval(k);
 	for (bank = 0; !ret && bank < ABI_BANKS; bank++)
-		if (!epoch || bank == (epoch & 1))
-			ret = collect_bank(k, bank, epoch);
+		if (!epoch || bank == (epoch & 1)) {
+			ret = keyed_retire(k, bank, epoch);
+			if (!ret)
+				ret = collect_bank(k, bank, epoch);
+		}
 	for (row = k->first; !ret && row; row = row->next)
 		if (row->active)
 			ret = add_to_total(k, row);
+	if (!ret && k->args.room)
+		ret = keyed_forget_cold(k);
 	return ret ? err_sys(e, ret, "read %s", k->args.what) : 0;
 }
 
@@ -344,30 +381,6 @@ static void free_nothing(void *p)
 {
 }
 
-static void free_reading(void *p)
-{
-	struct reading *n = p;
-	uint32_t m;
-
-	for (m = 0; m < n->nhists; m++)
-		free(n->seen[m].slots);
-	free(n);
-}
-
-static void row_free(struct keyed *k, struct keyed_row *row)
-{
-	int m;
-
-	if (k->args.leaves)
-		k->args.leaves(k->args.ctx, row);
-	for (m = 0; m < KEYED_HISTS; m++) {
-		hist_free(&row->interval[m]);
-		hist_free(&row->total[m]);
-	}
-	free(row->cpus_interval); /* and cpus_total */
-	free(row);
-}
-
 void keyed_close(struct keyed *k)
 {
 	struct keyed_row *row, *next;
@@ -376,11 +389,11 @@ void keyed_close(struct keyed *k)
 	if (!k)
 		return;
 	for (b = 0; b < ABI_BANKS; b++)
-		tdestroy(k->entries[b], free_reading);
+		tdestroy(k->entries[b], keyed_free_reading);
 	tdestroy(k->rows, free_nothing); /* they go with the list */
 	for (row = k->first; row; row = next) {
 		next = row->next;
-		row_free(k, row);
+		keyed_free_row(k, row);
 	}
 	free(k->batch_keys);
 	free(k->batch_entries);

@@ -24,6 +24,20 @@ struct keyed_args {
 	uint32_t ncpus;	  /* possible */
 	bool per_cpu;	  /* rows keep CPUs apart: key.cpu stays */
 	const char *what; /* for errors: "the groups of --by" */
+	/*
+	 * Bit per sum that is a set of bits: joined, not added, where there were samples or
+	 * another sum rose. Its program empties it at the first sample of an epoch.
+	 */
+	uint32_t masks;
+	/*
+	 * For runs of days: when a bank's map has more than `room` entries, rows that were quiet
+	 * for `cold_after` collects leave it, and what they had goes to the row of others (obj
+	 * ABI_OBJ_OTHER, of their kind or else 0), which there must be. 0: rows stay.
+	 */
+	uint32_t room;
+	uint32_t cold_after;
+	/* Optional: entries whose keys it makes equal are in one row. Called once for each. */
+	void (*join)(void *ctx, struct abi_key *key);
 	/* Optional: a key was seen for the first time; row->user is the source's. 0 or negative
 	 * errno.
 	 */
@@ -46,6 +60,8 @@ struct keyed_row {
 	uint64_t sums_interval[ABI_SUMS], sums_total[ABI_SUMS]; /* abi_khead.sums */
 	/* Bit per CPU that had samples; of no meaning if the source's keys leave the CPU 0. */
 	uint64_t *cpus_interval, *cpus_total;
+	uint32_t quiet;	  /* collects since it was active */
+	uint32_t entries; /* in the kernel's maps, as far as they were read */
 	void *user;
 	struct keyed_row *next; /* in order of appearance */
 };

@@ -34,7 +34,7 @@ int kmaps_banks(struct bpf_object *obj, uint32_t ncpus, size_t bytes)
  * lock (7c8199e24fa0 "bpf: Introduce any context BPF specific memory allocator.", 6.1), else up
  * front. Also on RT: there a thread refills that allocator, too late for 20 % of the samples seen.
  */
-static bool keys_on_demand(const struct btf *btf)
+bool kmaps_on_demand(const struct btf *btf)
 {
 	return btf__find_by_name_kind(btf, "bpf_mem_alloc", BTF_KIND_STRUCT) > 0 &&
 	       !struct_has_member(btf, "task_struct", "softirq_disable_cnt"); /* PREEMPT_RT */
@@ -57,7 +57,7 @@ static uint32_t entries_wanted(const struct kmaps_keyed *k, bool on_demand)
 int kmaps_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const struct btf *btf,
 		const struct kmaps_keyed *k)
 {
-	bool on_demand = keys_on_demand(btf);
+	bool on_demand = kmaps_on_demand(btf);
 	int b, ret;
 
 	rodata->by = k->by;

@@ -29,6 +29,9 @@ struct kmaps_keyed {
 	uint32_t ncpus;	 /* possible */
 };
 
+/* Can programs make entries of a hash map wherever they run? Else maps hold all from the start. */
+bool kmaps_on_demand(const struct btf *btf);
+
 /* Before the load: sizes, and the rodata. 0 or negative errno. */
 int kmaps_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const struct btf *btf,
 		const struct kmaps_keyed *k);

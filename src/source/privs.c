@@ -97,14 +97,27 @@ static uint64_t bit(int cap)
 	return 1ULL << cap;
 }
 
+static bool source_named(const struct config *cfg, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < cfg->sources.n; i++)
+		if (!strcmp(cfg->sources.v[i], name))
+			return true;
+	return false;
+}
+
 /* What the rest of the run may still ask of the kernel. */
 static uint64_t needed_later(const struct config *cfg)
 {
 	uint64_t need = bit(CAP_SYS_ADMIN); /* BPF run-time statistics: what we cost */
 	size_t i;
 
-	if (cfg->by == BY_CGROUP || cfg->slower)
-		need |= bit(CAP_DAC_READ_SEARCH); /* a cgroup's path from its id */
+	if (cfg->by == BY_CGROUP || cfg->by == BY_FILE || cfg->slower)
+		need |= bit(CAP_DAC_READ_SEARCH); /* paths of cgroups and files from their ids */
+	if (source_named(cfg,
+			 "futex")) /* mappings and files of processes: perfmon does from 6.12 */
+		need |= bit(CAP_PERFMON) | bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH);
 	for (i = 0; i < cfg->noutputs; i++)
 		if (cfg->outputs[i].path)
 			need |= bit(CAP_DAC_OVERRIDE); /* SIGHUP: open the file again */

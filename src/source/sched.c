@@ -10,6 +10,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "source/groups.h"
+#include "source/flight.h"
 #include "source/kmaps.h"
 #include "source/sched.h"
 
@@ -21,8 +23,7 @@ static struct sched *sched_of(struct source *src)
 static int open_poll(struct sched *s, struct err *e)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
-	int fds[2] = {s->ring ? ring_buffer__epoll_fd(s->ring) : -1, s->filters.targets.epoll_fd},
-	    i;
+	int fds[2] = {slow_ring_fd(&s->slow), s->filters.targets.epoll_fd}, i;
 
 	if (fds[0] < 0 && fds[1] < 0)
 		return 0;
@@ -92,7 +93,7 @@ static int open_all(struct sched *s, struct err *e)
 			       s->banks.ncpus, e);
 	if (ret)
 		return ret;
-	if (s->cfg->by > BY_CPU)
+	if (group_abi(s->cfg->by) != ABI_BY_NONE) /* files are not its groups */
 		ret = open_keys(s, e);
 	if (!ret && s->cfg->slower)
 		ret = sched_slow_open(s, e);
@@ -108,8 +109,7 @@ static void sched_close(struct source *src)
 	if (!s)
 		return;
 	cost_sampler_close(&s->cost);
-	if (s->ring)
-		ring_buffer__free(s->ring);
+	slow_ring_close(&s->slow);
 	if (s->event_fd >= 0)
 		close(s->event_fd);
 	sched_unload(s);
@@ -246,15 +246,6 @@ static int push_all(struct sched *s, struct source_report *r)
 	return ret;
 }
 
-static void add_in_flight(const struct abi_in_flight *f, struct quality *q)
-{
-	q->missed += f->unseen;
-	q->in_flight = f->count;
-	q->longest_ns = f->longest_ns;
-	q->longest_tid = f->tid;
-	memcpy(q->longest_comm, f->comm, sizeof(q->longest_comm));
-}
-
 static int sched_collect(struct source *src, struct source_report *r, struct err *e)
 {
 	struct sched *s = sched_of(src);
@@ -278,9 +269,9 @@ static int sched_collect(struct source *src, struct source_report *r, struct err
 	ret = sched_in_flight(s, &flight);
 	if (ret)
 		return err_sys(e, ret, "sched: tasks still waiting");
-	add_in_flight(&flight, &r->quality_total);
+	flight_quality(&flight, &r->quality_total);
 	flight.unseen = 0; /* an edge of the run, not of an interval */
-	add_in_flight(&flight, &r->quality_interval);
+	flight_quality(&flight, &r->quality_interval);
 	return 0;
 }
 
@@ -291,7 +282,7 @@ static int sched_event_fd(const struct source *src)
 
 static int sched_drain(struct source *src, struct err *e)
 {
-	return sched_slow_drain(sched_of(src), e);
+	return slow_ring_drain(&sched_of(src)->slow, e);
 }
 
 static int sched_cost_begin(struct source *src, struct err *e)

@@ -11,9 +11,8 @@
 #include "source/filters.h"
 #include "source/sched_metrics.h"
 #include "source/sched_object.h"
+#include "source/slow_ring.h"
 #include "source/source.h"
-
-struct ring_buffer;
 
 /* Histograms of one row: by metric, of the interval and of the whole. */
 struct sched_row {
@@ -75,9 +74,8 @@ struct sched {
 	struct sched_banks banks;
 	struct sched_keys *keys; /* NULL without --by */
 	struct filters filters;
-	struct ring_buffer *ring; /* NULL without --slower */
-	uint32_t drained;	  /* records of this drain */
-	int event_fd;		  /* -1: nothing to poll */
+	struct slow_ring slow; /* not open without --slower */
+	int event_fd;	       /* -1: nothing to poll */
 	struct cost_sampler cost;
 	uint64_t misses_start, misses_seen; /* recursion misses */
 	char (*cpu_names)[12];
@@ -92,9 +90,8 @@ void sched_unload(struct sched *s);
 
 /* sched_slow.c: --slower */
 int sched_slow_open(struct sched *s, struct err *e);
-int sched_slow_drain(struct sched *s, struct err *e);
 
 /* sched_flight.c: tasks still waiting now; 0 or negative errno */
-int sched_in_flight(struct sched *s, struct abi_in_flight *out);
+int sched_in_flight(const struct sched *s, struct abi_in_flight *out);
 
 #endif

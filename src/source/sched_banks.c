@@ -99,41 +99,6 @@ int sched_banks_open(struct sched_banks *b, int map_fd, uint32_t schema, uint32_
 }
 
 /*
- * What came to one histogram since it was last read. Its min and max are those of its last epoch:
- * of just these samples, unless one came too late for an earlier reading.
- */
-static int collect_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *seen,
-			uint32_t nslots)
-{
-	const uint64_t *slots = (const uint64_t *)(now + 1);
-	uint64_t *old = (uint64_t *)(seen + 1), n, before = to->count;
-	uint32_t i;
-	int ret;
-
-	for (i = 0; i < nslots; i++) {
-		n = slots[i] - old[i];
-		if (!n)
-			continue;
-		ret = hist_add_slot(to, i, n);
-		if (ret)
-			return ret;
-		old[i] = slots[i];
-	}
-	n = now->zero - seen->zero;
-	to->zero += n;
-	to->count += n;
-	to->sum_ns += now->sum_ns - seen->sum_ns;
-	*seen = *now;
-	if (to->count == before)
-		return 0;
-	if (!before || now->min_ns < to->min_ns)
-		to->min_ns = now->min_ns;
-	if (!before || now->max_ns > to->max_ns)
-		to->max_ns = now->max_ns;
-	return 0;
-}
-
-/*
  * One bank of one CPU. A histogram whose epoch is another had no sample in this interval; one that
  * came late, after the previous reading, is found when the bank's turn comes again or at the end.
  */
@@ -153,7 +118,7 @@ static int collect_bank(struct sched_banks *b, uint32_t cpu, uint32_t bank, uint
 
 		if (epoch && h->epoch != epoch)
 			continue;
-		ret = collect_hist(&b->cpus[cpu].interval[m], h, old, BUCKET_SLOTS(b->schema));
+		ret = counts_hist(&b->cpus[cpu].interval[m], h, old, BUCKET_SLOTS(b->schema));
 	}
 	return ret;
 }

@@ -1,38 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who is still waiting, at a report: a walk over all tasks in the kernel (bpf_iter, 5.8). */
+/* Who is still waiting. Without BTF there is no iterator over tasks: a walk over their stamps, and
+ * the program is run for those that wait. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "source/flight.h"
 #include "source/sched.h"
 
 #define STAMPS_BATCH 1024U
-
-static int walk_tasks(const struct sched *s)
-{
-	struct bpf_link *iter = sched_object_iter(&s->bpf);
-	int fd, ret = 0;
-	char buf[64];
-	ssize_t n;
-
-	if (!iter)
-		return -ENOTSUP;
-	fd = bpf_iter_create(bpf_link__fd(iter));
-	if (fd < 0)
-		return fd;
-	do {
-		n = read(fd, buf, sizeof(buf)); /* the program writes nothing: reading runs it */
-	} while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
-	if (n < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
-/* ---- without BTF: over the stamps, and the program is run for those that wait ---- */
 
 struct batch {
 	uint64_t tasks[STAMPS_BATCH];
@@ -85,16 +63,18 @@ static int walk_stamps(const struct sched *s)
 	return ret;
 }
 
-int sched_in_flight(struct sched *s, struct abi_in_flight *out)
+int sched_in_flight(const struct sched *s, struct abi_in_flight *out)
 {
 	const struct abi_in_flight zero = {0};
 	int map = sched_object_map(&s->bpf, "in_flight"), ret;
 	uint32_t key = 0;
 
+	if (!s->bpf.raw)
+		return flight_walk(sched_object_iter(&s->bpf), map, out);
 	*out = zero;
 	if (bpf_map_update_elem(map, &key, &zero, BPF_ANY))
 		return -errno;
-	ret = s->bpf.raw ? walk_stamps(s) : walk_tasks(s);
+	ret = walk_stamps(s);
 	if (!ret && bpf_map_lookup_elem(map, &key, out))
 		ret = -errno;
 	return ret;

@@ -14,8 +14,6 @@
 
 #include "sched.skel.h" /* needs abi.h */
 
-#define SLOW_RING_BYTES (2U << 20)
-
 static int configure_slow(struct sched *s, const struct btf *btf)
 {
 	struct sched_bpf__rodata *ro = s->bpf.rodata;
@@ -24,7 +22,7 @@ static int configure_slow(struct sched *s, const struct btf *btf)
 
 	ro->slower = s->cfg->slower;
 	ro->slower_ns = s->cfg->slower_ns;
-	ro->slow_wake_bytes = SLOW_RING_BYTES / 8;
+	ro->slow_wake_bytes = SLOW_WAKE_BYTES;
 	if (!s->cfg->slower)
 		return bpf_map__set_autocreate(ring, false);
 	if (!preempt_count_offset(btf, &from_rq)) {
@@ -38,7 +36,7 @@ static int configure_maps(struct sched *s, const struct btf *btf)
 {
 	struct sched_bpf__rodata *ro = s->bpf.rodata;
 	struct kmaps_keyed keyed = {
-		.used = s->cfg->by > BY_CPU,
+		.used = group_abi(s->cfg->by) != ABI_BY_NONE,
 		.by = group_abi(s->cfg->by),
 		.nhists = ABI_SCHED_HISTS,
 		.schema = ABI_KEY_SCHEMA,

@@ -6,8 +6,6 @@
 
 #include "source/sched.h"
 
-#define DRAIN_MAX 4096
-
 static const struct {
 	const char *kind;
 	const char *metric;
@@ -27,30 +25,16 @@ static const char *const wakers[] = {
 	[ABI_WAKER_UNKNOWN] = "unknown",
 };
 
-static struct timespec wall_at(uint64_t mono_ns)
-{
-	struct timespec wall;
-	uint64_t ns;
-
-	clock_gettime(CLOCK_REALTIME, &wall);
-	ns = (uint64_t)wall.tv_sec * 1000000000ULL + (uint64_t)wall.tv_nsec -
-	     (mono_now_ns() - mono_ns);
-	wall.tv_sec = (time_t)(ns / 1000000000ULL);
-	wall.tv_nsec = (long)(ns % 1000000000ULL);
-	return wall;
-}
-
 static uint64_t minus(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
 
-static int on_record(void *ctx, void *data, size_t len)
+static int on_record(void *ctx, const void *data, size_t len)
 {
 	struct sched *s = ctx;
 	struct abi_slow r;
 	struct slow w = {0};
-	int ret;
 
 	if (len < sizeof(r))
 		return -EINVAL;
@@ -58,7 +42,7 @@ static int on_record(void *ctx, void *data, size_t len)
 	if (r.kind >= sizeof(kinds) / sizeof(kinds[0]) ||
 	    r.waker >= sizeof(wakers) / sizeof(wakers[0]))
 		return -EINVAL;
-	w.time = wall_at(r.t2_ns);
+	w.time = slow_wall_at(r.t2_ns);
 	w.mono_ns = r.t2_ns;
 	w.metric = kinds[r.kind].metric;
 	w.kind = kinds[r.kind].kind;
@@ -84,27 +68,10 @@ static int on_record(void *ctx, void *data, size_t len)
 	w.last_cpu_known = r.last_cpu != UINT32_MAX;
 	w.last_cpu = r.last_cpu;
 	w.migrated = w.last_cpu_known && r.last_cpu != r.cpu;
-	ret = s->args.on_slow ? s->args.on_slow(s->args.slow_ctx, &w) : 0;
-	return ret || ++s->drained < DRAIN_MAX ? ret : -EAGAIN;
+	return s->args.on_slow ? s->args.on_slow(s->args.slow_ctx, &w) : 0;
 }
 
 int sched_slow_open(struct sched *s, struct err *e)
 {
-	s->ring = ring_buffer__new(sched_object_map(&s->bpf, "slow_events"), on_record, s, NULL);
-	return s->ring ? 0 : err_sys(e, -errno, "--slower: ring buffer");
-}
-
-/* Records may come faster than they are written: after some of them the other events have their
- * turn. */
-int sched_slow_drain(struct sched *s, struct err *e)
-{
-	int ret;
-
-	if (!s->ring)
-		return 0;
-	s->drained = 0;
-	ret = ring_buffer__consume(s->ring);
-	if (ret == -EAGAIN && s->drained == DRAIN_MAX)
-		return 1;
-	return ret < 0 ? err_sys(e, ret, "--slower: read the ring buffer") : 0;
+	return slow_ring_open(&s->slow, sched_object_map(&s->bpf, "slow_events"), on_record, s, e);
 }

@@ -62,6 +62,7 @@ struct source_ops {
 	const char *name;    /* as in --source */
 	const char *summary; /* one line for --help and the manual */
 	bool by_default;
+	bool contends; /* has rows for the contended table */
 	/* Can this machine run it? 0, or negative with the reason in e (exit 3). Cheap. */
 	int (*probe)(struct err *e);
 	/* Load everything; nothing is counted yet. */
@@ -85,6 +86,11 @@ struct source_ops {
 	/* Optional: the way it had to take here, in a few words for --check; NULL: the usual one.
 	 */
 	const char *(*how)(const struct source *s);
+	/* Optional: parts of it that cannot run here, "WHAT: WHY" each, NULL-terminated; or NULL.
+	 */
+	const char *const *(*lacks)(const struct source *s);
+	/* Optional: what the user should know at the start (one line for stderr), or NULL. */
+	const char *(*notice)(const struct source *s);
 	void (*close)(struct source *s); /* NULL and half-open are fine */
 };
 
@@ -94,6 +100,10 @@ struct source {
 };
 
 extern const struct source_ops source_sched;
+extern const struct source_ops source_ext4;
+extern const struct source_ops source_line;
+extern const struct source_ops source_lock;
+extern const struct source_ops source_futex;
 extern const struct source_ops source_synth;
 
 /* The list; NULL-terminated. A new source is a line here. */

@@ -17,11 +17,17 @@ one() { # NAME KERNEL VERSION OBJECT...
 	printf '%s\t%s\n' "$one_name" "$one_version" >>"$work/versions"
 }
 
-while read -r name arch _; do
+while read -r name arch _ _ modules; do
 	case $name in '' | '#'*) continue ;; esac
 	dir=$("$here/../vm/fetch.sh" kernel "$name" "$arch" </dev/null)
 	"$here/../core-reloc/unpack-kernel.sh" "$dir/vmlinuz" "$work/image"
-	one "$name-$arch" "$work/image" "$(cat "$dir/version")" "$@"
+	kos=
+	if [ -n "$modules" ]; then
+		kos=$("$here/../vm/fetch.sh" modules "$name" "$arch" </dev/null)
+		kos=$(printf '%s' "$modules" | tr , '\n' | sed "s|.*|$kos/&.ko|")
+	fi
+	# shellcheck disable=SC2086 # a list
+	one "$name-$arch" "$work/image" "$(cat "$dir/version")" $kos "$@"
 done <"$here/../vm/kernels.list"
 
 # The running kernel adds its own version, so a fixture made elsewhere stays until someone replaces it.

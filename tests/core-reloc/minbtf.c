@@ -2,8 +2,9 @@
 /*
  * Makes a BTF fixture: a kernel's types reduced to the ones a list and our BPF objects name.
  *
- *	minbtf OUT KERNEL KEEP.list [OBJECT...]
+ *	minbtf OUT KERNEL KEEP.list [MODULE.ko...] [OBJECT...]
  *
+ * Types of modules, if they have any, go to the same file, as if they were built in.
  * KERNEL is raw BTF or any file that contains it (an unpacked kernel image). Kept structures keep
  *all members; what they embed by value keeps its size, and its members if it is kept itself or has
  *no name. Pointers become `void *`, qualifiers and typedefs go: CO-RE looks through all of them.
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hook.h"
 
@@ -333,14 +335,24 @@ static int keep_type(struct job *j, __u32 id)
 	return 0;
 }
 
-static int keep_all(struct job *j)
+/* What is to be kept of the types from `first` on. */
+static int keep_from(struct job *j, __u32 first)
 {
-	int n = btf__type_cnt(j->full), ret = 0;
+	__u32 n = btf__type_cnt(j->full), *made = realloc(j->made, n * sizeof(*made));
+	int ret = 0;
 
-	j->made = calloc(n, sizeof(*j->made));
-	if (!j->made)
+	if (!made)
 		return -ENOMEM;
-	ret = btf__add_int(j->out, "int", 4, BTF_INT_SIGNED);
+	j->made = made;
+	memset(made + first, 0, (n - first) * sizeof(*made));
+	for (__u32 id = first; id < n && ret >= 0; id++)
+		ret = keep_type(j, id);
+	return ret < 0 ? ret : 0;
+}
+
+static int keep_kernel(struct job *j)
+{
+	int ret = btf__add_int(j->out, "int", 4, BTF_INT_SIGNED);
 	if (ret < 0)
 		return ret;
 	j->index_int = ret;
@@ -348,9 +360,31 @@ static int keep_all(struct job *j)
 	if (ret < 0)
 		return ret;
 	j->void_ptr = ret;
-	for (int id = 1; id < n && ret >= 0; id++)
-		ret = keep_type(j, id);
-	return ret < 0 ? ret : 0;
+	return keep_from(j, 1);
+}
+
+/* A module's types stand on the kernel's, which are made already. */
+static int keep_module(struct job *j, const char *path)
+{
+	struct btf *kernel = j->full, *module = btf__parse_split(path, kernel);
+	int ret;
+
+	if (!module && errno == ENOENT && access(path, R_OK) == 0)
+		return 0; /* it has none: before 5.11 */
+	if (!module)
+		return -errno;
+	j->full = module;
+	ret = keep_from(j, btf__type_cnt(kernel));
+	j->full = kernel;
+	btf__free(module);
+	return ret;
+}
+
+static bool is_module(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 3 && strcmp(path + n - 3, ".ko") == 0;
 }
 
 /* ---- input and output ---- */
@@ -447,7 +481,7 @@ int main(int argc, char **argv)
 	int ret = -EINVAL;
 
 	if (argc < 4) {
-		fprintf(stderr, "usage: minbtf OUT KERNEL KEEP.list [OBJECT...]\n");
+		fprintf(stderr, "usage: minbtf OUT KERNEL KEEP.list [MODULE.ko...] [OBJECT...]\n");
 		return 2;
 	}
 	j.full = btf_from_file(argv[2]);
@@ -458,9 +492,13 @@ int main(int argc, char **argv)
 	}
 	ret = read_list(&j, argv[3]);
 	for (int i = 4; i < argc && !ret; i++)
-		ret = names_of_object(&j, argv[i]);
+		if (!is_module(argv[i]))
+			ret = names_of_object(&j, argv[i]);
 	if (!ret)
-		ret = keep_all(&j);
+		ret = keep_kernel(&j);
+	for (int i = 4; i < argc && !ret; i++)
+		if (is_module(argv[i]))
+			ret = keep_module(&j, argv[i]);
 	if (!ret)
 		ret = write_btf(j.out, argv[1]);
 	if (ret)

@@ -14,7 +14,7 @@ for name; do
 	nr=$((nr + 1))
 	found=$bins/found/$name
 	mkdir -p "$found"
-	if out=$("$bins/$name" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 -max_len=4096 \
+	if out=$("$bins/$name" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 -max_len=8192 \
 		-artifact_prefix="$bins/$name-" "$found" "$here/corpus/$name" 2>&1); then
 		echo "ok $nr - $name: $(printf '%s\n' "$out" | sed -n 's/^Done \([0-9]*\) runs.*/\1 inputs/p')"
 	else

@@ -94,6 +94,20 @@ def check_metric(m):
         fail(f"{m['name']}: few {m['few']}, from the ranks {few}")
 
 
+def check_split(m):
+    if "cpu_ns" in m and m["blocked_ns"] + m["run_queue_ns"] + m["cpu_ns"] != m["sum"]:
+        fail(f"{m['name']}: the split does not add up to the sum")
+
+
+def check_contended(c):
+    if c["wait_ns"] is not None:
+        check_metric({"name": c["name"] or c["addr"], **c["wait_ns"]})
+        if c["wait_ns"]["count"] != c["count"]:
+            fail(f"{c['name']}: {c['count']} waits, {c['wait_ns']['count']} in the histogram")
+    if c["cpus"] != sorted(set(c["cpus"])):
+        fail(f"{c['name']}: CPUs {c['cpus']}")
+
+
 def check_sums(metrics):
     """The CPUs of a metric add up to its whole."""
     whole = {m["name"]: m for m in metrics if not m["labels"] and "count" in m}
@@ -119,6 +133,9 @@ def check_json(schema_path, text):
         for m in record.get("metrics", []):
             if "buckets" in m:
                 check_metric(m)
+                check_split(m)
+        for c in record.get("tables", {}).get("contended", []):
+            check_contended(c)
         check_sums(record.get("metrics", []))
         if json.loads(json.dumps(record)) != record:
             fail("json: does not survive a round trip")

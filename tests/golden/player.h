@@ -9,10 +9,25 @@
 #define MAX_METRICS 16
 #define MAX_LIST 16
 
+#define CONTENDED 64
+#define CONTENDED_LIST 16
+
+/* What a contended address points to. */
+struct recorded_contended {
+	struct hist wait;
+	struct futex_counts futex;
+	uint32_t cpus[CONTENDED_LIST];
+	struct site sites[CONTENDED_LIST];
+	struct line_member members[CONTENDED_LIST];
+};
+
 struct recorded {
 	struct frame f;
 	struct series series[SERIES];
 	struct hist hists[SERIES];
+	struct split splits[SERIES];
+	struct contended contended[CONTENDED];
+	struct recorded_contended more[CONTENDED];
 	size_t nsum, sum_of[MAX_METRICS]; /* series that are sums of their CPUs */
 };
 
@@ -52,7 +67,17 @@ int do_same(struct player *p, char **w, int n);
 int do_quality(struct player *p, char **w, int n);
 int do_cost(struct player *p, char **w, int n);
 int do_series(struct player *p, char **w, int n);
+int do_split(struct player *p, char **w, int n);
 int do_report(struct player *p, char **w, int n);
+/* "5100", "5100x64", "900-1708x30" */
+int add_samples(struct player *p, struct hist *h, const char *word);
+/* record_contended.c */
+int do_contends(struct player *p, char **w, int n);
+int do_contended(struct player *p, char **w, int n);
+int do_site(struct player *p, char **w, int n);
+int do_member(struct player *p, char **w, int n);
+int same_contended(struct recorded *to, const struct recorded *from);
+void contended_clear(struct recorded *r);
 void recorded_clear(struct recorded *r);
 
 #endif

@@ -13,6 +13,7 @@ void recorded_clear(struct recorded *r)
 
 	for (i = 0; i < r->f.nseries; i++)
 		hist_free(&r->hists[i]);
+	contended_clear(r);
 	memset(&r->f, 0, sizeof(r->f));
 	r->nsum = 0;
 }
@@ -32,6 +33,7 @@ int do_frame(struct player *p, char **w, int n)
 	p->cur->f.mono_ns = number(w[4]);
 	p->cur->f.dur_ns = number(w[5]);
 	p->cur->f.series = p->cur->series;
+	p->cur->f.contended = p->cur->contended;
 	p->cur->f.end = n > 6 ? w[6] : NULL;
 	return 0;
 }
@@ -46,6 +48,9 @@ int do_same(struct player *p, char **w, int n)
 		to->series[i] = from->series[i];
 		hist_init(&to->hists[i], p->cfg.precision);
 		to->f.nseries = i + 1;
+		to->splits[i] = from->splits[i];
+		if (from->series[i].split)
+			to->series[i].split = &to->splits[i];
 		if (!from->series[i].hist)
 			continue;
 		to->series[i].hist = &to->hists[i];
@@ -53,7 +58,7 @@ int do_same(struct player *p, char **w, int n)
 	}
 	to->f.quality = from->f.quality;
 	to->f.self = from->f.self;
-	return ret;
+	return ret ? ret : same_contended(to, from);
 }
 
 static const struct {
@@ -117,7 +122,7 @@ int do_cost(struct player *p, char **w, int n)
 }
 
 /* 5100: a sample; 5100x64: so many; 900-1708x30: so many, evenly spread */
-static int add_samples(struct player *p, struct hist *h, const char *word)
+int add_samples(struct player *p, struct hist *h, const char *word)
 {
 	uint64_t from, to, n = 1, i;
 	char *end;
@@ -175,6 +180,18 @@ int do_series(struct player *p, char **w, int n)
 	s->hist = s->desc->counter ? NULL : &r->hists[k];
 	r->f.nseries++;
 	return i < n ? series_samples(p, k, w + i + 1, n - i - 1) : 0;
+}
+
+int do_split(struct player *p, char **w, int n)
+{
+	struct recorded *r = p->cur;
+	size_t k = r->f.nseries - 1;
+
+	if (!r->f.nseries)
+		return bad(p, w[0]);
+	r->splits[k] = (struct split){number(w[1]), number(w[2])};
+	r->series[k].split = &r->splits[k];
+	return 0;
 }
 
 static int add_sums(struct recorded *r)

@@ -7,7 +7,7 @@
  *	by KEY, sort KEY, rows N, unit UNIT		options
  *	quantiles LIST, precision N, slower NS
  *	intervals NS, duration NS, totals, timestamps
- *	metric NAME ROLE TITLE				ROLE: headline leg side counter
+ *	metric NAME ROLE TITLE [pivot=KEY] [joins=NAME]	ROLE: headline leg side rows counts counter
  *	meta VERSION KERNEL CPUS TIME			TIME: seconds, perhaps .fraction
  *	arg TEXT, filter KEY VALUE
  *	source NAME [HOOK...], off NAME WHY
@@ -17,6 +17,10 @@
  *	cost NS_PER_EVENT BPF_PPM USER_PPM
  *	series METRIC [KEY=VALUE...] : SAMPLES...	see add_samples; =N: a counter's value;
  *							sum: the metric's CPUs, added up
+ *	split BLOCKED_NS RUN_QUEUE_NS			of the series before it
+ *	contends					a source of contended addresses runs
+ *	contended SOURCE KIND FIELD=VALUE... [: SAMPLES...]
+ *	site COUNT IP SYM, member OFFSET SIZE NAME [hot]	of the contended address before them
  *	same						series and quality of the interval
  *	report						interval frame and total, or final
  *	slow TIME MONO_NS FIELD=VALUE...
@@ -110,7 +114,8 @@ int set_enum(struct player *p, const char *const *list, const char *w, int *out)
 
 static int do_by(struct player *p, char **w, int n)
 {
-	static const char *const list[] = {"none", "cpu", "pid", "tid", "comm", "cgroup", NULL};
+	static const char *const list[] = {"none", "cpu",    "pid",  "tid",
+					   "comm", "cgroup", "file", NULL};
 	int v, ret = set_enum(p, list, w[1], &v);
 
 	p->cfg.by = ret ? BY_NONE : (enum by_key)v;
@@ -119,10 +124,11 @@ static int do_by(struct player *p, char **w, int n)
 
 static int do_sort(struct player *p, char **w, int n)
 {
-	static const char *const list[] = {"p99", "count", "sum", "max", "p50", "name", NULL};
+	static const char *const list[] = {"default", "p99", "count", "sum",
+					   "max",     "p50", "name",  NULL};
 	int v, ret = set_enum(p, list, w[1], &v);
 
-	p->cfg.sort = ret ? SORT_P99 : (enum sort_key)v;
+	p->cfg.sort = ret ? SORT_DEFAULT : (enum sort_key)v;
 	return ret;
 }
 
@@ -150,7 +156,7 @@ static int do_option(struct player *p, char **w, int n)
 	else if (!strcmp(w[0], "redraw"))
 		p->args.redraw = true;
 	else if (!strcmp(w[0], "rows"))
-		p->cfg.rows = (uint32_t)v;
+		p->cfg.rows = p->cfg.list_rows = (uint32_t)v;
 	else if (!strcmp(w[0], "precision"))
 		p->cfg.precision = (uint32_t)v;
 	else if (!strcmp(w[0], "totals"))
@@ -175,17 +181,28 @@ static int do_quantiles(struct player *p, char **w, int n)
 
 static int do_metric(struct player *p, char **w, int n)
 {
-	static const char *const roles[] = {"headline", "leg", "side", "counter", NULL};
-	int role, ret = set_enum(p, roles, w[2], &role);
+	static const char *const names[] = {"headline", "leg",	   "side", "rows",
+					    "counts",	"counter", NULL};
+	static const enum metric_role roles[] = {METRIC_HEADLINE, METRIC_LEG,	 METRIC_SIDE,
+						 METRIC_ROWS,	  METRIC_COUNTS, METRIC_SIDE};
+	struct metric_desc *m = &p->metrics[p->nmetrics];
+	int i, role, ret = set_enum(p, names, w[2], &role);
 
 	if (ret || p->nmetrics == MAX_METRICS)
 		return bad(p, w[2]);
-	p->metrics[p->nmetrics++] = (struct metric_desc){
-		.name = w[1],
-		.title = w[3],
-		.role = role == 3 ? METRIC_SIDE : (enum metric_role)role,
-		.counter = role == 3,
-	};
+	*m = (struct metric_desc){
+		.name = w[1], .title = w[3], .role = roles[role], .counter = role >= 4};
+	for (i = 4; i < n; i++) {
+		const char *value = split(w[i]);
+
+		if (value && !strcmp(w[i], "pivot"))
+			m->pivot = value;
+		else if (value && !strcmp(w[i], "joins"))
+			m->joins = value;
+		else
+			return bad(p, w[i]);
+	}
+	p->nmetrics++;
 	return 0;
 }
 
@@ -243,7 +260,9 @@ static int do_open(struct player *p, char **w, int n)
 		ret = p->ops->open(&p->sink, &p->args, &p->e);
 	return ret ? ret : p->ops->meta(p->sink, &p->meta, &p->e);
 }
-static int slow_field(struct player *p, struct slow *s, const char *key, const char *value)
+
+static int slow_field(struct player *p, struct slow *s, struct slow_op *op, const char *key,
+		      const char *value)
 {
 	const struct {
 		const char *name;
@@ -269,6 +288,13 @@ static int slow_field(struct player *p, struct slow *s, const char *key, const c
 		{"prev_tid", .u32 = &s->prev_tid},
 		{"prev_comm", .text = &s->prev_comm},
 		{"last_cpu", .u32 = &s->last_cpu},
+		{"op", .text = &op->op},
+		{"dev", .text = &op->dev},
+		{"mount", .text = &op->mount},
+		{"path", .text = &op->path},
+		{"bytes", .u64 = &op->bytes},
+		{"blocked", .u64 = &op->split.blocked_ns},
+		{"run_queue", .u64 = &op->split.run_queue_ns},
 	};
 	size_t i;
 
@@ -283,6 +309,7 @@ static int slow_field(struct player *p, struct slow *s, const char *key, const c
 			*fields[i].u32 = (uint32_t)number(value);
 		s->has_legs |= fields[i].u64 == &s->queue_to_run_ns;
 		s->last_cpu_known |= fields[i].u32 == &s->last_cpu;
+		op->has_split |= fields[i].u64 == &op->split.blocked_ns;
 		return 0;
 	}
 	return bad(p, key);
@@ -291,13 +318,15 @@ static int slow_field(struct player *p, struct slow *s, const char *key, const c
 static int do_slow(struct player *p, char **w, int n)
 {
 	struct slow s = {.time = parse_timespec(w[1]), .mono_ns = number(w[2])};
+	struct slow_op op = {0};
 	int i, ret = 0;
 	char *value;
 
 	for (i = 3; i < n && !ret; i++) {
 		value = split(w[i]);
-		ret = value ? slow_field(p, &s, w[i], value) : bad(p, w[i]);
+		ret = value ? slow_field(p, &s, &op, w[i], value) : bad(p, w[i]);
 	}
+	s.op = op.op ? &op : NULL;
 	s.migrated = s.last_cpu_known && s.last_cpu != s.cpu;
 	if (ret || !p->ops->slow)
 		return ret;
@@ -358,6 +387,11 @@ static const struct command commands[] = {
 	{"quality", 2, do_quality},
 	{"cost", 4, do_cost},
 	{"series", 2, do_series},
+	{"split", 3, do_split},
+	{"contends", 1, do_contends},
+	{"contended", 3, do_contended},
+	{"site", 4, do_site},
+	{"member", 4, do_member},
 	{"same", 1, do_same},
 	{"report", 1, do_report},
 	{"slow", 3, do_slow},
@@ -432,6 +466,7 @@ int main(int argc, char **argv)
 	p->args.columns = 80;
 	p->cfg.precision = BUCKET_SCHEMA_DEFAULT;
 	p->cfg.interval_ns = 1000000000;
+	p->cfg.list_rows = 20;
 	p->ops = sink_find(argv[1]);
 	p->path = argc > 3 ? argv[3] : NULL;
 	p->interval = calloc(1, sizeof(*p->interval));

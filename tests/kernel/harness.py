@@ -115,14 +115,15 @@ def buckets(m):
 class Tool:
     """waitscope running, its JSON in a file: stdout is COMMAND's."""
 
-    def __init__(self, test, args, json_out=True, env=None):
+    def __init__(self, test, args, json_out=True, env=None, prefix=()):
         self.dir = tempfile.mkdtemp(prefix="ws-test-")
         test.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
         self.out_path = os.path.join(self.dir, "out")
         self.err_path = os.path.join(self.dir, "err")
         self.json_path = os.path.join(self.dir, "json")
         outputs = ["-o", "json:" + self.json_path] if json_out else []
-        self.args = test.launch + [TOOL] + test.options + outputs + [str(a) for a in args]
+        self.args = list(prefix) + test.launch + [TOOL] + test.options + outputs
+        self.args += [str(a) for a in args]
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.proc = subprocess.Popen(
                 self.args, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env
@@ -372,6 +373,9 @@ class KernelTest(unittest.TestCase):
         self.notes.append(fmt % args if args else fmt)
 
     def tool(self, *args, **kwargs):
+        """Of the scheduler's waits, unless the test names its sources."""
+        if "-s" not in args:
+            args = ("-s", "sched") + args
         return Tool(self, args, **kwargs)
 
     def load(self, name, *args, **kwargs):

@@ -21,13 +21,13 @@ import sys
 import tempfile
 import time
 
-EVENTS = (
-    "sched_waking",
-    "sched_wakeup",
-    "sched_wakeup_new",
-    "sched_switch",
-    "sched_process_exec",
-)
+EVENTS = {  # and the fields that are wanted
+    "sched_waking": ("pid",),
+    "sched_wakeup": ("pid",),
+    "sched_wakeup_new": ("pid",),
+    "sched_switch": ("prev_pid", "prev_state", "next_pid", "next_comm"),
+    "sched_process_exec": ("pid", "old_pid"),
+}
 PREEMPTED = 0x100  # TASK_REPORT_MAX in prev_state: switched out by preemption, whatever its state
 EXEC_NS = 1_000_000_000  # longer than an exec takes from the exchange of ids to its event
 
@@ -92,29 +92,22 @@ FIELD = re.compile(r"\tfield:(.+?);\toffset:(\d+);\tsize:(\d+);\tsigned:(\d);")
 class Format:
     """One event's layout, from its format file: only the fields that are asked for."""
 
-    WANTED = {
-        "sched_waking": ("pid",),
-        "sched_wakeup": ("pid",),
-        "sched_wakeup_new": ("pid",),
-        "sched_switch": ("prev_pid", "prev_state", "next_pid", "next_comm"),
-        "sched_process_exec": ("pid", "old_pid"),
-    }
-    CODES = {(4, 1): "i", (4, 0): "I", (8, 1): "q", (8, 0): "Q"}
+    CODES = {(1, 0): "B", (4, 1): "i", (4, 0): "I", (8, 1): "q", (8, 0): "Q"}
 
-    def __init__(self, name, text):
+    def __init__(self, name, text, wanted):
         self.name = name
         self.id = int(re.search(r"^ID: (\d+)", text, re.M).group(1))
         self.fields = []
         for decl, offset, size, signed in FIELD.findall(text):
             field = re.sub(r"\[.*\]", "", decl.split()[-1])
-            if field not in self.WANTED[name]:
+            if field not in wanted:
                 continue
             if "[" in decl:
                 self.fields.append((field, struct.Struct("%ss" % size), int(offset)))
             else:
                 code = self.CODES[int(size), int(signed)]
                 self.fields.append((field, struct.Struct("=" + code), int(offset)))
-        missing = set(self.WANTED[name]) - {f[0] for f in self.fields}
+        missing = set(wanted) - {f[0] for f in self.fields}
         if missing:
             raise TraceError("%s: this kernel has no field %s" % (name, ", ".join(missing)))
 
@@ -157,6 +150,9 @@ def page_records(page):
 class Tracer:
     """Records from __enter__ to stop(); then `events`, in time order."""
 
+    SYSTEM = "sched"
+    EVENTS = EVENTS
+
     def __init__(self, buffer_kb=65536):
         self.buffer_kb = buffer_kb
         self.fs = None
@@ -184,9 +180,11 @@ class Tracer:
         write(self.dir + "/options/overwrite", "0")
         write(self.dir + "/buffer_size_kb", str(self.buffer_kb))
         self.formats = {}
-        for name in EVENTS:
-            where = "%s/events/sched/%s" % (self.dir, name)
-            fmt = Format(name, read(where + "/format"))
+        for name, wanted in self.EVENTS.items():
+            where = "%s/events/%s/%s" % (self.dir, self.SYSTEM, name)
+            if not os.path.isdir(where):
+                raise TraceError("this kernel has no event %s:%s" % (self.SYSTEM, name))
+            fmt = Format(name, read(where + "/format"), wanted)
             self.formats[fmt.id] = fmt
             write(where + "/enable", "1")
         write(self.dir + "/tracing_on", "1")

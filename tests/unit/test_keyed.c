@@ -45,15 +45,49 @@ int bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *values, 
 	return at == m->n ? -ENOENT : 0;
 }
 
+static uint32_t find(const struct map *m, const struct abi_key *key)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->n; i++)
+		if (!memcmp(&m->keys[i], key, sizeof(*key)))
+			break;
+	return i;
+}
+
+int bpf_map_lookup_elem(int fd, const void *key, void *value)
+{
+	const struct map *m = &maps[fd];
+	uint32_t i = find(m, key);
+
+	if (i == m->n)
+		return -ENOENT;
+	memcpy(value, m->values[i], sizeof(m->values[i]));
+	return 0;
+}
+
+int bpf_map_delete_elem(int fd, const void *key)
+{
+	struct map *m = &maps[fd];
+	uint32_t i = find(m, key);
+
+	if (i == m->n)
+		return -ENOENT;
+	m->n--;
+	m->keys[i] = m->keys[m->n];
+	memcpy(m->values[i], m->values[m->n], sizeof(m->values[i]));
+	memset(m->values[m->n], 0, sizeof(m->values[i]));
+	return 0;
+}
+
 static struct abi_khead *entry(uint32_t bank, uint64_t id, uint32_t cpu)
 {
 	struct abi_key key = {.id = id, .cpu = cpu};
 	struct map *m = &maps[bank];
-	uint32_t i;
+	uint32_t i = find(m, &key);
 
-	for (i = 0; i < m->n; i++)
-		if (!memcmp(&m->keys[i], &key, sizeof(key)))
-			return (void *)m->values[i];
+	if (i < m->n)
+		return (void *)m->values[i];
 	assert_true(m->n < ENTRIES_MAX);
 	m->keys[m->n] = key;
 	return (void *)m->values[m->n++];
@@ -99,9 +133,16 @@ static void on_leaves(void *ctx, struct keyed_row *row)
 	free(row->user);
 }
 
-static void begin(struct fixture *f, bool per_cpu)
+#define MASK 3 /* a sum that is a set of bits */
+#define ROOM 4
+#define COLD_AFTER 3
+
+static void begin_with(struct fixture *f, bool per_cpu, bool cold)
 {
 	struct keyed_args args = {
+		.masks = 1 << MASK,
+		.room = cold ? ROOM : 0,
+		.cold_after = COLD_AFTER,
 		.fds = {0, 1},
 		.nhists = NHISTS,
 		.schema = SCHEMA,
@@ -118,6 +159,11 @@ static void begin(struct fixture *f, bool per_cpu)
 	memset(maps, 0, sizeof(maps));
 	assert_int_equal(bucket_table_init(&table, SCHEMA), 0);
 	assert_int_equal(keyed_open(&f->k, &args, &e), 0);
+}
+
+static void begin(struct fixture *f, bool per_cpu)
+{
+	begin_with(f, per_cpu, false);
 }
 
 static void collect(struct fixture *f, uint64_t epoch)
@@ -264,6 +310,94 @@ static void test_sums(void **state)
 	end(&f);
 }
 
+/* Bits are joined over CPUs and intervals, not added; those of an entry at rest are of an older
+ * epoch. */
+static void test_masks(void **state)
+{
+	struct keyed_row *row;
+	struct fixture f;
+
+	begin(&f, false);
+	*(struct abi_khead *)entry(1, 7, 0) = (struct abi_khead){.sums = {[0] = 1, [MASK] = 6}};
+	*(struct abi_khead *)entry(1, 7, 1) = (struct abi_khead){.sums = {[0] = 1, [MASK] = 3}};
+	collect(&f, 1);
+	row = row_of(&f, 7, 0);
+	assert_int_equal(row->sums_interval[MASK], 7);
+	entry(1, 7, 1)->sums[0]++;
+	entry(1, 7, 1)->sums[MASK] = 8;
+	collect(&f, 3);
+	assert_int_equal(row->sums_interval[MASK], 8);
+	assert_int_equal(row->sums_total[MASK], 15);
+	end(&f);
+}
+
+static void make_others(void)
+{
+	struct abi_key key = {.obj = ABI_OBJ_OTHER};
+	uint32_t b;
+
+	for (b = 0; b < ABI_BANKS; b++)
+		maps[b].keys[maps[b].n++] = key;
+}
+
+static uint64_t sum_of_totals(const struct fixture *f)
+{
+	struct keyed_row *row;
+	uint64_t sum = 0;
+
+	for (row = keyed_first(f->k); row; row = row->next)
+		sum += row->total[0].sum_ns;
+	return sum;
+}
+
+/* Rows that rest leave a map that fills up; the sums stay, and who comes back begins anew. */
+static void test_cold(void **state)
+{
+	struct fixture f;
+	uint64_t epoch, id, sum = 0;
+
+	begin_with(&f, false, true);
+	make_others();
+	for (epoch = 1; epoch <= 2; epoch++)
+		for (id = 1; id <= ROOM; id++)
+			sample(epoch, id, 0, 0, 1000 * id);
+	collect(&f, 1);
+	collect(&f, 2);
+	assert_int_equal(maps[0].n, ROOM + 1);
+	assert_int_equal(f.left, 0);
+	for (epoch = 3; epoch < 12; epoch++) {
+		sample(epoch, 1, 0, 0, 10); /* one goes on */
+		collect(&f, epoch);
+		sum += 10;
+		assert_int_equal(sum_of_totals(&f), 2 * (1000 + 2000 + 3000 + 4000) + sum);
+	}
+	assert_int_equal(f.left, ROOM - 1);
+	assert_int_equal(maps[0].n, 2); /* the one, and the others */
+	assert_int_equal(maps[1].n, 2);
+	check_hist(&row_of(&f, 0, 0)->total[0], 6, 18000, 2000, 4000);
+	sample(12, 3, 0, 0, 7);
+	collect(&f, 12);
+	check_hist(&row_of(&f, 3, 0)->total[0], 1, 7, 7, 7);
+	assert_int_equal(f.appeared, ROOM + 2);
+	end(&f);
+}
+
+/* In a map with room everybody stays. */
+static void test_cold_with_room(void **state)
+{
+	struct fixture f;
+	uint64_t epoch;
+
+	begin_with(&f, false, true);
+	make_others();
+	sample(1, 7, 0, 0, 1000);
+	for (epoch = 1; epoch < 20; epoch++)
+		collect(&f, epoch);
+	assert_int_equal(row_of(&f, 7, 0)->total[0].count, 1);
+	assert_int_equal(f.left, 0);
+	end(&f);
+}
+
 /* 32-bit slots are read modulo 2^32. */
 static void test_wrap(void **state)
 {
@@ -396,6 +530,9 @@ int main(void)
 		cmocka_unit_test(test_intervals),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_masks),
+		cmocka_unit_test(test_cold),
+		cmocka_unit_test(test_cold_with_room),
 		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_names_and_forget),

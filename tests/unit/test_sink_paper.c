@@ -38,6 +38,12 @@ static void test_cut(void **state)
 		assert_string_equal(line_cut_start(out, sizeof(out), rows[i].text, rows[i].width),
 				    rows[i].start_cut);
 	}
+	assert_string_equal(line_cut_middle(out, sizeof(out), "abcdefghi", 9), "abcdefghi");
+	assert_string_equal(line_cut_middle(out, sizeof(out), "abcdefghi", 8), "ab…efghi");
+	assert_string_equal(line_cut_middle(out, sizeof(out), "abcdefghi", 3), "a…i");
+	assert_string_equal(line_cut_middle(out, sizeof(out), "abcdefghi", 2), "a…");
+	assert_string_equal(line_cut_middle(out, sizeof(out), "abcdefghi", 0), "");
+	assert_string_equal(line_cut_middle(out, sizeof(out), "日本語日本語", 8), "日…本語");
 	/* A buffer too small cuts like a width too small. */
 	assert_string_equal(line_cut(out, 8, "日本語日本語", 12), "日…");
 	assert_string_equal(line_cut_start(out, 8, "日本語日本語", 12), "…語");

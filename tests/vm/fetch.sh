@@ -3,8 +3,10 @@
 # Fetch what the guests need, once, into the cache; prints the directory it lies in.
 #
 #	fetch.sh kernel NAME ARCH	vmlinuz, version (kernels.list says which package)
+#	fetch.sh modules NAME ARCH	its modules in kernels.list and what they need, as NAME.ko
 #	fetch.sh qemu ARCH		a QEMU for that guest, unpacked, not installed: run.sh starts it
 #	fetch.sh sysroot ARCH		static libraries and headers for a cross build
+#	fetch.sh zydis			libZydis.a, which Debian has not: from its own source package
 #
 # Kernels are kept until the cache is removed: `rm -r` their directory to get today's.
 set -eu
@@ -62,6 +64,43 @@ fetch_kernel() {
 	printf '%s\n' "$dir"
 }
 
+# Of the very package that vmlinuz came from.
+fetch_modules() {
+	name=$1 arch=$2
+	dir=$(fetch_kernel "$name" "$arch")
+	row=$(awk -v n="$name" -v a="$arch" '$1 == n && $2 == a { print $3, $5 }' "$here/kernels.list")
+	wanted=${row#* }
+	[ -n "$wanted" ] || die "no modules of kernel '$name' for $arch in kernels.list"
+	if [ ! -d "$dir/modules" ]; then
+		rm -rf "$dir/modules.part"
+		download "${row% *}" "$arch" "$dir/modules.part" "$(tr ' ' '=' <"$dir/version")" ||
+			die "$(cat "$dir/version") is no longer there (rm -r $dir gets today's)"
+		deb=$(find "$dir/modules.part" -name '*.deb')
+		dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$dir/modules.part" --wildcards '*/lib/modules/*'
+		unpack_modules "$dir/modules.part" "$wanted"
+		mv "$dir/modules.part" "$dir/modules"
+	fi
+	printf '%s\n' "$dir/modules"
+}
+
+# unpack_modules DIR NAME,...: they and what they need, uncompressed; the package goes.
+unpack_modules() {
+	lib=$(find "$1" -path '*/lib/modules/*' -name kernel -type d | head -n 1)
+	depmod -b "${lib%/lib/modules/*}" "$(basename "$(dirname "$lib")")"
+	for module in $(printf '%s' "$2" | tr , ' '); do
+		# "kernel/fs/ext4/ext4.ko.xz: kernel/lib/crc16.ko.xz ..."
+		sed -n "s|:||; \|^[^ ]*/$module\.ko|p" "${lib%/kernel}/modules.dep" |
+			tr ' ' '\n' | while read -r file; do
+				out=$1/$(basename "${file%.xz}")
+				case $file in
+				*.xz) xz -dc "${lib%/kernel}/$file" >"$out" ;;
+				*) cp "${lib%/kernel}/$file" "$out" ;;
+				esac
+			done
+	done
+	find "$1" -mindepth 1 ! -name "*.ko" -prune -exec rm -rf {} +
+}
+
 # This machine's QEMU if it is 10 or newer. Older ones panic SMP guests from 6.12 on at random
 # (7.2: 18 % of boots), so a newer one is unpacked from bookworm-backports.
 fetch_qemu() {
@@ -109,7 +148,8 @@ fetch_qemu() {
 # Packages of another architecture, unpacked side by side: what a cross build links, and busybox.
 fetch_sysroot() {
 	dir=$cache/sysroot-$1
-	packages="libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libevent-dev busybox-static"
+	packages="libbpf-dev libelf-dev libdw-dev libbz2-dev liblzma-dev libiberty-dev zlib1g-dev libjson-c-dev libevent-dev
+		busybox-static"
 	if [ "$(cat "$dir/packages" 2>/dev/null)" != "$packages" ]; then
 		# shellcheck disable=SC1091 # of this machine, not of ours
 		codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-bookworm}")
@@ -127,10 +167,41 @@ fetch_sysroot() {
 	printf '%s\n' "$dir"
 }
 
-usage="usage: fetch.sh kernel NAME ARCH | qemu ARCH | sysroot ARCH"
+# Only x86-64 code is decoded with it, so only such a build links it. Its headers, and those of
+# Zycore, are the installed packages'.
+fetch_zydis() {
+	dir=$cache/zydis
+	# shellcheck disable=SC1091 # of this machine, not of ours
+	codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-bookworm}")
+	if [ "$(cat "$dir/suite" 2>/dev/null)" != "$codename" ]; then
+		command -v dpkg-source >/dev/null || die "dpkg-source is missing (package dpkg-dev)"
+		rm -rf "$dir.part"
+		mkdir -p "$dir.part"
+		(
+			cd "$dir.part"
+			suite "$codename" source apt-get -qq --download-only source zydis >&2
+			dpkg-source --no-check -x ./*.dsc tree >/dev/null
+			for c in tree/src/*.c; do
+				"${CC:-cc}" -std=c99 -O2 -ffunction-sections -fdata-sections \
+					"-ffile-prefix-map=$PWD=." -DZYDIS_STATIC_BUILD -DZYCORE_STATIC_BUILD \
+					-Itree/include -Itree/src -c "$c" -o "$(basename "$c" .c).o"
+			done
+			ar rcD libZydis.a ./*.o
+			rm -rf tree ./*.o ./zydis_*
+			printf '%s\n' "$codename" >suite
+		) || die "libZydis.a could not be built"
+		rm -rf "$dir"
+		mv "$dir.part" "$dir"
+	fi
+	printf '%s\n' "$dir"
+}
+
+usage="usage: fetch.sh kernel|modules NAME ARCH | qemu ARCH | sysroot ARCH | zydis"
 case ${1:-}-$# in
 kernel-3) fetch_kernel "$2" "$3" ;;
+modules-3) fetch_modules "$2" "$3" ;;
 qemu-2) fetch_qemu "$2" ;;
 sysroot-2) fetch_sysroot "$2" ;;
+zydis-1) fetch_zydis ;;
 *) die "$usage" ;;
 esac

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Use another suite of the distribution without touching the system's apt.
 #
-#	suite.sh SUITE ARCH COMMAND [ARG...]	runs `COMMAND ARG...` (apt-get, apt-cache) in that suite
+#	suite.sh SUITE ARCH COMMAND [ARG...]	runs `COMMAND ARG...` (apt-get, apt-cache) in that suite;
+#						ARCH `source` has its source packages
 #	suite.sh --mirror			prints the mirror
 #
 # SUITE may be several, with commas. Lists and state lie in the cache, one directory per suite and architecture. The mirror is the one
@@ -41,8 +42,12 @@ set_up() {
 	keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 	signed=
 	[ -r "$keyring" ] && signed=" signed-by=$keyring"
+	type=deb
+	if [ "$arch" = source ]; then
+		type=deb-src arch=$(dpkg --print-architecture)
+	fi
 	printf '%s\n' "$suite" | tr , '\n' | while read -r one; do
-		printf 'deb [arch=%s%s] %s %s main\n' "$arch" "$signed" "$mirror" "$one"
+		printf '%s [arch=%s%s] %s %s main\n' "$type" "$arch" "$signed" "$mirror" "$one"
 	done >"$dir/sources.list"
 	cat >"$dir/apt.conf" <<-CONF
 		APT::Architecture "$arch";

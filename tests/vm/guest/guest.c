@@ -24,6 +24,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "ext4_file.h"
+#include "futex.h"
 #include "proc.h"
 
 #define TOOL "/bin/waitscope"
@@ -540,6 +542,33 @@ static int test_user_without_caps(struct guest *g)
 	return say(g, status == 3 && said ? PASS : FAIL, "exit %d: %s", status, line);
 }
 
+/* Root has the tracepoints of single calls, a user with capabilities those of all calls. */
+static int futex_as(struct guest *g, proc_setup_fn setup, void *ctx)
+{
+	static const char *const modes[] = {"threads", "pi", "eagain", "timeout", "bitset"};
+	struct futex_try t = {.tool = TOOL, .err = ERR, .n = "20", .setup = setup, .ctx = ctx};
+	char why[512];
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		t.mode = modes[i];
+		if (!futex_try(&t, why, sizeof(why)))
+			return say(g, FAIL, "%s %s", why, stderr_line());
+	}
+	return say(g, PASS, "as counted by the callers, in five ways");
+}
+
+static int test_futex(struct guest *g)
+{
+	return futex_as(g, NULL, NULL);
+}
+
+static int test_futex_user(struct guest *g)
+{
+	__u64 caps = 1ULL << CAP_BPF | 1ULL << CAP_PERFMON;
+
+	return futex_as(g, become_user, &caps);
+}
+
 /* ---- places where it cannot ---- */
 
 static int without_sys(void *ctx __attribute__((unused)))
@@ -604,16 +633,87 @@ static int test_lockdown(struct guest *g)
 		   "plain runs; --slower: exit %d: %s", status, stderr_line());
 }
 
+/* Is the running kernel older than this? */
+static bool older_than(int major, int minor)
+{
+	struct utsname un;
+	int a = 0, b = 0;
+
+	(void)uname(&un); /* cannot fail */
+	if (sscanf(un.release, "%d.%d", &a, &b) != 2)
+		return false;
+	return a < major || (a == major && b < minor);
+}
+
+static int64_t contended_waits(struct json_object *line)
+{
+	struct json_object *tables, *rows;
+	int64_t n = 0;
+
+	if (!json_object_object_get_ex(line, "tables", &tables) ||
+	    !json_object_object_get_ex(tables, "contended", &rows))
+		return 0;
+	for (size_t i = 0; i < json_object_array_length(rows); i++)
+		n += json_object_get_int64(
+			json_object_object_get(json_object_array_get_idx(rows, i), "count"));
+	return n;
+}
+
+/* Threads that map and fault wait for one lock; the rows are all waits. Before 5.19: a clear word.
+ */
+static int test_lock(struct guest *g)
+{
+	const char *const load_argv[] = {"/bin/locks", "mmap", "4", "2000", NULL};
+	const char *const argv[] = {TOOL, "-s", "lock", "-i", "1", "-o", "json:" OUT, NULL};
+	struct json_object *line, *report;
+	struct proc load, tool;
+	int64_t waits, rows;
+	int status;
+
+	(void)unlink(OUT);
+	if (older_than(5, 19)) {
+		status = status_of(argv);
+		return say(g,
+			   status == 3 && strstr(stderr_line(), "no lock:contention_begin") ? PASS
+											    : FAIL,
+			   "exit %d: %s", status, stderr_line());
+	}
+	if (proc_start(&load, load_argv, NULL, NULL, NULL))
+		return say(g, FAIL, "cannot start locks");
+	json_object_put(proc_read_json(&load));
+	if (proc_start(&tool, argv, ERR, NULL, NULL) ||
+	    !report_await(&tool, OUT, "meta", START_MS)) {
+		(void)proc_wait(&tool, 100);
+		(void)proc_wait(&load, 0);
+		return say(g, FAIL, "no meta line: %s", stderr_line());
+	}
+	proc_poke(&load);
+	json_object_put(proc_read_json(&load));
+	report = tool_finish(g, &tool);
+	(void)proc_wait(&load, END_MS);
+	if (!report)
+		return FAIL;
+	line = report_line(report, "final");
+	waits = report_sum(line, "lock_wait", NULL, NULL, "count");
+	rows = contended_waits(line);
+	json_object_put(report);
+	return say(g, waits > 0 && waits == rows ? PASS : FAIL, "%lld waits, %lld in the rows",
+		   (long long)waits, (long long)rows);
+}
+
 /* The lines after the facts are sources in their ways: for the table of kernels, one "# source"
- * each. */
+ * each. What a source lacks stands below it, without a name. */
 static int print_sources(char *text)
 {
 	char *line = strstr(text, "\ncgroup v2"), *next;
 	int n = 0;
 
 	line = line ? strchr(line + 1, '\n') : NULL;
-	for (; line && line[1]; line = next, n++) {
+	for (; line && line[1]; line = next) {
 		next = strchr(++line, '\n');
+		if (*line == ' ')
+			continue;
+		n++;
 		printf("# source %.*s\n", next ? (int)(next - line) : (int)strlen(line), line);
 	}
 	return n;
@@ -641,6 +741,15 @@ static int test_check(struct guest *g)
 		   "exit %d, %d sources in their ways %s", status, sources, stderr_line());
 }
 
+/* An ext4 of its own is mounted there in guests that have the option. */
+static int test_ext4_files(struct guest *g)
+{
+	static const int results[] = {
+		[EXT4_FILE_PASS] = PASS, [EXT4_FILE_FAIL] = FAIL, [EXT4_FILE_SKIP] = SKIP};
+
+	return results[ext4_file_rows("/mnt", g->why, sizeof(g->why))];
+}
+
 static const struct test tests[] = {
 	{"check", test_check, "sched"},
 	{"starts", test_starts, "sched"},
@@ -648,13 +757,17 @@ static const struct test tests[] = {
 	{"sleeper", test_sleeper, "sched"},
 	{"groups", test_groups, "sched"},
 	{"waker", test_waker, "sched"},
+	{"lock", test_lock, "sched"},
 	{"leaves-nothing", test_leaves_nothing, "sched"},
 	{"user-with-caps", test_user_with_caps, "sched"},
 	{"user-without-caps", test_user_without_caps, "sched"},
+	{"futex", test_futex, "sched"},
+	{"futex-user", test_futex_user, "sched"},
 	{"no-sys", test_no_sys, "sched"},
 	{"hotplug", test_hotplug, "hotplug"},
 	{"possible", test_possible, "online"},
 	{"no-btf", test_no_btf, "nobtf"},
+	{"ext4-files", test_ext4_files, "ext4"},
 	{"check", test_check, "lockdown"},
 	{"lockdown", test_lockdown, "lockdown"},
 };

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Contended cache lines without a PMU: the CPU clock's samples, and for each the memory that the
+ * code just before the interrupted instruction touched. A pointer seen for the first time goes to
+ * user space with the code around it; what comes back is a recipe (include/recipe.h), and from then
+ * on the address is computed here.
+ *
+ *	interrupt -> ips[ip] -> recipe -> address -> accesses[line, ip, thread, CPU]
+ *	                 \-- unknown: new_ips -> user space decodes -> ips[ip]
+ *
+ * An access has one writer, the CPU in its key. Two banks of them: user space takes everything out
+ * of the one that nobody writes.
+ */
+#include "common.bpf.h"
+#include "compat.bpf.h"
+
+struct stamp { /* for filter.bpf.h */
+	u64 cgroup_id;
+	u32 flags;
+	u32 pad;
+};
+
+#define TASKS_FROM_CURRENT
+#include "filter.bpf.h"
+#include "follow.bpf.h"
+#include "abi_line.h"
+#include "line_regs.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define KERNEL_HALF (1ULL << 63)
+
+/* More than this waiting to be decoded: others must come again. Bounds what a compiler's storm of
+ * new code costs, here and in user space. */
+const volatile __u64 new_ips_bytes;
+
+/* Preallocated, all of these: the programs run in interrupts, PMUs' even in NMIs. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct abi_ip_key);
+	__type(value, struct abi_ip);
+} ips SEC(".maps");
+
+struct access_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, struct abi_access_key);
+	__type(value, struct abi_access);
+};
+
+struct access_map accesses_even SEC(".maps"), accesses_odd SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH); /* lines that are fought over stay in it */
+	__uint(max_entries, 16384);
+	__type(key, struct abi_turns_key);
+	__type(value, struct abi_turns);
+} turns SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 19);
+} new_ips SEC(".maps");
+
+/* Entry of CPU c: its counters; mapped by user space, which reads them without a system call. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct abi_line_counts);
+} line_counts SEC(".maps");
+
+static __always_inline struct abi_line_counts *counts_get(void)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&line_counts, &cpu);
+}
+
+/* ---- new pointers ---- */
+
+static __always_inline bool read_code(void *to, u32 size, u64 from)
+{
+	if (from & KERNEL_HALF)
+		return !bpf_probe_read_kernel(to, size, (const void *)from);
+	return !bpf_probe_read_user(to, size, (const void *)from);
+}
+
+/*
+ * To user space, once: the entry that marks it as sent is made first. Where no record can be
+ * written the entry goes again, so that a later sample tries anew.
+ */
+static __always_inline void send_new(struct abi_line_counts *n, const struct abi_ip_key *key)
+{
+	struct abi_ip pending = {};
+	struct abi_new_ip *r;
+
+	if (bpf_ringbuf_query(&new_ips, BPF_RB_AVAIL_DATA) > new_ips_bytes) {
+		n->ring_lost++;
+		return;
+	}
+	if (bpf_map_update_elem(&ips, key, &pending, BPF_NOEXIST)) {
+		n->ips_full++;
+		return;
+	}
+	r = bpf_ringbuf_reserve(&new_ips, sizeof(*r), 0);
+	if (!r) {
+		n->ring_lost++;
+		bpf_map_delete_elem(&ips, key);
+		return;
+	}
+	r->key = *key;
+	r->before = ABI_CODE_BEFORE;
+	r->bytes = ABI_CODE_BYTES;
+	if (!read_code(r->code, ABI_CODE_BYTES, key->ip - ABI_CODE_BEFORE)) {
+		/* the next or the last page is not there: what lies before is enough */
+		r->bytes = ABI_CODE_BEFORE;
+		if (!read_code(r->code, ABI_CODE_BEFORE, key->ip - ABI_CODE_BEFORE))
+			r->bytes = 0;
+	}
+	bpf_ringbuf_submit(r, 0);
+}
+
+/* ---- accesses ---- */
+
+static __always_inline void note_turn(const struct abi_access_key *at)
+{
+	struct abi_turns_key key = {.line = at->line, .tgid = at->tgid};
+	struct abi_turns first = {}, *t = bpf_map_lookup_elem(&turns, &key);
+
+	if (!t) {
+		first.last = at->cpu + 1;
+		bpf_map_update_elem(&turns, &key, &first, BPF_NOEXIST);
+		return;
+	}
+	if (t->last) {
+		t->pairs++;
+		if (t->last != at->cpu + 1)
+			t->changes++;
+	}
+	t->last = at->cpu + 1;
+}
+
+/* Bits of the bytes [offset, offset + size) that lie on this line. */
+static __always_inline u64 byte_mask(u64 addr, u32 size)
+{
+	u64 mask = size >= 64 ? ~0ULL : (1ULL << (size & 63)) - 1;
+
+	return mask << (addr & 63);
+}
+
+static __always_inline struct abi_access *access_get(void *map, const struct abi_access_key *key)
+{
+	struct abi_access zero = {}, *a = bpf_map_lookup_elem(map, key);
+
+	if (a)
+		return a;
+	bpf_map_update_elem(map, key, &zero, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
+
+static __always_inline void place(struct abi_line_counts *n, struct task_struct *p, u64 ep,
+				  const struct abi_ip_key *ip, const struct abi_recipe *r, u64 addr)
+{
+	struct abi_access_key key = {
+		.line = addr >> ABI_LINE_SHIFT,
+		.ip = ip->ip,
+		.tgid = addr & KERNEL_HALF ? 0 : TASK_READ(p, tgid),
+		.tid = TASK_READ(p, pid),
+		.cpu = bpf_get_smp_processor_id(),
+		.pid = TASK_READ(p, tgid),
+	};
+	struct abi_access *a =
+		ep & 1 ? access_get(&accesses_odd, &key) : access_get(&accesses_even, &key);
+
+	if (!a) {
+		n->lines_full++;
+		return;
+	}
+	n->placed++;
+	a->samples++;
+	a->back = r->back;
+	if (r->flags & RECIPE_READ) {
+		a->reads++;
+		a->read_bytes |= byte_mask(addr, r->size);
+	}
+	if (r->flags & RECIPE_WRITE) {
+		a->writes++;
+		a->write_bytes |= byte_mask(addr, r->size);
+	}
+	if (r->flags & RECIPE_LOCKED)
+		a->locked++;
+	if (r->flags & RECIPE_INFERRED)
+		a->inferred++;
+	bpf_core_read(a->comm, sizeof(a->comm), &p->comm);
+	note_turn(&key);
+}
+
+static __always_inline u64 tls_base(struct task_struct *p)
+{
+	return bpf_core_field_exists(p->thread.fsbase) ? BPF_CORE_READ(p, thread.fsbase) : 0;
+}
+
+static __always_inline void use(struct abi_line_counts *n, struct task_struct *p, u64 ep,
+				const struct abi_ip_key *key, const struct abi_ip *ip, void *ctx)
+{
+	const u64 *regs;
+
+	switch (ip->state) {
+	case ABI_IP_PENDING:
+		n->pending++;
+		return;
+	case ABI_IP_NO_OPERAND:
+		n->no_operand++;
+		return;
+	case ABI_IP_NOT_COMPUTABLE:
+		n->not_computable++;
+		return;
+	case ABI_IP_RECIPE:
+		break;
+	default:
+		n->undecoded++;
+		return;
+	}
+	regs = regs_copy(ctx);
+	if (regs)
+		place(n, p, ep, key, &ip->recipe,
+		      recipe_address(&ip->recipe, regs,
+				     ip->recipe.flags & RECIPE_TLS ? tls_base(p) : 0));
+}
+
+/* Tells a process's code from that before an exec, and from another's that had its number. */
+static __always_inline u32 image_of(struct task_struct *p)
+{
+	return (u32)(BPF_CORE_READ(p, group_leader, start_time) >> 16) ^
+	       (u32)BPF_CORE_READ(p, self_exec_id);
+}
+
+static __always_inline void sample(void *ctx)
+{
+	struct task_struct *p = current_task();
+	struct abi_line_counts *n = counts_get();
+	struct abi_ip_key key = {.ip = regs_ip(ctx)};
+	struct abi_ip *ip;
+	struct stamp *st;
+	u64 ep = epoch;
+
+	if (!n || !ep || !TASK_READ(p, pid) || !filter_early(p))
+		return;
+	st = stamp_get(p, true);
+	if (!st || !filter_late(st, p))
+		return;
+	n->samples++;
+	if (regs_compat(ctx)) {
+		n->compat++;
+		return;
+	}
+	if (!(key.ip & KERNEL_HALF)) {
+		key.tgid = TASK_READ(p, tgid);
+		key.image = image_of(p);
+	}
+	ip = bpf_map_lookup_elem(&ips, &key);
+	if (!ip) {
+		n->pending++;
+		send_new(n, &key);
+		return;
+	}
+	use(n, p, ep, &key, ip, ctx);
+}
+
+SEC("perf_event")
+int ws_clock(void *ctx)
+{
+	sample(ctx);
+	return 0;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What becomes of a wait for a lock: its entry, and now and then a description of it. */
+#ifndef WS_LOCK_BPF_H
+#define WS_LOCK_BPF_H
+
+#define SPINS \
+	8 /* task, softirq, hardirq, NMI; a queued rwlock spins for its own wait_lock inside */
+
+/* One CPU's; its own programs alone touch it. Whole cache lines. */
+struct lock_cpu {
+	u32 busy; /* one of our programs runs */
+	u32 depth;
+	u64 task;   /* whose stay on this CPU the waits belong to */
+	u64 stay;   /* how often it had left a CPU by then */
+	u64 second; /* of the stacks that were taken */
+	u32 stacks;
+	u32 pad;
+	struct lock_wait waits[SPINS];
+	u64 fill[3];
+};
+
+_Static_assert(sizeof(struct lock_cpu) == 256, "lock_cpu size");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lock_cpu);
+} lock_cpus SEC(".maps");
+
+/* NULL: one of our programs is at work here, and this event comes from inside of it. */
+static __always_inline struct lock_cpu *lock_cpu_enter(void)
+{
+	u32 key = bpf_get_smp_processor_id();
+	struct lock_cpu *c = bpf_map_lookup_elem(&lock_cpus, &key);
+
+	if (!c || *(volatile u32 *)&c->busy)
+		return NULL;
+	*(volatile u32 *)&c->busy = 1;
+	return c;
+}
+
+static __always_inline void lock_cpu_leave(struct lock_cpu *c)
+{
+	*(volatile u32 *)&c->busy = 0;
+}
+
+/* filter_late, where a stamp is there only if it is needed. */
+static __always_inline bool late_ok(struct stamp *st, struct task_struct *p)
+{
+	if (filter.cpus && !cpu_ok())
+		return false;
+	if (filter.cgroups && (!st || !cgroup_ok(st, p)))
+		return false;
+	return !filter.comm || comm_ok(p);
+}
+
+/* ---- descriptions ---- */
+
+#define STACKS_A_SECOND 256 /* on a CPU: the lock is held meanwhile, others wait for it */
+
+/* abi_khead.sums */
+#define SUM_WAITS 0
+#define SUM_STACKS 1
+
+const volatile __u32 stack_every; /* 0: only the first of an entry */
+const volatile __u64 ring_wake_bytes;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} samples SEC(".maps");
+
+static __always_inline bool stack_wanted(struct lock_cpu *c, const struct abi_khead *e, u64 now)
+{
+	u64 second = now >> 30;
+
+	if (e->sums[SUM_STACKS] && (!stack_every || e->sums[SUM_WAITS] % stack_every))
+		return false;
+	if (c->second != second) {
+		c->second = second;
+		c->stacks = 0;
+	}
+	return c->stacks++ < STACKS_A_SECOND;
+}
+
+/* The addresses as numbers: pointers that the verifier knows are not calculated with. */
+#define OBJECT_IF(type_id, address, name)                                \
+	do {                                                             \
+		u64 at = (address);                                      \
+		if (at && addr - at < bpf_core_type_size(struct name)) { \
+			s->type = type_id;                               \
+			s->object = at;                                  \
+		}                                                        \
+	} while (0)
+
+/* Members of the waiting task are known by where they lie. */
+static __always_inline void find_object(struct abi_contend_sample *s, u64 addr)
+{
+	struct task_struct *p = (void *)bpf_get_current_task();
+
+	s->type = ABI_OBJECT_NONE;
+	s->object = 0;
+	OBJECT_IF(ABI_OBJECT_MM, (u64)BPF_CORE_READ(p, mm), mm_struct);
+	OBJECT_IF(ABI_OBJECT_SIGNAL, (u64)BPF_CORE_READ(p, signal), signal_struct);
+	OBJECT_IF(ABI_OBJECT_SIGHAND, (u64)BPF_CORE_READ(p, sighand), sighand_struct);
+	OBJECT_IF(ABI_OBJECT_FILES, (u64)BPF_CORE_READ(p, files), files_struct);
+	OBJECT_IF(ABI_OBJECT_FS, (u64)BPF_CORE_READ(p, fs), fs_struct);
+	OBJECT_IF(ABI_OBJECT_TASK, (u64)p, task_struct);
+}
+
+static __always_inline void describe(void *ctx, struct abi_counts *bank, struct task_struct *p,
+				     const struct abi_key *key, u64 lock, bool interrupt)
+{
+	struct abi_contend_sample *s = bpf_ringbuf_reserve(&samples, sizeof(*s), 0);
+	long got;
+
+	if (!s) {
+		bank->slow_lost++;
+		return;
+	}
+	s->key = *key;
+	s->pid = interrupt ? 0 : p->tgid;
+	s->tid = interrupt ? 0 : p->pid;
+	__builtin_memcpy(s->comm, p->comm, sizeof(s->comm));
+	find_object(s, lock);
+	got = bpf_get_stack(ctx, s->ips, sizeof(s->ips), 0);
+	s->nips = got > 0 ? got / sizeof(s->ips[0]) : 0;
+	bpf_ringbuf_submit(s, bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) < ring_wake_bytes
+				      ? BPF_RB_NO_WAKEUP
+				      : BPF_RB_FORCE_WAKEUP);
+}
+
+/* ---- the entry ---- */
+
+static __always_inline void lock_key(struct abi_key *key, struct task_struct *p,
+				     const struct lock_wait *w, bool interrupt)
+{
+	if (!interrupt)
+		group_key(key, p);
+	else if (keyed.by == ABI_BY_COMM)
+		__builtin_memcpy(key->comm, "(interrupts)", 13);
+	key->obj = w->lock;
+	key->kind = w->kind;
+	key->cpu = bpf_get_smp_processor_id(); /* of threads too: interrupts, and the row's CPUs */
+}
+
+/* Who waited, as far as 64 bits tell; an interrupt is nobody. */
+static __always_inline void note_task(struct abi_khead *e, struct task_struct *p, bool interrupt,
+				      u32 kind, u64 ep)
+{
+	struct abi_hist *h = (void *)(e + 1);
+	u64 bit = 1ULL << ((u32)p->pid & 63);
+
+	if (h->epoch != ep)
+		e->sums[ABI_CONTEND_TASKS] = 0;
+	if (interrupt || e->sums[ABI_CONTEND_TASKS] & bit)
+		return;
+	if (kind <= ABI_LOCK_RWLOCK_W && keyed.by == ABI_BY_NONE && compat_context() == CONTEXT_IRQ)
+		return;
+	e->sums[ABI_CONTEND_TASKS] |= bit;
+}
+
+static __always_inline void lock_account(void *ctx, struct lock_cpu *c, struct abi_counts *bank,
+					 struct task_struct *p, const struct lock_wait *w, u64 now,
+					 u64 ep, bool interrupt)
+{
+	u64 wait_ns = elapsed(bank, now, w->since);
+	struct abi_key key = {};
+	struct abi_khead *e;
+
+	bank->switches++;
+	hist_add(bank, 0, wait_ns, ep);
+	lock_key(&key, p, w, interrupt);
+	e = keyed_get(bank, &key, ep);
+	if (!e) {
+		e = keyed_other(ABI_KIND_OTHER, ep);
+		if (!e)
+			return;
+		__builtin_memset(&key, 0, sizeof(key));
+		key.obj = ABI_OBJ_OTHER;
+	}
+	note_task(e, p, interrupt, w->kind, ep);
+	khist_add(e, 0, wait_ns, ep);
+	if (!interrupt)
+		group_name(e, p);
+	else if (keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID)
+		__builtin_memcpy(e->comm, "(interrupts)", 13);
+	if (stack_wanted(c, e, now)) {
+		e->sums[SUM_STACKS]++;
+		describe(ctx, bank, p, &key, w->lock, interrupt);
+	}
+	e->sums[SUM_WAITS]++;
+}
+
+#endif

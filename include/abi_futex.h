@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the futex programs and user space share, beyond abi_contend.h. */
+#ifndef WS_ABI_FUTEX_H
+#define WS_ABI_FUTEX_H
+
+#include "abi_contend.h"
+
+/* key.kind: what a waiter waits for (futex_calls.bpf.h); key.obj: the number of the address. */
+#define ABI_FUTEX_LOCK 1
+#define ABI_FUTEX_IDLE 2
+#define ABI_FUTEX_KINDS 3 /* with ABI_KIND_OTHER */
+#define ABI_FUTEX_WAKERS                                                         \
+	3 /* wakes alone: user space adds them to what the address is waited for \
+	   */
+
+/* What was called. */
+#define ABI_FUTEX_NONE 0 /* neither waits nor wakes */
+#define ABI_FUTEX_WAIT 1
+#define ABI_FUTEX_WAIT_BITSET 2
+#define ABI_FUTEX_LOCK_PI 3
+#define ABI_FUTEX_LOCK_PI2 4
+#define ABI_FUTEX_TRYLOCK_PI 5
+#define ABI_FUTEX_WAIT_REQUEUE_PI 6
+#define ABI_FUTEX_WAIT2 7 /* futex_wait(2), 6.7 */
+#define ABI_FUTEX_WAITV 8 /* futex_waitv(2), 5.16 */
+#define ABI_FUTEX_WAKE 9  /* all that wake or move waiters; those before it wait */
+#define ABI_FUTEX_OPS 10
+
+/* abi_khead.sums of an entry; ABI_CONTEND_TASKS is the last. */
+#define ABI_FUTEX_EAGAIN 0  /* the value had changed: no wait, not in the histogram */
+#define ABI_FUTEX_TIMEOUT 1 /* waits that ended so: in the histogram */
+#define ABI_FUTEX_WAKES 2   /* calls that wake or move waiters */
+#define ABI_FUTEX_WOKEN 3   /* how many those woke or moved */
+
+/* Histograms in a bank: of all locks' waits, of all idle ones. */
+#define ABI_FUTEX_HISTS 2
+
+/* A futex as one process sees it. An exec makes another process of it. */
+struct abi_futex_key {
+	__u64 uaddr;
+	__u64 born; /* start time of the process */
+	__u32 tgid;
+	__u32 execs; /* its count of execs, modulo 2^32 */
+};
+
+_Static_assert(sizeof(struct abi_futex_key) == 24, "abi_futex_key size");
+
+/* abi_futex_addr.flags; and, in abi_contend_sample.type, the operation in the low byte. */
+#define ABI_FUTEX_OP_MASK 0xffU
+#define ABI_FUTEX_SHARED 0x100U	   /* without FUTEX_PRIVATE_FLAG: other processes may have it too */
+#define ABI_FUTEX_SEEN_IDLE 0x200U /* a value was waited for that no lock has */
+#define ABI_FUTEX_STACKED 0x400U   /* a wait was described */
+#define ABI_FUTEX_TOLD 0x800U	   /* user space was told of it, with a wait or without */
+
+struct abi_futex_addr {
+	__u64 id; /* never 0, never used again */
+	__u32 flags;
+	__u32 pad;
+	char comm[ABI_COMM_LEN]; /* of the process, when it was first seen */
+};
+
+_Static_assert(sizeof(struct abi_futex_addr) == 32, "abi_futex_addr size");
+
+#endif

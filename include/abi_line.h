@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the programs of the line source and user space share. */
+#ifndef WS_ABI_LINE_H
+#define WS_ABI_LINE_H
+
+#include "recipe.h"
+
+#define ABI_LINE_SHIFT 6 /* 64-byte lines, on all machines we sample */
+#define ABI_CODE_BEFORE 64
+#define ABI_CODE_BYTES 96
+
+/* An instruction pointer: in the kernel (tgid 0) or in a process. */
+struct abi_ip_key {
+	__u64 ip;
+	__u32 tgid;
+	__u32 image; /* changes with exec and with another process of that number */
+};
+
+/* What is known of it. */
+#define ABI_IP_PENDING 0 /* sent to user space, or no room there just now */
+#define ABI_IP_RECIPE 1
+#define ABI_IP_NO_OPERAND 2
+#define ABI_IP_NOT_COMPUTABLE 3
+#define ABI_IP_UNDECODED 4
+
+struct abi_ip {
+	struct abi_recipe recipe;
+	__u32 state;
+	__u32 pad;
+};
+
+/*
+ * Samples of one thread, at one place in code, on one line, on one CPU: no entry has two writers.
+ * tgid 0: a line of the kernel's.
+ */
+struct abi_access_key {
+	__u64 line; /* address >> ABI_LINE_SHIFT */
+	__u64 ip;   /* of the sample; `back` bytes behind the instruction */
+	__u32 tgid;
+	__u32 tid;
+	__u32 cpu;
+	__u32 pid; /* of the thread, also for a line of the kernel's */
+};
+
+struct abi_access {
+	__u64 read_bytes; /* bit per byte of the line */
+	__u64 write_bytes;
+	__u32 samples;
+	__u32 reads;
+	__u32 writes;
+	__u32 locked;
+	__u32 inferred; /* of the writes */
+	__u32 back;
+	char comm[16];
+};
+
+_Static_assert(sizeof(struct abi_access_key) == 32, "abi_access_key size");
+_Static_assert(sizeof(struct abi_access) == 56, "abi_access size");
+
+/* How a line goes from CPU to CPU: consecutive samples of it, and those that changed CPU. Written
+ * by all; a lost race loses one pair. */
+struct abi_turns_key {
+	__u64 line;
+	__u32 tgid;
+	__u32 pad;
+};
+
+struct abi_turns {
+	__u32 last; /* CPU + 1 of the last sample */
+	__u32 pairs;
+	__u32 changes;
+	__u32 pad;
+};
+
+/* A pointer that is new, and the code around it: [ip - before, ip - before + bytes). */
+struct abi_new_ip {
+	struct abi_ip_key key;
+	__u32 before;
+	__u32 bytes;
+	__u8 code[ABI_CODE_BYTES];
+};
+
+/* Per CPU, rising; DESIGN 2.12. */
+struct abi_line_counts {
+	__u64 samples; /* of tasks that pass the filters; idle CPUs are not sampled */
+	__u64 placed;  /* in an access */
+	__u64 pending; /* at a pointer not decoded yet */
+	__u64 no_operand;
+	__u64 not_computable;
+	__u64 undecoded;
+	__u64 ips_full;	  /* no room for another pointer */
+	__u64 lines_full; /* no room for another access */
+	__u64 ring_lost;  /* a new pointer that could not be sent; sent again later */
+	__u64 compat;	  /* 32-bit code */
+	__u64 pad[6];
+};
+
+_Static_assert(sizeof(struct abi_line_counts) == 128, "abi_line_counts size");
+
+#endif

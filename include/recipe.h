@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Recipes: how the address that an instruction touched follows from the registers some instructions
+ * later. User space decodes the code around a sampled instruction pointer once (src/insn); BPF and
+ * host evaluate the same way.
+ *
+ *	address = base + extend(index) << shift + disp (+ the thread's TLS base)
+ */
+#ifndef WS_RECIPE_H
+#define WS_RECIPE_H
+
+/*
+ * Registers as the samplers hand them over. x86-64: rax rcx rdx rbx rsp rbp rsi rdi r8-r15, rip.
+ * arm64: x0-x30, sp, pc.
+ */
+#define RECIPE_REGS 33
+#define RECIPE_X86_RSP 4
+#define RECIPE_X86_RIP 16
+#define RECIPE_ARM64_SP 31
+#define RECIPE_ARM64_PC 32
+#define RECIPE_NONE 0xff
+
+#define RECIPE_READ 1U
+#define RECIPE_WRITE 2U
+#define RECIPE_LOCKED 4U   /* atomic: lock prefix, xchg, LSE, exclusive pair */
+#define RECIPE_INFERRED 8U /* the write is that of a later store to the same operand */
+#define RECIPE_TLS 16U	   /* add the thread's TLS base (fs) */
+
+/* How the index is made 64 bits wide. */
+#define RECIPE_EXTEND_NONE 0
+#define RECIPE_EXTEND_UXTW 1
+#define RECIPE_EXTEND_SXTW 2
+
+struct abi_recipe {
+	__s64 disp;
+	__u8 base;  /* number of a register, or RECIPE_NONE */
+	__u8 index; /* the same */
+	__u8 shift; /* of the index, 0..4 */
+	__u8 extend;
+	__u8 size;  /* bytes touched, 1..64 */
+	__u8 flags; /* RECIPE_READ ... */
+	__u8 back;  /* bytes from the instruction's first one to the sampled pointer */
+	__u8 pad;
+};
+
+_Static_assert(sizeof(struct abi_recipe) == 16, "abi_recipe size");
+
+static inline __u64 recipe_register(const __u64 *regs, __u8 reg)
+{
+	return reg < RECIPE_REGS ? regs[reg] : 0;
+}
+
+static inline __u64 recipe_address(const struct abi_recipe *r, const __u64 *regs, __u64 tls)
+{
+	__u64 index = recipe_register(regs, r->index);
+
+	if (r->extend == RECIPE_EXTEND_UXTW)
+		index = (__u32)index;
+	else if (r->extend == RECIPE_EXTEND_SXTW)
+		index = (__u64)(__s64)(__s32)index;
+	return recipe_register(regs, r->base) + (index << (r->shift & 7)) + (__u64)r->disp +
+	       (r->flags & RECIPE_TLS ? tls : 0);
+}
+
+#endif

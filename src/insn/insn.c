@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* This machine's decoder. */
+#include "insn/insn.h"
+
+#if defined(__aarch64__)
+
+int insn_available(void)
+{
+	return 1;
+}
+
+enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,
+			    struct abi_recipe *out)
+{
+	return insn_arm64_recipe(code, before, after, out);
+}
+
+#elif defined(__x86_64__) && defined(WS_ZYDIS)
+
+int insn_available(void)
+{
+	return 1;
+}
+
+enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,
+			    struct abi_recipe *out)
+{
+	return insn_x86_recipe(code, before, after, out);
+}
+
+#else
+
+int insn_available(void)
+{
+	return 0;
+}
+
+enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,
+			    struct abi_recipe *out)
+{
+	return INSN_UNDECODED;
+}
+
+#endif

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * arm64, by hand: instructions are words, and those that touch memory fall into a few classes (Arm
+ * ARM, C4.1 "A64 instruction set encoding", loads and stores). What is not in the table below has
+ * no operand that we know of, or has many (structures of vectors, tags).
+ *
+ *	bits 29-27, 25-24 pick the class; Rn (9-5) is the base, Rt (4-0) what is loaded or stored
+ */
+#include <stdbool.h>
+#include <string.h>
+
+#include "insn/insn.h"
+
+#define LOOK_AHEAD 8
+#define ZR 31 /* as Rt or Rm the zero register, as Rn the stack pointer */
+
+/* What one instruction does to memory and to registers. */
+struct a64 {
+	bool touches, many; /* many: no one address */
+	bool ends_block;
+	bool writeback;
+	uint64_t writes; /* bit per general register, sp is bit 31 */
+	struct abi_recipe r;
+};
+
+static uint32_t bits(uint32_t word, unsigned int high, unsigned int low)
+{
+	return word >> low & ((2U << (high - low)) - 1);
+}
+
+static int64_t sign_extend(uint32_t v, unsigned int width)
+{
+	return (int64_t)((uint64_t)v << (64 - width)) >> (64 - width);
+}
+
+static bool ends_block(uint32_t w)
+{
+	return bits(w, 30, 26) == 0x05 || /* b, bl */
+	       bits(w, 31, 24) == 0x54 || /* b.cond */
+	       bits(w, 30, 25) == 0x1a || /* cbz, cbnz */
+	       bits(w, 30, 25) == 0x1b || /* tbz, tbnz */
+	       bits(w, 31, 25) == 0x6b || /* br, blr, ret */
+	       bits(w, 31, 24) == 0xd4;	  /* svc, hvc, brk */
+}
+
+static void operand(struct a64 *a, uint32_t w, uint32_t size, uint32_t flags)
+{
+	a->touches = true;
+	a->r.base = (uint8_t)bits(w, 9, 5);
+	a->r.index = RECIPE_NONE;
+	a->r.size = (uint8_t)size;
+	a->r.flags = (uint8_t)flags;
+}
+
+/* A general register that the instruction loads; the zero register takes nothing. */
+static void loads(struct a64 *a, uint32_t reg)
+{
+	if (reg != ZR)
+		a->writes |= 1ULL << reg;
+}
+
+/* Exclusive, ordered, compare and swap: size 001000 o2 L o1 Rs o0 Rt2 Rn Rt */
+static void exclusive(struct a64 *a, uint32_t w)
+{
+	bool o2 = bits(w, 23, 23), load = bits(w, 22, 22), o1 = bits(w, 21, 21);
+	bool pair = !o2 && o1, swap = o1 && (o2 || !bits(w, 31, 31));
+	uint32_t size = 1U << bits(w, 31, 30);
+
+	if (pair)
+		size = bits(w, 30, 30) ? 16 : 8; /* two of 8 or of 4 */
+	if (swap) {				 /* cas, casp: Rs comes back as what was there */
+		operand(a, w, size, RECIPE_READ | RECIPE_WRITE | RECIPE_LOCKED);
+		loads(a, bits(w, 20, 16));
+		if (pair)
+			loads(a, bits(w, 20, 16) | 1);
+		return;
+	}
+	operand(a, w, size, (load ? RECIPE_READ : RECIPE_WRITE) | (o2 ? 0 : RECIPE_LOCKED));
+	if (load) {
+		loads(a, bits(w, 4, 0));
+		if (pair)
+			loads(a, bits(w, 14, 10));
+	} else if (!o2) {
+		loads(a, bits(w, 20, 16)); /* did it succeed */
+	}
+}
+
+/* Size and direction of ldr, str and their kin; false: a prefetch or not allocated. */
+static bool access_of(uint32_t w, uint32_t *size, bool *load, bool *general)
+{
+	uint32_t sz = bits(w, 31, 30), opc = bits(w, 23, 22);
+
+	*general = !bits(w, 26, 26);
+	if (*general) {
+		if (sz == 3 && opc >= 2)
+			return false; /* prfm */
+		*size = 1U << sz;
+		*load = opc != 0;
+	} else {
+		if (opc >= 2 && sz)
+			return false;
+		*size = opc >= 2 ? 16 : 1U << sz;
+		*load = opc & 1;
+	}
+	return true;
+}
+
+/* Atomic memory operations: size 111 0 00 A R 1 Rs o3 opc 00 Rn Rt */
+static void atomic(struct a64 *a, uint32_t w)
+{
+	uint32_t size = 1U << bits(w, 31, 30), o3 = bits(w, 15, 15), opc = bits(w, 14, 12);
+
+	if (bits(w, 26, 26))
+		return;
+	if (o3 && opc == 4) /* ldapr */
+		operand(a, w, size, RECIPE_READ);
+	else if (o3 && opc) /* 64 bytes at once, and others */
+		a->many = a->touches = true;
+	else
+		operand(a, w, size, RECIPE_READ | RECIPE_WRITE | RECIPE_LOCKED);
+	loads(a, bits(w, 4, 0));
+}
+
+static void set_index(struct a64 *a, uint32_t w, uint32_t size)
+{
+	uint32_t option = bits(w, 15, 13), shift = 0;
+
+	while (bits(w, 12, 12) && 1U << shift < size)
+		shift++;
+	a->r.shift = (uint8_t)shift;
+	if (bits(w, 20, 16) == ZR)
+		return;
+	a->r.index = (uint8_t)bits(w, 20, 16);
+	if (option == 2)
+		a->r.extend = RECIPE_EXTEND_UXTW;
+	else if (option == 6)
+		a->r.extend = RECIPE_EXTEND_SXTW;
+}
+
+/* ldr, str ...: immediate (unscaled, before, after, unsigned) or register offset */
+static void single(struct a64 *a, uint32_t w)
+{
+	uint32_t size = 0, form = bits(w, 11, 10);
+	bool load = false, general = false;
+
+	if (!bits(w, 24, 24) && bits(w, 21, 21) && form != 2) {
+		if (!form)
+			atomic(a, w);
+		return; /* pointer authentication's loads: not decoded */
+	}
+	if (!access_of(w, &size, &load, &general))
+		return;
+	operand(a, w, size, load ? RECIPE_READ : RECIPE_WRITE);
+	if (load && general)
+		loads(a, bits(w, 4, 0));
+	if (bits(w, 24, 24)) {
+		a->r.disp = (int64_t)bits(w, 21, 10) * size;
+	} else if (bits(w, 21, 21)) {
+		set_index(a, w, size);
+	} else {
+		a->r.disp = sign_extend(bits(w, 20, 12), 9);
+		a->writeback = form & 1;
+		if (form == 1)
+			a->r.disp = -a->r.disp; /* the base has moved on */
+		else if (form == 3)
+			a->r.disp = 0; /* it has moved there before */
+	}
+}
+
+/* ldp, stp: opc 101 V mode L imm7 Rt2 Rn Rt */
+static void pair(struct a64 *a, uint32_t w)
+{
+	uint32_t opc = bits(w, 31, 30), mode = bits(w, 24, 23);
+	bool load = bits(w, 22, 22), general = !bits(w, 26, 26);
+	uint32_t one = general ? (opc & 2 ? 8 : 4) : 4U << opc;
+	int64_t disp = sign_extend(bits(w, 21, 15), 7) * (int64_t)one;
+
+	if (opc == 3 || (general && opc == 1 && !load))
+		return; /* tags, not allocated */
+	operand(a, w, 2 * one, load ? RECIPE_READ : RECIPE_WRITE);
+	if (load && general) {
+		loads(a, bits(w, 4, 0));
+		loads(a, bits(w, 14, 10));
+	}
+	a->writeback = mode & 1;
+	a->r.disp = mode == 1 ? -disp : mode == 3 ? 0 : disp;
+}
+
+/* ldr of a literal: its address is the instruction's own, which is behind the pointer. */
+static void literal(struct a64 *a, uint32_t w)
+{
+	uint32_t opc = bits(w, 31, 30);
+	bool general = !bits(w, 26, 26);
+
+	if (opc == 3)
+		return;
+	operand(a, w, general ? (opc == 1 ? 8 : 4) : 4U << opc, RECIPE_READ);
+	a->r.base = RECIPE_ARM64_PC;
+	a->r.disp = sign_extend(bits(w, 23, 5), 19) * 4;
+	if (general)
+		loads(a, bits(w, 4, 0));
+}
+
+/* Rd of arithmetic. 31 is the stack pointer only where a plain add, sub or mask of an immediate
+ * goes there. */
+static void other_writes(struct a64 *a, uint32_t w)
+{
+	uint32_t op = bits(w, 28, 25), rd = bits(w, 4, 0);
+	bool sp = (bits(w, 28, 23) == 0x22 && !bits(w, 29, 29)) ||   /* add, sub */
+		  (bits(w, 28, 23) == 0x24 && bits(w, 30, 29) != 3); /* and, orr, eor */
+
+	if ((op & 0xe) == 8) {
+		if (rd != ZR || sp)
+			a->writes |= 1ULL << rd;
+	} else if ((op & 7) == 5 || (op & 7) == 7 || bits(w, 31, 20) == 0xd53) {
+		loads(a, rd); /* vectors: Rd may be general, so it is taken to be; mrs */
+	}
+}
+
+static struct a64 decode(uint32_t w)
+{
+	struct a64 a = {.ends_block = ends_block(w)};
+
+	if (bits(w, 29, 24) == 0x08)
+		exclusive(&a, w);
+	else if (bits(w, 29, 27) == 7 && !bits(w, 25, 25))
+		single(&a, w);
+	else if (bits(w, 29, 27) == 5 && !bits(w, 25, 25))
+		pair(&a, w);
+	else if (bits(w, 29, 27) == 3 && bits(w, 25, 24) == 0)
+		literal(&a, w);
+	else if (bits(w, 29, 27) == 3 && bits(w, 25, 24) == 1 && !bits(w, 26, 26) &&
+		 !bits(w, 21, 21) && !bits(w, 11, 10)) {
+		operand(&a, w, 1U << bits(w, 31, 30),
+			bits(w, 23, 22) ? RECIPE_READ : RECIPE_WRITE); /* ldapur, stlur */
+		a.r.disp = sign_extend(bits(w, 20, 12), 9);
+		if (bits(w, 23, 22))
+			loads(&a, bits(w, 4, 0));
+	} else if (bits(w, 31, 31) == 0 && bits(w, 29, 25) == 6)
+		a.many = a.touches = true; /* ld1 .. st4 */
+	else
+		other_writes(&a, w);
+	return a;
+}
+
+static uint32_t word_at(const uint8_t *code)
+{
+	uint32_t w;
+
+	memcpy(&w, code, sizeof(w));
+	return w; /* code is little-endian, also on big-endian machines, which we do not run on */
+}
+
+static bool writes_address_of(uint64_t writes, const struct abi_recipe *r)
+{
+	return (r->base <= ZR && (writes >> r->base & 1)) ||
+	       (r->index <= ZR && (writes >> r->index & 1));
+}
+
+static uint64_t all_writes(const struct a64 *a)
+{
+	return a->writes | (a->writeback ? 1ULL << a->r.base : 0);
+}
+
+static bool same_operand(const struct abi_recipe *a, const struct abi_recipe *b)
+{
+	return a->disp == b->disp && a->base == b->base && a->index == b->index &&
+	       a->shift == b->shift && a->extend == b->extend && a->base != RECIPE_ARM64_PC;
+}
+
+/* As on x86: a store to the same operand further down the block makes it a write. */
+static void infer_write(const uint8_t *ip, size_t after, struct abi_recipe *r)
+{
+	size_t k;
+
+	for (k = 0; k < LOOK_AHEAD && 4 * (k + 1) <= after; k++) {
+		struct a64 a = decode(word_at(ip + 4 * k));
+
+		if (a.ends_block)
+			return;
+		if (a.touches && !a.many && (a.r.flags & RECIPE_WRITE) && !a.writeback &&
+		    same_operand(r, &a.r)) {
+			r->flags |= RECIPE_WRITE | RECIPE_INFERRED |
+				    (a.r.flags & RECIPE_LOCKED); /* ldxr ... stxr */
+			return;
+		}
+		if (writes_address_of(all_writes(&a), r))
+			return;
+	}
+}
+
+enum insn_found insn_arm64_recipe(const uint8_t *code, size_t before, size_t after,
+				  struct abi_recipe *out)
+{
+	uint64_t since = 0;
+	struct a64 a;
+	size_t k;
+
+	for (k = 1; k <= INSN_LOOK_BACK + 1 && 4 * k <= before; k++) {
+		a = decode(word_at(code + before - 4 * k));
+		if (a.ends_block)
+			return INSN_NO_OPERAND;
+		if (a.touches)
+			break;
+		since |= a.writes;
+	}
+	if (4 * k > before)
+		return before < 4 ? INSN_UNDECODED : INSN_NO_OPERAND;
+	if (k > INSN_LOOK_BACK + 1)
+		return INSN_NO_OPERAND;
+	if (a.many || writes_address_of(since | a.writes, &a.r))
+		return INSN_NOT_COMPUTABLE;
+	a.r.back = (uint8_t)(4 * k);
+	if (a.r.base == RECIPE_ARM64_PC)
+		a.r.disp -= a.r.back;
+	if (!(a.r.flags & RECIPE_WRITE))
+		infer_write(code + before, after, &a.r);
+	*out = a.r;
+	return INSN_RECIPE;
+}

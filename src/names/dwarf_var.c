@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "names/dwarf_var.h"
+
+#include <dwarf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "names/demangle.h"
+#include "names/dwarf_type.h"
+
+#define DEPTH_MAX 64
+#define SAME_PLACE_MAX 16 /* descriptions of one address that are compared */
+
+/* ---- the index ---- */
+
+struct scan {
+	struct dwarf_index *index;
+	const struct elf_file *file;
+	uint32_t left; /* entries to look at */
+};
+
+static bool in_file(const struct elf_file *f, uint64_t vaddr)
+{
+	for (size_t i = 0; i < f->nsegments; i++)
+		if (vaddr - f->segments[i].vaddr < f->segments[i].memsz)
+			return true;
+	return false;
+}
+
+/* Its location, if that is one address whatever happens. */
+static bool fixed_address(Dwarf_Die *var, uint64_t *out)
+{
+	Dwarf_Attribute location, operand;
+	Dwarf_Addr addr;
+	Dwarf_Op *ops;
+	size_t n;
+
+	if (!dwarf_attr(var, DW_AT_location, &location) || dwarf_getlocation(&location, &ops, &n) ||
+	    n != 1)
+		return false;
+	switch (ops[0].atom) {
+	case DW_OP_addr:
+		*out = ops[0].number;
+		return true;
+	case DW_OP_addrx:
+	case DW_OP_GNU_addr_index:
+		if (dwarf_getlocation_attr(&location, ops, &operand) ||
+		    dwarf_formaddr(&operand, &addr))
+			return false;
+		*out = addr;
+		return true;
+	}
+	return false;
+}
+
+static void add_variable(struct scan *s, Dwarf_Die *var)
+{
+	struct dwarf_index *x = s->index;
+	struct dwarf_place *grown;
+	uint64_t addr;
+
+	/* What the linker threw away lies at 0. */
+	if (!fixed_address(var, &addr) || !addr || !in_file(s->file, addr))
+		return;
+	if (x->n == x->room) {
+		size_t room = x->room ? 2 * x->room : 64;
+
+		grown = room <= DWARF_INDEX_MAX ? realloc(x->v, room * sizeof(*grown)) : NULL;
+		if (!grown) {
+			x->partial = true;
+			return;
+		}
+		x->v = grown;
+		x->room = room;
+	}
+	x->v[x->n++] = (struct dwarf_place){addr, dwarf_dieoffset(var)};
+}
+
+static bool goes_into(const struct scan *s, int tag)
+{
+	switch (tag) {
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+		return true;
+	case DW_TAG_subprogram:
+	case DW_TAG_lexical_block:
+		return s->index->deep;
+	}
+	return false;
+}
+
+static void scan_children(struct scan *s, Dwarf_Die *parent, int depth)
+{
+	Dwarf_Die die, next;
+
+	if (depth == DEPTH_MAX || dwarf_child(parent, &die))
+		return;
+	for (;;) {
+		int tag = dwarf_tag(&die);
+
+		if (!s->left) {
+			s->index->partial = true;
+			return;
+		}
+		s->left--;
+		if (tag == DW_TAG_variable)
+			add_variable(s, &die);
+		else if (goes_into(s, tag))
+			scan_children(s, &die, depth + 1);
+		/* One that goes back is a loop. */
+		if (dwarf_siblingof(&die, &next) || dwarf_dieoffset(&next) <= dwarf_dieoffset(&die))
+			return;
+		die = next;
+	}
+}
+
+static bool scan_unit(Dwarf_Die *unit, void *ctx)
+{
+	int tag = dwarf_tag(unit);
+
+	/* Of a skeleton the rest is in another file, which we do not look for. */
+	if ((tag == DW_TAG_compile_unit || tag == DW_TAG_partial_unit) &&
+	    !dwarf_hasattr(unit, DW_AT_GNU_dwo_name) && !dwarf_hasattr(unit, DW_AT_dwo_name))
+		scan_children(ctx, unit, 0);
+	return false;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct dwarf_place *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return x->die < y->die ? -1 : x->die > y->die;
+}
+
+static void make_index(struct elf_file *f, const struct elf_look *look, bool deep)
+{
+	struct dwarf_index *x = &f->index;
+	struct scan s = {.index = x, .file = f, .left = DWARF_ENTRIES_MAX};
+	struct dwarf_session session;
+
+	x->n = 0;
+	x->made = true;
+	x->deep = deep;
+	x->partial = false;
+	if (dwarf_each_unit(&session, look, scan_unit, &s))
+		dwarf_session_close(&session);
+	if (x->n)
+		qsort(x->v, x->n, sizeof(*x->v), by_address);
+}
+
+/* The first of those at the last address not after vaddr, or NULL. */
+static const struct dwarf_place *at_or_before(const struct dwarf_index *x, uint64_t vaddr)
+{
+	size_t from = 0, to = x->n;
+
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+
+		if (x->v[mid].addr <= vaddr)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	if (!from)
+		return NULL;
+	for (from--; from && x->v[from - 1].addr == x->v[from].addr;)
+		from--;
+	return &x->v[from];
+}
+
+/* ---- the description ---- */
+
+/* Its own name; mangled ones say the namespace too. False: it has none. */
+static bool variable_name(Dwarf_Die *var, const struct elf_symbol *symbol, char *out, size_t len)
+{
+	Dwarf_Attribute a;
+	const char *linkage = NULL, *plain = dwarf_diename(var);
+
+	if (dwarf_attr_integrate(var, DW_AT_linkage_name, &a) ||
+	    dwarf_attr_integrate(var, DW_AT_MIPS_linkage_name, &a))
+		linkage = dwarf_formstring(&a);
+	if ((linkage && demangle(out, len, linkage)) ||
+	    (symbol && demangle(out, len, symbol->name)))
+		return true;
+	if (!plain || !*plain)
+		return false;
+	(void)snprintf(out, len, "%s", plain); /* cut is fine */
+	return true;
+}
+
+static void declared_at(Dwarf_Die *var, char *out, size_t len)
+{
+	const char *file = dwarf_decl_file(var);
+	int line;
+
+	*out = '\0';
+	if (file && !dwarf_decl_line(var, &line) && line > 0)
+		(void)snprintf(out, len, "%s:%d", dwarf_basename(file), line); /* cut is fine */
+}
+
+/* Is it that, and how far in? False: vaddr is not in it, or its size is not known. */
+static bool describe(struct dwarf_session *s, const struct dwarf_place *place, uint64_t vaddr,
+		     const struct elf_symbol *symbol, struct dwarf_answer *out)
+{
+	struct dwarf_path path = {.text = out->text, .len = out->text_len, .steps = DWARF_STEPS};
+	Dwarf_Die var, type, unit;
+	uint64_t size;
+
+	if (!dwarf_offdie(s->main, place->die, &var) || !die_type(&var, &type) ||
+	    !type_size(&path, &type, &size) || vaddr - place->addr >= size ||
+	    !variable_name(&var, symbol, out->text, out->text_len))
+		return false;
+	path.rust = dwarf_diecu(&var, &unit, NULL, NULL) && dwarf_srclang(&unit) == DW_LANG_Rust;
+	path.at = strlen(out->text);
+	dwarf_path_append(&path, &type, vaddr - place->addr);
+	declared_at(&var, out->place, out->place_len);
+	out->member = path.member;
+	return true;
+}
+
+/* Two names for one place (an alias): which is meant is not known. */
+static bool one_name(struct dwarf_session *s, const struct dwarf_place *v, size_t n)
+{
+	Dwarf_Die first, other;
+	const char *a, *b;
+
+	for (size_t i = 1; i < n; i++) {
+		if (!dwarf_offdie(s->main, v[0].die, &first) ||
+		    !dwarf_offdie(s->main, v[i].die, &other))
+			return false;
+		a = dwarf_diename(&first);
+		b = dwarf_diename(&other);
+		if (!a || !b || strcmp(a, b))
+			return false;
+	}
+	return true;
+}
+
+static bool find_in_index(const struct dwarf_index *x, const struct elf_look *look, uint64_t vaddr,
+			  const struct elf_symbol *symbol, struct dwarf_answer *out)
+{
+	const struct dwarf_place *p = at_or_before(x, vaddr);
+	struct dwarf_session s;
+	bool found = false;
+	size_t n = 1;
+
+	if (!p || (symbol && symbol->start != p->addr) || !dwarf_session_open(&s, look))
+		return false;
+	while (p + n < x->v + x->n && p[n].addr == p->addr && n < SAME_PLACE_MAX)
+		n++;
+	if (one_name(&s, p, n))
+		for (size_t i = 0; i < n && !found; i++)
+			found = describe(&s, &p[i], vaddr, symbol, out);
+	dwarf_session_close(&s);
+	return found;
+}
+
+bool dwarf_var_find(struct elf_file *f, const struct elf_look *look, uint64_t vaddr,
+		    const struct elf_symbol *symbol, struct dwarf_answer *out)
+{
+	if (!look->dwarf)
+		return false;
+	if (!f->index.made)
+		make_index(f, look, false);
+	if (find_in_index(&f->index, look, vaddr, symbol, out))
+		return true;
+	if (f->index.deep)
+		return false;
+	make_index(f, look, true);
+	return find_in_index(&f->index, look, vaddr, symbol, out);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ELF files that processes have mapped, and their separate debug files. Each is known once, however
+ * many processes map it: by device, inode, size and time of change (which stand for its build-id).
+ *
+ * All bytes are foreign. Files are read, never mapped: truncating a mapped file would kill us. What
+ * was read is kept while names are being looked up and given back by elf_files_trim.
+ */
+#ifndef WS_NAMES_ELF_FILE_H
+#define WS_NAMES_ELF_FILE_H
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#define BUILD_ID_MAX 64
+#define ELF_FILES_MAX 1024	       /* remembered; more only while processes use them */
+#define ELF_FDS_MAX 192		       /* files held open (or a quarter of RLIMIT_NOFILE) */
+#define ELF_HANDLES_MAX 4	       /* whose contents are in memory */
+#define ELF_KEPT_BYTES (32ULL << 20)   /* of contents, over all but the one in use */
+#define ELF_DEBUG_BYTES (256ULL << 20) /* of DWARF, decompressed: beyond that only symbols */
+#define ELF_SYMBOL_BYTES (64ULL << 20) /* of a symbol table */
+
+struct elf_segment {
+	uint64_t vaddr, offset, filesz, memsz;
+};
+
+struct build_id {
+	uint8_t bytes[BUILD_ID_MAX];
+	size_t len; /* 0: none */
+};
+
+/* A variable with a fixed address: where DWARF describes it. */
+struct dwarf_place {
+	uint64_t addr, die;
+};
+
+/* Made when first asked for; variables in functions (`deep`) only if others do not do. */
+struct dwarf_index {
+	struct dwarf_place *v;
+	size_t n, room;
+	bool made, deep, partial; /* partial: a limit was met */
+};
+
+struct elf_file {
+	uint64_t dev, ino, size;
+	int64_t changed_ns;
+	struct build_id id;
+	struct elf_segment *segments; /* PT_LOAD, ascending */
+	size_t nsegments;
+	uint32_t refs;
+	uint64_t used;
+	int fd;	     /* -1: given up for others, or not ours to read */
+	int root_fd; /* root of another mount namespace, or -1: ours */
+	char *path;  /* in that root */
+	struct dwarf_index index;
+};
+
+struct elf_files;
+
+/* What is in memory of a file while it is looked at; elf_file_look fills it. */
+struct elf_look {
+	Elf *main, *debug; /* debug: main itself if it has DWARF, else the separate file, or NULL */
+	Elf *alt;	   /* what dwz moved out of debug, or NULL */
+	bool dwarf;	   /* debug has DWARF, all of it, and no more than ELF_DEBUG_BYTES */
+};
+
+int elf_files_open(struct elf_files **out, bool debuginfod);
+void elf_files_close(struct elf_files *s); /* NULL is fine */
+
+/*
+ * Takes fd and root_fd (-1: our own root) in any case. NULL: no ELF file, or out of memory. Give it
+ * back with elf_file_put.
+ */
+struct elf_file *elf_file_get(struct elf_files *s, int fd, int root_fd, const char *path);
+void elf_file_put(struct elf_file *f); /* NULL is fine */
+
+/* Reads it: false if it cannot be read any more, or has changed since. Valid until the next look.
+ */
+bool elf_file_look(struct elf_files *s, struct elf_file *f, struct elf_look *out);
+void elf_files_trim(struct elf_files *s);
+
+/* ---- parts, for elf_debug.c and tests ---- */
+
+/* An Elf on fd if the file's headers hold what they say, else NULL; fd stays the caller's. */
+Elf *elf_checked(int fd, uint64_t size);
+bool elf_build_id(Elf *elf, int fd, struct build_id *out);
+/* Bytes of DWARF once decompressed, 0: none. */
+uint64_t elf_debug_bytes(Elf *elf);
+/*
+ * In memory, the last byte of sections with strings becomes their end, as it is in any real file:
+ * libdw does not see to it that the last string has one.
+ */
+void elf_end_strings(Elf *elf);
+Elf_Scn *elf_section(Elf *elf, const char *name, GElf_Shdr *out);
+/* An fd on a regular file below root_fd (-1: our root), no symbolic link leading out; or -1. */
+int elf_open_below(int root_fd, const char *path);
+/* The separate debug file of f: an fd, or -1. */
+int elf_debug_open(const struct elf_file *f, Elf *main, bool debuginfod);
+/* The file that dwz moved common parts to: 0 none is needed; 1 *fd is it; -1 it is not there. */
+int elf_alt_open(const struct elf_file *f, Elf *debug, int *fd);
+
+#endif

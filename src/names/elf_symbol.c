@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "names/elf_symbol.h"
+
+#include <string.h>
+
+struct search {
+	Elf *elf;
+	size_t strings;
+	uint64_t vaddr;
+	bool code;
+	/* The best one so far; name NULL: none. */
+	struct elf_symbol best;
+	int rank;
+	uint64_t last; /* where the last one at or before vaddr starts, whether it reaches or not */
+};
+
+static bool wanted_type(const struct search *s, const GElf_Sym *sym)
+{
+	int type = GELF_ST_TYPE(sym->st_info);
+
+	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS)
+		return false;
+	if (s->code)
+		return type == STT_FUNC || type == STT_GNU_IFUNC;
+	return type == STT_OBJECT || (type == STT_NOTYPE && sym->st_size);
+}
+
+/* Does vaddr lie in the section that the symbol is in? For those without a size. */
+static bool same_section(const struct search *s, const GElf_Sym *sym)
+{
+	Elf_Scn *scn = sym->st_shndx < SHN_LORESERVE ? elf_getscn(s->elf, sym->st_shndx) : NULL;
+	GElf_Shdr sh;
+
+	return scn && gelf_getshdr(scn, &sh) && s->vaddr >= sh.sh_addr &&
+	       s->vaddr - sh.sh_addr < sh.sh_size;
+}
+
+/* Of names for one place: global before weak before local, plain before reserved. */
+static int rank_of(const GElf_Sym *sym, const char *name)
+{
+	int bind = GELF_ST_BIND(sym->st_info);
+
+	return 4 * (bind == STB_GLOBAL ? 2 : bind == STB_WEAK) + 2 * (sym->st_size > 0) +
+	       (name[0] != '_');
+}
+
+static void consider(struct search *s, const GElf_Sym *sym)
+{
+	const char *name;
+	int rank;
+
+	if (sym->st_value > s->vaddr || !wanted_type(s, sym))
+		return;
+	if (sym->st_value > s->last)
+		s->last = sym->st_value;
+	if (s->best.name && sym->st_value < s->best.start)
+		return;
+	if (sym->st_size ? s->vaddr - sym->st_value >= sym->st_size
+			 : !s->code || !same_section(s, sym))
+		return;
+	name = elf_strptr(s->elf, s->strings, sym->st_name);
+	if (!name || !*name)
+		return;
+	rank = rank_of(sym, name);
+	if (s->best.name && sym->st_value == s->best.start && rank <= s->rank)
+		return;
+	s->best = (struct elf_symbol){name, sym->st_value, sym->st_size};
+	s->rank = rank;
+}
+
+/* True if the Elf has such a table at all. */
+static bool search_table(struct search *s, Elf *elf, uint32_t type)
+{
+	Elf_Scn *scn = NULL, *strings;
+	GElf_Shdr sh, strings_sh;
+	GElf_Sym sym;
+	Elf_Data *data;
+
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == type)
+			break;
+	if (!scn || sh.sh_size > ELF_SYMBOL_BYTES ||
+	    sh.sh_entsize != gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT))
+		return false;
+	strings = elf_getscn(elf, sh.sh_link);
+	if (!strings || !gelf_getshdr(strings, &strings_sh) ||
+	    strings_sh.sh_size > ELF_SYMBOL_BYTES || strings_sh.sh_flags & SHF_COMPRESSED)
+		return false;
+	data = elf_getdata(scn, NULL);
+	if (!data || sh.sh_flags & SHF_COMPRESSED)
+		return false;
+	s->elf = elf;
+	s->strings = sh.sh_link;
+	for (int i = 0; gelf_getsym(data, i, &sym); i++)
+		consider(s, &sym);
+	return true;
+}
+
+bool elf_symbol_find(const struct elf_look *look, uint64_t vaddr, bool code, struct elf_symbol *out)
+{
+	struct search s = {.vaddr = vaddr, .code = code};
+
+	if (!search_table(&s, look->main, SHT_SYMTAB) &&
+	    (!look->debug || look->debug == look->main ||
+	     !search_table(&s, look->debug, SHT_SYMTAB)))
+		(void)search_table(&s, look->main, SHT_DYNSYM); /* none: nothing found */
+	if (!s.best.name || (!s.best.size && s.best.start < s.last))
+		return false;
+	*out = s.best;
+	return true;
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Slab objects: cache, offset in the object, and the member there when it is certain what the
+ * object is. Caches of like objects are merged and go by the name of whichever was first, so all
+ * names of a cache are asked.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "names/kernel.h"
+#include "names/slab_types.h"
+
+#define SLAB_DIR "/sys/kernel/slab"
+#define OLD_NS 1000000000ULL
+#define MERGE_SLACK 64U /* caches are merged when their sizes, aligned, are the same */
+
+struct object {
+	char cache[64];
+	uint32_t bytes; /* of an object; 0: not known */
+	uint32_t offset;
+	bool offset_known;
+	uint64_t start; /* 0: not known */
+};
+
+/* ---- the names of merged caches ---- */
+
+static int add_alias(struct slabs *s, const char *name, const char *dir)
+{
+	struct slab_alias *a;
+
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? 2 * s->cap : 128;
+		struct slab_alias *v = realloc(s->v, cap * sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		s->v = v;
+		s->cap = cap;
+	}
+	a = &s->v[s->n++];
+	name_print(a->name, sizeof(a->name), false, "%s", name);
+	name_print(a->dir, sizeof(a->dir), false, "%s", dir);
+	return 0;
+}
+
+/* A cache of its own is a directory; one that may share is a link to a directory ":0000192". */
+static void read_aliases(struct slabs *s)
+{
+	DIR *d = opendir(SLAB_DIR);
+	struct dirent *entry;
+	char target[64];
+	ssize_t n;
+
+	s->n = 0;
+	s->known = d != NULL;
+	while (d && (entry = readdir(d))) {
+		if (entry->d_name[0] == '.' || entry->d_name[0] == ':')
+			continue;
+		n = readlinkat(dirfd(d), entry->d_name, target, sizeof(target) - 1);
+		if (n > 0)
+			target[n] = '\0';
+		if (add_alias(s, entry->d_name, n > 0 ? target : entry->d_name))
+			s->known = false;
+	}
+	if (d)
+		closedir(d);
+}
+
+static const char *dir_of(const struct slabs *s, const char *cache)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++)
+		if (!strcmp(s->v[i].name, cache))
+			return s->v[i].dir;
+	return NULL;
+}
+
+/* The directory of a cache; read anew, but not more than once a second, when it is not known. */
+static const char *find_dir(struct slabs *s, const char *cache)
+{
+	uint64_t now = kernel_now_ns();
+	const char *dir = dir_of(s, cache);
+
+	if (dir || (s->read_at_ns && now - s->read_at_ns < OLD_NS))
+		return dir;
+	s->read_at_ns = now;
+	read_aliases(s);
+	return dir_of(s, cache);
+}
+
+void slabs_close(struct slabs *s)
+{
+	free(s->v);
+	memset(s, 0, sizeof(*s));
+}
+
+/* ---- the object ---- */
+
+static uint32_t cache_u32(struct names_kernel *k, uint64_t cache, const char *member)
+{
+	int64_t at = kernel_offset(k, "kmem_cache", member);
+
+	return at < 0 ? 0 : peek_u32(&k->peek, cache + (uint64_t)at);
+}
+
+/*
+ * The page says whose slab it is and where that begins. Where the kernel can be asked for the cache
+ * both must agree: then the offset is certain.
+ */
+static bool look_up(struct names_kernel *k, uint64_t addr, struct object *o)
+{
+	uint64_t cache, by_page = 0, base = 0;
+	int64_t name = kernel_offset(k, "kmem_cache", "name");
+	uint32_t step, pad, at;
+	bool paged;
+
+	memset(o, 0, sizeof(*o));
+	if (name < 0 || !kernel_peek_ready(k))
+		return false;
+	paged = page_slab_of(k, addr, &by_page, &base);
+	cache = k->peek.slabs ? peek_cache(&k->peek, addr) : by_page;
+	if (!cache)
+		return false;
+	peek_text(&k->peek, peek_u64(&k->peek, cache + (uint64_t)name), o->cache, sizeof(o->cache));
+	o->bytes = cache_u32(k, cache, "object_size");
+	step = cache_u32(k, cache, "size");
+	pad = cache_u32(k, cache, "red_left_pad"); /* 0 where there is none */
+	at = paged && step ? (uint32_t)((addr - base) % step) : 0;
+	if (paged && cache == by_page && step && at >= pad && at - pad < o->bytes) {
+		o->offset = at - pad;
+		o->start = addr - o->offset;
+		o->offset_known = true;
+	}
+	return o->cache[0];
+}
+
+bool slab_object(struct names_kernel *k, uint64_t addr, uint64_t *start, uint32_t *bytes)
+{
+	struct object o;
+
+	if (!look_up(k, addr, &o) || !o.offset_known)
+		return false;
+	*start = o.start;
+	*bytes = o.bytes;
+	return true;
+}
+
+/* What was seen when it happened is nearer the truth: the object may be gone by now. */
+static bool find_object(struct names_kernel *k, uint64_t addr, const struct kernel_hint *hint,
+			struct object *o)
+{
+	bool found = look_up(k, addr, o);
+
+	if (!hint || !hint->slab_known || !hint->slab[0] ||
+	    (found && !strncmp(hint->slab, o->cache, sizeof(hint->slab) - 1)))
+		return found;
+	memset(o, 0, sizeof(*o));
+	name_print(o->cache, sizeof(o->cache), false, "%s", hint->slab);
+	o->offset = hint->slab_offset;
+	o->start = addr - o->offset;
+	o->offset_known = true;
+	return true;
+}
+
+/* ---- what it is ---- */
+
+enum fit {
+	FIT_UNKNOWN, /* what these objects are is not known */
+	FIT_NO,	     /* known, and no lock or atomic there */
+	FIT_YES,
+};
+
+static bool size_fits(const struct object *o, int64_t size, bool tail, bool merged)
+{
+	if (!o->bytes || size <= 0)
+		return false;
+	return tail || (size <= o->bytes && o->bytes - size < (merged ? MERGE_SLACK : 1));
+}
+
+/* The struct that objects of the cache called `name` are, 0 if that is not known. */
+static uint32_t type_of(struct names_kernel *k, const struct object *o, const char *name,
+			bool merged, struct slab_type *type, const struct btf_view **v)
+{
+	char module[64];
+	uint32_t id = 0;
+
+	slab_type_of(name, type);
+	slab_module_of(name, module, sizeof(module));
+	if (type->content == SLAB_STRUCT)
+		id = kernel_struct(k, type->type, module, v);
+	if (!id && type->other[0]) {
+		name_print(type->type, sizeof(type->type), false, "%s", type->other);
+		id = kernel_struct(k, type->type, module, v);
+	}
+	return id && size_fits(o, btf_view_size(*v, id), type->tail, merged) ? id : 0;
+}
+
+static enum fit fit_of(struct names_kernel *k, const struct object *o, const char *name,
+		       struct slab_type *type)
+{
+	const struct btf_view *v;
+	uint32_t id = type_of(k, o, name, true, type, &v);
+	struct member_at m;
+
+	if (!id)
+		return type->content == SLAB_BYTES ? FIT_NO : FIT_UNKNOWN;
+	if (btf_member_at(v, id, o->offset, &m)) /* behind this one's end */
+		return FIT_NO;
+	return m.kind >= MEMBER_ATOMIC ? FIT_YES : FIT_NO;
+}
+
+static void place_add(struct name *out, const char *before, const char *word)
+{
+	name_print(out->place, sizeof(out->place), true, "%s%s", out->place[0] ? ", " : before,
+		   word);
+}
+
+static bool name_typed(struct names_kernel *k, uint64_t addr, const struct object *o,
+		       const char *type, const char *cache, struct name *out)
+{
+	char module[64];
+
+	slab_module_of(cache, module, sizeof(module));
+	return kernel_name_in(k, addr, o->start, type, module, "", out);
+}
+
+/* One name, one type. */
+static bool name_alone(struct names_kernel *k, uint64_t addr, const struct object *o,
+		       struct name *out)
+{
+	const struct btf_view *v;
+	struct slab_type type;
+
+	return type_of(k, o, o->cache, false, &type, &v) &&
+	       name_typed(k, addr, o, type.type, o->cache, out);
+}
+
+/*
+ * Several: a member is named if, of what they all are, exactly one has a lock or an atomic there.
+ * One of which nothing is known could have, too.
+ */
+static bool name_merged(struct names_kernel *k, uint64_t addr, const struct object *o,
+			const char *dir, struct name *out)
+{
+	const struct slab_alias *fits = NULL;
+	struct slab_type type, chosen = {0};
+	size_t i, yes = 0, unknown = 0;
+
+	for (i = 0; i < k->slabs.n; i++) {
+		const struct slab_alias *a = &k->slabs.v[i];
+		enum fit fit = strcmp(a->dir, dir) ? FIT_NO : fit_of(k, o, a->name, &type);
+
+		unknown += fit == FIT_UNKNOWN;
+		if (fit != FIT_YES)
+			continue;
+		yes++;
+		fits = a;
+		chosen = type;
+	}
+	if (yes == 1 && !unknown && name_typed(k, addr, o, chosen.type, fits->name, out)) {
+		if (strcmp(fits->name, o->cache))
+			place_add(out, "slab ", o->cache);
+		return true;
+	}
+	return false;
+}
+
+/* All that it could be: "also sgpool-16, mem_cgroup_per_node.lruvec.lru_lock" */
+static void list_candidates(struct names_kernel *k, uint64_t addr, const struct object *o,
+			    const char *dir, struct name *out)
+{
+	struct slab_type type;
+	struct name one;
+	size_t i;
+
+	for (i = 0; i < k->slabs.n; i++) {
+		const struct slab_alias *a = &k->slabs.v[i];
+
+		if (strcmp(a->dir, dir))
+			continue;
+		if (fit_of(k, o, a->name, &type) == FIT_YES &&
+		    name_typed(k, addr, o, type.type, a->name, &one))
+			place_add(out, "also ", one.text);
+		else if (strcmp(a->name, o->cache))
+			place_add(out, "also ", a->name);
+	}
+}
+
+static size_t count_names(const struct slabs *s, const char *dir)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < s->n; i++)
+		n += !strcmp(s->v[i].dir, dir);
+	return n;
+}
+
+bool slab_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *hint,
+	       struct name *out)
+{
+	struct object o;
+	const char *dir;
+	size_t names;
+
+	if (!find_object(k, addr, hint, &o))
+		return false;
+	dir = find_dir(&k->slabs, o.cache);
+	names = dir ? count_names(&k->slabs, dir) : 0;
+	if (o.offset_known && names == 1 && name_alone(k, addr, &o, out))
+		return true;
+	if (o.offset_known && names > 1 && name_merged(k, addr, &o, dir, out))
+		return true;
+	memset(out, 0, sizeof(*out));
+	out->found = NAME_REGION;
+	out->object = o.start;
+	if (!o.offset_known) {
+		name_print(out->text, sizeof(out->text), false, "%s", o.cache);
+		return true;
+	}
+	name_print(out->text, sizeof(out->text), false, "%s+0x%x", o.cache, o.offset);
+	if (names > 1)
+		list_candidates(k, addr, &o, dir, out);
+	return true;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is remembered of a process: its mappings, and a hold on the files of its code. */
+#ifndef WS_NAMES_USER_PROC_H
+#define WS_NAMES_USER_PROC_H
+
+#include "names/elf_file.h"
+#include "names/user_maps.h"
+
+struct user_proc {
+	uint32_t pid;
+	uint64_t start;	     /* of /proc/PID/stat: tells two processes of one number apart */
+	uint64_t generation; /* of the maps: another number for each that was ever read */
+	uint64_t used, read_ns;
+	struct maps maps;
+};
+
+/* The start time of a process: 0: it has ended. */
+uint64_t proc_start(uint32_t pid);
+/* Fills start and maps. Negative errno: nothing is changed. */
+int proc_read(struct user_proc *p, uint32_t pid, struct elf_files *files);
+void proc_free(struct user_proc *p); /* gives its files back */
+
+/* "a`b" wants a, "b+0x10" that: what an address is in ELF terms. */
+struct elf_spot {
+	const struct map_source *source;
+	uint64_t vaddr;
+};
+
+/*
+ * The ELF file that an address belongs to, which may be that of a mapping before its own: .bss is
+ * anonymous memory. False: none.
+ */
+bool proc_elf_spot(const struct user_proc *p, const struct map *map, uint64_t addr,
+		   struct elf_spot *out);
+
+/* "Lcom/Foo;::bar" from /tmp/perf-PID.map, which must be root's, ours or the process's own. */
+bool jit_find(uint32_t pid, uint64_t ip, char *out, size_t len, uint64_t *offset);
+/* One line "START SIZE NAME" (hexadecimal): is ip in it? Pure. */
+bool jit_line(const char *line, uint64_t ip, const char **name, uint64_t *offset);
+
+#endif

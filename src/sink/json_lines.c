@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a row of the contended table has for a cache line:
+ * "sampler":"clock","reads":…,"writes":…,"hitm":null,"tids":[…],"offsets":[…] */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "sink/json_build.h"
+
+#define HEX_CHARS 19 /* 0x, sixteen digits, a NUL */
+
+/* A string: readers whose numbers are doubles would round it. */
+static void json_add_hex(struct json_build *b, struct json_object *o, const char *key, uint64_t v)
+{
+	char text[HEX_CHARS];
+
+	(void)snprintf(text, sizeof(text), "0x%" PRIx64, v); /* fits */
+	json_add_text(b, o, key, text);
+}
+
+/* A share of 0..1, or null where it is not known. */
+static void json_add_ppm(struct json_build *b, struct json_object *o, const char *key, double share)
+{
+	if (share < 0)
+		json_add_null(b, o, key);
+	else
+		json_add_u64(b, o, key, (uint64_t)(share * 1e6 + 0.5));
+}
+
+static struct json_object *json_new_threads(struct json_build *b, const struct line_accesses *a)
+{
+	struct json_object *all = json_new_array(b), *one;
+	size_t i;
+
+	for (i = 0; i < a->nthreads; i++) {
+		const struct line_thread *t = &a->threads[i];
+
+		one = json_new_object(b);
+		json_add_u64(b, one, "pid", t->pid);
+		json_add_u64(b, one, "tid", t->tid);
+		json_add_u64(b, one, "cpu", t->cpu);
+		json_add_text(b, one, "comm", t->comm);
+		json_add_u64(b, one, "samples", t->samples);
+		json_add_u64(b, one, "writes", t->writes);
+		json_add_hex(b, one, "read_bytes", t->read_bytes);
+		json_add_hex(b, one, "write_bytes", t->write_bytes);
+		json_append(b, all, one);
+	}
+	return all;
+}
+
+static struct json_object *json_new_offsets(struct json_build *b, const struct line_accesses *a)
+{
+	struct json_object *all = json_new_array(b), *one;
+	size_t i;
+
+	for (i = 0; i < a->nuses; i++) {
+		const struct line_spot *u = &a->uses[i];
+
+		one = json_new_object(b);
+		json_add_u64(b, one, "offset", u->offset);
+		json_add_u64(b, one, "size", u->size);
+		json_add_text(b, one, "name", u->name);
+		json_add_u64(b, one, "tid", u->tid);
+		json_add_hex(b, one, "ip", u->ip);
+		json_add_text(b, one, "sym", u->sym);
+		json_add_u64(b, one, "reads", u->reads);
+		json_add_u64(b, one, "writes", u->writes);
+		json_add_u64(b, one, "locked", u->locked);
+		json_append(b, all, one);
+	}
+	return all;
+}
+
+static struct json_object *json_new_hitm(struct json_build *b, const struct line_accesses *a)
+{
+	struct json_object *hitm;
+
+	if (!a->has_hitm)
+		return NULL;
+	hitm = json_new_object(b);
+	json_add_u64(b, hitm, "local", a->hitm_local);
+	json_add_u64(b, hitm, "remote", a->hitm_remote);
+	return hitm;
+}
+
+static struct json_object *json_new_latency(struct json_build *b, const struct hist *h,
+					    const struct config *cfg)
+{
+	struct json_object *latency;
+
+	if (!h)
+		return NULL;
+	latency = json_new_object(b);
+	json_add_hist(b, latency, h, cfg->quantiles, cfg->nquantiles);
+	return latency;
+}
+
+void json_add_accesses(struct json_build *b, struct json_object *o, const struct line_accesses *a,
+		       const struct config *cfg)
+{
+	json_add_text(b, o, "sampler", a->sampler);
+	json_add_text(b, o, "sharing", a->sharing);
+	json_add_bool(b, o, "exact", a->exact);
+	json_add_u64(b, o, "reads", a->reads);
+	json_add_u64(b, o, "writes", a->writes);
+	json_add_u64(b, o, "locked", a->locked);
+	json_add_u64(b, o, "inferred", a->inferred);
+	json_add_ppm(b, o, "share_ppm", a->share);
+	json_add_ppm(b, o, "interleave_ppm", a->interleave);
+	json_add_decimal(b, o, "rank", a->rank);
+	json_add_u64(b, o, "cores", a->cores);
+	json_add(b, o, "hitm", json_new_hitm(b, a));
+	json_add(b, o, "latency_cycles", json_new_latency(b, a->latency, cfg));
+	json_add(b, o, "tids", json_new_threads(b, a));
+	json_add(b, o, "offsets", json_new_offsets(b, a));
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The devices of ext4 file systems: where they are mounted, and those that --dev means. A kernel
+ * dev_t is major << 20 | minor.
+ *
+ * Mounts come and go while we trace. The mount table is read again whenever it changed, and what is
+ * gone keeps the name it had. Nothing is held open that would keep a file system from being
+ * unmounted.
+ */
+#ifndef WS_EXT4_DEV_H
+#define WS_EXT4_DEV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/config.h"
+#include "core/err.h"
+
+struct ext4_dev {
+	uint32_t kdev;
+	char id[24];	   /* "8:1" */
+	const char *mount; /* mount point; else the block device ("loop0"); NULL: neither known */
+	bool ours;	   /* mounted in our mount namespace, now or last */
+	bool bind;	   /* only a part of the file system is mounted there */
+};
+
+struct ext4_devs;
+
+/* `wanted`: --dev. Exit 2 with words that quote what is not there, not ext4 or not mounted. */
+int ext4_devs_open(struct ext4_devs **out, const struct str_list *wanted, struct err *e);
+void ext4_devs_close(struct ext4_devs *d); /* NULL is fine */
+
+/* Those of --dev, each once; *n = 0: all. */
+const uint32_t *ext4_devs_wanted(const struct ext4_devs *d, size_t *n);
+/* Is any ext4 mounted where we can see it? */
+bool ext4_devs_any(const struct ext4_devs *d);
+
+/*
+ * What is known of a device; NULL without memory. `pid`: of a task that uses it, whose mounts are
+ * asked if ours do not have it; 0: anybody's.
+ */
+const struct ext4_dev *ext4_dev_get(struct ext4_devs *d, uint32_t kdev, uint32_t pid);
+
+/* Becomes readable (EPOLLIN) when the mounts change: then ext4_devs_check reads them. -1: none. */
+int ext4_devs_fd(const struct ext4_devs *d);
+void ext4_devs_check(struct ext4_devs *d);
+/* Texts that were replaced stay until this: call it when nobody uses those of the last report. */
+void ext4_devs_forget_old(struct ext4_devs *d);
+
+/* Opens the root of its mount, to be closed soon; negative errno. */
+int ext4_dev_open_mount(const struct ext4_dev *dev);
+
+/* ---- ext4_dev_find.c ---- */
+
+struct mount_entry;
+
+/* Of the ext4 driver? It also mounts ext2 and ext3. */
+bool ext4_is(const struct mount_entry *m);
+/* What one --dev means, as kernel dev_t; exit 2 with words. */
+int ext4_dev_parse(const char *text, uint32_t *kdev, struct err *e);
+
+/*
+ * Mounts in other mount namespaces, each of which is read once: calls fn until it returns true. A
+ * `pid` is asked alone. True if fn was satisfied.
+ */
+typedef bool (*ext4_mount_fn)(void *ctx, uint32_t pid, const struct mount_entry *m);
+bool ext4_mounts_elsewhere(uint32_t pid, ext4_mount_fn fn, void *ctx);
+
+static inline uint32_t ext4_kdev(uint32_t major, uint32_t minor)
+{
+	return major << 20 | minor;
+}
+
+#endif

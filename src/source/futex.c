@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Waits for futexes: the user-space side of locks, condition variables and the like. */
+#include "source/futex.h"
+
+static const struct metric_desc metrics[ABI_FUTEX_HISTS] = {
+	{"futex_wait", "Futex locks", METRIC_HEADLINE, false},
+	{"futex_idle", "futex idle waits", METRIC_SIDE, false},
+};
+
+static const struct contend_spec spec = {
+	.ops = &source_futex,
+	.rows = &futex_rows,
+	.metrics = metrics,
+	.nmetrics = ABI_FUTEX_HISTS,
+	.others = ABI_FUTEX_KINDS,
+	.size = sizeof(struct futex),
+	.load = futex_load,
+	.attach = futex_attach,
+	.unload = futex_unload,
+};
+
+static int futex_open(struct source **out, const struct source_args *args, struct err *e)
+{
+	return contend_source_open(out, args, &spec, e);
+}
+
+static int futex_collect(struct source *src, struct source_report *r, struct err *e)
+{
+	int ret = contend_source_collect(src, r, e);
+
+	futex_addrs_tidy(((struct futex *)src)->addrs);
+	return ret;
+}
+
+static const char *const *futex_hooks(const struct source *src)
+{
+	return ((const struct futex *)src)->hooks;
+}
+
+const struct source_ops source_futex = {
+	.name = "futex",
+	.summary = "waits in user-space locks and condition variables, by address",
+	.probe = bpf_probe,
+	.open = futex_open,
+	.start = contend_source_start,
+	.flip = contend_source_flip,
+	.collect = futex_collect,
+	.stop = contend_source_stop,
+	.event_fd = contend_source_event_fd,
+	.drain = contend_source_drain,
+	.cost_begin = contend_source_cost_begin,
+	.cost_end = contend_source_cost_end,
+	.target_alive = contend_source_target_alive,
+	.hooks = futex_hooks,
+	.close = contend_source_close,
+};

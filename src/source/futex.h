@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside of the futex source: what its files share. */
+#ifndef WS_FUTEX_H
+#define WS_FUTEX_H
+
+#include <linux/types.h>
+
+#include "abi_futex.h"
+#include "names/names.h"
+#include "source/contend_source.h"
+
+struct futex_bpf;
+
+/*
+ * An address, by the number that the programs gave it (abi_key.obj). Those that turn out to be the
+ * same futex, seen by another process or at another address, are counted under one of them.
+ */
+struct futex_addr {
+	uint64_t id; /* trees compare the first member */
+	uint64_t uaddr;
+	uint32_t pid;
+	uint32_t flags;		 /* ABI_FUTEX_*, and what was called first */
+	struct futex_addr *same; /* whose row it is in: its own, or another's */
+	bool joined;		 /* others are in its row */
+	char comm[ABI_COMM_LEN + 1];
+};
+
+struct futex_addrs;
+/* map_fd: the programs' addresses, for `room` of them. procfs: process numbers are those of /proc.
+ */
+int futex_addrs_open(struct futex_addrs **out, int map_fd, uint32_t room, bool procfs,
+		     struct names *names, struct err *e);
+/* Once an interval: before the map is full, those of processes that have ended leave it. */
+void futex_addrs_tidy(struct futex_addrs *a);
+/* By number; one never heard of is looked for in the map. NULL: it is not there, or no memory. */
+struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id);
+/* What a described wait says of its address. */
+void futex_addrs_told(struct futex_addrs *a, const struct abi_contend_sample *s);
+void futex_addrs_close(struct futex_addrs *a); /* NULL is fine */
+
+/* Where a shared futex lies. */
+struct futex_place {
+	uint64_t dev, inode, offset; /* of the futex, in the file */
+	uint64_t sysv;		     /* 1: a SysV segment's number stands for the inode */
+};
+/* Does this line of /proc/PID/maps tell where addr is, and is that shared? */
+bool futex_place_parse(const char *line, uint64_t addr, struct futex_place *out);
+/* false: it is private, or the process has ended. */
+bool futex_place_find(uint32_t pid, uint64_t addr, struct futex_place *out);
+
+/* Counters of a row, for a frame. */
+struct futex_row {
+	const struct keyed_row *row;   /* trees compare it */
+	struct futex_counts counts[2]; /* interval, total */
+};
+
+struct futex {
+	struct contend_source s;
+	struct futex_bpf *skel;
+	struct futex_addrs *addrs;
+	void *rows;		 /* tree of struct futex_row */
+	bool raw;		 /* the tracepoints of all calls, not those of single ones */
+	struct bpf_link **links; /* of the latter */
+	size_t nlinks;
+	const char *hooks[20]; /* NULL-terminated */
+	size_t nhooks;
+};
+
+/* futex_load.c */
+int futex_load(struct contend_source *s, struct err *e);
+int futex_attach(struct contend_source *s, struct err *e);
+void futex_unload(struct contend_source *s);
+
+/* futex_rows.c: what is the futexes' own in the contended table. */
+extern const struct contend_ops futex_rows;
+void futex_rows_close(struct futex *f);
+
+#endif

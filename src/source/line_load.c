@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The line source's BPF object: fitted to this machine and these filters, loaded. */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <malloc.h>
+
+#include "source/kmaps.h"
+#include "source/line.h"
+
+#include "line.skel.h" /* needs abi_line.h */
+
+/* Waiting to be decoded: one turn of it. Others come again with their next sample, so that in a
+ * storm of new code it is the hot that gets in. */
+#define NEW_IPS_MAX 256
+
+static int configure(struct line_source *s, struct err *e)
+{
+	struct line_bpf *skel = s->skel;
+	int ret;
+
+#ifdef __aarch64__
+	skel->rodata->machine = 2; /* MACHINE_ARM64 of line_regs.bpf.h */
+#endif
+	skel->rodata->new_ips_bytes = NEW_IPS_MAX * sizeof(struct abi_new_ip);
+	ret = bpf_map__set_max_entries(skel->maps.line_counts, s->ncpus);
+	if (!ret)
+		ret = kmaps_banks(skel->obj, s->ncpus, sizeof(struct abi_counts));
+	if (ret)
+		return err_sys(e, ret, "line: configure");
+	return filters_setup(&s->filters, skel->obj, (struct abi_filter *)&skel->rodata->filter, e);
+}
+
+int line_load(struct line_source *s, struct err *e)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = s->cfg->btf);
+	int ret;
+
+	s->skel = line_bpf__open_opts(&opts);
+	ret = s->skel ? configure(s, e) : err_sys(e, -errno, "line: open BPF object");
+	if (ret)
+		return ret;
+	ret = line_bpf__load(s->skel);
+	(void)malloc_trim(0); /* of the kernel's BTF */
+	if (ret)
+		return bpf_fail(e, ret, "line: load BPF programs");
+	return filters_fill(&s->filters, s->skel->obj, e);
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Contended lines in words: rows of the contended table. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/line.h"
+
+#define KERNEL_HALF (1ULL << 63)
+#define MEMBERS_MAX 16
+
+static uint64_t line_address(const struct line *l)
+{
+	return l->key.line << ABI_LINE_SHIFT;
+}
+
+static void name_data(struct line_source *s, const struct line *l, uint64_t addr, struct name *out)
+{
+	struct kernel_hint none = {0};
+
+	if (l->key.tgid)
+		names_user_data(s->names, l->key.tgid, addr, out);
+	else
+		names_kernel_data(s->names, addr, &none, out);
+}
+
+static void name_code(struct line_source *s, uint32_t pid, uint64_t ip, struct name *out)
+{
+	if (ip & KERNEL_HALF)
+		names_kernel_code(s->names, ip, out);
+	else
+		names_user_code(s->names, pid, ip, out);
+}
+
+/* The byte that is touched most: the lowest one of the busiest use. */
+static uint32_t hottest_offset(const struct line *l, enum line_view v)
+{
+	const struct line_use *u, *best = NULL;
+	uint64_t bytes;
+
+	for (u = l->uses; u; u = u->next)
+		if (u->view[v].samples && (!best || u->view[v].samples > best->view[v].samples))
+			best = u;
+	bytes = best ? best->view[v].read_bytes | best->view[v].write_bytes : 0;
+	return bytes ? (uint32_t)__builtin_ctzll(bytes) : 0;
+}
+
+static int fill_threads(struct line_source *s, const struct line_thread_sum *sums, size_t n,
+			struct line_accesses *a)
+{
+	struct line_thread *out = arena_take(&s->arena, n * sizeof(*out));
+	size_t k;
+
+	if (!out)
+		return -ENOMEM;
+	for (k = 0; k < n; k++)
+		out[k] = (struct line_thread){
+			.pid = sums[k].pid,
+			.tid = sums[k].tid,
+			.cpu = sums[k].cpu,
+			.comm = arena_text(&s->arena, sums[k].comm),
+			.samples = sums[k].s.samples,
+			.writes = sums[k].s.writes,
+			.read_bytes = sums[k].s.read_bytes,
+			.write_bytes = sums[k].s.write_bytes,
+		};
+	a->threads = out;
+	a->nthreads = n;
+	return 0;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct line_spot *x = a, *y = b;
+
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	if (x->reads + x->writes != y->reads + y->writes)
+		return x->reads + x->writes < y->reads + y->writes ? 1 : -1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static int fill_use(struct line_source *s, const struct line *l, const struct line_use *u,
+		    enum line_view v, struct line_spot *out)
+{
+	const struct line_samples *n = &u->view[v];
+	uint64_t bytes = n->read_bytes | n->write_bytes;
+	struct name name;
+
+	*out = (struct line_spot){
+		.offset = bytes ? (uint32_t)__builtin_ctzll(bytes) : 0,
+		.tid = u->tid,
+		.ip = u->ip - u->back,
+		.reads = n->reads,
+		.writes = n->writes,
+		.locked = n->locked,
+	};
+	out->size = bytes ? 64 - (uint32_t)__builtin_clzll(bytes) - out->offset : 0;
+	name_data(s, l, line_address(l) + out->offset, &name);
+	out->name = arena_text(&s->arena, name.text);
+	name_code(s, u->pid, out->ip, &name);
+	out->sym = arena_text(&s->arena, name.text);
+	return out->name && out->sym ? 0 : -ENOMEM;
+}
+
+/* c2c's second level: offset, then code and thread. */
+static int fill_uses(struct line_source *s, const struct line *l, enum line_view v,
+		     struct line_accesses *a)
+{
+	struct line_spot *out;
+	const struct line_use *u;
+	size_t n = 0;
+	int ret = 0;
+
+	for (u = l->uses; u; u = u->next)
+		n += u->view[v].samples > 0;
+	out = arena_take(&s->arena, n * sizeof(*out));
+	if (!out)
+		return -ENOMEM;
+	for (n = 0, u = l->uses; !ret && u; u = u->next)
+		if (u->view[v].samples)
+			ret = fill_use(s, l, u, v, &out[n++]);
+	qsort(out, n, sizeof(*out), by_offset);
+	a->uses = out;
+	a->nuses = n;
+	return ret;
+}
+
+static int compare_site(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return strcmp(x->sym, y->sym);
+}
+
+/* The code alone, of all threads and offsets together. */
+static int fill_sites(struct line_source *s, const struct line_accesses *a, struct contended *c)
+{
+	struct site *out = arena_take(&s->arena, a->nuses * sizeof(*out));
+	size_t k, m, n = 0;
+
+	if (!out)
+		return -ENOMEM;
+	for (k = 0; k < a->nuses; k++) {
+		const struct line_spot *u = &a->uses[k];
+
+		for (m = 0; m < n && strcmp(out[m].sym, u->sym); m++)
+			;
+		if (m == n)
+			out[n++] = (struct site){.ip = u->ip, .sym = u->sym};
+		out[m].count += u->reads > u->writes ? u->reads : u->writes;
+	}
+	qsort(out, n, sizeof(*out), compare_site);
+	c->sites = out;
+	c->nsites = n;
+	return 0;
+}
+
+static int fill_cpus(struct line_source *s, const struct line *l, enum line_view v,
+		     struct contended *c)
+{
+	uint32_t *out = arena_take(&s->arena, s->ncpus * sizeof(*out)), cpu;
+	size_t n = 0;
+
+	if (!out)
+		return -ENOMEM;
+	for (cpu = 0; cpu < s->ncpus; cpu++)
+		if (l->cpus[v][cpu / 64] >> (cpu % 64) & 1)
+			out[n++] = cpu;
+	c->cpus = out;
+	c->ncpus = n;
+	return 0;
+}
+
+static int fill_members(struct line_source *s, const struct name *name, uint64_t addr,
+			struct contended *c)
+{
+	struct name_member found[MEMBERS_MAX];
+	struct line_member *out;
+	size_t k, n;
+
+	if (!name->object)
+		return 0;
+	n = names_members_on_line(s->names, name->type, name->object, addr, found, MEMBERS_MAX);
+	out = arena_take(&s->arena, n * sizeof(*out));
+	if (n && !out)
+		return -ENOMEM;
+	for (k = 0; k < n; k++)
+		out[k] = (struct line_member){
+			.name = arena_text(&s->arena, found[k].name),
+			.offset = found[k].offset,
+			.size = found[k].size,
+			.hot = found[k].hot,
+		};
+	c->members = out;
+	c->nmembers = n;
+	return 0;
+}
+
+static const char *const sharing_words[] = {
+	[SHARING_NONE] = NULL,
+	[SHARING_FALSE] = "false",
+	[SHARING_TRUE] = "true",
+};
+
+static uint64_t busy_samples(const struct line_source *s, enum line_view v)
+{
+	const struct abi_line_counts *then = v == LINE_INTERVAL ? &s->previous : &s->started;
+
+	return s->counted.samples - then->samples;
+}
+
+static int fill_accesses(struct line_source *s, const struct line *l, enum line_view v,
+			 struct line_accesses *a)
+{
+	uint64_t busy = busy_samples(s, v);
+	size_t n;
+	const struct line_thread_sum *threads = line_threads(s->table, l, v, &n);
+	int ret;
+
+	*a = (struct line_accesses){
+		.sampler = "clock",
+		.sharing = sharing_words[line_sharing(threads, n)],
+		.reads = l->view[v].reads,
+		.writes = l->view[v].writes,
+		.locked = l->view[v].locked,
+		.inferred = l->view[v].inferred,
+		.share = busy ? (double)l->view[v].samples / (double)busy : -1,
+		.interleave = line_interleave(l, v),
+		.rank = line_rank(l, v, threads, n),
+		.cores = line_cores(s->table, l, v),
+	};
+	ret = fill_threads(s, threads, n, a);
+	return ret ? ret : fill_uses(s, l, v, a);
+}
+
+static int push_line(struct line_source *s, const struct line *l, enum line_view v,
+		     struct contended_list *to)
+{
+	struct line_accesses *a = arena_take(&s->arena, sizeof(*a));
+	struct contended c = {.source = "line", .kind = "line", .accesses = a};
+	struct name name;
+	int ret;
+
+	if (!a)
+		return -ENOMEM;
+	c.addr = line_address(l) + hottest_offset(l, v);
+	c.line = line_address(l);
+	c.pid = l->key.tgid;
+	c.count = l->view[v].samples;
+	ret = fill_accesses(s, l, v, a);
+	if (ret)
+		return ret;
+	name_data(s, l, c.addr, &name);
+	c.name = arena_text(&s->arena, name.text);
+	c.place = name.place[0] ? arena_text(&s->arena, name.place) : NULL;
+	if (l->key.tgid && a->nthreads)
+		c.owner = a->threads[0].comm;
+	c.ntasks = a->nthreads;
+	ret = fill_cpus(s, l, v, &c);
+	if (!ret)
+		ret = fill_sites(s, a, &c);
+	if (!ret)
+		ret = fill_members(s, &name, c.addr, &c);
+	return ret ? ret : contended_push(to, &c);
+}
+
+int line_push_rows(struct line_source *s, struct source_report *r)
+{
+	const struct line *l;
+	int ret = 0;
+
+	arena_reset(&s->arena);
+	for (l = line_table_first(s->table); !ret && l; l = l->next) {
+		if (line_contended(s->table, l, LINE_INTERVAL))
+			ret = push_line(s, l, LINE_INTERVAL, &r->interval.contended);
+		if (!ret && line_contended(s->table, l, LINE_TOTAL))
+			ret = push_line(s, l, LINE_TOTAL, &r->total.contended);
+	}
+	return ret;
+}

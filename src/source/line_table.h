@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sampled accesses into lines, and which of them are contended. Pure: no kernel, no clock.
+ *
+ * A line is contended when at least two threads on at least two cores touched it and one of them
+ * wrote (SMT siblings share a cache: they count once). Lines are ranked by the samples of the
+ * second-busiest thread, for a line that one thread has nearly to itself costs little, scaled by
+ * how often consecutive samples came from different CPUs: threads that own a line in turns do not
+ * fight over it. Nothing is vetoed.
+ */
+#ifndef WS_LINE_TABLE_H
+#define WS_LINE_TABLE_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi_line.h"
+
+enum line_view { LINE_INTERVAL, LINE_TOTAL, LINE_VIEWS };
+
+struct line_samples {
+	uint64_t samples, reads, writes, locked, inferred;
+	uint64_t read_bytes, write_bytes; /* bit per byte of the line */
+};
+
+/* One thread at one place in code. */
+struct line_use {
+	uint32_t tid, pid, cpu; /* cpu: the last one */
+	uint32_t back;		/* from the sampled pointer to the instruction */
+	uint64_t ip;
+	char comm[17];
+	struct line_samples view[LINE_VIEWS];
+	struct line_use *next;
+};
+
+/* One thread, all its code together. */
+struct line_thread_sum {
+	uint32_t tid, pid, cpu;
+	const char *comm;
+	struct line_samples s;
+};
+
+enum line_sharing { SHARING_NONE, SHARING_FALSE, SHARING_TRUE };
+
+struct line {
+	struct line_key {
+		uint64_t line; /* address >> ABI_LINE_SHIFT */
+		uint32_t tgid; /* 0: the kernel's, or merged (shared memory) */
+		uint32_t pad;
+	} key;
+	struct line_samples view[LINE_VIEWS];
+	uint64_t *cores[LINE_VIEWS]; /* bit per core */
+	uint64_t *cpus[LINE_VIEWS];
+	uint64_t pairs[LINE_VIEWS], changes[LINE_VIEWS]; /* of consecutive samples */
+	uint32_t pairs_seen, changes_seen;
+	uint32_t idle_turns; /* intervals without a sample */
+	struct line_use *uses;
+	struct line *next;
+};
+
+struct line_table;
+
+/* `core_of[cpu]` for ncpus CPUs is copied. At most max_lines lines are kept: see `dropped`. */
+int line_table_open(struct line_table **out, const uint32_t *core_of, uint32_t ncpus,
+		    size_t max_lines);
+void line_table_close(struct line_table *t); /* NULL is fine */
+
+void line_table_begin(struct line_table *t);  /* a new interval */
+void line_table_forget(struct line_table *t); /* totals start anew */
+/* Adds to both views. 0, -ENOMEM, or -ENOSPC: counted in line_table_dropped. */
+int line_table_add(struct line_table *t, const struct abi_access_key *key,
+		   const struct abi_access *a);
+/* Lines that one thread alone has touched and that have been quiet for a while leave. */
+void line_table_end(struct line_table *t);
+uint64_t line_table_dropped(const struct line_table *t);
+struct line *line_table_first(const struct line_table *t);
+
+/* What is counted of its consecutive samples so far; less than before: it was forgotten, and is
+ * counted anew. */
+void line_turns(struct line *l, uint32_t pairs, uint32_t changes);
+
+bool line_contended(struct line_table *t, const struct line *l, enum line_view v);
+/* Consecutive samples that changed CPU, 0..1; negative: no pair was seen. */
+double line_interleave(const struct line *l, enum line_view v);
+/* Who touched it, busiest first; valid until the next call. NULL with *n = 0: nobody, or no memory.
+ */
+const struct line_thread_sum *line_threads(struct line_table *t, const struct line *l,
+					   enum line_view v, size_t *n);
+/* Samples at stake: what contended lines are sorted by. `threads` are all of the line's. */
+double line_rank(const struct line *l, enum line_view v, const struct line_thread_sum *threads,
+		 size_t n);
+enum line_sharing line_sharing(const struct line_thread_sum *threads, size_t n);
+uint32_t line_cores(const struct line_table *t, const struct line *l, enum line_view v);
+
+#endif

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ext4: where an operation's time went: blocked, on the run queue, on a CPU."""
+import os
+import subprocess
+import tempfile
+import time
+
+import harness
+from fsharness import LoopFs
+from harness import KernelTest
+
+
+def timed(frame):
+    """Operations, all of them: those that have a sum."""
+    return [m for m in frame["metrics"] if "sum" in m and "op" in m["labels"]]
+
+
+def row(frame, fs, op):
+    for m in timed(frame):
+        if m["labels"]["op"] == op and m["labels"]["dev"] == fs.dev and len(m["labels"]) <= 3:
+            return m
+    raise AssertionError("no %s on %s" % (op, fs.dev))
+
+
+class Split(KernelTest):
+    def tracing(self, *args):
+        return self.tool("-s", "ext4", *args).ready()
+
+    def hogs(self, cpu, n):
+        self.load("hog", "--cpu", cpu, n, 600).line()
+
+    def fsyncs(self, fs, cpu, count):
+        """What a trace says of `count` fsyncs by a process on this CPU."""
+        def pinned():
+            os.sched_setaffinity(0, {cpu})
+
+        load = self.load("fswrite", "--fsync", fs.file("a"), count, 4096, preexec_fn=pinned)
+        load.line()
+        tool = self.tracing("--pid", load.pid)
+        load.go()
+        load.end()
+        return row(tool.stop().final, fs, "fsync")
+
+    def test_never_more(self):
+        """blocked + run queue is never more than the total: each row, each frame, crowded CPUs"""
+        fs = LoopFs(self)
+        for cpu in self.two_cpus():
+            self.hogs(cpu, 2)
+        tool = self.tracing("-i", "0.1", "--by", "tid")
+        loads = [self.load("churn", fs.path, 4, 150),
+                 self.load("fswrite", "--fsync", fs.file("a"), 150, 16384),
+                 self.load("fallocate", fs.file("b"), 60)]
+        for load in loads:
+            load.line()
+            load.go()
+        for load in loads:
+            load.end()
+        report = tool.stop()
+        rows = 0
+        for frame in report.intervals + [report.final]:
+            for m in timed(frame):
+                if "blocked_ns" not in m:
+                    continue
+                rows += 1
+                self.assertLessEqual(m["blocked_ns"] + m["run_queue_ns"], m["sum"], m["labels"])
+                self.assertEqual(m["blocked_ns"] + m["run_queue_ns"] + m["cpu_ns"], m["sum"])
+        self.note("%d rows, %s", rows, report.final["quality"])
+        self.assertGreater(rows, 50)
+        self.assertEqual(report.final["quality"]["clamped"], 0)
+
+    def test_frozen(self):
+        """an fsync whose device stands still for a second was blocked for it"""
+        below = LoopFs(self, size_mb=320)
+        tempfile.tempdir = below.path
+        try:
+            fs = LoopFs(self, size_mb=64)
+        finally:
+            tempfile.tempdir = None
+        load = self.load("fswrite", "--fsync", fs.file("a"), 1, 4096)
+        load.line()
+        below.sync()
+        tool = self.tracing("--pid", load.pid)
+        self.freeze(below, "-f")
+        try:
+            load.go()
+            time.sleep(1)
+        finally:
+            self.freeze(below, "-u")
+        load.end()
+        m = row(tool.stop().final, fs, "fsync")
+        self.note("%.1f ms, of it blocked %.1f", m["sum"] / 1e6, m["blocked_ns"] / 1e6)
+        self.assertEqual(m["count"], 1)
+        self.assertGreater(m["sum"], 0.5e9)
+        self.assertGreater(m["blocked_ns"], 0.9 * m["sum"])
+
+    def freeze(self, fs, how):
+        done = subprocess.run(["fsfreeze", how, fs.path], stderr=subprocess.PIPE, text=True)
+        if done.returncode and how == "-f":
+            self.skipTest("fsfreeze: " + done.stderr.strip())
+
+    def test_in_flight(self):
+        """an fsync that has not ended is an edge, with its task, and no sample"""
+        below = LoopFs(self, size_mb=320)
+        tempfile.tempdir = below.path
+        try:
+            fs = LoopFs(self, size_mb=64)
+        finally:
+            tempfile.tempdir = None
+        load = self.load("fswrite", "--fsync", fs.file("a"), 1, 4096)
+        load.line()
+        below.sync()
+        tool = self.tracing("--pid", load.pid)
+        self.freeze(below, "-f")
+        try:
+            load.go()
+            time.sleep(0.5)
+            final = tool.stop().final
+        finally:
+            self.freeze(below, "-u")
+        load.end()
+        q = final["quality"]
+        self.note("%s", q)
+        self.assertGreaterEqual(q["in_flight"], 1)
+        self.assertGreater(q["in_flight_longest_ns"], 0.2e9)
+        self.assertNotIn("fsync", [m["labels"]["op"] for m in timed(final)])
+
+    def test_crowded(self):
+        """others of the same priority on its CPU: an operation's run-queue time grows"""
+        cpu = self.two_cpus()[1]
+        fs = LoopFs(self)
+        alone = self.fsyncs(fs, cpu, 200)
+        self.hogs(cpu, 3)
+        crowded = self.fsyncs(fs, cpu, 200)
+        for name, m in (("alone", alone), ("crowded", crowded)):
+            self.note("%s: %.1f ms, blocked %.1f, run queue %.1f", name, m["sum"] / 1e6,
+                      m["blocked_ns"] / 1e6, m["run_queue_ns"] / 1e6)
+        self.assertEqual((alone["count"], crowded["count"]), (200, 200))
+        self.assertGreater(crowded["run_queue_ns"], 2 * alone["run_queue_ns"])
+        self.assertGreater(crowded["run_queue_ns"], 200 * 50_000)
+
+
+if __name__ == "__main__":
+    harness.main()

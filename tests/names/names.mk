@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Names: a program that asks src/names, for tests/names/test_names.py.
+NAMES_ASK := $(O)/tests/names/ask
+
+$(NAMES_ASK): $(O)/tests/names/ask.o $(CORE_OBJS) $(NAMES_OBJS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+names: $(NAMES_ASK) ## build the program that asks for names
+.PHONY: names
+-include $(NAMES_ASK:=.d)

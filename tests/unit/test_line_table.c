@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What makes a line contended, and how lines are ranked: from made-up samples. */
+#include "unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "source/line_table.h"
+
+#define LINE_AT 0x5550000ULL
+#define A 0x00000000000000ffULL /* bytes 0-7 */
+#define B 0x000000000000ff00ULL
+
+struct sample {
+	uint32_t tid, cpu, n;
+	uint64_t read, written;
+};
+
+/* CPUs 0 and 1 are siblings of one core, 2 and 3 of another. */
+static const uint32_t core_of[4] = {0, 0, 2, 2};
+
+static struct line_table *table_of(const struct sample *v, size_t n)
+{
+	struct line_table *t;
+	size_t k;
+
+	assert_int_equal(line_table_open(&t, core_of, 4, 1000), 0);
+	line_table_begin(t);
+	for (k = 0; k < n; k++) {
+		struct abi_access_key key = {.line = LINE_AT,
+					     .ip = 0x400000 + v[k].tid,
+					     .tgid = 7,
+					     .tid = v[k].tid,
+					     .cpu = v[k].cpu,
+					     .pid = 7};
+		struct abi_access a = {.samples = v[k].n,
+				       .reads = v[k].read ? v[k].n : 0,
+				       .writes = v[k].written ? v[k].n : 0,
+				       .read_bytes = v[k].read,
+				       .write_bytes = v[k].written};
+
+		assert_int_equal(line_table_add(t, &key, &a), 0);
+	}
+	line_table_end(t);
+	return t;
+}
+
+static void contended(void **state)
+{
+	static const struct {
+		const char *why;
+		struct sample v[3];
+		size_t n;
+		bool contended;
+		enum line_sharing sharing;
+	} rows[] = {
+		{"two write their own bytes",
+		 {{1, 0, 9, A, A}, {2, 2, 9, B, B}},
+		 2,
+		 true,
+		 SHARING_FALSE},
+		{"two write the same", {{1, 0, 9, A, A}, {2, 2, 9, A, A}}, 2, true, SHARING_TRUE},
+		{"one reads what the other writes",
+		 {{1, 0, 9, A, 0}, {2, 2, 9, 0, A}},
+		 2,
+		 true,
+		 SHARING_TRUE},
+		{"one reads beside what the other writes",
+		 {{1, 0, 9, A, 0}, {2, 2, 9, 0, B}},
+		 2,
+		 true,
+		 SHARING_FALSE},
+		{"both only read", {{1, 0, 9, A, 0}, {2, 2, 9, A, 0}}, 2, false, SHARING_NONE},
+		{"one thread that moves",
+		 {{1, 0, 9, A, A}, {1, 2, 9, A, A}},
+		 2,
+		 false,
+		 SHARING_NONE},
+		{"two threads on one CPU",
+		 {{1, 0, 9, A, A}, {2, 0, 9, B, B}},
+		 2,
+		 false,
+		 SHARING_FALSE},
+		{"siblings share a cache",
+		 {{1, 0, 9, A, A}, {2, 1, 9, B, B}},
+		 2,
+		 false,
+		 SHARING_FALSE},
+		{"a third makes it true",
+		 {{1, 0, 9, A, A}, {2, 2, 9, B, B}, {3, 3, 1, A, 0}},
+		 3,
+		 true,
+		 SHARING_TRUE},
+		{"one sample of the second is enough",
+		 {{1, 0, 900, A, A}, {2, 2, 1, B, B}},
+		 2,
+		 true,
+		 SHARING_FALSE},
+	};
+
+	for (size_t k = 0; k < ROWS(rows); k++) {
+		struct line_table *t = table_of(rows[k].v, rows[k].n);
+		struct line *l = line_table_first(t);
+		const struct line_thread_sum *threads;
+		size_t n;
+
+		assert_non_null(l);
+		for (int v = 0; v < LINE_VIEWS; v++) {
+			threads = line_threads(t, l, v, &n);
+			if (line_contended(t, l, v) != rows[k].contended ||
+			    line_sharing(threads, n) != rows[k].sharing)
+				fail_msg("%s: contended %d, sharing %d", rows[k].why,
+					 line_contended(t, l, v), line_sharing(threads, n));
+		}
+		line_table_close(t);
+	}
+}
+
+static double rank_of(const struct sample *v, size_t n, uint32_t pairs, uint32_t changes)
+{
+	struct line_table *t = table_of(v, n);
+	struct line *l = line_table_first(t);
+	const struct line_thread_sum *threads;
+	double rank;
+	size_t m;
+
+	line_turns(l, pairs, changes);
+	threads = line_threads(t, l, LINE_TOTAL, &m);
+	rank = line_rank(l, LINE_TOTAL, threads, m);
+	line_table_close(t);
+	return rank;
+}
+
+static void ranks(void **state)
+{
+	static const struct sample even[] = {{1, 0, 100, A, A}, {2, 2, 100, B, B}};
+	static const struct sample lopsided[] = {{1, 0, 190, A, A}, {2, 2, 10, B, B}};
+	static const struct sample alone[] = {{1, 0, 200, A, A}};
+
+	assert_true(rank_of(even, 2, 100, 90) > rank_of(lopsided, 2, 100, 90));
+	assert_true(rank_of(even, 2, 100, 90) > rank_of(even, 2, 100, 3)); /* in turns */
+	assert_true(rank_of(even, 2, 100, 3) > 0);			   /* but no veto */
+	assert_true(rank_of(even, 2, 0, 0) > rank_of(even, 2, 100, 3));
+	assert_true(rank_of(alone, 1, 0, 0) == 0);
+}
+
+static void views(void **state)
+{
+	static const struct sample v[] = {{1, 0, 5, A, A}, {2, 2, 3, B, B}};
+	struct line_table *t = table_of(v, 2);
+	struct line *l = line_table_first(t);
+
+	line_turns(l, 10, 4);
+	line_table_begin(t);
+	line_turns(l, 12, 6);
+	assert_int_equal(l->view[LINE_INTERVAL].samples, 0);
+	assert_false(line_contended(t, l, LINE_INTERVAL));
+	assert_int_equal(l->view[LINE_TOTAL].samples, 8);
+	assert_true(line_interleave(l, LINE_INTERVAL) == 1);
+	assert_true(line_interleave(l, LINE_TOTAL) == 0.5);
+	line_turns(l, 2, 0); /* forgotten by the kernel, counted anew */
+	assert_int_equal(l->pairs[LINE_TOTAL], 14);
+	line_table_forget(t);
+	assert_false(line_contended(t, l, LINE_TOTAL));
+	line_table_close(t);
+}
+
+static void quiet_lines_leave(void **state)
+{
+	static const struct sample alone[] = {{1, 0, 5, A, A}};
+	static const struct sample both[] = {{1, 0, 5, A, A}, {2, 2, 3, B, B}};
+	struct line_table *t = table_of(alone, 1);
+	int k;
+
+	for (k = 0; k < 100 && line_table_first(t); k++) {
+		line_table_begin(t);
+		line_table_end(t);
+	}
+	assert_in_range(k, 5, 99);
+	line_table_close(t);
+	t = table_of(both, 2);
+	for (k = 0; k < 100; k++) {
+		line_table_begin(t);
+		line_table_end(t);
+	}
+	assert_non_null(line_table_first(t));
+	line_table_close(t);
+}
+
+static void full(void **state)
+{
+	struct abi_access_key key = {.tgid = 1, .tid = 1};
+	struct abi_access a = {.samples = 1};
+	struct line_table *t;
+
+	assert_int_equal(line_table_open(&t, core_of, 4, 2), 0);
+	for (key.line = 1; key.line <= 2; key.line++)
+		assert_int_equal(line_table_add(t, &key, &a), 0);
+	assert_int_equal(line_table_add(t, &key, &a), -ENOSPC);
+	assert_int_equal(line_table_dropped(t), 1);
+	key.line = 1;
+	assert_int_equal(line_table_add(t, &key, &a), 0);
+	line_table_close(t);
+}
+
+static void arena(void **state)
+{
+	struct arena a = {0};
+	char *first = arena_text(&a, "text"), *p;
+	int k;
+
+	assert_string_equal(first, "text");
+	assert_null(arena_text(&a, NULL));
+	for (k = 0; k < 2000; k++) {
+		p = arena_take(&a, 100);
+		assert_non_null(p);
+		assert_int_equal((uintptr_t)p % _Alignof(max_align_t), 0);
+		memset(p, 0xee, 100);
+	}
+	p = arena_take(&a, 100000); /* larger than a block */
+	assert_non_null(p);
+	assert_int_equal(p[99999], 0);
+	assert_string_equal(first, "text");
+	arena_reset(&a);
+	assert_ptr_equal(arena_take(&a, 5), first); /* the memory is used again, and zeroed */
+	assert_int_equal(first[0], 0);
+	arena_free(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(contended), cmocka_unit_test(ranks),
+		cmocka_unit_test(views),     cmocka_unit_test(quiet_lines_leave),
+		cmocka_unit_test(full),	     cmocka_unit_test(arena),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
