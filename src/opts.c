@@ -13,6 +13,7 @@
 
 #define DEFAULT_INTERVAL_NS 1000000000ULL
 #define DEFAULT_ROWS 20
+#define DEFAULT_FREQ 997 /* a prime: not in step with the kernel's own ticks */
 #define DEFAULT_MAX_KEYS 10240
 #define DEFAULT_PERCENTILES "50,90,99,99.9"
 #define DEFAULT_FORMAT "table"
@@ -236,6 +237,7 @@ int opts_parse(struct config *cfg, const struct opts_env *env, int argc, char **
 	memset(cfg, 0, sizeof(*cfg));
 	cfg->precision = BUCKET_SCHEMA_DEFAULT;
 	cfg->max_keys = DEFAULT_MAX_KEYS;
+	cfg->freq = DEFAULT_FREQ;
 	*action = OPTS_RUN;
 
 	ret = make_tables(&t);

@@ -15,6 +15,8 @@
 #define ROWS_MAX 1000000
 #define MAX_KEYS_MIN 16
 #define MAX_KEYS_MAX 1048576
+#define FREQ_MIN 10
+#define FREQ_MAX 20000
 #define STACK_EVERY_MAX 1000000000
 #define PID_LAST 4194304 /* the kernel's PID_MAX_LIMIT */
 #define COMM_BYTES 15	 /* TASK_COMM_LEN without its NUL */
@@ -285,6 +287,11 @@ int opts_set_max_keys(struct opts_run *r, const struct opts_entry *o, const char
 int opts_set_stack_every(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
 	return parse_u32(arg, 0, STACK_EVERY_MAX, "--stack-every", &r->cfg->stack_every, r->e);
+}
+
+int opts_set_freq(struct opts_run *r, const struct opts_entry *o, const char *arg)
+{
+	return parse_u32(arg, FREQ_MIN, FREQ_MAX, "--freq", &r->cfg->freq, r->e);
 }
 
 /* A time in seconds unless it names its unit, at least min_ns. */

@@ -55,6 +55,7 @@ enum {
 	KEY_ES_TIME,
 	KEY_DEBUGINFOD,
 	KEY_STACK_EVERY,
+	KEY_FREQ,
 	KEY_USAGE,
 	KEY_DUMP,
 };
@@ -83,6 +84,8 @@ const struct opts_entry opts_table[] = {
 	 .group = OPTS_WHAT, .value = offsetof(struct config, es_time)},
 	{"stack-every", KEY_STACK_EVERY, "N",
 	 "a stack of one in N waits for a known lock (default 0: the first)", opts_set_stack_every,
+	 .group = OPTS_WHAT},
+	{"freq", KEY_FREQ, "N", "line: samples a second on each CPU (default 997)", opts_set_freq,
 	 .group = OPTS_WHAT},
 	{"debuginfod", KEY_DEBUGINFOD, NULL, "debug information may be fetched (DEBUGINFOD_URLS)",
 	 opts_set_flag, .group = OPTS_WHAT, .value = offsetof(struct config, debuginfod)},

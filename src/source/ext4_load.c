@@ -20,7 +20,9 @@
 #define DEVS_EXPECTED 100   /* active file systems, without --by */
 #define DEVS_PREALLOCATED 4 /* where all entries are there from the start */
 #define KINDS_OF_GROUP 8    /* operations of one group, usually */
-#define DIOS_MAX 65536	    /* direct I/O in flight */
+#define KINDS_OF_DEV 16	    /* the same of a device: the table's head alone takes memory */
+#define EVENTS_OF_DEV (ABI_EXT4_KINDS - ABI_EXT4_OPS)
+#define DIOS_MAX 8192 /* direct I/O in flight that nobody waits for */
 
 /* ---- what the machine has ---- */
 
@@ -184,7 +186,7 @@ static uint32_t keys_wanted(const struct ext4 *x, bool on_demand)
 		return x->cfg->max_keys > UINT32_MAX / KINDS_OF_GROUP
 			       ? UINT32_MAX
 			       : x->cfg->max_keys * KINDS_OF_GROUP;
-	return (on_demand ? DEVS_EXPECTED : DEVS_PREALLOCATED) * ABI_EXT4_KINDS;
+	return (on_demand ? DEVS_EXPECTED : DEVS_PREALLOCATED) * KINDS_OF_DEV;
 }
 
 static int configure_counted(struct ext4 *x, uint32_t keys, bool on_demand)
@@ -219,7 +221,9 @@ static int configure_maps(struct ext4 *x, const struct btf *btf)
 	if (!ret)
 		ret = kmaps_keyed(skel->obj, (struct abi_keyed *)&skel->rodata->keyed, btf, &keyed);
 	if (!ret)
-		ret = configure_counted(x, keyed.keys, on_demand);
+		ret = configure_counted(
+			x, ext4_by_group(x->cfg) ? keyed.keys : DEVS_EXPECTED * EVENTS_OF_DEV,
+			on_demand);
 	if (!ret)
 		ret = bpf_map__set_max_entries(skel->maps.es_counts, x->ncpus);
 	if (!ret)

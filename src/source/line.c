@@ -106,7 +106,7 @@ static int open_all(struct line_source *s, struct err *e)
 	s->ncpus = (uint32_t)ret;
 	ret = open_buffers(s);
 	if (!ret)
-		ret = line_events_init(&s->events, s->ncpus, s->cfg->freq ? s->cfg->freq : 997);
+		ret = line_events_init(&s->events, s->ncpus, s->cfg->freq);
 	if (ret)
 		return err_sys(e, ret, "line");
 	ret = names_open(&s->names, &args, e);

@@ -48,6 +48,8 @@ setup() {
 		--cpu|0-|expected
 		--stack-every|x|expected
 		--stack-every|-1|expected
+		--freq|0|expected
+		--freq|1e3|expected
 		--dev||expected
 		--slower|5|unit
 		--slower|10parsecs|expected

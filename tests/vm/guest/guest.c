@@ -579,17 +579,28 @@ static int without_sys(void *ctx __attribute__((unused)))
 	return 0;
 }
 
-static int test_no_sys(struct guest *g)
+/* No BTF, no start without a file of it. */
+static int refused(struct guest *g, proc_setup_fn setup)
 {
 	const char *const argv[] = {TOOL, "-s", "sched", "1", "1", NULL};
 	struct proc tool;
 	int status;
 
-	if (proc_start(&tool, argv, ERR, without_sys, NULL))
+	if (proc_start(&tool, argv, ERR, setup, NULL))
 		return FAIL;
 	status = proc_wait(&tool, END_MS);
-	return say(g, status == 3 && strstr(stderr_line(), "BTF") ? PASS : FAIL, "exit %d: %s",
-		   status, stderr_line());
+	return say(g, status == 3 && strstr(stderr_line(), "--btf FILE") ? PASS : FAIL,
+		   "exit %d: %s", status, stderr_line());
+}
+
+static int test_no_sys(struct guest *g)
+{
+	return refused(g, without_sys);
+}
+
+static int test_no_btf(struct guest *g)
+{
+	return refused(g, NULL);
 }
 
 static int status_of(const char *const argv[])
@@ -597,20 +608,6 @@ static int status_of(const char *const argv[])
 	struct proc tool;
 
 	return tool_run(&tool, argv, NULL, NULL) ? -1 : proc_wait(&tool, END_MS);
-}
-
-/* As on a kernel that was built without: no BTF, no start without a file of it. */
-static int test_no_btf(struct guest *g)
-{
-	const char *const argv[] = {TOOL, "-s", "sched", "1", "1", NULL};
-	struct proc tool;
-	int status;
-
-	if (proc_start(&tool, argv, ERR, NULL, NULL))
-		return FAIL;
-	status = proc_wait(&tool, END_MS);
-	return say(g, status == 3 && strstr(stderr_line(), "--btf FILE") ? PASS : FAIL,
-		   "without --btf: exit %d: %s", status, stderr_line());
 }
 
 /* lockdown=confidentiality: what needs no bpf_probe_read_kernel works, the rest says why not. */
