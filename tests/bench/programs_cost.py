@@ -48,7 +48,7 @@ def tool(build, options, launch=()):
 
 
 def raw_tool(build, options):
-    return tool(build, ["--btf", "/sys/kernel/btf/copy"] + options, [NOBTF])
+    return tool(build, ["-s", "sched", "--btf", "/sys/kernel/btf/copy"] + options, [NOBTF])
 
 
 def fastest(build, side, windows):
@@ -97,17 +97,9 @@ ON_DEMAND = ("ws_peek", "ws_here", "ws_slab")  # names: loaded when something is
 
 def verified(build):
     """{way: {program: instructions the verifier walked}}"""
-<<<<<<< HEAD
     sides = [(way, tool(build, options)) for way, options in WAYS]
     sides += [(way, raw_tool(build, options)) for way, options in RAW_WAYS]
-    return {way: {p["name"]: p["insns"] for p in of(build, side)} for way, side in sides}
-=======
     return {
-        way: {
-            p["name"]: p["insns"]
-            for p in of(build, tool(build, options))
-            if p["name"] not in ON_DEMAND
-        }
-        for way, options in WAYS
+        way: {p["name"]: p["insns"] for p in of(build, side) if p["name"] not in ON_DEMAND}
+        for way, side in sides
     }
->>>>>>> main

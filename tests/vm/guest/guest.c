@@ -26,6 +26,7 @@
 
 #include "ext4_file.h"
 #include "futex.h"
+#include "objects.h"
 #include "proc.h"
 
 #define TOOL "/bin/waitscope"
@@ -133,38 +134,6 @@ static int online_cpus(void)
 static int possible_cpus(void)
 {
 	return (int)sysconf(_SC_NPROCESSORS_CONF);
-}
-
-/* Ids of what BPF objects exist: programs, maps or links. */
-static int bpf_objects(int cmd)
-{
-	union bpf_attr attr;
-	int n = 0;
-
-	memset(&attr, 0, sizeof(attr));
-	while (syscall(SYS_bpf, cmd, &attr, sizeof(attr)) == 0) {
-		n++;
-		attr.start_id = attr.next_id;
-	}
-	return n;
-}
-
-static int bpf_left(void)
-{
-	return bpf_objects(BPF_PROG_GET_NEXT_ID) + bpf_objects(BPF_MAP_GET_NEXT_ID) +
-	       bpf_objects(BPF_LINK_GET_NEXT_ID);
-}
-
-/* The kernel frees them a little after the last descriptor closes. */
-static int bpf_left_soon(int before)
-{
-	int now = bpf_left();
-
-	for (int i = 0; i < 100 && now > before; i++) {
-		sleep_ms(50);
-		now = bpf_left();
-	}
-	return now - before;
 }
 
 /* ---- tests ---- */
