@@ -20,6 +20,7 @@ $(O)/tests/unit/test_bucket.o: | $(O)/gen/boundaries.inc
 $(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth.o sched_metrics.o series.o)
 # It reads maps of its own making.
 $(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o keyed_cold.o groups.o cgroup.o)
+$(O)/tests/unit/test_futex_place: $(O)/src/source/futex_place.o
 
 unit: $(UNIT_BINS) ## build the unit tests
 .PHONY: unit
