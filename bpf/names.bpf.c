@@ -16,7 +16,7 @@ char LICENSE[] SEC("license") = "GPL";
 /* Mapped into user space; it has one thread, and the programs run while that waits. */
 struct names_ask ask;
 
-/* a370003cc301 ("bpf: Add bpf_get_kmem_cache() kfunc", 6.13). Loaded only where BTF has it. */
+/* a992d7a39791 ("mm/bpf: Add bpf_get_kmem_cache() kfunc", 6.13). Loaded only where BTF has it. */
 extern struct kmem_cache *bpf_get_kmem_cache(u64 addr) __ksym __weak;
 
 /* Faults are an answer, not an accident: user space asks for what may be gone. */

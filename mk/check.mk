@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # make check: everything tests/run.sh runs. With SAN=1 all of it is built with the sanitizers; without,
 # the unit and golden tests run a second time, built with them.
-CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(KERNEL_TEST_BINS) \
+CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(KERNEL_TEST_BINS) $(KNAMES_BINS) $(KNAMES_TOOLS) \
 	$(O)/core-reloc/corecheck $(PROBES) $(FUZZ_BINS) bench-bins
 ifndef SAN
 CHECK_SAN_O = $(O)-san
@@ -18,3 +18,9 @@ endif
 check-san-build: $(UNIT_BINS) $(GOLDEN_BIN)
 
 .PHONY: check check-san-build
+
+# The waits of `make check` are a million, for time: EVENTS=10000000 takes minutes.
+EVENTS ?= 10000000
+check-locks: $(O)/waitscope $(LOAD_BINS) ## lock waits by the million: no slot stuck (EVENTS=10000000)
+	$(Q)O=$(O) EVENTS=$(EVENTS) python3 tests/kernel/test_lock.py "many contended waits"
+.PHONY: check-locks

@@ -5,7 +5,8 @@ FUZZ_SECONDS ?= 3
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BINS := $(FUZZ_NAMES:%=$(O)/fuzz/%)
 FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-FUZZ_SRCS := $(CORE_SRCS) $(filter src/opts%,$(MAIN_SRCS)) src/source/cgroup.c src/source/glob.c
+FUZZ_SRCS := $(CORE_SRCS) $(filter src/opts%,$(MAIN_SRCS)) src/source/cgroup.c src/source/glob.c \
+	$(wildcard src/names/btf_*.c) src/names/kernel_syms.c
 FUZZ_OBJS := $(FUZZ_SRCS:%.c=$(O)/fuzz/%.o)
 
 $(O)/fuzz/%.o: %.c
@@ -15,7 +16,7 @@ $(O)/fuzz/%.o: %.c
 
 $(FUZZ_BINS): $(O)/fuzz/%: $(O)/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_OBJS)
 	$(call say,LINK,$@)
-	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -lm
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -lbpf -lm
 
 fuzz: $(FUZZ_BINS) ## build the fuzz targets
 check-fuzz: $(FUZZ_BINS) ## run each of them for FUZZ_SECONDS
@@ -26,7 +27,7 @@ check-fuzz: $(FUZZ_BINS) ## run each of them for FUZZ_SECONDS
 
 # ---- clang-tidy (.clang-tidy) ----
 TIDY ?= clang-tidy
-TIDY_SRCS := $(CORE_SRCS) $(SINK_SRCS) $(SOURCE_SRCS) $(MAIN_SRCS)
+TIDY_SRCS := $(CORE_SRCS) $(SINK_SRCS) $(NAMES_SRCS) $(SOURCE_SRCS) $(MAIN_SRCS)
 
 # bpftool's code is not ours to tidy: copies of the skeletons say so.
 tidy: $(SKELS) ## clang-tidy over src

@@ -64,13 +64,12 @@ static int try_way(const struct source_ops *ops, const struct config *base, cons
 	return ret;
 }
 
-static void check_source(const struct source_ops *ops, const struct config *cfg, FILE *out,
-			 bool *can)
+/* Does it run in its plain way? Where not, there is no use in asking for more. */
+static bool check_source(const struct source_ops *ops, const struct config *cfg, FILE *out)
 {
-	bool plain = true;
 	size_t i;
 
-	for (i = 0; plain && i < sizeof(ways) / sizeof(ways[0]); i++) {
+	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct err why = {0};
 		char label[64];
 		int ret = try_way(ops, cfg, &ways[i], &why);
@@ -81,11 +80,10 @@ static void check_source(const struct source_ops *ops, const struct config *cfg,
 				why.text[0] ? why.text : strerror(-ret));
 		else
 			fprintf(out, "%-*s yes\n", LABEL_WIDTH, label);
-		if (ret && !i) { /* no use in asking for more */
-			plain = false;
-			*can = false;
-		}
+		if (ret && !i)
+			return false;
 	}
+	return true;
 }
 
 static bool asked_for(const struct config *cfg, const struct source_ops *ops)
@@ -98,17 +96,21 @@ static bool asked_for(const struct config *cfg, const struct source_ops *ops)
 	return !cfg->sources.n && ops->by_default;
 }
 
+/* As a run: of those named all must, of the default ones it takes one. */
 int check_run(const struct config *cfg, FILE *out, bool *can, struct err *e)
 {
 	struct machine_fact facts[MACHINE_FACTS];
-	size_t i, n = machine_facts(facts, cfg);
+	size_t i, n = machine_facts(facts, cfg), asked = 0, run = 0;
 
 	for (i = 0; i < n; i++)
 		fprintf(out, "%-*s %s\n", LABEL_WIDTH, facts[i].name, facts[i].text);
-	*can = true;
-	for (i = 0; source_list[i]; i++)
-		if (asked_for(cfg, source_list[i]))
-			check_source(source_list[i], cfg, out, can);
+	for (i = 0; source_list[i]; i++) {
+		if (!asked_for(cfg, source_list[i]))
+			continue;
+		asked++;
+		run += check_source(source_list[i], cfg, out);
+	}
+	*can = cfg->sources.n ? run == asked : run > 0;
 	if (fflush(out) || ferror(out))
 		return err_sys(e, -EIO, "standard output");
 	return 0;

@@ -10,8 +10,7 @@
 
 /*
  * Writes the answer to `out`: every source is loaded and attached for a moment, in each of its
- *ways. *can: all default sources (or those named) run, in their plain way. 0, or negative with
- *words.
+ * ways. *can: a run with these options would begin. 0, or negative with words.
  *
  *	kernel         6.1.0-50-cloud-amd64 x86_64, 2 CPUs online, 2 possible
  *	sched          yes

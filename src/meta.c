@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,82 +11,84 @@
 #include "core/version.h"
 #include "meta.h"
 
-#define FILTERS_MAX 8
-
 struct meta_data {
 	struct meta meta;
 	struct utsname uts;
-	struct label filters[FILTERS_MAX];
-	char *texts[FILTERS_MAX];
+	struct label *filters;
+	size_t cap;
 };
 
-/* Takes text over. */
+/* One label for each time an option was given. Takes text over. */
 static int add_filter(struct meta_data *m, const char *key, char *text)
 {
+	size_t cap = m->cap ? 2 * m->cap : 16;
+	struct label *v;
+
 	if (!text)
 		return -ENOMEM;
-	m->texts[m->meta.nfilters] = text;
-	m->filters[m->meta.nfilters] = (struct label){key, text};
-	m->meta.nfilters++;
+	if (m->meta.nfilters == m->cap) {
+		v = reallocarray(m->filters, cap, sizeof(*v));
+		if (!v) {
+			free(text);
+			return -ENOMEM;
+		}
+		m->filters = v;
+		m->cap = cap;
+	}
+	m->filters[m->meta.nfilters++] = (struct label){key, text};
+	m->meta.filters = m->filters;
 	return 0;
 }
 
-static void print_u32(FILE *f, const void *list, size_t i)
-{
-	fprintf(f, "%u", ((const struct u32_list *)list)->v[i]);
-}
-
-static void print_str(FILE *f, const void *list, size_t i)
-{
-	fputs(((const struct str_list *)list)->v[i], f);
-}
-
-/* "a,b,c", to be freed; NULL without memory. */
-static char *join(const void *list, size_t n, void (*print)(FILE *f, const void *list, size_t i))
-{
-	char *out = NULL;
-	size_t len = 0, i;
-	FILE *f = open_memstream(&out, &len);
-
-	if (!f)
-		return NULL;
-	for (i = 0; i < n; i++) {
-		if (i)
-			fputc(',', f);
-		print(f, list, i);
-	}
-	return fclose(f) ? NULL : out;
-}
-
-static char *time_text(uint64_t ns)
+static char *number_text(uint64_t v, const char *unit)
 {
 	char buf[32];
 
-	snprintf(buf, sizeof(buf), "%lluns", (unsigned long long)ns);
+	(void)snprintf(buf, sizeof(buf), "%" PRIu64 "%s", v, unit); /* fits */
 	return strdup(buf);
+}
+
+static int add_u32s(struct meta_data *m, const char *key, const struct u32_list *l)
+{
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < l->n && !ret; i++)
+		ret = add_filter(m, key, number_text(l->v[i], ""));
+	return ret;
+}
+
+static int add_strs(struct meta_data *m, const char *key, const struct str_list *l)
+{
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < l->n && !ret; i++)
+		ret = add_filter(m, key, strdup(l->v[i]));
+	return ret;
 }
 
 static int add_filters(struct meta_data *m, const struct config *cfg, const struct command *command)
 {
 	const struct filter *f = &cfg->filter;
-	int ret = 0;
+	int ret = add_u32s(m, "pid", &f->pids);
 
-	if (f->pids.n)
-		ret = add_filter(m, "pid", join(&f->pids, f->pids.n, print_u32));
-	if (!ret && f->tids.n)
-		ret = add_filter(m, "tid", join(&f->tids, f->tids.n, print_u32));
-	if (!ret && f->cgroups.n)
-		ret = add_filter(m, "cgroup", join(&f->cgroups, f->cgroups.n, print_str));
+	if (!ret)
+		ret = add_u32s(m, "tid", &f->tids);
+	if (!ret)
+		ret = add_strs(m, "cgroup", &f->cgroups);
 	if (!ret && f->comm)
 		ret = add_filter(m, "comm", strdup(f->comm));
 	if (!ret && f->cpus_text)
 		ret = add_filter(m, "cpu", strdup(f->cpus_text));
+	if (!ret)
+		ret = add_strs(m, "dev", &f->devs);
 	if (!ret && command)
 		ret = add_filter(m, "command", strdup(cfg->command[0]));
 	if (!ret && (f->pids.n || f->tids.n || command))
 		ret = add_filter(m, "follow", strdup(f->follow ? "yes" : "no"));
 	if (!ret && cfg->slower)
-		ret = add_filter(m, "slower", time_text(cfg->slower_ns));
+		ret = add_filter(m, "slower", number_text(cfg->slower_ns, "ns"));
 	return ret;
 }
 
@@ -123,7 +126,6 @@ int meta_build(struct meta_data **out, const struct run *r, struct err *e)
 	m->meta.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 	m->meta.argv = (const char *const *)r->argv;
 	m->meta.start = moment_now().wall;
-	m->meta.filters = m->filters;
 	ret = add_sources(m, r);
 	if (!ret)
 		ret = add_filters(m, r->cfg, r->command);
@@ -146,8 +148,9 @@ void meta_free(struct meta_data *m)
 
 	if (!m)
 		return;
-	for (i = 0; i < FILTERS_MAX; i++)
-		free(m->texts[i]);
+	for (i = 0; i < m->meta.nfilters; i++)
+		free((void *)m->filters[i].value); /* ours, from strdup */
+	free(m->filters);
 	free((void *)m->meta.sources);
 	free(m);
 }

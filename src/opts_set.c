@@ -278,6 +278,7 @@ int opts_set_precision(struct opts_run *r, const struct opts_entry *o, const cha
 
 int opts_set_max_keys(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
+	r->cfg->max_keys_given = true;
 	return parse_u32(arg, MAX_KEYS_MIN, MAX_KEYS_MAX, "--max-keys", &r->cfg->max_keys, r->e);
 }
 

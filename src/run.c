@@ -47,32 +47,6 @@ static int after_write(struct run *r, size_t i, int ret)
 	return -EPIPE;
 }
 
-static int open_sinks(struct run *r, struct err *e)
-{
-	const struct config *cfg = r->cfg;
-	struct sink_args args = {.cfg = cfg};
-	size_t i;
-	int ret;
-
-	r->sinks = calloc(cfg->noutputs, sizeof(*r->sinks));
-	if (!r->sinks)
-		return err_sys(e, -ENOMEM, "outputs");
-	for (i = 0; i < cfg->noutputs; i++) {
-		const struct sink_ops *ops = sink_find(cfg->outputs[i].format);
-
-		if (!ops)
-			return err_set(e, EXIT_USAGE, -EINVAL, "--output '%s': unknown format",
-				       cfg->outputs[i].format);
-		args.path = cfg->outputs[i].path;
-		screen_args(&args);
-		ret = ops->open(&r->sinks[i], &args, e);
-		if (ret)
-			return ret;
-		r->nsinks++;
-	}
-	return 0;
-}
-
 static int send_meta(struct run *r, struct err *e)
 {
 	struct meta_data *m;
@@ -89,7 +63,7 @@ static int send_meta(struct run *r, struct err *e)
 	return ret;
 }
 
-static int on_slow(void *ctx, const struct slow *w)
+int run_slow(void *ctx, const struct slow *w)
 {
 	struct run *r = ctx;
 	size_t i;
@@ -100,79 +74,6 @@ static int on_slow(void *ctx, const struct slow *w)
 			ret = after_write(r, i,
 					  r->sinks[i]->ops->slow(r->sinks[i], w, &r->slow_err));
 	return ret;
-}
-
-/* ---- sources ---- */
-
-/* Probed and opened; `must`: it was named, or nothing else is left. */
-static int open_source(struct run *r, const struct source_ops *ops, bool must, struct err *e)
-{
-	struct run_source *s = &r->sources[r->nsources++];
-	struct source_args args = {.cfg = r->cfg, .on_slow = on_slow, .slow_ctx = r};
-	struct err why = {0};
-	int ret;
-
-	s->ops = ops;
-	if (r->command)
-		args.command_pid = command_pid(r->command);
-	ret = ops->probe ? ops->probe(&why) : 0;
-	if (!ret) {
-		ret = ops->open(&s->src, &args, must ? e : &why);
-		if (ret && must)
-			return ret;
-	}
-	if (!ret)
-		return 0;
-	if (must)
-		return err_set(e, err_exit(&why), ret, "%s", why.text);
-	memcpy(s->why, why.text, sizeof(s->why));
-	return 0;
-}
-
-static size_t count_default(void)
-{
-	size_t i, n = 0;
-
-	for (i = 0; source_list[i]; i++)
-		n += source_list[i]->by_default;
-	return n;
-}
-
-static int open_sources(struct run *r, struct err *e)
-{
-	const struct str_list *named = &r->cfg->sources;
-	size_t i, n = named->n ? named->n : count_default();
-	int ret = 0;
-
-	r->sources = calloc(n, sizeof(*r->sources));
-	if (!r->sources)
-		return err_sys(e, -ENOMEM, "sources");
-	for (i = 0; !ret && i < named->n; i++) {
-		const struct source_ops *ops = source_find(named->v[i]);
-
-		if (!ops)
-			return err_set(e, EXIT_USAGE, -EINVAL, "--source '%s': unknown source",
-				       named->v[i]);
-		ret = open_source(r, ops, true, e);
-	}
-	for (i = 0; !ret && !named->n && source_list[i]; i++)
-		if (source_list[i]->by_default)
-			ret = open_source(r, source_list[i], n == 1, e);
-	return ret;
-}
-
-int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e)
-{
-	int ret = 0;
-
-	memset(r, 0, sizeof(*r));
-	r->cfg = cfg;
-	r->argv = argv;
-	if (cfg->command)
-		ret = command_fork(&r->command, cfg->command, e);
-	if (!ret)
-		ret = open_sources(r, e);
-	return ret ? ret : open_sinks(r, e);
 }
 
 #define each_source(r, s)                                                                \
@@ -415,6 +316,7 @@ void run_cost_end(struct run *r)
 {
 	struct self_cost sum = {0}, one = {0};
 	struct err ignored = {0};
+	double events = 0; /* in the time of a million ns */
 
 	each_source (r, s) {
 		if (!s->costing || s->ops->cost_end(s->src, &one, &ignored))
@@ -422,9 +324,11 @@ void run_cost_end(struct run *r)
 		s->costing = false;
 		sum.bpf_known = true;
 		sum.bpf_cpu_ppm += one.bpf_cpu_ppm;
-		if (one.bpf_ns_per_event > sum.bpf_ns_per_event)
-			sum.bpf_ns_per_event = one.bpf_ns_per_event;
+		if (one.bpf_ns_per_event > 0)
+			events += one.bpf_cpu_ppm / one.bpf_ns_per_event;
 	}
+	if (events > 0)
+		sum.bpf_ns_per_event = sum.bpf_cpu_ppm / events;
 	if (sum.bpf_known)
 		r->cost = sum;
 }

@@ -31,6 +31,7 @@ struct run_source {
 	const struct source_ops *ops;
 	struct source *src; /* NULL: off */
 	char why[ERR_TEXT_LEN];
+	int cannot; /* off: the error's number */
 	struct source_report report;
 	bool costing; /* between cost_begin and cost_end */
 };
@@ -55,6 +56,8 @@ struct run {
 struct moment moment_now(void);
 
 int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e);
+/* What sources call for each slow wait: to all sinks. ctx is the run. */
+int run_slow(void *ctx, const struct slow *w);
 /* Begin to count, or after a warm-up (flip and grace time are over) begin again. */
 int run_start(struct run *r, struct err *e);
 int run_flip(struct run *r, struct err *e);

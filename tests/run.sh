@@ -147,7 +147,7 @@ if [ -n "$SAN_O" ]; then
 	suite san/golden tests/golden/run.sh "$SAN_O/tests/golden/render"
 fi
 suite core-reloc tests/core-reloc/selftest.sh "$O/core-reloc/corecheck" "$O/core-reloc" tests/btf/*.btf
-suite core-reloc/ours "$O/core-reloc/corecheck" tests/core-reloc/absent.list tests/btf/*.btf -- "$O"/bpf/sched.bpf.o
+suite core-reloc/ours "$O/core-reloc/corecheck" tests/core-reloc/absent.list tests/btf/*.btf -- "$O"/bpf/sched.bpf.o "$O"/bpf/lock.bpf.o "$O"/bpf/names.bpf.o
 for t in tests/cli/test_*.bats; do
 	name=${t##*/test_}
 	suite "cli/${name%.bats}" bats --tap "$t"
@@ -158,6 +158,13 @@ for t in tests/kernel/test_*.py; do
 done
 suite kernel/bucket "$O/tests/kernel/test_bucket_bpf"
 suite kernel/shared "$O/tests/kernel/test_shared_bpf"
+for t in "$O"/tests/names/test_kernel_*; do
+	[ ! -x "$t" ] || suite "names/${t##*/test_}" "$t"
+done
+for t in tests/names/test_kernel_*.py; do
+	name=${t##*/test_}
+	suite "names/${name%.py}" python3 "$t"
+done
 suite insns env O="$O" python3 tests/bench/insns.py
 suite privs tests/privs/privs.sh "$O/waitscope"
 suite cycles tests/privs/cycles.sh "$O/waitscope" 24

@@ -17,7 +17,7 @@ $(O)/gen/boundaries.inc: tests/unit/gen_boundaries.py
 $(O)/tests/unit/test_bucket.o: | $(O)/gen/boundaries.inc
 
 # The synth source needs no kernel: its test takes it, not the list that names all sources.
-$(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth.o sched_metrics.o series.o)
+$(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth.o synth_files.o synth_locks.o sched_metrics.o series.o)
 # It reads maps of its own making.
 $(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o keyed_cold.o groups.o cgroup.o)
 $(O)/tests/unit/test_futex_place: $(O)/src/source/futex_place.o

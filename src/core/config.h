@@ -79,6 +79,7 @@ struct config {
 	bool quiet;	      /* no progress, no notices */
 	uint32_t precision;   /* schema */
 	uint32_t max_keys;    /* --max-keys: groups kept in the kernel */
+	bool max_keys_given;  /* else a source may take fewer */
 	char **command;	      /* NULL-terminated, or NULL; points into argv */
 };
 

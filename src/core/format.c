@@ -115,23 +115,25 @@ char *format_duration(char *out, size_t len, uint64_t ns)
 	return out;
 }
 
-#define DECIMALS_MAX 9
-
-char *format_share(char *out, size_t len, uint64_t part, uint64_t all)
+char *format_share(char *out, size_t len, uint64_t part, uint64_t all, int most)
 {
 	uint64_t rest = part < all ? all - part : 0;
 	uint64_t less = part < rest ? part : rest, v, whole;
 	double scale = 1000; /* percent, one decimal */
-	int decimals = 1;
+	int decimals = 1, last = most < SHARE_EXACT ? most : SHARE_EXACT;
 
 	if (!all || !part || !rest)
 		return put(out, len, !all ? "-" : !part ? "0" : "100");
-	for (; (double)less * scale < (double)all && decimals < DECIMALS_MAX; decimals++)
+	for (; (double)less * scale < (double)all && decimals < last; decimals++)
 		scale *= 10;
 	v = (uint64_t)((double)less * scale / (double)all + 0.5);
 	v = v ? v : 1;
 	if (less == rest)
 		v = (uint64_t)scale - v;
+	for (; decimals > 1 && v % 10 == 0; decimals--) { /* 9.99 of a last place rounded up */
+		v /= 10;
+		scale /= 10;
+	}
 	whole = (uint64_t)scale / 100;
 	/* cut like put */
 	(void)snprintf(out, len, "%" PRIu64 ".%0*" PRIu64, v / whole, decimals, v % whole);
@@ -143,9 +145,11 @@ char *format_rate(char *out, size_t len, uint64_t n, uint64_t dur_ns)
 	double rate = dur_ns ? (double)n * 1e9 / (double)dur_ns : 0, least = 0.1;
 	int decimals = 1;
 
+	if (!dur_ns)
+		return put(out, len, "-");
 	if (rate >= 10)
 		return format_count(out, len, (uint64_t)(rate + 0.5));
-	for (; n && rate < least && decimals < DECIMALS_MAX; decimals++)
+	for (; n && rate < least && decimals < SHARE_EXACT; decimals++)
 		least /= 10;
 	/* cut like put */
 	(void)snprintf(out, len, "%.*f", n ? decimals : 0, rate);

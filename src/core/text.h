@@ -50,11 +50,12 @@ size_t text_width(const char *s);
 /* "12,904" */
 char *format_count(char *out, size_t len, uint64_t v);
 /*
- * `part` of `all` in percent, one decimal, more where that would make it 0 or 100 without being
- * it: "57.2" "99.9992" "0" "100"; "-" of nothing.
+ * `part` of `all` in percent, one decimal, or up to `most` where it takes more to tell it from 0
+ * and 100: "57.2" "99.9992"; only these are "0" and "100"; "-" of nothing.
  */
-char *format_share(char *out, size_t len, uint64_t part, uint64_t all);
-/* n a second: "1,234" "3.4" "0.02" */
+#define SHARE_EXACT 9
+char *format_share(char *out, size_t len, uint64_t part, uint64_t all, int most);
+/* n a second: "1,234" "3.4" "0.02"; "-" in no time */
 char *format_rate(char *out, size_t len, uint64_t n, uint64_t dur_ns);
 /*
  * ns in the unit: one decimal below 100, whole from there on, thousands with commas: "0.9" "5.1"

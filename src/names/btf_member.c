@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define DEPTH_MAX 24
+#define STEPS_MAX 20000 /* of a walk; types that hold themselves would take for ever */
 
 /*
  * Types to stop at. A `word` is one for all of its first bytes; the others hold further locks
@@ -111,13 +112,18 @@ static void path_index(char *path, uint32_t index)
 	(void)snprintf(path + at, NAME_LEN - at, "[%u]", index);
 }
 
-static void walk(const struct btf_view *v, uint32_t id, struct member_at *m, int depth);
+struct walker {
+	const struct btf_view *v;
+	int left;
+};
 
-static void walk_member(const struct btf_view *v, const struct btf_type *t, uint32_t i,
-			struct member_at *m, int depth)
+static void walk(struct walker *w, uint32_t id, struct member_at *m, int depth);
+
+static void walk_member(struct walker *w, const struct btf_type *t, uint32_t i, struct member_at *m,
+			int depth)
 {
 	const struct btf_member *member = &btf_members(t)[i];
-	const char *name = btf_view_str(v, member->name_off);
+	const char *name = btf_view_str(w->v, member->name_off);
 	size_t named = strlen(m->path);
 	uint32_t rest = m->rest;
 
@@ -126,7 +132,7 @@ static void walk_member(const struct btf_view *v, const struct btf_type *t, uint
 		path_add(m->path, name);
 		m->kind = MEMBER_PLAIN;
 	}
-	walk(v, member->type, m, depth + 1);
+	walk(w, member->type, m, depth + 1);
 	if (m->kind == MEMBER_NONE && strlen(m->path) == named)
 		m->rest = rest; /* the path still names what it did */
 }
@@ -135,17 +141,16 @@ static void walk_member(const struct btf_view *v, const struct btf_type *t, uint
  * Which of several members that share a byte? `m` becomes the one whose lock or atomic lies there,
  * or what all say; else it stays.
  */
-static void walk_shared(const struct btf_view *v, const struct btf_type *t, struct member_at *m,
-			int depth)
+static void walk_shared(struct walker *w, const struct btf_type *t, struct member_at *m, int depth)
 {
 	struct member_at one, first = {0}, sync = {0};
 	uint32_t i, from, to, covered = 0, syncs = 0, agreed = 0;
 
 	for (i = 0; i < btf_vlen(t); i++) {
-		if (!extent(v, t, i, &from, &to) || m->rest < from || m->rest >= to)
+		if (!extent(w->v, t, i, &from, &to) || m->rest < from || m->rest >= to)
 			continue;
 		one = *m;
-		walk_member(v, t, i, &one, depth);
+		walk_member(w, t, i, &one, depth);
 		if (!covered++)
 			first = one;
 		agreed += first.rest == one.rest && first.kind == one.kind &&
@@ -163,30 +168,30 @@ static void walk_shared(const struct btf_view *v, const struct btf_type *t, stru
 		m->kind = MEMBER_NONE;
 }
 
-static void walk_composite(const struct btf_view *v, const struct btf_type *t, struct member_at *m,
+static void walk_composite(struct walker *w, const struct btf_type *t, struct member_at *m,
 			   int depth)
 {
 	uint32_t i, from, to, covered = 0, which = 0;
 
 	for (i = 0; i < btf_vlen(t); i++) {
-		if (!extent(v, t, i, &from, &to) || m->rest < from || m->rest >= to)
+		if (!extent(w->v, t, i, &from, &to) || m->rest < from || m->rest >= to)
 			continue;
 		covered++;
 		which = i;
 	}
 	if (covered == 1)
-		walk_member(v, t, which, m, depth);
+		walk_member(w, t, which, m, depth);
 	else if (covered && btf_is_union(t))
-		walk_shared(v, t, m, depth);
+		walk_shared(w, t, m, depth);
 	else
 		m->kind = MEMBER_NONE; /* padding; bit fields in one byte */
 }
 
 /* m->path names something of type `id`, m->rest is the offset in it. */
-static void walk(const struct btf_view *v, uint32_t id, struct member_at *m, int depth)
+static void walk(struct walker *w, uint32_t id, struct member_at *m, int depth)
 {
-	const struct stop *stop = depth ? stop_at(v, id, m->rest) : NULL;
-	const struct btf_type *t = btf_view_type(v, btf_view_strip(v, id));
+	const struct stop *stop = depth ? stop_at(w->v, id, m->rest) : NULL;
+	const struct btf_type *t = btf_view_type(w->v, btf_view_strip(w->v, id));
 	int64_t size;
 
 	if (stop) {
@@ -194,31 +199,32 @@ static void walk(const struct btf_view *v, uint32_t id, struct member_at *m, int
 		m->rest = 0;
 		return;
 	}
-	if (!t || depth > DEPTH_MAX) {
+	if (!t || depth > DEPTH_MAX || w->left-- <= 0) {
 		m->kind = MEMBER_NONE;
 	} else if (btf_is_composite(t)) {
-		walk_composite(v, t, m, depth);
+		walk_composite(w, t, m, depth);
 	} else if (btf_is_array(t)) {
-		size = btf_view_size(v, btf_array(t)->type);
+		size = btf_view_size(w->v, btf_array(t)->type);
 		if (size <= 0) {
 			m->kind = MEMBER_NONE;
 			return;
 		}
 		path_index(m->path, m->rest / (uint32_t)size);
 		m->rest %= (uint32_t)size;
-		walk(v, btf_array(t)->type, m, depth + 1);
+		walk(w, btf_array(t)->type, m, depth + 1);
 	}
 }
 
 int btf_member_at(const struct btf_view *v, uint32_t type, uint32_t offset, struct member_at *out)
 {
 	const struct btf_type *t = btf_view_type(v, btf_view_strip(v, type));
+	struct walker w = {v, STEPS_MAX};
 
 	memset(out, 0, sizeof(*out));
 	if (!t || !btf_is_composite(t) || offset >= t->size)
 		return -ENOENT;
 	out->rest = offset;
-	walk(v, type, out, 0);
+	walk(&w, type, out, 0);
 	return 0;
 }
 
@@ -229,6 +235,7 @@ struct lister {
 	uint32_t from, to;
 	struct name_member *out;
 	size_t n, cap;
+	int left;
 };
 
 static void list_type(struct lister *l, uint32_t id, uint32_t at, const char *path, bool hot,
@@ -327,7 +334,7 @@ static void list_type(struct lister *l, uint32_t id, uint32_t at, const char *pa
 	const struct stop *stop = depth ? stop_of(l->v, id) : NULL;
 	int64_t size = btf_view_size(l->v, id);
 
-	if (!t || size <= 0 || size > INT32_MAX || depth > DEPTH_MAX)
+	if (!t || size <= 0 || size > INT32_MAX || depth > DEPTH_MAX || l->left-- <= 0)
 		return;
 	if (!stop && !is_struct_named(l->v, id, "list_head")) {
 		if (btf_is_composite(t)) {
@@ -345,7 +352,8 @@ static void list_type(struct lister *l, uint32_t id, uint32_t at, const char *pa
 size_t btf_members_in(const struct btf_view *v, uint32_t type, uint32_t from, uint32_t to,
 		      struct name_member *out, size_t cap)
 {
-	struct lister l = {.v = v, .from = from, .to = to, .out = out, .cap = cap};
+	struct lister l = {
+		.v = v, .from = from, .to = to, .out = out, .cap = cap, .left = STEPS_MAX};
 
 	list_type(&l, type, 0, "", false, 0);
 	return l.n;

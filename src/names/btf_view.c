@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CHAIN_MAX 32 /* typedefs of typedefs, structs in structs: more is a loop */
+#define CHAIN_MAX 32	 /* typedefs of typedefs, structs in structs: more is a loop */
+#define SEARCH_MAX 20000 /* members looked at in search of one: so are more of these */
 
 /* Bytes behind a type's head; negative for a kind we do not know. */
 static int64_t tail_size(const struct btf_type *t)
@@ -276,7 +277,7 @@ int64_t btf_view_size(const struct btf_view *v, uint32_t id)
 
 /* A member by its plain name, `len` bytes of it. */
 static int64_t find_member(const struct btf_view *v, uint32_t id, const char *name, size_t len,
-			   uint32_t *type, int depth)
+			   uint32_t *type, int *left, int depth)
 {
 	const struct btf_type *t = btf_view_type(v, btf_view_strip(v, id));
 	const struct btf_member *m;
@@ -285,7 +286,7 @@ static int64_t find_member(const struct btf_view *v, uint32_t id, const char *na
 	if (!t || !btf_is_composite(t) || depth > CHAIN_MAX)
 		return -ENOENT;
 	m = btf_members(t);
-	for (i = 0; i < btf_vlen(t); i++) {
+	for (i = 0; i < btf_vlen(t) && (*left)-- > 0; i++) {
 		const char *s = btf_view_str(v, m[i].name_off);
 		int64_t at = btf_member_bit_offset(t, i) / 8, inner;
 
@@ -293,7 +294,7 @@ static int64_t find_member(const struct btf_view *v, uint32_t id, const char *na
 			*type = m[i].type;
 			return at;
 		}
-		inner = *s ? -ENOENT : find_member(v, m[i].type, name, len, type, depth + 1);
+		inner = *s ? -ENOENT : find_member(v, m[i].type, name, len, type, left, depth + 1);
 		if (inner >= 0)
 			return at + inner;
 	}
@@ -303,11 +304,12 @@ static int64_t find_member(const struct btf_view *v, uint32_t id, const char *na
 int64_t btf_view_offset(const struct btf_view *v, uint32_t id, const char *path, uint32_t *type)
 {
 	int64_t at = 0, inner;
+	int left = SEARCH_MAX;
 
 	while (*path) {
 		size_t len = strcspn(path, ".");
 
-		inner = find_member(v, id, path, len, &id, 0);
+		inner = find_member(v, id, path, len, &id, &left, 0);
 		if (inner < 0)
 			return inner;
 		at += inner;

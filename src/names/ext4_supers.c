@@ -211,13 +211,30 @@ static const struct super *find_super(const struct names_kernel *k, uint64_t sb)
 	return NULL;
 }
 
+/*
+ * What is left of an inode in memory that has since become something else looks like one. Where
+ * slabs can be told, it must lie in an object as an inode does: ext4's from its beginning.
+ */
+static bool is_inode_memory(struct names_kernel *k, uint64_t object, uint64_t size, bool first)
+{
+	uint64_t start;
+	uint32_t bytes;
+
+	if (!pages_known(k))
+		return true;
+	if (!slab_object(k, object, &start, &bytes))
+		return false;
+	return (first ? start == object : start <= object) && object - start + size <= bytes;
+}
+
 static bool name_inode_at(struct names_kernel *k, const struct inode_layout *l, uint64_t addr,
 			  uint64_t inode, const struct super *s, struct name *out)
 {
 	bool ext4 = s->sbi && l->vfs_inode >= 0;
 	uint64_t object = ext4 ? inode - (uint64_t)l->vfs_inode : inode;
 
-	if (!kernel_name_in(k, addr, object, ext4 ? "ext4_inode_info" : "inode",
+	if (!is_inode_memory(k, object, (uint64_t)(ext4 ? l->ext4_size : l->size), ext4) ||
+	    !kernel_name_in(k, addr, object, ext4 ? "ext4_inode_info" : "inode",
 			    ext4 ? "ext4" : NULL, "", out))
 		return false;
 	out->inode.known = true;

@@ -19,6 +19,7 @@ void names_user_close(struct names_user *u); /* NULL is fine */
 void names_user_trim(struct names_user *u);
 int names_kernel_open(struct names_kernel **out, const struct names_args *args, struct err *e);
 void names_kernel_close(struct names_kernel *k); /* NULL is fine */
+void names_kernel_trim(struct names_kernel *k);
 
 /* "0x7f1200001000", nothing else known. */
 void name_bare(struct name *out, uint64_t addr);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -52,12 +53,27 @@ uint64_t kernel_now_ns(void)
 
 bool kernel_btf_ready(struct names_kernel *k)
 {
+	k->btf_used_ns = kernel_now_ns();
 	if (!k->btf_state) {
 		k->btf_state = btf_view_open(&k->btf, k->btf_file ? k->btf_file : KERNEL_BTF, NULL);
 		if (!k->btf_state)
 			k->btf_state = 1;
 	}
 	return k->btf_state > 0;
+}
+
+#define IDLE_NS 10000000000ULL /* new names come in bursts, and reading it takes 15 ms */
+
+/* Where the kernel cannot map its types (before 6.16) they are 6 MB of heap. */
+void names_kernel_trim(struct names_kernel *k)
+{
+	if (k->btf_state <= 0 || k->btf.map_len || kernel_now_ns() - k->btf_used_ns < IDLE_NS)
+		return;
+	btf_view_close(&k->module_btf);
+	btf_view_close(&k->btf);
+	k->module[0] = '\0';
+	k->btf_state = 0;
+	(void)malloc_trim(0);
 }
 
 bool kernel_peek_ready(struct names_kernel *k)

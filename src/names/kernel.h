@@ -63,6 +63,7 @@ struct names_kernel {
 	struct btf_view btf, module_btf;
 	int btf_state;	 /* 0: not tried, 1: open, negative */
 	char module[56]; /* of module_btf */
+	uint64_t btf_used_ns;
 	FILE *kallsyms;
 	struct ksyms syms;
 	uint64_t syms_tried_ns;
@@ -97,9 +98,12 @@ bool slab_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *
 	       struct name *out);
 bool page_name(struct names_kernel *k, uint64_t addr, struct name *out);
 
-/* struct page of a direct-mapped address, the head of its compound; 0 if not known. */
-uint64_t page_head_of(struct names_kernel *k, uint64_t addr);
-uint64_t page_address(struct names_kernel *k, uint64_t page);
+/* The cache and the first byte of the slab an address lies in, by its struct page. false: it lies
+ * in none, or pages are not to be found here. */
+bool pages_known(struct names_kernel *k);
+bool page_slab_of(struct names_kernel *k, uint64_t addr, uint64_t *cache, uint64_t *start);
+/* The slab object an address lies in; false if it is in none or that is not known. */
+bool slab_object(struct names_kernel *k, uint64_t addr, uint64_t *start, uint32_t *bytes);
 
 bool ksyms_ready(struct names_kernel *k, bool fresh); /* read; again if `fresh` and old */
 

@@ -172,9 +172,8 @@ static void why_objects(struct names_kernel *k)
 			   "lockdown=confidentiality refuses it)",
 			   strerror(-k->peek.state));
 		why_add(k, "kernel objects", why);
-	} else if (!k->peek.slabs) {
-		why_add(k, "slab objects",
-			"the kernel cannot tell them (bpf_get_kmem_cache, 6.13)");
+	} else if (!pages_known(k)) {
+		why_add(k, "members of slab objects, pages", "struct pages were not found");
 	}
 	if (k->percpu.state < 0)
 		why_add(k, "per-CPU variables",

@@ -26,15 +26,23 @@ struct slab_layout {
 	int64_t node, partial, nr_partial, slab_list, freelist, owner, list;
 };
 
+/* d122019bf061 ("mm: Split slab into its own type", 5.17): before it in struct page. */
+static int64_t slab_offset(struct names_kernel *k, const char *member)
+{
+	int64_t at = kernel_offset(k, "slab", member);
+
+	return at < 0 ? kernel_offset(k, "page", member) : at;
+}
+
 static int read_layout(struct names_kernel *k, struct slab_layout *l)
 {
 	l->node = kernel_offset(k, "kmem_cache", "node");
 	l->list = kernel_offset(k, "kmem_cache", "list");
 	l->partial = kernel_offset(k, "kmem_cache_node", "partial");
 	l->nr_partial = kernel_offset(k, "kmem_cache_node", "nr_partial");
-	l->slab_list = kernel_offset(k, "slab", "slab_list");
-	l->freelist = kernel_offset(k, "slab", "freelist");
-	l->owner = kernel_offset(k, "slab", "slab_cache");
+	l->slab_list = slab_offset(k, "slab_list");
+	l->freelist = slab_offset(k, "freelist");
+	l->owner = slab_offset(k, "slab_cache");
 	return l->node < 0 || l->list < 0 || l->partial < 0 || l->nr_partial < 0 ||
 			       l->slab_list < 0 || l->freelist < 0 || l->owner < 0
 		       ? -ENOENT
@@ -64,7 +72,7 @@ static uint64_t page_of(const struct pages *p, uint64_t addr)
 	return p->origin + (addr >> PAGE_SHIFT) * p->page_bytes;
 }
 
-uint64_t page_address(struct names_kernel *k, uint64_t page)
+static uint64_t page_address(struct names_kernel *k, uint64_t page)
 {
 	return (page - k->pages.origin) / k->pages.page_bytes << PAGE_SHIFT;
 }
@@ -124,7 +132,7 @@ static int find_origin(struct names_kernel *k)
 	return -ENOTSUP;
 }
 
-static bool ready(struct names_kernel *k)
+bool pages_known(struct names_kernel *k)
 {
 	const struct btf_view *v;
 	uint32_t id;
@@ -141,9 +149,63 @@ static bool ready(struct names_kernel *k)
 	return k->pages.state > 0;
 }
 
-uint64_t page_head_of(struct names_kernel *k, uint64_t addr)
+static uint64_t page_head_of(struct names_kernel *k, uint64_t addr)
 {
-	return ready(k) ? head_of(k, page_of(&k->pages, addr)) : 0;
+	return pages_known(k) ? head_of(k, page_of(&k->pages, addr)) : 0;
+}
+
+/* ---- what a page is for ---- */
+
+/* Value of an enumerator of the kernel's, -ENOENT. */
+static int64_t enum_value(struct names_kernel *k, const char *type, const char *name)
+{
+	uint32_t i, id = btf_view_find(&k->btf, type, BTF_KIND_ENUM);
+	const struct btf_type *t = btf_view_type(&k->btf, id);
+
+	for (i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf_view_str(&k->btf, btf_enum(t)[i].name_off), name))
+			return btf_enum(t)[i].val;
+	return -ENOENT;
+}
+
+/* The type is in the highest byte since 4ffca5a96678 ("mm: support only one page_type per page",
+ * 6.12). */
+static bool has_page_type(struct names_kernel *k, uint64_t page, int64_t type)
+{
+	int64_t at = kernel_offset(k, "page", "page_type");
+
+	return at >= 0 && peek_u32(&k->peek, page + (uint64_t)at) >> 24 == type;
+}
+
+/* A flag of the page until 46df8e73a4a3 ("mm: free up PG_slab", 6.10), then its type. */
+static bool is_slab(struct names_kernel *k, uint64_t head)
+{
+	int64_t type = enum_value(k, "pagetype", "PGTY_slab"), flag;
+
+	if (type > 0)
+		return has_page_type(k, head, type);
+	flag = enum_value(k, "pageflags", "PG_slab");
+	return flag >= 0 && peek_u64(&k->peek, head) >> flag & 1;
+}
+
+/* A page table's page goes by another struct, which has its lock. */
+static bool is_page_table(struct names_kernel *k, uint64_t page)
+{
+	int64_t type = enum_value(k, "pagetype", "PGTY_table");
+
+	return type > 0 && has_page_type(k, page, type);
+}
+
+bool page_slab_of(struct names_kernel *k, uint64_t addr, uint64_t *cache, uint64_t *start)
+{
+	uint64_t head = page_head_of(k, addr);
+	int64_t owner = slab_offset(k, "slab_cache");
+
+	if (!head || owner < 0 || !is_slab(k, head))
+		return false;
+	*cache = peek_u64(&k->peek, head + (uint64_t)owner);
+	*start = page_address(k, head);
+	return *cache && *start <= addr;
 }
 
 /* ---- naming ---- */
@@ -170,33 +232,12 @@ static uint64_t find_direct_map(struct names_kernel *k, uint64_t in_it)
 	return 0;
 }
 
-/* Value of an enumerator of the kernel's, -ENOENT. */
-static int64_t enum_value(struct names_kernel *k, const char *type, const char *name)
-{
-	uint32_t i, id = btf_view_find(&k->btf, type, BTF_KIND_ENUM);
-	const struct btf_type *t = btf_view_type(&k->btf, id);
-
-	for (i = 0; t && i < btf_vlen(t); i++)
-		if (!strcmp(btf_view_str(&k->btf, btf_enum(t)[i].name_off), name))
-			return btf_enum(t)[i].val;
-	return -ENOENT;
-}
-
-/* A page table's page goes by another struct, which has its lock (since 6.11 the page says so). */
-static bool is_page_table(struct names_kernel *k, uint64_t page)
-{
-	int64_t type = enum_value(k, "pagetype", "PGTY_table");
-	int64_t at = kernel_offset(k, "page", "page_type");
-
-	return type > 0 && at >= 0 && peek_u32(&k->peek, page + (uint64_t)at) >> 24 == type;
-}
-
 bool page_name(struct names_kernel *k, uint64_t addr, struct name *out)
 {
 	uint64_t page, memory, base;
 	const char *type;
 
-	if (!ready(k))
+	if (!pages_known(k))
 		return false;
 	page = addr & ~(uint64_t)(k->pages.page_bytes - 1);
 	memory = page_address(k, page);

@@ -148,7 +148,7 @@ static void shrink(struct ksyms *s)
 static int read_lines(struct ksyms *s, FILE *f)
 {
 	static const struct ksym_line none = {.name = ""};
-	struct ksym_line l;
+	struct ksym_line l = {0};
 	char *line = NULL;
 	size_t cap = 0, hidden = 0;
 	uint32_t zero;

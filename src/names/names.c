@@ -40,6 +40,7 @@ void names_close(struct names *n)
 void names_trim(struct names *n)
 {
 	names_user_trim(n->user);
+	names_kernel_trim(n->kernel);
 }
 
 void name_bare(struct name *out, uint64_t addr)

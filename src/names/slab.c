@@ -108,49 +108,63 @@ static uint32_t cache_u32(struct names_kernel *k, uint64_t cache, const char *me
 	return at < 0 ? 0 : peek_u32(&k->peek, cache + (uint64_t)at);
 }
 
-/* The head page says whose slab it is: only if that is this cache is the offset certain. */
-static void find_start(struct names_kernel *k, uint64_t addr, uint64_t cache, struct object *o)
+/*
+ * The page says whose slab it is and where that begins. Where the kernel can be asked for the cache
+ * both must agree: then the offset is certain.
+ */
+static bool look_up(struct names_kernel *k, uint64_t addr, struct object *o)
 {
-	uint64_t page = page_head_of(k, addr), base;
-	uint32_t step = cache_u32(k, cache, "size"), pad = cache_u32(k, cache, "red_left_pad");
-	int64_t owner = kernel_offset(k, "slab", "slab_cache");
-	uint32_t at;
-
-	if (!page || !step || owner < 0 || peek_u64(&k->peek, page + (uint64_t)owner) != cache)
-		return;
-	base = page_address(k, page);
-	if (addr < base)
-		return;
-	at = (uint32_t)((addr - base) % step);
-	if (at < pad || at - pad >= step)
-		return;
-	o->offset = at - pad;
-	o->start = addr - o->offset;
-	o->offset_known = true;
-}
-
-static bool find_object(struct names_kernel *k, uint64_t addr, const struct kernel_hint *hint,
-			struct object *o)
-{
-	uint64_t cache = kernel_peek_ready(k) ? peek_cache(&k->peek, addr) : 0;
-	int64_t name = cache ? kernel_offset(k, "kmem_cache", "name") : -ENOENT;
+	uint64_t cache, by_page = 0, base = 0;
+	int64_t name = kernel_offset(k, "kmem_cache", "name");
+	uint32_t step, pad, at;
+	bool paged;
 
 	memset(o, 0, sizeof(*o));
-	if (cache && name >= 0) {
-		peek_text(&k->peek, peek_u64(&k->peek, cache + (uint64_t)name), o->cache,
-			  sizeof(o->cache));
-		o->bytes = cache_u32(k, cache, "object_size");
-		find_start(k, addr, cache, o);
-	}
-	/* What was seen when it happened is nearer the truth: the object may be gone by now. */
-	if (hint && hint->slab_known && hint->slab[0] && strcmp(hint->slab, o->cache)) {
-		memset(o, 0, sizeof(*o));
-		name_print(o->cache, sizeof(o->cache), false, "%s", hint->slab);
-		o->offset = hint->slab_offset;
+	if (name < 0 || !kernel_peek_ready(k))
+		return false;
+	paged = page_slab_of(k, addr, &by_page, &base);
+	cache = k->peek.slabs ? peek_cache(&k->peek, addr) : by_page;
+	if (!cache)
+		return false;
+	peek_text(&k->peek, peek_u64(&k->peek, cache + (uint64_t)name), o->cache, sizeof(o->cache));
+	o->bytes = cache_u32(k, cache, "object_size");
+	step = cache_u32(k, cache, "size");
+	pad = cache_u32(k, cache, "red_left_pad"); /* 0 where there is none */
+	at = paged && step ? (uint32_t)((addr - base) % step) : 0;
+	if (paged && cache == by_page && step && at >= pad && at - pad < o->bytes) {
+		o->offset = at - pad;
 		o->start = addr - o->offset;
 		o->offset_known = true;
 	}
 	return o->cache[0];
+}
+
+bool slab_object(struct names_kernel *k, uint64_t addr, uint64_t *start, uint32_t *bytes)
+{
+	struct object o;
+
+	if (!look_up(k, addr, &o) || !o.offset_known)
+		return false;
+	*start = o.start;
+	*bytes = o.bytes;
+	return true;
+}
+
+/* What was seen when it happened is nearer the truth: the object may be gone by now. */
+static bool find_object(struct names_kernel *k, uint64_t addr, const struct kernel_hint *hint,
+			struct object *o)
+{
+	bool found = look_up(k, addr, o);
+
+	if (!hint || !hint->slab_known || !hint->slab[0] ||
+	    (found && !strncmp(hint->slab, o->cache, sizeof(hint->slab) - 1)))
+		return found;
+	memset(o, 0, sizeof(*o));
+	name_print(o->cache, sizeof(o->cache), false, "%s", hint->slab);
+	o->offset = hint->slab_offset;
+	o->start = addr - o->offset;
+	o->offset_known = true;
+	return true;
 }
 
 /* ---- what it is ---- */

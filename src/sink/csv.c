@@ -6,6 +6,10 @@
  * choice of rows keeps them. Times are whole nanoseconds; a cell without a meaning is empty.
  * Slow waits are not here: they are another kind of row (JSON has them).
  *
+ * A contended address is a row too, of the metric SOURCE_wait (SOURCE_accesses where no time is
+ * measured), with fixed places for its labels, so that a column is one thing: kind, addr, name,
+ * owner_pid, place, group.
+ *
  *	type,seq,ts,mono_ns,dur_ns,metric,label1_key,label1_value,…,count,sum_ns,min_ns,max_ns,p50_ns,…
  *
  * In label values \xNN stands for the byte NN: control characters and the backslash itself, always,
@@ -14,6 +18,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +74,7 @@ static const char csv_head[] =
 	"label4_key,label4_value,label5_key,label5_value,label6_key,label6_value,"
 	"count,sum_ns,min_ns,max_ns";
 static const char csv_tail[] =
-	",few,value,complete,missed,in_flight,in_flight_longest_ns,unpaired,clamped,map_full,"
+	",few,value,blocked_ns,run_queue_ns,cpu_ns,threads,cpus,site,idle,complete,missed,in_flight,in_flight_longest_ns,unpaired,clamped,map_full,"
 	"recursion_misses,lost_events,over_range,inferred,bpf_ns_per_event,bpf_cpu_ppm,user_cpu_ppm\n";
 _Static_assert(SERIES_LABELS == 6, "csv_head names each label");
 
@@ -120,18 +125,28 @@ static void csv_text(struct out *out, const char *text)
 }
 
 /* Paths can be long: kernel names of any length, three bytes for each bad one. */
-static void csv_label(struct out *out, const struct label *l)
+static void csv_foreign(struct out *out, const char *text)
 {
-	size_t size = 3 * strlen(l->value) + 1;
+	size_t size = 3 * strlen(text) + 1;
 	char *clean = malloc(size);
 
 	if (!clean) {
 		out->error = -ENOMEM;
 		return;
 	}
-	out_printf(out, ",%s", l->key);
-	csv_text(out, text_utf8(clean, size, l->value, SIZE_MAX));
+	csv_text(out, text_utf8(clean, size, text, SIZE_MAX));
 	free(clean);
+}
+
+/* Both cells are empty without a value. */
+static void csv_label(struct out *out, const char *key, const char *value)
+{
+	if (!key || !value) {
+		out_text(out, ",,");
+		return;
+	}
+	out_printf(out, ",%s", key);
+	csv_foreign(out, value);
 }
 
 static void csv_hist(struct out *out, const struct hist *h, const struct config *cfg)
@@ -160,6 +175,7 @@ static void csv_hist(struct out *out, const struct hist *h, const struct config 
 	out_text(out, *sep == ',' ? ",," : ","); /* few (if none), value: not a counter */
 }
 
+/* The histogram's cells stay empty. */
 static void csv_counter(struct out *out, uint64_t value, const struct config *cfg)
 {
 	size_t i;
@@ -167,6 +183,18 @@ static void csv_counter(struct out *out, uint64_t value, const struct config *cf
 	for (i = 0; i < 4 + cfg->nquantiles + 1; i++)
 		out_text(out, ",");
 	out_printf(out, ",%" PRIu64, value);
+}
+
+static void csv_split(struct out *out, const struct series *s)
+{
+	const struct split *split = s->split;
+
+	if (split)
+		out_printf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, split->blocked_ns,
+			   split->run_queue_ns,
+			   s->hist->sum_ns - split->blocked_ns - split->run_queue_ns);
+	else
+		out_text(out, ",,,");
 }
 
 /* Losses and cost: the same on every row of a report. */
@@ -187,35 +215,89 @@ static void csv_row_end(struct out *out, const struct frame *f)
 		out_text(out, ",,,\n");
 }
 
-static void csv_row(struct csv_sink *c, const struct frame *f, const char *type, const char *ts,
-		    const struct series *s)
+/* What every row of a report begins with. */
+struct csv_start {
+	const struct frame *f;
+	const char *type;
+	char ts[64];
+};
+
+static void csv_row_start(struct out *out, const struct csv_start *start, const char *metric,
+			  const char *of)
+{
+	const struct frame *f = start->f;
+
+	out_printf(out, "%s,%" PRIu64 ",%s,%" PRIu64 ",%" PRIu64 ",%s%s", start->type, f->seq,
+		   start->ts, f->mono_ns, f->dur_ns, metric, of);
+}
+
+static void csv_series(struct csv_sink *c, const struct csv_start *start, const struct series *s)
 {
 	struct out *out = &c->out;
 	uint32_t i;
 
-	out_printf(out, "%s,%" PRIu64 ",%s,%" PRIu64 ",%" PRIu64 ",%s", type, f->seq, ts,
-		   f->mono_ns, f->dur_ns, s->desc->name);
-	for (i = 0; i < SERIES_LABELS; i++) {
-		if (i < s->nlabels)
-			csv_label(out, &s->labels[i]);
-		else
-			out_text(out, ",,");
-	}
+	csv_row_start(out, start, s->desc->name, "");
+	for (i = 0; i < SERIES_LABELS; i++)
+		csv_label(out, i < s->nlabels ? s->labels[i].key : NULL, s->labels[i].value);
 	if (s->desc->counter)
 		csv_counter(out, s->value, c->cfg);
 	else
 		csv_hist(out, s->hist, c->cfg);
-	csv_row_end(out, f);
+	csv_split(out, s);
+	out_text(out, ",,,,"); /* threads, cpus, site, idle */
+	csv_row_end(out, start->f);
+}
+
+static void csv_contended_labels(struct out *out, const struct contended *c)
+{
+	char addr[32], pid[16];
+
+	(void)snprintf(addr, sizeof(addr), "0x%" PRIx64, c->addr); /* fits */
+	(void)snprintf(pid, sizeof(pid), "%" PRIu32, c->pid);	   /* fits */
+	csv_label(out, "kind", c->kind);
+	csv_label(out, "addr", c->other ? NULL : addr);
+	csv_label(out, "name", c->name);
+	csv_label(out, "owner_pid", c->pid ? pid : NULL);
+	csv_label(out, "place", c->place);
+	csv_label(out, c->group.key, c->group.value);
+}
+
+static void csv_contended(struct csv_sink *sink, const struct csv_start *start,
+			  const struct contended *c)
+{
+	struct out *out = &sink->out;
+	size_t i;
+
+	csv_row_start(out, start, c->source, c->wait ? "_wait" : "_accesses");
+	csv_contended_labels(out, c);
+	if (c->wait)
+		csv_hist(out, c->wait, sink->cfg);
+	else
+		csv_counter(out, c->count, sink->cfg);
+	out_text(out, ",,,,"); /* no split; threads */
+	if (c->ntasks)
+		out_printf(out, "%" PRIu64, c->ntasks);
+	out_text(out, ",");
+	for (i = 0; i < c->ncpus; i++)
+		out_printf(out, "%s%" PRIu32, i ? " " : "", c->cpus[i]);
+	if (c->nsites)
+		csv_foreign(out, c->sites[0].sym);
+	else
+		out_text(out, ",");
+	out_printf(out, ",%s", !c->futex ? "" : c->futex->idle ? "true" : "false");
+	csv_row_end(out, start->f);
 }
 
 static int csv_report(struct csv_sink *c, const struct frame *f, const char *type, struct err *e)
 {
-	char ts[64];
+	struct csv_start start = {.f = f, .type = type};
 	size_t i;
 
-	format_rfc3339(ts, sizeof(ts), f->time.tv_sec, (uint32_t)f->time.tv_nsec);
+	format_rfc3339(start.ts, sizeof(start.ts), f->time.tv_sec, (uint32_t)f->time.tv_nsec);
 	for (i = 0; i < f->nseries; i++)
-		csv_row(c, f, type, ts, &f->series[i]);
+		csv_series(c, &start, &f->series[i]);
+	for (i = 0; i < f->ncontended; i++)
+		csv_contended(c, &start, &f->contended[i]);
 	return out_flush(&c->out, e);
 }
 
@@ -242,7 +324,7 @@ static int csv_reopen(struct sink *s, struct err *e)
 
 const struct sink_ops sink_csv = {
 	.name = "csv",
-	.summary = "CSV: one row for the whole, each CPU and each group of every report",
+	.summary = "CSV: one row for the whole, each CPU, group and address of every report",
 	.open = csv_open,
 	.meta = csv_meta,
 	.interval = csv_interval,

@@ -95,28 +95,42 @@ static void text_append(char *to, size_t size, const char *sep, const char *text
 	(void)snprintf(to + len, size - len, "%s%s", len ? sep : "", clean);
 }
 
+/* "pid=1,2 comm=x": what was given more than once is said behind the first. */
+static void table_filters(struct table_sink *t, const struct meta *m)
+{
+	const struct label *f = m->filters, *end = f + m->nfilters;
+	const char *sep = "   ";
+	char filter[512];
+
+	for (; f < end; f++) {
+		if (f > m->filters && !strcmp(f->key, f[-1].key)) {
+			text_append(t->sources, sizeof(t->sources), ",", f->value);
+			continue;
+		}
+		(void)snprintf(filter, sizeof(filter), "%s=%s", f->key,
+			       f->value); /* the header is cut */
+		text_append(t->sources, sizeof(t->sources), sep, filter);
+		sep = " ";
+	}
+}
+
 static int table_meta(struct sink *s, const struct meta *m, struct err *e)
 {
 	struct table_sink *t = table_sink(s);
-	char filter[512];
-	const char *sep = " ";
+	char cpus[64];
 	size_t i;
 
 	(void)snprintf(t->host, sizeof(t->host), "waitscope  ");
 	text_append(t->host, sizeof(t->host), "", m->kernel);
-	(void)snprintf(filter, sizeof(filter), "%" PRIu32 " CPU%s", m->cpus,
-		       m->cpus == 1 ? "" : "s");
-	text_append(t->host, sizeof(t->host), "  ", filter);
+	(void)snprintf(cpus, sizeof(cpus), "%" PRIu32 " CPU%s", m->cpus,
+		       m->cpus == 1 ? "" : "s"); /* fits */
+	text_append(t->host, sizeof(t->host), "  ", cpus);
 	t->sources[0] = '\0';
 	for (i = 0; i < m->nsources; i++) {
 		if (m->sources[i].on)
-			text_append(t->sources, sizeof(t->sources), sep, m->sources[i].name);
+			text_append(t->sources, sizeof(t->sources), " ", m->sources[i].name);
 	}
-	for (i = 0, sep = "   "; i < m->nfilters; i++, sep = " ") {
-		(void)snprintf(filter, sizeof(filter), "%s=%s", m->filters[i].key,
-			       m->filters[i].value);
-		text_append(t->sources, sizeof(t->sources), sep, filter);
-	}
+	table_filters(t, m);
 	return 0;
 }
 

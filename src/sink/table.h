@@ -66,8 +66,8 @@ enum grid_kind {
 	GRID_TEXT,
 };
 
-/* When a column is left out of a narrow grid; quantiles have rules of their own. */
-enum grid_yield { YIELD_NEVER, YIELD_FIRST, YIELD_LAST };
+/* When a column is left out of a narrow grid (table_grid.c); quantiles have rules of their own. */
+enum grid_yield { YIELD_NEVER, YIELD_FIRST, YIELD_LATE, YIELD_LAST };
 
 struct grid_column {
 	enum grid_kind kind;
@@ -116,7 +116,7 @@ uint64_t table_hist_weight(const struct hist *h, enum sort_key sort);
 uint64_t table_series_weight(const struct series *s, enum sort_key sort);
 int table_compare_names(const char *a, const char *b);
 /* Columns for all labels of the rows collected, but for pivots. */
-void table_label_columns(struct grid *g, const struct table_rows *r);
+void table_label_columns(struct grid *g, const struct table_page *page);
 /* For qsort: by rank, weight, labels; empty ones last. */
 int table_compare_series(const void *a, const void *b);
 /* Which part of a metric's series a grid shows. */

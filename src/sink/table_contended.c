@@ -10,7 +10,7 @@
  *	    at ext4_es_lookup_extent+0x1f 61.0 %, vfs_write+0x1a 30.0 %
  *	waiting for work, not for a lock:
  *	app`queue.cond               futex          2   501   9,014   9,014   1.0 ms  1
- *	(other addresses: lock)      other         12    0.4     0.9     1.0   6.1 us  0-1
+ *	(others: lock)               other         12    0.4     0.9     1.0   6.1 us  0-1
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ const char *table_contended_name(const struct contended *c, char *out, size_t le
 	char clean[LINE_BYTES / 4];
 
 	if (c->other)
-		(void)snprintf(out, len, "(other addresses: %s)",
+		(void)snprintf(out, len, "(others: %s)",
 			       text_clean(clean, sizeof(clean), c->source, SIZE_MAX)); /* fits */
 	else if (c->name)
 		text_clean(out, len, c->name, SIZE_MAX);
@@ -154,8 +154,10 @@ static const char *wait_cell(const struct grid_column *col, struct table_page *p
 /* Waited in each second, by all together. */
 static const char *wait_rate(const struct hist *h, uint64_t dur_ns, char *out, size_t len)
 {
-	if (!h || !dur_ns)
-		return "-";
+	if (!h || !dur_ns) {
+		(void)snprintf(out, len, "-"); /* fits */
+		return out;
+	}
 	return format_duration(out, len, (uint64_t)((double)h->sum_ns * 1e9 / (double)dur_ns));
 }
 
@@ -176,6 +178,15 @@ static const char *contended_cell(const struct grid_column *col, struct table_pa
 }
 
 /* ---- columns ---- */
+
+static bool contended_timed(const struct table_rows *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->n && !r->v[i].c->wait; i++)
+		;
+	return i < r->n;
+}
 
 static void add_text(struct grid *g, enum contended_column what, const char *head,
 		     size_t shorten_to, enum grid_yield yield)
@@ -217,8 +228,8 @@ static void contended_grid(struct table_page *page, struct grid *g)
 	add_text(g, COLUMN_NAME, "NAME", page->paper.columns * 3 / 10, YIELD_NEVER);
 	if (owners && wide) /* else below the row */
 		add_text(g, COLUMN_OWNER, "OWNER", OWNER_LEAST, YIELD_NEVER);
-	add_text(g, COLUMN_KIND, "KIND", 0, YIELD_NEVER);
-	add_number(g, GRID_COUNT, "waits/s");
+	add_text(g, COLUMN_KIND, "KIND", 0, YIELD_LAST);
+	add_number(g, GRID_COUNT, contended_timed(r) ? "waits/s" : "samples/s");
 	for (i = 0; i < cfg->nquantiles; i++) {
 		c = grid_add_quantile(g, &cfg->quantiles[i]);
 		if (c)
@@ -228,30 +239,37 @@ static void contended_grid(struct table_page *page, struct grid *g)
 	add_number(g, GRID_RATE, "wait/s");
 	if (wide || cfg->sort == SORT_SUM)
 		grid_add_total(g, cfg);
-	add_text(g, COLUMN_CPUS, "CPUS", CPUS_WIDTH, YIELD_LAST);
+	add_text(g, COLUMN_CPUS, "CPUS", CPUS_WIDTH, YIELD_LATE);
 }
 
 /* ---- the table ---- */
 
+/* Without what waits for work, and where some measure waits without what only counts samples. */
 static void contended_title(struct table_page *page)
 {
 	const struct table_rows *r = page->rows;
 	char count[32], rate[32], wait[32], text[128] = "none";
+	bool timed = contended_timed(r);
 	struct hist sum = {0};
-	uint64_t waits = 0;
 	size_t i;
 
 	for (i = 0; i < r->n; i++) {
-		if (r->v[i].rank == RANK_IDLE)
+		const struct contended *c = r->v[i].c;
+
+		if (r->v[i].rank == RANK_IDLE || (timed && !c->wait))
 			continue;
-		waits += r->v[i].c->count;
-		sum.sum_ns += r->v[i].c->wait ? r->v[i].c->wait->sum_ns : 0;
+		sum.count += c->count;
+		sum.sum_ns += timed ? c->wait->sum_ns : 0;
 	}
-	if (waits)
-		(void)snprintf(text, sizeof(text), "%s wait%s  %s/s  %s/s waited",
-			       format_count(count, sizeof(count), waits), waits == 1 ? "" : "s",
-			       format_rate(rate, sizeof(rate), waits, page->f->dur_ns),
-			       wait_rate(&sum, page->f->dur_ns, wait, sizeof(wait))); /* fits */
+	format_count(count, sizeof(count), sum.count);
+	format_rate(rate, sizeof(rate), sum.count, page->f->dur_ns);
+	wait_rate(&sum, page->f->dur_ns, wait, sizeof(wait));
+	if (sum.count && timed)
+		(void)snprintf(text, sizeof(text), "%s wait%s  %s/s  %s/s waited", count,
+			       sum.count == 1 ? "" : "s", rate, wait); /* fits */
+	else if (sum.count)
+		(void)snprintf(text, sizeof(text), "%s sample%s  %s/s", count,
+			       sum.count == 1 ? "" : "s", rate); /* fits */
 	table_title(page, "Contended addresses", true, text);
 }
 

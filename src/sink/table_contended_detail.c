@@ -38,12 +38,18 @@ static void detail_end(struct detail *d)
 	d->open = false;
 }
 
+/* Is there room for another line? */
+static bool detail_room(const struct detail *d)
+{
+	return d->page->detail == DETAIL_ALL || !d->lines;
+}
+
 /* `sep` stands before an item that is not its line's first. */
 static void detail_item(struct detail *d, const char *sep, const char *text)
 {
 	char item[DETAIL_TEXT + 8];
 
-	if (d->page->detail == DETAIL_LINE && !d->open && d->lines)
+	if (!d->open && !detail_room(d))
 		return;
 	if (!d->open) {
 		line_start(&d->line);
@@ -81,7 +87,7 @@ static void detail_sites(struct detail *d, const struct contended *c)
 		(void)snprintf(
 			text, sizeof(text), "%s%s %s %%", i ? "" : "at ",
 			clean(sym, c->sites[i].sym),
-			format_share(share, sizeof(share), c->sites[i].count, all)); /* fits */
+			format_share(share, sizeof(share), c->sites[i].count, all, 1)); /* fits */
 		detail_item(d, ", ", text);
 	}
 	detail_end(d);
@@ -161,7 +167,7 @@ static void detail_line(struct detail *d, const struct contended *c)
 	const char *before = NULL;
 	uint64_t end;
 
-	if (!c->nmembers)
+	if (!c->nmembers || !detail_room(d))
 		return;
 	end = (uint64_t)last->offset + last->size;
 	if (end > m->offset && end - m->offset <= LINE_SIZE)

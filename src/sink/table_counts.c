@@ -188,7 +188,20 @@ static const char *counts_cell(const struct grid_column *c, struct table_page *p
 		return format_count(out, len, v);
 	if (c->kind == GRID_RATE)
 		return format_rate(out, len, v, page->f->dur_ns);
-	return format_share(out, len, v, counts_sum(t, values, t->col[c->index].desc));
+	return format_share(out, len, v, counts_sum(t, values, t->col[c->index].desc), SHARE_EXACT);
+}
+
+/* Has any row something of a metric? A grid of groups may have nothing of one that joins. */
+static bool counts_any(const struct counts *t, const struct table_page *page,
+		       const struct metric_desc *desc)
+{
+	const struct table_rows *r = page->rows;
+	size_t i;
+
+	for (i = 0; i < r->n; i++)
+		if (counts_sum(t, r->values + r->v[i].values, desc))
+			return true;
+	return false;
 }
 
 static void counts_add(struct grid *g, enum grid_kind kind, uint32_t index, enum grid_yield yield,
@@ -210,7 +223,7 @@ static void counts_add(struct grid *g, enum grid_kind kind, uint32_t index, enum
  * The share of the metric's first value says what those of the others are; how often they occur
  * says it better. So these shares go first where it is narrow.
  */
-static void counts_columns(const struct counts *t, struct grid *g)
+static void counts_columns(const struct counts *t, const struct table_page *page, struct grid *g)
 {
 	bool first = true;
 	uint32_t i;
@@ -226,8 +239,9 @@ static void counts_columns(const struct counts *t, struct grid *g)
 		if (t->col[i].desc == t->desc && t->col[i].value)
 			counts_add(g, GRID_RATE, i, YIELD_NEVER, t->col[i].value, "/s");
 	for (i = 0; i < t->n; i++)
-		if (t->col[i].desc != t->desc && t->col[i].value)
-			counts_add(g, GRID_SHARE, i, YIELD_LAST, t->col[i].value, "%");
+		if (t->col[i].desc != t->desc && t->col[i].value &&
+		    counts_any(t, page, t->col[i].desc))
+			counts_add(g, GRID_SHARE, i, YIELD_LATE, t->col[i].value, "%");
 }
 
 static int counts_compare_rows(const void *a, const void *b)
@@ -249,8 +263,8 @@ static void counts_rows(const struct counts *t, struct table_page *page)
 		return;
 	shown = table_shown(page, r->n, page->cfg->list_rows);
 	qsort(r->v, r->n, sizeof(r->v[0]), counts_compare_rows);
-	table_label_columns(&g, r);
-	counts_columns(t, &g);
+	table_label_columns(&g, page);
+	counts_columns(t, page, &g);
 	grid_print(&g, page, r->v, shown);
 	if (shown < r->n)
 		table_rest(page, r->n - shown, "", shown == page->max_rows);

@@ -5,7 +5,8 @@
  *
  * Two passes over the rows, no copy of their cells: one measures, one prints. What does not fit
  * gives way in this order: wide gaps, columns that yield first, long names, quantiles but for the
- * first and the 99th, columns that yield last.
+ * first and the 99th, columns that yield late, names once more, the first quantile, and columns
+ * that yield last.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -123,51 +124,86 @@ static bool grid_drop(struct grid *g, enum grid_yield yield)
 	return false;
 }
 
+/* As short as this column's text may be: `hard` when little else is left to give way. */
+static size_t grid_shortest(const struct grid_column *c, bool hard)
+{
+	if (!c->shorten_to)
+		return c->width;
+	return hard && c->shorten_to > NAME_WIDTH_MIN ? NAME_WIDTH_MIN : c->shorten_to;
+}
+
 /* Takes columns from the widest name. */
-static bool grid_shrink_name(struct grid *g, size_t excess)
+static bool grid_shrink_name(struct grid *g, size_t excess, bool hard)
 {
 	struct grid_column *c, *widest = NULL;
 	size_t room;
 
 	for (c = g->col; c < g->col + g->n; c++) {
-		if (c->shorten_to && c->width > c->shorten_to &&
-		    (!widest || c->width > widest->width))
+		if (c->width > grid_shortest(c, hard) && (!widest || c->width > widest->width))
 			widest = c;
 	}
 	if (!widest)
 		return false;
-	room = widest->width - widest->shorten_to;
+	room = widest->width - grid_shortest(widest, hard);
 	widest->width -= excess < room ? excess : room;
 	return true;
 }
 
-/*
- * One quantile, never the first (it is for scale) and the 99th, which tells most beside the
- * maximum; without a 99th the last stays instead.
- */
-static bool grid_drop_quantile(struct grid *g)
+struct grid_quantiles {
+	size_t n, first, last, p99; /* columns; p99 is 0 without one */
+};
+
+static struct grid_quantiles grid_find_quantiles(const struct grid *g)
 {
-	size_t i, first = 0, last = 0, n = 0, p99 = 0;
+	struct grid_quantiles q = {0};
+	size_t i;
 
 	for (i = 0; i < g->n; i++) {
 		if (g->col[i].kind != GRID_QUANTILE)
 			continue;
-		if (!n++)
-			first = i;
+		if (!q.n++)
+			q.first = i;
 		if (g->col[i].q.ppb == PPB_P99)
-			p99 = i;
-		last = i;
+			q.p99 = i;
+		q.last = i;
 	}
-	if (n < 3)
+	return q;
+}
+
+/*
+ * One quantile, not the first (it is for scale) and not the 99th, which tells most beside the
+ * maximum; without a 99th the last stays instead.
+ */
+static bool grid_drop_quantile(struct grid *g)
+{
+	struct grid_quantiles q = grid_find_quantiles(g);
+	size_t i;
+
+	if (q.n < 3)
 		return false;
-	for (i = first + 1; i < last; i++) {
-		if (i != p99) {
-			grid_remove(g, i);
-			return true;
-		}
-	}
-	grid_remove(g, last);
+	for (i = q.first + 1; i < q.last && i == q.p99; i++)
+		;
+	grid_remove(g, i);
 	return true;
+}
+
+static bool grid_drop_first_quantile(struct grid *g)
+{
+	struct grid_quantiles q = grid_find_quantiles(g);
+
+	if (q.n < 2)
+		return false;
+	grid_remove(g, q.first == q.p99 ? q.last : q.first);
+	return true;
+}
+
+/* One thing that gives way for what sticks out; false: nothing is left. */
+static bool grid_give_way(struct grid *g, size_t excess)
+{
+	return grid_drop(g, YIELD_FIRST) || grid_shrink_name(g, excess, false) ||
+	       grid_drop_quantile(g) || grid_drop(g, YIELD_LATE) ||
+	       grid_shrink_name(g, excess, true) || grid_drop_first_quantile(g) ||
+	       grid_drop(g, YIELD_LAST);
 }
 
 /* What a column that was left out leaves goes back to the names that were shortened for it. */
@@ -194,8 +230,7 @@ void grid_fit(struct grid *g, struct table_page *page, const struct table_row *r
 	if (grid_width(g) > columns)
 		g->gap = 1;
 	while ((width = grid_width(g)) > columns) {
-		if (!grid_drop(g, YIELD_FIRST) && !grid_shrink_name(g, width - columns) &&
-		    !grid_drop_quantile(g) && !grid_drop(g, YIELD_LAST))
+		if (!grid_give_way(g, width - columns))
 			return; /* a very narrow window: the paper cuts */
 	}
 	grid_lengthen_names(g, columns - width);

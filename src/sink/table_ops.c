@@ -72,7 +72,7 @@ static void ops_split(struct table_page *page, struct grid *g)
 			return;
 		c->index = i;
 		if (i == 2) /* what is left of a hundred */
-			c->yield = YIELD_LAST;
+			c->yield = YIELD_LATE;
 	}
 }
 
@@ -83,7 +83,7 @@ static void ops_grid(struct table_page *page, struct grid *g)
 	size_t i;
 
 	g->cell = table_series_cell;
-	table_label_columns(g, page->rows);
+	table_label_columns(g, page);
 	grid_add(g, GRID_COUNT, "samples");
 	for (i = 0; i < cfg->nquantiles; i++) {
 		c = grid_add_quantile(g, &cfg->quantiles[i]);

@@ -44,7 +44,7 @@ static void rows_grid(struct table_page *page, struct grid *g)
 	size_t i;
 
 	g->cell = table_series_cell;
-	table_label_columns(g, page->rows);
+	table_label_columns(g, page);
 	grid_add(g, GRID_COUNT, first->desc->counter ? "count" : "samples");
 	if (first->desc->counter)
 		return;

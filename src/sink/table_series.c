@@ -48,7 +48,7 @@ static const char *split_cell(const struct series *s, uint32_t index, char *out,
 		part = split->run_queue_ns;
 	else
 		part = sum - split->blocked_ns - split->run_queue_ns;
-	return format_share(out, len, part, sum);
+	return format_share(out, len, part, sum, 1);
 }
 
 static const char *hist_cell(const struct grid_column *c, struct table_page *page,
@@ -123,8 +123,20 @@ static size_t find_key(const char *const *keys, size_t n, const char *key)
 	return i;
 }
 
-void table_label_columns(struct grid *g, const struct table_rows *r)
+/* The key of --by comes first, wherever a source has it. */
+static void lead_with(const char **keys, size_t n, const char *key)
 {
+	size_t i = key ? find_key(keys, n, key) : n;
+
+	if (i == n)
+		return;
+	memmove(keys + 1, keys, i * sizeof(*keys));
+	keys[0] = key;
+}
+
+void table_label_columns(struct grid *g, const struct table_page *page)
+{
+	const struct table_rows *r = page->rows;
 	const char *keys[KEYS_MAX];
 	size_t i, n = 0;
 	uint32_t k;
@@ -140,6 +152,7 @@ void table_label_columns(struct grid *g, const struct table_rows *r)
 				keys[n++] = key;
 		}
 	}
+	lead_with(keys, n, part_keys[page->cfg->by]);
 	for (i = 0; i < n; i++) {
 		if (strcmp(keys[i], "dev") || find_key(keys, n, "mount") == n)
 			grid_add_label(g, keys[i], label_is_number(r, keys[i]));

@@ -9,7 +9,7 @@
  * The wait, in the unit that heads it; how long until it was queued and from there until it ran;
  * who, with the tid (a wide line: tid/pid of a thread that is not its process's first).
  *
- * An operation's line is the same up to the task, but for what its time went to:
+ * An operation's line says what its time went to, and on which file:
  *
  *	TIME           CPU    usec  blk% runq%  cpu% TASK            OPERATION   BYTES FILE
  *	14:02:11.123     0   1,708  57.2  15.0  27.8 fio 42          fsync        4.0K /data/x
@@ -151,35 +151,32 @@ static void slow_put(struct paper *p, bool fit, enum style style, const struct l
 	paper_line(&wide, style, l);
 }
 
-/* When, where and how long: the same in all lines. */
-static void slow_start(struct line *l, const struct slow *w, const struct slow_layout *lay,
-		       enum unit unit)
+static void slow_cpu(struct line *l, const struct slow *w, const struct slow_layout *lay)
 {
 	char text[SLOW_TEXT];
 
-	line_start(l);
-	slow_clock(l, w, lay);
 	if (w->migrated && w->last_cpu_known)
 		(void)snprintf(text, sizeof(text), "%" PRIu32 ">%" PRIu32, w->last_cpu, w->cpu);
 	else
 		(void)snprintf(text, sizeof(text), "%" PRIu32, w->cpu);
 	line_add(l, " ");
 	line_right(l, text, lay->cpu);
-	slow_number(l, lay, true, w->wait_ns, unit);
 }
 
 /* ---- operations ---- */
 
-/* Three columns in the place of a wait's two legs. */
+/* Three columns in the place of a wait's two legs; a narrow line leaves the CPU's to be reckoned.
+ */
 static void slow_shares(struct line *l, const struct slow_layout *lay, const char *const text[3])
 {
+	static const size_t narrow[] = {4, 5};
 	size_t i, width, rest = 2 * lay->number + 2;
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 3 && (lay->fine || i < 2); i++) {
 		width = rest / (3 - i);
 		rest -= width;
 		line_add(l, " ");
-		line_right(l, text[i], width - 1);
+		line_right(l, text[i], lay->fine ? width - 1 : narrow[i]);
 	}
 }
 
@@ -198,7 +195,7 @@ static const char *slow_bytes(uint64_t bytes, char *out, size_t len)
 	return out;
 }
 
-/* The task's column is as wide as in other lines where names are not cut. */
+/* A wide line's columns are those of a wait, as far as both have them. */
 static void slow_share_op(struct slow_layout *lay, const struct paper *p, size_t used)
 {
 	size_t rest;
@@ -208,8 +205,8 @@ static void slow_share_op(struct slow_layout *lay, const struct paper *p, size_t
 	if (lay->whole || lay->cgroup)
 		return;
 	rest = p->columns > used + SLOW_NAMES_MIN ? p->columns - used : SLOW_NAMES_MIN;
-	lay->task = rest * 2 / 5;
-	lay->waker = rest / 4 < SLOW_OP ? rest / 4 : SLOW_OP;
+	lay->task = rest / 3;
+	lay->waker = rest / 5;
 }
 
 static void slow_file(struct line *l, const struct paper *p, const struct slow_layout *lay,
@@ -228,13 +225,17 @@ static void slow_op_line(struct paper *p, bool fit, enum unit unit, const struct
 	char blk[32], runq[32], cpu[32], text[SLOW_TEXT], clean[SLOW_TEXT];
 	uint64_t on_cpu = w->wait_ns - split->blocked_ns - split->run_queue_ns;
 	const char *const shares[] = {
-		format_share(blk, sizeof(blk), split->blocked_ns, w->wait_ns),
-		format_share(runq, sizeof(runq), split->run_queue_ns, w->wait_ns),
-		format_share(cpu, sizeof(cpu), on_cpu, w->wait_ns),
+		format_share(blk, sizeof(blk), split->blocked_ns, w->wait_ns, 1),
+		format_share(runq, sizeof(runq), split->run_queue_ns, w->wait_ns, 1),
+		format_share(cpu, sizeof(cpu), on_cpu, w->wait_ns, 1),
 	};
 	struct line l;
 
-	slow_start(&l, w, &lay, unit);
+	line_start(&l);
+	slow_clock(&l, w, &lay);
+	if (lay.fine)
+		slow_cpu(&l, w, &lay);
+	slow_number(&l, &lay, true, w->wait_ns, unit);
 	slow_shares(&l, &lay, shares);
 	line_add(&l, " ");
 	slow_share_op(&lay, p, line_width(&l));
@@ -272,7 +273,10 @@ static void slow_wait_line(struct paper *p, bool fit, enum unit unit, const stru
 	char text[SLOW_TEXT];
 	struct line l;
 
-	slow_start(&l, w, &lay, unit);
+	line_start(&l);
+	slow_clock(&l, w, &lay);
+	slow_cpu(&l, w, &lay);
+	slow_number(&l, &lay, true, w->wait_ns, unit);
 	slow_number(&l, &lay, w->has_legs, w->wake_to_queue_ns, unit);
 	slow_number(&l, &lay, w->has_legs, w->queue_to_run_ns, unit);
 	line_add(&l, " ");
@@ -328,8 +332,10 @@ void table_slow_head(struct paper *p, bool fit, enum unit unit, bool op)
 	line_start(&l);
 	line_left(&l, "TIME", lay.time);
 	line_add(&l, " ");
-	line_right(&l, "CPU", lay.cpu);
-	line_add(&l, " ");
+	if (lay.fine || !op) {
+		line_right(&l, "CPU", lay.cpu);
+		line_add(&l, " ");
+	}
 	line_right(&l, unit_name(unit), lay.number);
 	if (op)
 		slow_op_head(&l, p, &lay);

@@ -11,7 +11,8 @@
 #include "source/flight.h"
 #include "source/groups.h"
 
-#define RING_BYTES (256U << 10)
+#define RING_BYTES (64U << 10)
+#define KEYS 1023     /* with the others' entry a power of two for each CPU: no bucket idles */
 #define LATER_MAX 1024
 #define DRAIN_MAX 256 /* records at a time */
 #define DRAIN_BYTES_MIN (DRAIN_MAX * sizeof(struct abi_contend_sample))
@@ -40,7 +41,7 @@ int contend_source_setup(struct contend_source *s, struct bpf_object *obj, const
 		.by = group_abi(s->cfg->by),
 		.nhists = 1,
 		.schema = ABI_KEY_SCHEMA,
-		.keys = s->cfg->max_keys,
+		.keys = s->cfg->max_keys_given ? s->cfg->max_keys : KEYS,
 		.per_cpu = true,
 		.others = s->spec->others,
 		.ncpus = s->ncpus,

@@ -307,21 +307,29 @@ static void begin_interval(struct keyed *k)
 	}
 }
 
-static int add_to_total(const struct keyed *k, struct keyed_row *row)
+void keyed_join(const struct keyed *k, struct keyed_row *to, const uint64_t *sums,
+		const uint64_t *cpus)
 {
 	uint32_t words = keyed_cpu_words(k->args.ncpus), i;
+
+	for (i = 0; i < ABI_SUMS; i++) {
+		if (k->args.masks >> i & 1)
+			to->sums_total[i] |= sums[i];
+		else
+			to->sums_total[i] += sums[i];
+	}
+	for (i = 0; i < words; i++)
+		to->cpus_total[i] |= cpus[i];
+}
+
+static int add_to_total(const struct keyed *k, struct keyed_row *row)
+{
+	uint32_t i;
 	int ret = 0;
 
 	for (i = 0; !ret && i < k->args.nhists; i++)
 		ret = hist_merge(&row->total[i], &row->interval[i]);
-	for (i = 0; i < ABI_SUMS; i++) {
-		if (k->args.masks >> i & 1)
-			row->sums_total[i] |= row->sums_interval[i];
-		else
-			row->sums_total[i] += row->sums_interval[i];
-	}
-	for (i = 0; i < words; i++)
-		row->cpus_total[i] |= row->cpus_interval[i];
+	keyed_join(k, row, row->sums_interval, row->cpus_interval);
 	return ret;
 }
 

@@ -67,19 +67,12 @@ int keyed_retire(struct keyed *k, uint32_t bank, uint64_t epoch)
 
 static int add_row(const struct keyed *k, struct keyed_row *to, const struct keyed_row *row)
 {
-	uint32_t words = keyed_cpu_words(k->args.ncpus), i;
+	uint32_t i;
 	int ret = 0;
 
 	for (i = 0; !ret && i < KEYED_HISTS; i++)
 		ret = hist_merge(&to->total[i], &row->total[i]);
-	for (i = 0; i < ABI_SUMS; i++) {
-		if (k->args.masks >> i & 1)
-			to->sums_total[i] |= row->sums_total[i];
-		else
-			to->sums_total[i] += row->sums_total[i];
-	}
-	for (i = 0; i < words; i++)
-		to->cpus_total[i] |= row->cpus_total[i];
+	keyed_join(k, to, row->sums_total, row->cpus_total);
 	return ret;
 }
 

@@ -36,6 +36,9 @@ int keyed_compare(const void *a, const void *b); /* by struct abi_key */
 /* One entry as the map has it now, into its row; see keyed_collect. */
 int keyed_read_entry(struct keyed *k, uint32_t bank, const struct abi_key *key,
 		     const struct abi_khead *now, uint64_t epoch);
+/* Sums and CPUs into a row's totals. */
+void keyed_join(const struct keyed *k, struct keyed_row *to, const uint64_t *sums,
+		const uint64_t *cpus);
 void keyed_free_reading(void *p);
 void keyed_free_row(struct keyed *k, struct keyed_row *row);
 

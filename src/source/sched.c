@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "source/flight.h"
 #include "source/kmaps.h"
 #include "source/sched.h"
 
@@ -234,15 +235,6 @@ static int push_all(struct sched *s, struct source_report *r)
 	return ret;
 }
 
-static void add_in_flight(const struct abi_in_flight *f, struct quality *q)
-{
-	q->missed += f->unseen;
-	q->in_flight = f->count;
-	q->longest_ns = f->longest_ns;
-	q->longest_tid = f->tid;
-	memcpy(q->longest_comm, f->comm, sizeof(q->longest_comm));
-}
-
 static int sched_collect(struct source *src, struct source_report *r, struct err *e)
 {
 	struct sched *s = sched_of(src);
@@ -263,12 +255,13 @@ static int sched_collect(struct source *src, struct source_report *r, struct err
 	r->quality_interval.recursion_misses = misses - s->misses_seen;
 	r->quality_total.recursion_misses = misses - s->misses_start;
 	s->misses_seen = misses;
-	ret = sched_in_flight(s, &flight);
+	ret = flight_walk(s->skel->links.ws_in_flight, bpf_map__fd(s->skel->maps.in_flight),
+			  &flight);
 	if (ret)
 		return err_sys(e, ret, "sched: tasks still waiting");
-	add_in_flight(&flight, &r->quality_total);
+	flight_quality(&flight, &r->quality_total);
 	flight.unseen = 0; /* an edge of the run, not of an interval */
-	add_in_flight(&flight, &r->quality_interval);
+	flight_quality(&flight, &r->quality_interval);
 	return 0;
 }
 

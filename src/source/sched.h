@@ -93,7 +93,4 @@ void sched_unload(struct sched *s);
 int sched_slow_open(struct sched *s, struct err *e);
 int sched_slow_drain(struct sched *s, struct err *e);
 
-/* sched_flight.c: tasks still waiting now; 0 or negative errno */
-int sched_in_flight(struct sched *s, struct abi_in_flight *out);
-
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Made-up scheduler waits, the same in every run: sinks, loop and command line can be tested
- * without a kernel, against names no kernel would dare to give. A period ended by `flip` has
- * PERIOD_EVENTS waits, the last one, ended by `stop`, TAIL_EVENTS, however long they took. Filters
- * do not apply.
+ * Made-up waits for CPUs, files and locks, the same in every run: sinks, loop and command line can
+ * be tested without a kernel, against names no kernel would dare to give. A period ended by `flip`
+ * has PERIOD_EVENTS waits, the last one, ended by `stop`, TAIL_EVENTS, however long they took.
+ * Filters do not apply.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,41 +11,30 @@
 #include <string.h>
 
 #include "source/sched_metrics.h"
-#include "source/source.h"
+#include "source/synth.h"
 
-#define CPUS 4
 #define PERIOD_EVENTS 1000
 #define TAIL_EVENTS 100
-#define SEED 20120601
 #define EVENT_STEP_NS 1000000 /* of the made-up clock */
 #define EPOCH_SEC 1767225600  /* 2026-01-01T00:00:00Z, when that clock starts */
 #define NS_PER_S 1000000000
 
-struct task {
-	uint32_t pid, tid;
-	const char *comm; /* at most 15 bytes, as the kernel's */
-	const char *cgroup;
-};
-
 /* An escape sequence, broken UTF-8, quotes, markup, a spreadsheet formula and line breaks. */
-static const struct task tasks[] = {
-	{100, 100, "worker", "/app"},
-	{100, 101, "worker/1", "/app"},
-	{200, 200, "a\033[31mred\007", "/app/\033]0;x\007"},
-	{300, 300, "bad\377\303(", "/bad\355\240\200"},
-	{400, 400, "\"q\",'x'\\", "/quo\"te,d"},
-	{500, 500, "<b>&amp;</b>", "/<svc>.slice"},
-	{600, 600, "=1+2\r\n\t,x", "/sys"},
+const struct synth_task synth_tasks[SYNTH_TASKS] = {
+	{100, 100, "worker", "/app", "/data/a"},
+	{100, 101, "worker/1", "/app", "/data/a"},
+	{200, 200, "a\033[31mred\007", "/app/\033]0;x\007", "/data/\033]0;x\007"},
+	{300, 300, "bad\377\303(", "/bad\355\240\200", "/data/bad\377"},
+	{400, 400, "\"q\",'x'\\", "/quo\"te,d", "/data/\"q\",x"},
+	{500, 500, "<b>&amp;</b>", "/<svc>.slice", "inode 42"},
+	{600, 600, "=1+2\r\n\t,x", "/sys", "=1+2"},
 };
 
-#define TASKS (sizeof(tasks) / sizeof(tasks[0]))
-#define ROWS_MAX (1 + CPUS + TASKS)
+#define ROWS_MAX (1 + SYNTH_CPUS + SYNTH_TASKS)
 
 /* One line of a report: the whole, a CPU or a group. */
 struct row {
-	struct label labels[SERIES_LABELS];
-	uint32_t nlabels;
-	char id[12], pid[12]; /* what labels of numbers point to */
+	struct synth_group group;
 	struct hist interval[SCHED_METRICS];
 	struct hist total[SCHED_METRICS];
 };
@@ -56,7 +45,9 @@ struct synth {
 	struct bucket_table table;
 	struct row rows[ROWS_MAX]; /* whole, CPUs, groups */
 	uint32_t nrows;
-	uint32_t group_row[TASKS]; /* 0: tasks are not grouped */
+	uint32_t group_row[SYNTH_TASKS]; /* 0: tasks are not grouped */
+	struct synth_files *files;
+	struct synth_locks *locks;
 	uint64_t random;
 	uint64_t events; /* so far: the made-up clock */
 	uint32_t due;	 /* events of the period that ended, not made yet */
@@ -64,7 +55,7 @@ struct synth {
 
 /* One made-up wait. */
 struct event {
-	const struct task *task, *prev, *waker;
+	const struct synth_task *task, *prev, *waker;
 	uint32_t cpu, last_cpu;
 	enum { WAKEUP, PREEMPT, THROTTLE } kind;
 	bool irq;
@@ -72,39 +63,28 @@ struct event {
 	uint64_t wait_ns;
 };
 
-/* 64-bit linear congruential generator; its high bits are the good ones. */
-static uint32_t draw(struct synth *s, uint32_t below)
-{
-	s->random = s->random * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (uint32_t)((s->random >> 33) % below);
-}
-
-/* Mostly microseconds, with a tail of milliseconds and a few of 0 ns. */
-static uint64_t draw_wait(struct synth *s)
-{
-	if (!draw(s, 200))
-		return 0;
-	return (1000ULL << draw(s, 12)) + draw(s, 1000);
-}
-
 static struct event draw_event(struct synth *s)
 {
 	struct event v = {
-		.task = &tasks[draw(s, TASKS)],
-		.prev = draw(s, 3) ? &tasks[draw(s, TASKS)] : NULL,
-		.waker = draw(s, 4) ? &tasks[draw(s, TASKS)] : NULL,
-		.cpu = draw(s, CPUS),
-		.last_cpu = draw(s, CPUS),
-		.kind = draw(s, 4)   ? WAKEUP
-			: draw(s, 5) ? PREEMPT
-				     : THROTTLE,
-		.irq = draw(s, 2),
+		.task = &synth_tasks[synth_draw(&s->random, SYNTH_TASKS)],
+		.prev = synth_draw(&s->random, 3)
+				? &synth_tasks[synth_draw(&s->random, SYNTH_TASKS)]
+				: NULL,
+		.waker = synth_draw(&s->random, 4)
+				 ? &synth_tasks[synth_draw(&s->random, SYNTH_TASKS)]
+				 : NULL,
+		.cpu = synth_draw(&s->random, SYNTH_CPUS),
+		.last_cpu = synth_draw(&s->random, SYNTH_CPUS),
+		.kind = synth_draw(&s->random, 4)   ? WAKEUP
+			: synth_draw(&s->random, 5) ? PREEMPT
+						    : THROTTLE,
+		.irq = synth_draw(&s->random, 2),
 	};
 
-	v.wait_ns = draw_wait(s);
+	v.wait_ns = synth_draw_wait(&s->random);
 	if (v.kind == WAKEUP) {
 		v.q2r_ns = v.wait_ns;
-		v.w2q_ns = v.wait_ns ? 500 + draw(s, 2000) : 0;
+		v.w2q_ns = v.wait_ns ? 500 + synth_draw(&s->random, 2000) : 0;
 		v.wait_ns += v.w2q_ns;
 	}
 	return v;
@@ -136,7 +116,7 @@ static int count_in_row(struct synth *s, struct row *row, const struct event *v)
 
 static int count_event(struct synth *s, const struct event *v)
 {
-	uint32_t group = s->group_row[v->task - tasks];
+	uint32_t group = s->group_row[v->task - synth_tasks];
 	int ret;
 
 	ret = count_in_row(s, &s->rows[0], v);
@@ -168,29 +148,35 @@ static const struct {
 	[THROTTLE] = {"throttle", SCHED_THROTTLE_WAIT},
 };
 
+static struct slow stamp(const struct synth *s)
+{
+	uint64_t now_ns = s->events * EVENT_STEP_NS;
+
+	return (struct slow){
+		.time = {EPOCH_SEC + (time_t)(now_ns / NS_PER_S), (long)(now_ns % NS_PER_S)},
+		.mono_ns = now_ns,
+	};
+}
+
 static int tell_slow(struct synth *s, const struct event *v)
 {
 	const struct config *cfg = s->args.cfg;
-	uint64_t now_ns = s->events * EVENT_STEP_NS;
-	struct slow w = {
-		.time = {EPOCH_SEC + (time_t)(now_ns / NS_PER_S), (long)(now_ns % NS_PER_S)},
-		.mono_ns = now_ns,
-		.metric = sched_metrics[kinds[v->kind].metric].name,
-		.kind = kinds[v->kind].name,
-		.cpu = v->cpu,
-		.pid = v->task->pid,
-		.tid = v->task->tid,
-		.comm = v->task->comm,
-		.cgroup = v->task->cgroup,
-		.wait_ns = v->wait_ns,
-		.has_legs = v->kind == WAKEUP,
-		.wake_to_queue_ns = v->w2q_ns,
-		.queue_to_run_ns = v->q2r_ns,
-		.migrated = v->cpu != v->last_cpu,
-		.last_cpu_known = true,
-		.last_cpu = v->last_cpu,
-	};
+	struct slow w = stamp(s);
 
+	w.metric = sched_metrics[kinds[v->kind].metric].name;
+	w.kind = kinds[v->kind].name;
+	w.cpu = v->cpu;
+	w.pid = v->task->pid;
+	w.tid = v->task->tid;
+	w.comm = v->task->comm;
+	w.cgroup = v->task->cgroup;
+	w.wait_ns = v->wait_ns;
+	w.has_legs = v->kind == WAKEUP;
+	w.wake_to_queue_ns = v->w2q_ns;
+	w.queue_to_run_ns = v->q2r_ns;
+	w.migrated = v->cpu != v->last_cpu;
+	w.last_cpu_known = true;
+	w.last_cpu = v->last_cpu;
 	if (!cfg->slower || v->wait_ns < cfg->slower_ns || !s->args.on_slow)
 		return 0;
 	if (v->kind == WAKEUP)
@@ -203,34 +189,44 @@ static int tell_slow(struct synth *s, const struct event *v)
 	return s->args.on_slow(s->args.slow_ctx, &w);
 }
 
-/* Makes the period's waits: the interval is new, the total gains it. */
-static int make_period(struct synth *s)
+static int make_waits(struct synth *s)
 {
-	int ret;
+	int ret = 0;
 
-	for (uint32_t i = 0; i < s->nrows; i++)
-		for (int m = 0; m < SCHED_METRICS; m++)
-			hist_reset(&s->rows[i].interval[m]);
-	for (; s->due; s->due--) {
+	for (uint32_t n = s->due; n && !ret; n--) {
 		struct event v = draw_event(s);
 
 		s->events++;
 		ret = count_event(s, &v);
 		if (!ret)
 			ret = tell_slow(s, &v);
-		if (ret)
-			return ret;
 	}
+	return ret;
+}
+
+/* Makes the period's waits: the interval is new, the total gains it. */
+static int make_period(struct synth *s)
+{
+	struct slow end;
+	int ret;
+
+	for (uint32_t i = 0; i < s->nrows; i++)
+		for (int m = 0; m < SCHED_METRICS; m++)
+			hist_reset(&s->rows[i].interval[m]);
+	ret = make_waits(s);
+	end = stamp(s);
+	if (!ret)
+		ret = synth_files_make(s->files, s->due, &s->args, &end);
+	if (!ret)
+		ret = synth_locks_make(s->locks, s->due);
+	s->due = 0;
 	for (uint32_t i = 0; i < s->nrows; i++) {
 		struct row *row = &s->rows[i];
 
-		for (int m = 0; m < SCHED_METRICS; m++) {
+		for (int m = 0; m < SCHED_METRICS && !ret; m++)
 			ret = hist_merge(&row->total[m], &row->interval[m]);
-			if (ret)
-				return ret;
-		}
 	}
-	return 0;
+	return ret;
 }
 
 /* The row's series. Groups that were silent are left out, as they are in a real source. */
@@ -245,10 +241,11 @@ static int push_row(struct series_list *l, const struct row *row, const struct h
 	if (group && !count)
 		return 0;
 	for (int m = 0; m < SCHED_METRICS && !ret; m++) {
-		struct series one = {
-			.desc = &sched_metrics[m], .nlabels = row->nlabels, .hist = &hists[m]};
+		struct series one = {.desc = &sched_metrics[m],
+				     .nlabels = row->group.nlabels,
+				     .hist = &hists[m]};
 
-		memcpy(one.labels, row->labels, sizeof(one.labels));
+		memcpy(one.labels, row->group.labels, sizeof(one.labels));
 		ret = series_push(l, &one);
 	}
 	return ret;
@@ -266,16 +263,20 @@ static int synth_collect(struct source *base, struct source_report *r, struct er
 	for (uint32_t i = 0; i < s->nrows && !ret; i++) {
 		const struct row *row = &s->rows[i];
 
-		ret = push_row(&r->interval.series, row, row->interval, i > CPUS);
+		ret = push_row(&r->interval.series, row, row->interval, i > SYNTH_CPUS);
 		if (!ret)
-			ret = push_row(&r->total.series, row, row->total, i > CPUS);
+			ret = push_row(&r->total.series, row, row->total, i > SYNTH_CPUS);
 	}
+	if (!ret)
+		ret = synth_files_collect(s->files, r);
+	if (!ret)
+		ret = synth_locks_collect(s->locks, r);
 	if (ret == -ENOMEM) /* else the words are those of who took the slow waits */
 		return err_sys(e, ret, "synth");
 	return ret;
 }
 
-static bool same_group(const struct task *a, const struct task *b, enum by_key by)
+static bool same_group(const struct synth_task *a, const struct synth_task *b, enum by_key by)
 {
 	switch (by) {
 	case BY_PID:
@@ -286,63 +287,79 @@ static bool same_group(const struct task *a, const struct task *b, enum by_key b
 		return !strcmp(a->comm, b->comm);
 	case BY_CGROUP:
 		return !strcmp(a->cgroup, b->cgroup);
+	case BY_FILE:
+		return !strcmp(a->file, b->file);
 	default:
 		return false;
 	}
 }
 
-static void add_label(struct row *row, const char *key, const char *value)
+void synth_add_label(struct synth_group *g, const char *key, const char *value)
 {
-	row->labels[row->nlabels++] = (struct label){key, value};
+	g->labels[g->nlabels++] = (struct label){key, value};
 }
 
-static void label_group(struct row *row, const struct task *t, enum by_key by)
+void synth_label_group(struct synth_group *g, const struct synth_task *t, enum by_key by)
 {
 	/* a 32-bit number always fits */
-	(void)snprintf(row->id, sizeof(row->id), "%u", by == BY_TID ? t->tid : t->pid);
-	(void)snprintf(row->pid, sizeof(row->pid), "%u", t->pid);
+	(void)snprintf(g->id, sizeof(g->id), "%u", by == BY_TID ? t->tid : t->pid);
+	(void)snprintf(g->pid, sizeof(g->pid), "%u", t->pid);
 	switch (by) {
 	case BY_PID:
-		add_label(row, "pid", row->id);
-		add_label(row, "comm", t->comm);
+		synth_add_label(g, "pid", g->id);
+		synth_add_label(g, "comm", t->comm);
 		break;
 	case BY_TID:
-		add_label(row, "tid", row->id);
-		add_label(row, "comm", t->comm);
-		add_label(row, "pid", row->pid);
+		synth_add_label(g, "tid", g->id);
+		synth_add_label(g, "comm", t->comm);
+		synth_add_label(g, "pid", g->pid);
 		break;
 	case BY_COMM:
-		add_label(row, "comm", t->comm);
+		synth_add_label(g, "comm", t->comm);
+		break;
+	case BY_CGROUP:
+		synth_add_label(g, "cgroup", t->cgroup);
+		break;
+	case BY_FILE:
+		synth_add_label(g, "file", t->file);
 		break;
 	default:
-		add_label(row, "cgroup", t->cgroup);
 		break;
 	}
 }
 
-/* The row of a task's group; a task that shares it may have come before. */
-static uint32_t group_of(struct synth *s, uint32_t task, enum by_key by)
+uint32_t synth_group_of(uint32_t task, enum by_key by)
 {
 	for (uint32_t i = 0; i < task; i++)
-		if (same_group(&tasks[i], &tasks[task], by))
-			return s->group_row[i];
-	label_group(&s->rows[s->nrows], &tasks[task], by);
+		if (same_group(&synth_tasks[i], &synth_tasks[task], by))
+			return i;
+	return task;
+}
+
+/* The row of a task's group; a task that shares it may have come before. */
+static uint32_t row_of_group(struct synth *s, uint32_t task, enum by_key by)
+{
+	uint32_t first = synth_group_of(task, by);
+
+	if (first != task)
+		return s->group_row[first];
+	synth_label_group(&s->rows[s->nrows].group, &synth_tasks[task], by);
 	return s->nrows++;
 }
 
 static void lay_out_rows(struct synth *s, enum by_key by)
 {
-	s->nrows = 1 + CPUS;
-	for (uint32_t cpu = 0; cpu < CPUS; cpu++) {
+	s->nrows = 1 + SYNTH_CPUS;
+	for (uint32_t cpu = 0; cpu < SYNTH_CPUS; cpu++) {
 		struct row *row = &s->rows[1 + cpu];
 
-		(void)snprintf(row->id, sizeof(row->id), "%u", cpu); /* fits */
-		add_label(row, "cpu", row->id);
+		(void)snprintf(row->group.id, sizeof(row->group.id), "%u", cpu); /* fits */
+		synth_add_label(&row->group, "cpu", row->group.id);
 	}
-	if (by == BY_NONE || by == BY_CPU)
+	if (by == BY_NONE || by == BY_CPU || by == BY_FILE) /* a wait for a CPU has no file */
 		return;
-	for (uint32_t i = 0; i < TASKS; i++)
-		s->group_row[i] = group_of(s, i, by);
+	for (uint32_t i = 0; i < SYNTH_TASKS; i++)
+		s->group_row[i] = row_of_group(s, i, by);
 }
 
 /* All memory at once: nothing is allocated while counting. */
@@ -374,6 +391,8 @@ static void synth_close(struct source *base)
 			hist_free(&s->rows[i].total[m]);
 		}
 	}
+	synth_files_close(s->files);
+	synth_locks_close(s->locks);
 	free(s);
 }
 
@@ -394,6 +413,10 @@ static int synth_open(struct source **out, const struct source_args *args, struc
 	}
 	lay_out_rows(s, args->cfg->by);
 	ret = reserve_hists(s, args->cfg->precision);
+	if (!ret)
+		ret = synth_files_open(&s->files, args->cfg);
+	if (!ret)
+		ret = synth_locks_open(&s->locks, args->cfg);
 	if (ret) {
 		err_sys(e, ret, "synth");
 		goto close;
@@ -417,7 +440,9 @@ static int synth_start(struct source *base, struct err *e)
 	for (uint32_t i = 0; i < s->nrows; i++)
 		for (int m = 0; m < SCHED_METRICS; m++)
 			hist_reset(&s->rows[i].total[m]);
-	s->random = SEED;
+	synth_files_start(s->files);
+	synth_locks_start(s->locks);
+	s->random = SYNTH_SEED;
 	s->events = 0;
 	s->due = 0;
 	return 0;
@@ -444,8 +469,9 @@ static const char *const *synth_hooks(const struct source *base)
 
 const struct source_ops source_synth = {
 	.name = "synth",
-	.summary = "made-up scheduler waits, the same in every run: for tests, needs no kernel",
+	.summary = "made-up waits, the same in every run: for tests, needs no kernel",
 	.by_default = false,
+	.contends = true,
 	.probe = synth_probe,
 	.open = synth_open,
 	.start = synth_start,

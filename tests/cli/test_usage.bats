@@ -46,6 +46,9 @@ setup() {
 		--cpu|3-1|expected
 		--cpu|a|expected
 		--cpu|0-|expected
+		--stack-every|x|expected
+		--stack-every|-1|expected
+		--dev||expected
 		--slower|5|unit
 		--slower|10parsecs|expected
 		--color|pink|expected

@@ -104,7 +104,7 @@ same() { # FILE FILE
 	"$BUILD/waitscope" -q -s synth -P 99 -d 100ms -o csv | head -n 1 | tr ',' '\n' > "$BATS_TEST_TMPDIR/columns"
 	[ "$(wc -l < "$BATS_TEST_TMPDIR/columns")" -ge 30 ]
 	while read -r column; do
-		case $column in label[23]_*) continue ;; esac
+		case $column in label[2-5]_*) continue ;; esac
 		if ! sed -n '/^ *csv$/,/^SLOW/p' "$manual" | grep -qw -- "$column"; then
 			echo "$column: not in the manual"
 			false
@@ -131,7 +131,7 @@ same() { # FILE FILE
 
 @test "zsh has every option" {
 	for option in $(table_options); do
-		if ! grep -qE -- "[{',]$option([=+,}[]|\$)" "$BUILD/completions/_waitscope"; then
+		if ! grep -qE -- "[{',*]$option([=+,}[]|\$)" "$BUILD/completions/_waitscope"; then
 			echo "$option: not in zsh's completion"
 			false
 		fi
@@ -164,12 +164,12 @@ offers() { # WORDS EXPECTED...: exactly these, in any order
 }
 
 @test "bash completes values" {
-	offers '--by ' cpu pid tid comm cgroup
+	offers '--by ' cpu pid tid comm cgroup file
 	offers '-b c' cpu comm cgroup
 	offers '-zb t' tid
 	offers '--by=c' cpu comm cgroup
 	offers '--color ' auto always never
-	offers '-s ' sched synth
+	offers '-s ' lock sched synth
 	offers '-s sched,s' sched,sched sched,synth
 	offers '-o ' table json csv
 	offers '-o j' json
@@ -192,6 +192,12 @@ offers() { # WORDS EXPECTED...: exactly these, in any order
 	complete_bash '--cpu ' | grep -qx 0
 	complete_bash '--cpu 0-' | grep -qx '0-0'
 	complete_bash "--comm $(head -c 3 /proc/$$/comm)" | grep -q .
+}
+
+@test "bash completes mount points of ext4, and devices" {
+	mount=$(awk '$3 == "ext4" { print $2; exit }' /proc/self/mounts)
+	[ -z "$mount" ] || complete_bash '--dev ' | grep -qxF "$mount"
+	offers '--dev /dev/nul' /dev/null
 }
 
 @test "bash completes the command after --" {

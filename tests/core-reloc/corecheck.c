@@ -286,46 +286,38 @@ static void judge_hooks(struct check *c, struct bpf_object *obj)
 
 /* ---- kernel symbols ---- */
 
-/* Weak is in the ELF symbol, not in BTF: programs ask bpf_ksym_exists() before they use one. */
-static bool symbol_weak(Elf *elf, const char *name)
+/* Undefined in the object; libbpf forgets the functions among them when it opens it. */
+static void judge_symbol(struct check *c, Elf *elf, const GElf_Shdr *sh, const GElf_Sym *sym)
 {
+	const char *name = elf_strptr(elf, sh->sh_link, sym->st_name);
+
+	if (sym->st_shndx != SHN_UNDEF || !name || !*name || strncmp(name, "CONFIG_", 7) == 0 ||
+	    strncmp(name, "LINUX_", 6) == 0) /* these libbpf provides */
+		return;
+	/* Weak ones may be missing: programs ask bpf_ksym_exists() before, or are not loaded. */
+	if (GELF_ST_BIND(sym->st_info) == STB_WEAK ||
+	    btf__find_by_name_kind(c->btf, name, BTF_KIND_VAR) >= 0 ||
+	    btf__find_by_name_kind(c->btf, name, BTF_KIND_FUNC) >= 0)
+		return;
+	problem(c, "%s: no such kernel variable or function", name);
+}
+
+static void judge_symbols(struct check *c, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 	GElf_Sym sym;
 
-	while ((scn = elf_nextscn(elf, scn))) {
+	while (elf && (scn = elf_nextscn(elf, scn))) {
 		Elf_Data *data = elf_getdata(scn, NULL);
 
 		if (!data || !gelf_getshdr(scn, &sh) || sh.sh_type != SHT_SYMTAB)
 			continue;
-		for (size_t i = 0; i < sh.sh_size / sh.sh_entsize; i++) {
-			const char *s = gelf_getsym(data, i, &sym)
-						? elf_strptr(elf, sh.sh_link, sym.st_name)
-						: NULL;
-
-			if (s && strcmp(s, name) == 0)
-				return GELF_ST_BIND(sym.st_info) == STB_WEAK;
-		}
-	}
-	return false;
-}
-
-static void judge_symbols(struct check *c, const struct bpf_object *obj, const char *path)
-{
-	const struct btf *btf = bpf_object__btf(obj);
-	int sec = btf ? btf__find_by_name_kind(btf, ".ksyms", BTF_KIND_DATASEC) : -1;
-	const struct btf_type *ksyms = sec < 0 ? NULL : btf__type_by_id(btf, sec);
-	int fd = ksyms ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
-
-	for (int i = 0; elf && i < btf_vlen(ksyms); i++) {
-		const struct btf_type *t = btf__type_by_id(btf, btf_var_secinfos(ksyms)[i].type);
-		const char *name = btf__name_by_offset(btf, t->name_off);
-		__u32 kind = btf_is_var(t) ? BTF_KIND_VAR : BTF_KIND_FUNC;
-
-		if (btf__find_by_name_kind(c->btf, name, kind) < 0 && !symbol_weak(elf, name))
-			problem(c, "%s: no such kernel %s", name,
-				kind == BTF_KIND_VAR ? "variable" : "function");
+		for (size_t i = 0; i < sh.sh_size / sh.sh_entsize; i++)
+			if (gelf_getsym(data, (int)i, &sym))
+				judge_symbol(c, elf, &sh, &sym);
 	}
 	elf_end(elf);
 	if (fd >= 0)
@@ -417,7 +409,7 @@ static int check_one(struct check *c, const char *path, const char *btf_path, in
 	} else {
 		(void)bpf_object__load(obj); /* fails on purpose, after relocating */
 		judge_hooks(c, obj);
-		judge_symbols(c, obj, path);
+		judge_symbols(c, path);
 		judge_relos(c, obj, &resolved, &guarded);
 		bpf_object__close(obj);
 	}

@@ -10,7 +10,7 @@ $(O)/bpf/shared_test.bpf.o: tests/kernel/shared_bpf.bpf.c
 
 $(O)/tests/kernel/test_shared_bpf.o: | $(O)/gen/shared_test.skel.h
 
-$(O)/tests/kernel/test_shared_bpf: $(O)/tests/kernel/test_shared_bpf.o $(CORE_OBJS) $(SOURCE_OBJS)
+$(O)/tests/kernel/test_shared_bpf: $(O)/tests/kernel/test_shared_bpf.o $(CORE_OBJS) $(NAMES_OBJS) $(SOURCE_OBJS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 

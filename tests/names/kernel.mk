@@ -3,6 +3,7 @@
 KNAMES_BPF := $(O)/tests/names/kernel_truth
 KNAMES_SRCS := $(wildcard tests/names/test_kernel_*.c)
 KNAMES_BINS := $(KNAMES_SRCS:%.c=$(O)/%)
+KNAMES_TOOLS := $(O)/tests/names/kernel_walk
 
 $(KNAMES_BPF).bpf.o: tests/names/kernel_truth.bpf.c tests/names/kernel_truth.h vmlinux/vmlinux.h
 	@mkdir -p $(@D)
@@ -17,8 +18,12 @@ $(O)/gen/kernel_truth.skel.h: $(KNAMES_BPF).bpf.o
 $(KNAMES_BINS:%=%.o): CPPFLAGS += -Itests/names -Itests/unit
 $(O)/tests/names/test_kernel_objects.o: | $(O)/gen/kernel_truth.skel.h
 
+$(KNAMES_TOOLS): $(O)/tests/names/%: $(O)/tests/names/%.o $(CORE_OBJS) $(NAMES_OBJS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 $(KNAMES_BINS): $(O)/tests/names/%: $(O)/tests/names/%.o $(CORE_OBJS) $(NAMES_OBJS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
--include $(KNAMES_BINS:=.d)
+-include $(KNAMES_BINS:=.d) $(KNAMES_TOOLS:=.d)

@@ -95,7 +95,11 @@ static void test_defaults(void **state)
 	assert_false(p.cfg.filter.follow);
 	assert_int_equal(p.cfg.by, BY_NONE);
 	assert_int_equal(p.cfg.rows, 0);
-	assert_int_equal(p.cfg.sort, SORT_P99);
+	assert_int_equal(p.cfg.list_rows, 20);
+	assert_int_equal(p.cfg.sort, SORT_DEFAULT);
+	assert_int_equal(p.cfg.filter.devs.n, 0);
+	assert_false(p.cfg.es_time || p.cfg.debuginfod);
+	assert_int_equal(p.cfg.stack_every, 0);
 	assert_int_equal(p.cfg.nquantiles, 4);
 	assert_string_equal(p.cfg.quantiles[0].text, "50");
 	assert_string_equal(p.cfg.quantiles[3].text, "99.9");
@@ -137,6 +141,14 @@ static void test_what(void **state)
 	assert_int_equal(p.cfg.filter.cpus.bits[0], 3);
 	assert_int_equal(p.cfg.filter.cpus.bits[1], 2);
 	assert_false(p.cfg.filter.follow);
+	parse_free(&p);
+
+	parse_good(&p, "--dev /mnt/a --dev 8:1 --es-time --debuginfod --stack-every 1000");
+	assert_int_equal(p.cfg.filter.devs.n, 2);
+	assert_string_equal(p.cfg.filter.devs.v[0], "/mnt/a");
+	assert_string_equal(p.cfg.filter.devs.v[1], "8:1");
+	assert_true(p.cfg.es_time && p.cfg.debuginfod);
+	assert_int_equal(p.cfg.stack_every, 1000);
 	parse_free(&p);
 
 	parse_good(&p, "-t 7 --tid 8 --cpu 3 --cpu 1 --comm a --comm b");
@@ -182,21 +194,22 @@ static void test_rows(void **state)
 	static const struct {
 		const char *line;
 		enum by_key by;
-		uint32_t rows;
+		uint32_t rows, list_rows;
 		enum sort_key sort;
 	} rows[] = {
-		{"--by cpu", BY_CPU, 0, SORT_P99},
-		{"-b pid", BY_PID, 20, SORT_P99},
-		{"-b tid", BY_TID, 20, SORT_P99},
-		{"-b comm -n 0", BY_COMM, 0, SORT_P99},
-		{"-b cgroup -n 5", BY_CGROUP, 5, SORT_P99},
-		{"-n 4", BY_NONE, 4, SORT_P99},
-		{"--rows=4 --sort max", BY_NONE, 4, SORT_MAX},
-		{"-b pid --sort count", BY_PID, 20, SORT_COUNT},
-		{"-b pid --sort sum", BY_PID, 20, SORT_SUM},
-		{"-b pid --sort p50", BY_PID, 20, SORT_P50},
-		{"-b pid --sort name", BY_PID, 20, SORT_NAME},
-		{"-b cpu --sort name", BY_CPU, 0, SORT_NAME},
+		{"--by cpu", BY_CPU, 0, 20, SORT_DEFAULT},
+		{"-b pid", BY_PID, 20, 20, SORT_DEFAULT},
+		{"-b tid", BY_TID, 20, 20, SORT_DEFAULT},
+		{"-b file", BY_FILE, 20, 20, SORT_DEFAULT},
+		{"-b comm -n 0", BY_COMM, 0, 0, SORT_DEFAULT},
+		{"-b cgroup -n 5", BY_CGROUP, 5, 5, SORT_DEFAULT},
+		{"-n 4 --sort p99", BY_NONE, 4, 4, SORT_P99},
+		{"--rows=4 --sort max", BY_NONE, 4, 4, SORT_MAX},
+		{"-b pid --sort count", BY_PID, 20, 20, SORT_COUNT},
+		{"-b pid --sort sum", BY_PID, 20, 20, SORT_SUM},
+		{"-b pid --sort p50", BY_PID, 20, 20, SORT_P50},
+		{"-b pid --sort name", BY_PID, 20, 20, SORT_NAME},
+		{"-b cpu --sort name", BY_CPU, 0, 20, SORT_NAME},
 	};
 	struct parsed p;
 	size_t i;
@@ -205,6 +218,7 @@ static void test_rows(void **state)
 		parse_good(&p, rows[i].line);
 		assert_int_equal(p.cfg.by, rows[i].by);
 		assert_int_equal(p.cfg.rows, rows[i].rows);
+		assert_int_equal(p.cfg.list_rows, rows[i].list_rows);
 		assert_int_equal(p.cfg.sort, rows[i].sort);
 		parse_free(&p);
 	}
@@ -380,6 +394,8 @@ static const struct {
 	{"-c ''", "--cgroup '': empty (expected CGROUP)"},
 	{"--comm=", "--comm '': empty (expected GLOB)"},
 	{"--cpu=", "--cpu '': empty (expected LIST)"},
+	{"--dev=", "--dev '': empty (expected DEV|MOUNT)"},
+	{"--stack-every=", "--stack-every '': empty (expected N)"},
 	{"-b ''", "--by '': empty (expected KEY)"},
 	{"-i ''", "--interval '': empty (expected TIME)"},
 	{"-o ''", "--output '': empty (expected FORMAT[:FILE])"},
@@ -405,7 +421,7 @@ static const struct {
 	 "bytes of a name (try 'a-name-too-long*')"},
 	{"--cpu 3-1", "--cpu '3-1': expected CPU numbers below 8192 such as 3 or 0-3,7"},
 	{"--cpu x", "--cpu 'x': expected CPU numbers below 8192 such as 3 or 0-3,7"},
-	{"--by process", "--by 'process': not known (one of: cpu, pid, tid, comm, cgroup)"},
+	{"--by process", "--by 'process': not known (one of: cpu, pid, tid, comm, cgroup, file)"},
 	{"--sort avg", "--sort 'avg': not known (one of: p99, p50, max, count, sum, name)"},
 	{"--color sometimes", "--color 'sometimes': not known (one of: auto, always, never)"},
 	{"-n -1", "--rows '-1': expected a whole number from 0 to 1000000"},
@@ -419,6 +435,9 @@ static const struct {
 	{"--precision 2", "--precision '2': expected a whole number from 3 to 6"},
 	{"--max-keys 15", "--max-keys '15': expected a whole number from 16 to 1048576"},
 	{"--max-keys 1048577", "--max-keys '1048577': expected a whole number from 16 to 1048576"},
+	{"--stack-every -1", "--stack-every '-1': expected a whole number from 0 to 1000000000"},
+	{"--stack-every 1k", "--stack-every '1k': expected a whole number from 0 to 1000000000"},
+	{"--es-time=1", "--es-time: takes no argument ('--es-time=1' was given)"},
 	{"-i 0", "--interval '0': too short (expected at least 10ms)"},
 	{"-i 12abc", "--interval '12abc': expected a time such as 1, 500ms or 2m"},
 	{"-i 9ms", "--interval '9ms': too short (expected at least 10ms)"},
@@ -498,7 +517,8 @@ static void test_printed(void **state)
 		{"--version", "waitscope 0."},
 		{"-h --bogus", "Usage: waitscope"}, /* what comes after help is not read */
 		{"--dump-options", "output\to\tFORMAT[:FILE]\tformats\ttable json csv\trepeat\t"},
-		{"--dump-options", "by\tb\tKEY\twords\tcpu pid tid comm cgroup\t-\t"},
+		{"--dump-options", "by\tb\tKEY\twords\tcpu pid tid comm cgroup file\t-\t"},
+		{"--dump-options", "dev\t-\tDEV|MOUNT\tmounts\t-\trepeat\t"},
 		{"--dump-options", "totals\tz\t-\t-\t-\t-\t"},
 	};
 	struct parsed p;

@@ -11,13 +11,19 @@
 struct seen {
 	size_t n;
 	uint64_t least_ns;
-	size_t wakeups, preempts, throttles, irqs, idles;
+	size_t wakeups, preempts, throttles, irqs, idles, ops;
 };
 
 static int note_slow(void *ctx, const struct slow *w)
 {
 	struct seen *seen = ctx;
 
+	if (w->op) {
+		seen->ops++;
+		assert_true(w->op->split.blocked_ns + w->op->split.run_queue_ns <= w->wait_ns);
+		assert_non_null(w->op->dev);
+		return 0;
+	}
 	if (!seen->n || w->wait_ns < seen->least_ns)
 		seen->least_ns = w->wait_ns;
 	seen->n++;
@@ -167,9 +173,9 @@ static void groups_make_the_whole(void **state)
 		begin(&f, rows[i].by);
 		collect(&f, source_synth.flip);
 		collect(&f, source_synth.flip);
-		parts_make_the_whole(&f.r.interval, "cpu", f.cfg.precision);
-		parts_make_the_whole(&f.r.interval, rows[i].key, f.cfg.precision);
-		parts_make_the_whole(&f.r.total, rows[i].key, f.cfg.precision);
+		parts_make_the_whole(&f.r.interval.series, "cpu", f.cfg.precision);
+		parts_make_the_whole(&f.r.interval.series, rows[i].key, f.cfg.precision);
+		parts_make_the_whole(&f.r.total.series, rows[i].key, f.cfg.precision);
 		for (size_t k = 0; k < f.r.total.series.n; k++) {
 			const struct series *s = &f.r.total.series.v[k];
 
@@ -220,6 +226,9 @@ static void same_every_time(void **state)
 	collect(&b, source_synth.flip);
 	assert_int_equal(a.r.total.series.n, b.r.total.series.n);
 	for (size_t i = 0; i < a.r.total.series.n; i++) {
+		assert_int_equal(a.r.total.series.v[i].value, b.r.total.series.v[i].value);
+		if (!a.r.total.series.v[i].hist)
+			continue;
 		same_hist(a.r.total.series.v[i].hist, b.r.total.series.v[i].hist);
 		same_hist(a.r.interval.series.v[i].hist, b.r.interval.series.v[i].hist);
 	}
@@ -243,8 +252,103 @@ static void order(void **state)
 				 '0' + i / SCHED_METRICS - 1);
 	}
 	assert_true(f.r.interval.series.n > i);
-	for (; i < f.r.interval.series.n; i++)
+	for (; i < f.r.interval.series.n && f.r.interval.series.v[i].desc->role < METRIC_ROWS; i++)
 		assert_true(is_group(&f.r.interval.series.v[i], "pid"));
+	for (; i < f.r.interval.series.n; i++)
+		assert_true(f.r.interval.series.v[i].desc->role >= METRIC_ROWS);
+	end(&f);
+}
+
+static uint64_t series_value(const struct series *s)
+{
+	return s->desc->counter ? s->value : s->hist->count;
+}
+
+static uint64_t sum_of(const struct series_list *l, const char *name, const char *key)
+{
+	static const char *const parts[] = {"cpu", "pid", "tid", "comm", "cgroup", "file"};
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		bool part = false;
+
+		for (size_t k = 0; k < ROWS(parts); k++)
+			part |= series_label(&l->v[i], parts[k]) != NULL;
+		if (!strcmp(l->v[i].desc->name, name) &&
+		    (key ? series_label(&l->v[i], key) != NULL : !part))
+			sum += series_value(&l->v[i]);
+	}
+	return sum;
+}
+
+/* CPUs and groups of operations and counters add up to the whole; splits stay within the sums. */
+static void files_add_up(void **state)
+{
+	static const struct {
+		enum by_key by;
+		const char *key;
+	} rows[] = {{BY_NONE, "cpu"},  {BY_CPU, "cpu"},	      {BY_PID, "pid"},	{BY_TID, "tid"},
+		    {BY_COMM, "comm"}, {BY_CGROUP, "cgroup"}, {BY_FILE, "file"}};
+	static const char *const names[] = {"ext4_op_latency", "ext4_es_lookups", "ext4_es_hits"};
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct fixture f = {0};
+
+		begin(&f, rows[i].by);
+		collect(&f, source_synth.flip);
+		collect(&f, source_synth.stop);
+		for (size_t k = 0; k < ROWS(names); k++) {
+			uint64_t whole = sum_of(&f.r.total.series, names[k], NULL);
+
+			assert_true(whole > sum_of(&f.r.interval.series, names[k], NULL));
+			assert_int_equal(sum_of(&f.r.total.series, names[k], rows[i].key), whole);
+		}
+		for (size_t k = 0; k < f.r.total.series.n; k++) {
+			const struct series *s = &f.r.total.series.v[k];
+
+			assert_true(s->nlabels <= SERIES_LABELS);
+			if (s->split)
+				assert_true(s->split->blocked_ns + s->split->run_queue_ns <=
+					    s->hist->sum_ns);
+		}
+		end(&f);
+	}
+}
+
+static uint64_t waits(const struct contended_list *l, bool other, bool idle)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].other == other && (l->v[i].futex && l->v[i].futex->idle) == idle)
+			n += l->v[i].count;
+	return n;
+}
+
+/* All kinds of rows, in both views, and nothing is lost between them. */
+static void contended_rows(void **state)
+{
+	struct fixture f = {0};
+	const struct contended_list *total;
+	uint64_t locks = 0, idle = 0, other = 0;
+
+	begin(&f, BY_COMM);
+	for (int i = 0; i < 3; i++) {
+		collect(&f, source_synth.flip);
+		locks += waits(&f.r.interval.contended, false, false);
+		idle += waits(&f.r.interval.contended, false, true);
+		other += waits(&f.r.interval.contended, true, false);
+	}
+	total = &f.r.total.contended;
+	assert_true(locks && idle && other);
+	assert_int_equal(waits(total, false, false), locks);
+	assert_int_equal(waits(total, false, true), idle);
+	assert_int_equal(waits(total, true, false), other);
+	assert_int_equal(locks + idle + other, 3000);
+	for (size_t i = 0; i < total->n; i++) {
+		assert_int_equal(total->v[i].count, total->v[i].wait->count);
+		assert_string_equal(total->v[i].group.key, "comm");
+	}
 	end(&f);
 }
 
@@ -263,6 +367,7 @@ static void slow_waits(void **state)
 			find(&all.r.interval.series, "sched_throttle_wait", NULL, NULL)->count);
 	assert_true(all.seen.wakeups && all.seen.preempts && all.seen.throttles);
 	assert_true(all.seen.irqs && all.seen.idles);
+	assert_int_equal(all.seen.ops, 1000);
 	assert_int_equal(all.seen.least_ns, 0);
 	begin(&some, BY_NONE);
 	collect(&some, source_synth.flip);
@@ -324,6 +429,8 @@ int main(void)
 		cmocka_unit_test(legs_add_up),
 		cmocka_unit_test(same_every_time),
 		cmocka_unit_test(order),
+		cmocka_unit_test(files_add_up),
+		cmocka_unit_test(contended_rows),
 		cmocka_unit_test(slow_waits),
 		cmocka_unit_test(slow_error_goes_up),
 		cmocka_unit_test(contract),

@@ -180,6 +180,60 @@ static void count(void **state)
 	assert_string_equal(format_count(out, 4, 12904), "12,"); /* cut, with its end */
 }
 
+static void share(void **state)
+{
+	static const struct {
+		uint64_t part, all;
+		int most;
+		const char *text, *why;
+	} rows[] = {
+		{0, 0, SHARE_EXACT, "-", "of nothing"},
+		{0, 7, SHARE_EXACT, "0", "none"},
+		{7, 7, SHARE_EXACT, "100", "all"},
+		{1, 2, SHARE_EXACT, "50.0", "half"},
+		{1, 3, SHARE_EXACT, "33.3", "one decimal"},
+		{2, 3, SHARE_EXACT, "66.7", "rounded"},
+		{1, 1000, SHARE_EXACT, "0.1", "last with one decimal"},
+		{1, 1112, SHARE_EXACT, "0.09", "more, as it would be 0.0"},
+		{999, 1000, SHARE_EXACT, "99.9", "the same from above"},
+		{1111419, 1111429, SHARE_EXACT, "99.9991", "a miss in a hundred thousand"},
+		{10, 1111429, SHARE_EXACT, "0.0009", "and its share"},
+		{1000000, 1000001, SHARE_EXACT, "99.9999", "no zero at the end"},
+		{1, 1000001, SHARE_EXACT, "0.0001", "nor here"},
+		{1, UINT64_MAX, SHARE_EXACT, "0.000000001", "rarer: not 0 at least"},
+		{UINT64_MAX - 1, UINT64_MAX, SHARE_EXACT, "99.999999999", "nor all"},
+		{1, 100000, 1, "0.1", "with one decimal: not 0"},
+		{99999, 100000, 1, "99.9", "nor 100"},
+	};
+	char out[32];
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		print_message("%s\n", rows[i].why);
+		assert_string_equal(
+			format_share(out, sizeof(out), rows[i].part, rows[i].all, rows[i].most),
+			rows[i].text);
+	}
+}
+
+static void rate(void **state)
+{
+	static const struct {
+		uint64_t n, dur_ns;
+		const char *text;
+	} rows[] = {
+		{0, 1000000000, "0"},	      {5, 0, "-"},
+		{1, 1000000000, "1.0"},	      {99, 10000000000, "9.9"},
+		{100, 10000000000, "10"},     {1234, 1000000000, "1,234"},
+		{1, 10000000000, "0.1"},      {1, 60000000000, "0.02"},
+		{1, 3600000000000, "0.0003"},
+	};
+	char out[32];
+
+	for (size_t i = 0; i < ROWS(rows); i++)
+		assert_string_equal(format_rate(out, sizeof(out), rows[i].n, rows[i].dur_ns),
+				    rows[i].text);
+}
+
 static void time_in_unit(void **state)
 {
 	static const struct {
@@ -279,7 +333,8 @@ int main(void)
 		cmocka_unit_test(narrow_room),	  cmocka_unit_test(bounded_input),
 		cmocka_unit_test(width),	  cmocka_unit_test(count),
 		cmocka_unit_test(time_in_unit),	  cmocka_unit_test(duration),
-		cmocka_unit_test(rfc3339),
+		cmocka_unit_test(rfc3339),	  cmocka_unit_test(share),
+		cmocka_unit_test(rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

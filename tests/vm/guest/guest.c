@@ -602,6 +602,74 @@ static int test_lockdown(struct guest *g)
 		   "plain runs; --slower: exit %d: %s", status, stderr_line());
 }
 
+/* Is the running kernel older than this? */
+static bool older_than(int major, int minor)
+{
+	struct utsname un;
+	int a = 0, b = 0;
+
+	(void)uname(&un); /* cannot fail */
+	if (sscanf(un.release, "%d.%d", &a, &b) != 2)
+		return false;
+	return a < major || (a == major && b < minor);
+}
+
+static int64_t contended_waits(struct json_object *line)
+{
+	struct json_object *tables, *rows;
+	int64_t n = 0;
+
+	if (!json_object_object_get_ex(line, "tables", &tables) ||
+	    !json_object_object_get_ex(tables, "contended", &rows))
+		return 0;
+	for (size_t i = 0; i < json_object_array_length(rows); i++)
+		n += json_object_get_int64(
+			json_object_object_get(json_object_array_get_idx(rows, i), "count"));
+	return n;
+}
+
+/* Threads that map and fault wait for one lock; the rows are all waits. Before 5.19: a clear word.
+ */
+static int test_lock(struct guest *g)
+{
+	const char *const load_argv[] = {"/bin/locks", "mmap", "4", "2000", NULL};
+	const char *const argv[] = {TOOL, "-s", "lock", "-i", "1", "-o", "json:" OUT, NULL};
+	struct json_object *line, *report;
+	struct proc load, tool;
+	int64_t waits, rows;
+	int status;
+
+	(void)unlink(OUT);
+	if (older_than(5, 19)) {
+		status = status_of(argv);
+		return say(g,
+			   status == 3 && strstr(stderr_line(), "no lock:contention_begin") ? PASS
+											    : FAIL,
+			   "exit %d: %s", status, stderr_line());
+	}
+	if (proc_start(&load, load_argv, NULL, NULL, NULL))
+		return say(g, FAIL, "cannot start locks");
+	json_object_put(proc_read_json(&load));
+	if (proc_start(&tool, argv, ERR, NULL, NULL) ||
+	    !report_await(&tool, OUT, "meta", START_MS)) {
+		(void)proc_wait(&tool, 100);
+		(void)proc_wait(&load, 0);
+		return say(g, FAIL, "no meta line: %s", stderr_line());
+	}
+	proc_poke(&load);
+	json_object_put(proc_read_json(&load));
+	report = tool_finish(g, &tool);
+	(void)proc_wait(&load, END_MS);
+	if (!report)
+		return FAIL;
+	line = report_line(report, "final");
+	waits = report_sum(line, "lock_wait", NULL, NULL, "count");
+	rows = contended_waits(line);
+	json_object_put(report);
+	return say(g, waits > 0 && waits == rows ? PASS : FAIL, "%lld waits, %lld in the rows",
+		   (long long)waits, (long long)rows);
+}
+
 /* The lines after the facts are sources in their ways: for the table of kernels, one "# source"
  * each. */
 static int print_sources(char *text)
@@ -646,6 +714,7 @@ static const struct test tests[] = {
 	{"sleeper", test_sleeper, "sched"},
 	{"groups", test_groups, "sched"},
 	{"waker", test_waker, "sched"},
+	{"lock", test_lock, "sched"},
 	{"leaves-nothing", test_leaves_nothing, "sched"},
 	{"user-with-caps", test_user_with_caps, "sched"},
 	{"user-without-caps", test_user_without_caps, "sched"},

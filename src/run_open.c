@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* How a run begins: COMMAND, sources, sinks; which of the sources there are, it says itself. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+#include "screen.h"
+
+static int open_sinks(struct run *r, struct err *e)
+{
+	const struct config *cfg = r->cfg;
+	struct sink_args args = {.cfg = cfg};
+	size_t i;
+	int ret;
+
+	r->sinks = calloc(cfg->noutputs, sizeof(*r->sinks));
+	if (!r->sinks)
+		return err_sys(e, -ENOMEM, "outputs");
+	for (i = 0; i < cfg->noutputs; i++) {
+		const struct sink_ops *ops = sink_find(cfg->outputs[i].format);
+
+		if (!ops)
+			return err_set(e, EXIT_USAGE, -EINVAL, "--output '%s': unknown format",
+				       cfg->outputs[i].format);
+		args.path = cfg->outputs[i].path;
+		screen_args(&args);
+		ret = ops->open(&r->sinks[i], &args, e);
+		if (ret)
+			return ret;
+		r->nsinks++;
+	}
+	return 0;
+}
+
+/*
+ * Probed and opened. A default source that this machine cannot run is left out, with the reason; a
+ * named one (`must`) is an error then, and for both a mistake of the user's is.
+ */
+static int open_source(struct run *r, const struct source_ops *ops, bool must, struct err *e)
+{
+	struct run_source *s = &r->sources[r->nsources++];
+	struct source_args args = {.cfg = r->cfg, .on_slow = run_slow, .slow_ctx = r};
+	struct err why = {0};
+	int ret;
+
+	s->ops = ops;
+	if (r->command)
+		args.command_pid = command_pid(r->command);
+	ret = ops->probe ? ops->probe(&why) : 0;
+	if (!ret)
+		ret = ops->open(&s->src, &args, &why);
+	if (!ret)
+		return 0;
+	s->src = NULL; /* half open is closed by who opened it */
+	if (!why.text[0])
+		err_sys(&why, ret, "%s", ops->name);
+	s->cannot = ret;
+	memcpy(s->why, why.text, sizeof(s->why));
+	if (!must && err_exit(&why) == EXIT_CANNOT)
+		return 0;
+	return err_set(e, err_exit(&why), ret, "%s", why.text);
+}
+
+static int open_named(struct run *r, const struct str_list *named, struct err *e)
+{
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < named->n; i++) {
+		const struct source_ops *ops = source_find(named->v[i]);
+
+		if (!ops)
+			return err_set(e, EXIT_USAGE, -EINVAL, "--source '%s': unknown source",
+				       named->v[i]);
+		ret = open_source(r, ops, true, e);
+	}
+	return ret;
+}
+
+/* What of them can run; none: the reason of the first, which is the one that matters most. */
+static int open_default(struct run *r, struct err *e)
+{
+	size_t i, on = 0;
+	int ret = 0;
+
+	for (i = 0; !ret && source_list[i]; i++)
+		if (source_list[i]->by_default)
+			ret = open_source(r, source_list[i], false, e);
+	for (i = 0; i < r->nsources; i++)
+		on += r->sources[i].src != NULL;
+	if (ret || on)
+		return ret;
+	return err_set(e, EXIT_CANNOT, r->sources[0].cannot, "%s", r->sources[0].why);
+}
+
+static size_t count_sources(const struct str_list *named)
+{
+	size_t i, n = named->n;
+
+	for (i = 0; !named->n && source_list[i]; i++)
+		n += source_list[i]->by_default;
+	return n;
+}
+
+static int open_sources(struct run *r, struct err *e)
+{
+	const struct str_list *named = &r->cfg->sources;
+
+	r->sources = calloc(count_sources(named), sizeof(*r->sources));
+	if (!r->sources)
+		return err_sys(e, -ENOMEM, "sources");
+	return named->n ? open_named(r, named, e) : open_default(r, e);
+}
+
+int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e)
+{
+	int ret = 0;
+
+	memset(r, 0, sizeof(*r));
+	r->cfg = cfg;
+	r->argv = argv;
+	if (cfg->command)
+		ret = command_fork(&r->command, cfg->command, e);
+	if (!ret)
+		ret = open_sources(r, e);
+	return ret ? ret : open_sinks(r, e);
+}

@@ -1,0 +1,90 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Whole runs of the made-up source, which has every kind of row, through every format.
+
+setup() {
+	load common
+	CHECK=$ROOT/tests/golden/check.py
+	SCHEMA=$ROOT/docs/waitscope.schema.json
+	export PYTHONDONTWRITEBYTECODE=1
+}
+
+valid() { # table COLUMNS | json SCHEMA | csv
+	python3 "$CHECK" "$@" "$out" || fail "check.py $*"
+}
+
+@test "JSON of every grouping keeps to its schema" {
+	local by
+
+	for by in cpu pid tid comm cgroup file; do
+		ws -s synth --by "$by" --slower 0 -o json 0.05 2
+		[ "$status" -eq 0 ]
+		valid json "$SCHEMA"
+	done
+	[ "$(jq -c 'select(.type == "slow" and .op)' "$out" | wc -l)" -ge 1000 ]
+}
+
+@test "CSV of every grouping is well formed" {
+	local by
+
+	for by in cpu pid tid comm cgroup file; do
+		ws -s synth --by "$by" -o csv 0.05 2
+		[ "$status" -eq 0 ]
+		valid csv
+		grep -q ',lock_wait,kind,' "$out"
+	done
+}
+
+@test "tables fit 80 columns, whatever is asked for" {
+	local options
+
+	while read -r options; do
+		# shellcheck disable=SC2086 # words, on purpose
+		ws -s synth $options 0.05 2
+		[ "$status" -eq 0 ]
+		valid table 80
+	done <<-'END'
+		-N
+		--by pid
+		--by tid -N
+		--by cgroup --sort sum -P 1,10,25,50,75,90,95,99,99.9,99.99
+		--by file -z -m
+		--by comm -n 1 --sort name
+		--by cpu -n 0 -T
+	END
+}
+
+@test "the intervals add up to the final report: counters, operations, addresses" {
+	ws -s synth -o json -d 0.3 0.1
+	[ "$status" -eq 0 ]
+	sums() { # TYPE
+		jq -sc --arg type "$1" '[.[] | select(.type == $type)] | [
+			[.[].metrics[] | {k: [.name, .labels], v: (.value // .count), b: (.blocked_ns // 0)}],
+			[.[].tables.contended[] | {k: [.addr], v: .count, b: .wait_ns.sum}]
+		] | add | group_by(.k) | map({k: .[0].k, v: (map(.v) | add), b: (map(.b) | add)})' "$out"
+	}
+	[ -n "$(sums final)" ]
+	[ "$(sums interval)" = "$(sums final)" ]
+}
+
+@test "the contended table: locks, then what is idle, then others; -n spares the others" {
+	ws -s synth -n 2 -i 0.1 -d 0.15
+	[ "$status" -eq 0 ]
+	sed -n '/^final/,$p' "$out" | sed -n '/^NAME .* KIND/,/^quality/p' >"$BATS_TEST_TMPDIR/rows"
+	[ "$(grep -cE '^[^ ].* (rwlock:r|spinlock|mutex|futex) +[0-9]' "$BATS_TEST_TMPDIR/rows")" -eq 2 ]
+	grep -q '^… 4 more (-n 0 shows all)$' "$BATS_TEST_TMPDIR/rows"
+	grep -q '^(others: lock)' "$BATS_TEST_TMPDIR/rows"
+	ws -s synth -n 0 -i 0.1 -d 0.15
+	[ -z "$(grep ' more (' "$out")" ]
+	[ "$(sed -n '/^final/,$p' "$out" | grep -n '^waiting for work' | cut -d: -f1)" -lt \
+		"$(sed -n '/^final/,$p' "$out" | grep -n '^(others: lock)' | cut -d: -f1)" ]
+}
+
+@test "lists of an option are lists in meta, and commas in the table's head" {
+	ws -s synth -o json -p 1,2 -p 3 --dev /x --dev 8:1 -d 0.05
+	[ "$status" -eq 0 ]
+	[ "$(head -n 1 "$out" | jq -c .filters)" = \
+		'{"pid":["1","2","3"],"dev":["/x","8:1"],"follow":["no"]}' ]
+	ws -s synth -p 1 -p 2 -d 0.05
+	head -n 1 "$out" | grep -q 'pid=1,2'
+}
