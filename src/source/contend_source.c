@@ -12,7 +12,7 @@
 #include "source/groups.h"
 
 #define RING_BYTES (64U << 10)
-#define KEYS 1023     /* with the others' entry a power of two for each CPU: no bucket idles */
+#define KEYS 1023 /* with the others' entry a power of two for each CPU: no bucket idles */
 #define LATER_MAX 1024
 #define DRAIN_MAX 256 /* records at a time */
 #define DRAIN_BYTES_MIN (DRAIN_MAX * sizeof(struct abi_contend_sample))

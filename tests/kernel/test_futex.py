@@ -79,6 +79,11 @@ class FutexTest(KernelTest):
         self.note("%s: %d waits, %.1f ms of %.1f", word["name"], word["waits"], waited / 1e6, word["ns"] / 1e6)
         return found
 
+    def assertThreads(self, row, n):
+        """At least so many: two whose numbers are a multiple of 64 apart are one."""
+        self.assertLessEqual(row["threads"], n)
+        self.assertGreaterEqual(row["threads"], n - n // 2)
+
     def assertWakes(self, found, word):
         """Calls that woke nobody before anybody had waited are left out."""
         wakes = sum_of(found, "futex", "wakes")
@@ -116,7 +121,7 @@ class Exact(FutexTest):
         """six threads and a lock: waits, wakes and woken are what they count themselves"""
         report, words = self.check("threads", 60, idle=False)
         (row,) = at(report.final, words["threads"]["addr"])
-        self.assertEqual(row["threads"], 6)
+        self.assertThreads(row, 6)
         self.assertEqual(row["futex"]["op"], "wait")
         self.assertGreater(words["threads"]["waits"], 50)
 
@@ -210,7 +215,7 @@ class Shared(FutexTest):
                 locks = [r for r in rows(report.final) if not r["futex"]["idle"]]
                 (row,) = locks
                 self.assertIsNone(row["pid"], "nobody's alone")
-                self.assertEqual(row["threads"], 2)
+                self.assertThreads(row, 2)
                 self.assertEqual(row["count"], word["waits"])
                 self.assertEqual(row["futex"]["woken"], word["woken"])
                 self.assertWakes([row], word)
@@ -250,7 +255,7 @@ class Ends(FutexTest):
         final = tool.end().final
         (row,) = rows(final)
         self.assertEqual(row["count"], 3)
-        self.assertEqual(row["threads"], 3)
+        self.assertThreads(row, 3)
         self.assertEqual(final["quality"]["in_flight"], 0)
         self.assertNothingLost(final)
 
