@@ -28,6 +28,7 @@ $(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o keyed_cold.o gr
 $(O)/tests/unit/test_mountinfo: $(O)/src/source/mountinfo.o
 
 $(O)/tests/unit/test_user_maps: $(NAMES_OBJS)
+$(O)/tests/unit/test_futex_place: $(O)/src/source/futex_place.o
 
 unit: $(UNIT_BINS) ## build the unit tests
 .PHONY: unit
