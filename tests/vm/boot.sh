@@ -49,14 +49,14 @@ make_initrd() {
 }
 
 # What the options say, as arguments of QEMU ($smp) and of the kernel ($append).
-smp=2 append='' tests=ws.sched nobtf=
+smp=2 append='' tests='ws.sched ws.btf' nobtf=
 read_options() {
 	for option in $(echo "$options" | tr , ' '); do
 		case $option in
 		smp=*) smp=${option#smp=} ;;
 		online=*) append="$append maxcpus=${option#online=}" tests="$tests ws.online" ;;
 		hotplug) tests="$tests ws.hotplug" ;;
-		nobtf) nobtf=1 tests="$tests ws.nobtf" ;;
+		nobtf) nobtf=1 tests="ws.sched ws.nobtf" ;;
 		lockdown=*) append="$append lockdown=${option#lockdown=}" tests=ws.lockdown ;;
 		*) echo "boot.sh: $guest: unknown option '$option' in guests.list" >&2; exit 2 ;;
 		esac
