@@ -266,7 +266,10 @@ int bpf_probe(struct err *e)
 
 	if (ret || kernel_has_btf())
 		return ret;
-	return no_btf(e, -errno);
+	return err_set(e, EXIT_CANNOT, -errno,
+		       "the kernel has no BTF (%s: %s), which this source needs; sched can do with "
+		       "--btf FILE",
+		       KERNEL_BTF, strerror(errno));
 }
 
 /* Three instructions that the kernel runs for us, here and now (of raw tracepoints since

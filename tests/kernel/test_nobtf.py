@@ -56,6 +56,11 @@ class Words(KernelTest):
             path = os.path.join(ROOT, "tests", "btf", version + "-amd64.btf")
             self.refused(3, "the kernel that runs, " + os.uname().release, "--btf", path)
 
+    def test_other_sources(self):
+        """sources that need the kernel's own BTF say so, --btf or not"""
+        for source in ("ext4", "lock", "futex", "line"):
+            self.refused(3, "the kernel has no BTF", "-s", source, "--btf", COPY)
+
     def test_check(self):
         """--check says yes, and how"""
         status, out, err = self.hidden("--check", "-s", "sched", "--btf", COPY)

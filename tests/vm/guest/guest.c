@@ -567,16 +567,27 @@ static int test_no_sys(struct guest *g)
 	return refused(g, without_sys);
 }
 
-static int test_no_btf(struct guest *g)
-{
-	return refused(g, NULL);
-}
-
 static int status_of(const char *const argv[])
 {
 	struct proc tool;
 
 	return tool_run(&tool, argv, NULL, NULL) ? -1 : proc_wait(&tool, END_MS);
+}
+
+/* Sources that need the kernel's own say so, with a file of it too. */
+static int test_no_btf(struct guest *g)
+{
+	static const char *const others[] = {"ext4", "lock", "futex", "line"};
+	int result = refused(g, NULL);
+
+	for (size_t i = 0; result == PASS && i < sizeof(others) / sizeof(others[0]); i++) {
+		const char *const argv[] = {TOOL, "-s", others[i], "1", "1", NULL};
+		int status = status_of(argv);
+
+		if (status != 3 || !strstr(stderr_line(), "the kernel has no BTF"))
+			result = say(g, FAIL, "%s: exit %d: %s", others[i], status, stderr_line());
+	}
+	return result;
 }
 
 /* lockdown=confidentiality: what needs no bpf_probe_read_kernel works, the rest says why not. */
@@ -723,12 +734,12 @@ static const struct test tests[] = {
 	{"sleeper", test_sleeper, "sched"},
 	{"groups", test_groups, "sched"},
 	{"waker", test_waker, "sched"},
-	{"lock", test_lock, "sched"},
+	{"lock", test_lock, "btf"},
 	{"leaves-nothing", test_leaves_nothing, "sched"},
 	{"user-with-caps", test_user_with_caps, "sched"},
 	{"user-without-caps", test_user_without_caps, "sched"},
-	{"futex", test_futex, "sched"},
-	{"futex-user", test_futex_user, "sched"},
+	{"futex", test_futex, "btf"},
+	{"futex-user", test_futex_user, "btf"},
 	{"no-sys", test_no_sys, "sched"},
 	{"hotplug", test_hotplug, "hotplug"},
 	{"possible", test_possible, "online"},
