@@ -210,17 +210,13 @@ static bool locked_down(void)
 
 static int not_permitted(struct err *e, int err, const char *what)
 {
-	char line[640];
-
-	if (privs_have(CAP_BPF))
+	if (privs_suffice())
 		return err_set(
 			e, EXIT_CANNOT, err,
 			"%s: not permitted, though we have the capabilities (a sandbox may refuse "
 			"bpf(2); before Linux 5.11 locked memory limits it: ulimit -l unlimited)",
 			what);
-	return err_set(e, EXIT_CANNOT, err,
-		       "%s: not permitted (run as root, or give the binary its capabilities: %s)",
-		       what, privs_setcap_line(line, sizeof(line)));
+	return privs_missing(e, err, what, NULL);
 }
 
 int bpf_fail(struct err *e, int err, const char *what)

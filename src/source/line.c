@@ -360,6 +360,7 @@ static const char *const *line_hooks(const struct source *src)
 const struct source_ops source_line = {
 	.name = "line",
 	.summary = "contended cache lines, by sampling",
+	.lines = true,
 	.probe = line_probe,
 	.open = line_open,
 	.start = line_start,

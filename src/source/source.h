@@ -62,7 +62,10 @@ struct source_ops {
 	const char *name;    /* as in --source */
 	const char *summary; /* one line for --help and the manual */
 	bool by_default;
+	bool groups;   /* has a row for each with --by */
+	bool slow;     /* tells of single waits with --slower */
 	bool contends; /* has rows for the contended table */
+	bool lines;    /* has rows for that of cache lines */
 	/* Can this machine run it? 0, or negative with the reason in e (exit 3). Cheap. */
 	int (*probe)(struct err *e);
 	/* Load everything; nothing is counted yet. */
@@ -109,5 +112,9 @@ extern const struct source_ops source_synth;
 /* The list; NULL-terminated. A new source is a line here. */
 extern const struct source_ops *const source_list[];
 const struct source_ops *source_find(const char *name);
+
+/* Probed, then opened. A refusal says what is missing for all that was asked for. */
+int source_open(const struct source_ops *ops, struct source **out, const struct source_args *args,
+		struct err *e);
 
 #endif
