@@ -221,16 +221,21 @@ static int fill_accesses(struct line_source *s, const struct line *l, enum line_
 	int ret;
 
 	*a = (struct line_accesses){
-		.sampler = "clock",
+		.sampler = s->pmu ? s->plan.sampler : "clock",
 		.sharing = sharing_words[line_sharing(threads, n)],
 		.reads = l->view[v].reads,
 		.writes = l->view[v].writes,
 		.locked = l->view[v].locked,
 		.inferred = l->view[v].inferred,
-		.share = busy ? (double)l->view[v].samples / (double)busy : -1,
+		/* a PMU's samples are of accesses, not of time */
+		.share = busy && !s->pmu ? (double)l->view[v].samples / (double)busy : -1,
 		.interleave = line_interleave(l, v),
 		.rank = line_rank(l, v, threads, n),
 		.cores = line_cores(s->table, l, v),
+		.has_hitm = s->pmu,
+		.hitm_local = l->view[v].hitm_local,
+		.hitm_remote = l->view[v].hitm_remote,
+		.latency = l->latency[v].count ? &l->latency[v] : NULL,
 	};
 	ret = fill_threads(s, threads, n, a);
 	return ret ? ret : fill_uses(s, l, v, a);
