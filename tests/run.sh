@@ -163,6 +163,7 @@ for t in tests/kernel/test_*.py; do
 done
 suite kernel/bucket "$O/tests/kernel/test_bucket_bpf"
 suite kernel/shared "$O/tests/kernel/test_shared_bpf"
+suite kernel/line_pmu "$O/tests/kernel/test_line_pmu"
 for t in "$O"/tests/names/test_kernel_*; do
 	[ ! -x "$t" ] || suite "names/${t##*/test_}" "$t"
 done

@@ -103,6 +103,7 @@ static void test_defaults(void **state)
 	assert_false(p.cfg.es_time || p.cfg.debuginfod);
 	assert_int_equal(p.cfg.stack_every, 0);
 	assert_int_equal(p.cfg.freq, 997);
+	assert_int_equal(p.cfg.line_by, LINE_BY_AUTO);
 	assert_int_equal(p.cfg.nquantiles, 4);
 	assert_string_equal(p.cfg.quantiles[0].text, "50");
 	assert_string_equal(p.cfg.quantiles[3].text, "99.9");
@@ -399,6 +400,7 @@ static const struct {
 	{"--cpu=", "--cpu '': empty (expected LIST)"},
 	{"--dev=", "--dev '': empty (expected DEV|MOUNT)"},
 	{"--stack-every=", "--stack-every '': empty (expected N)"},
+	{"--line-source ibs", "--line-source 'ibs': not known (one of: auto, clock, pmu)"},
 	{"--freq 9", "--freq '9': expected a whole number from 10 to 20000"},
 	{"-b ''", "--by '': empty (expected KEY)"},
 	{"-i ''", "--interval '': empty (expected TIME)"},
