@@ -64,6 +64,8 @@ enum {
 	KEY_STACK_EVERY,
 	KEY_FREQ,
 	KEY_LINE_SOURCE,
+	KEY_WATCH,
+	KEY_CONFIRM,
 	KEY_USAGE,
 	KEY_DUMP,
 };
@@ -97,6 +99,11 @@ const struct opts_entry opts_table[] = {
 	 .group = OPTS_WHAT},
 	{"line-source", KEY_LINE_SOURCE, "WHAT", "line: samples of the clock or of a pmu; auto: pmu if it can",
 	 opts_set_line_source, line_words, .group = OPTS_WHAT, .kind = OPTS_WORDS},
+	{"watch", KEY_WATCH, "ADDR|SYMBOL[:LEN]",
+	 "every access to it, by hardware breakpoints (user addresses: with -p PID)", opts_set_watch,
+	 .group = OPTS_WHAT, .repeat = true},
+	{"confirm", KEY_CONFIRM, "N", "watch: stop after N accesses (default 10000)", opts_set_confirm,
+	 .group = OPTS_WHAT},
 	{"debuginfod", KEY_DEBUGINFOD, NULL, "debug information may be fetched (DEBUGINFOD_URLS)",
 	 opts_set_flag, .group = OPTS_WHAT, .value = offsetof(struct config, debuginfod)},
 

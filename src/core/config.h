@@ -81,7 +81,9 @@ struct config {
 	bool es_time;	 /* --es-time: extent-status lookups are timed */
 	bool debuginfod; /* --debuginfod: debug information may be fetched */
 	enum line_by line_by;
-	uint32_t freq;	      /* --freq: samples a second and CPU */
+	uint32_t freq;		 /* --freq: samples a second and CPU */
+	struct str_list watches; /* --watch, as given: ADDR|SYMBOL[:LEN] */
+	uint64_t confirm;	 /* --confirm: accesses after which watching stops */
 	uint32_t stack_every; /* --stack-every: a stack of one in N waits for a known lock; 0: only
 				 of the first */
 	bool quiet;	      /* no progress, no notices */

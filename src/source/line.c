@@ -50,7 +50,7 @@ static int map_counts(struct line_source *s, struct err *e)
 }
 
 /* First CPU of each CPU's core, by sysfs; a CPU that says nothing is its own core. */
-static int open_table(struct line_source *s)
+int line_open_table(struct line_source *s)
 {
 	uint32_t *core = calloc(s->ncpus, sizeof(*core)), c;
 	char path[96];
@@ -81,7 +81,7 @@ static int open_buffers(struct line_source *s)
 	int ret = line_take_alloc(s);
 
 	if (!ret)
-		ret = open_table(s);
+		ret = line_open_table(s);
 	return ret ? ret
 		   : line_events_init(&s->events, s->ncpus, s->cfg->freq, s->pmu ? &s->plan : NULL);
 }

@@ -87,7 +87,18 @@ void line_ips_process(struct line_ips *p, uint32_t tgid);
 int line_ips_drain(struct line_ips *p, struct err *e);
 void line_ips_close(struct line_ips *p);
 
-/* line_rows.c: contended lines of both views into the report. 0 or -ENOMEM. */
+/* line.c: the table, for this machine's cores. 0 or -ENOMEM. */
+int line_open_table(struct line_source *s);
+
+/* line_rows.c. 0 or -ENOMEM, all of them. Contended lines of both views into the report: */
 int line_push_rows(struct line_source *s, struct source_report *r);
+/* Parts of a row, from the arena: threads; offsets and code; then the words of a row that has these
+ * two, at c->addr. */
+int line_fill_threads(struct line_source *s, const struct line_thread_sum *sums, size_t n,
+		      struct line_accesses *a);
+int line_fill_uses(struct line_source *s, const struct line *l, enum line_view v,
+		   struct line_accesses *a);
+int line_describe(struct line_source *s, const struct line *l, enum line_view v,
+		  struct contended *c);
 
 #endif

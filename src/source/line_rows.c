@@ -46,8 +46,8 @@ static uint32_t hottest_offset(const struct line *l, enum line_view v)
 	return bytes ? (uint32_t)__builtin_ctzll(bytes) : 0;
 }
 
-static int fill_threads(struct line_source *s, const struct line_thread_sum *sums, size_t n,
-			struct line_accesses *a)
+int line_fill_threads(struct line_source *s, const struct line_thread_sum *sums, size_t n,
+		      struct line_accesses *a)
 {
 	struct line_thread *out = arena_take(&s->arena, n * sizeof(*out));
 	size_t k;
@@ -92,6 +92,7 @@ static int fill_use(struct line_source *s, const struct line *l, const struct li
 		.offset = bytes ? (uint32_t)__builtin_ctzll(bytes) : 0,
 		.tid = u->tid,
 		.ip = u->ip - u->back,
+		.samples = n->samples,
 		.reads = n->reads,
 		.writes = n->writes,
 		.locked = n->locked,
@@ -105,8 +106,8 @@ static int fill_use(struct line_source *s, const struct line *l, const struct li
 }
 
 /* c2c's second level: offset, then code and thread. */
-static int fill_uses(struct line_source *s, const struct line *l, enum line_view v,
-		     struct line_accesses *a)
+int line_fill_uses(struct line_source *s, const struct line *l, enum line_view v,
+		   struct line_accesses *a)
 {
 	struct line_spot *out;
 	const struct line_use *u;
@@ -151,7 +152,7 @@ static int fill_sites(struct line_source *s, const struct line_accesses *a, stru
 			;
 		if (m == n)
 			out[n++] = (struct site){.ip = u->ip, .sym = u->sym};
-		out[m].count += u->reads > u->writes ? u->reads : u->writes;
+		out[m].count += u->samples;
 	}
 	qsort(out, n, sizeof(*out), compare_site);
 	c->sites = out;
@@ -238,8 +239,27 @@ static int fill_accesses(struct line_source *s, const struct line *l, enum line_
 		.hitm_remote = l->view[v].hitm_remote,
 		.latency = l->latency[v].count ? &l->latency[v] : NULL,
 	};
-	ret = fill_threads(s, threads, n, a);
-	return ret ? ret : fill_uses(s, l, v, a);
+	ret = line_fill_threads(s, threads, n, a);
+	return ret ? ret : line_fill_uses(s, l, v, a);
+}
+
+int line_describe(struct line_source *s, const struct line *l, enum line_view v,
+		  struct contended *c)
+{
+	const struct line_accesses *a = c->accesses;
+	struct name name;
+	int ret;
+
+	name_data(s, l, c->addr, &name);
+	c->name = arena_text(&s->arena, name.text);
+	c->place = name.place[0] ? arena_text(&s->arena, name.place) : NULL;
+	if (l->key.tgid && a->nthreads)
+		c->owner = a->threads[0].comm;
+	c->ntasks = a->nthreads;
+	ret = fill_cpus(s, l, v, c);
+	if (!ret)
+		ret = fill_sites(s, a, c);
+	return ret ? ret : fill_members(s, &name, c->addr, c);
 }
 
 static int push_line(struct line_source *s, const struct line *l, enum line_view v,
@@ -247,7 +267,6 @@ static int push_line(struct line_source *s, const struct line *l, enum line_view
 {
 	struct line_accesses *a = arena_take(&s->arena, sizeof(*a));
 	struct contended c = {.source = "line", .kind = "line", .accesses = a};
-	struct name name;
 	int ret;
 
 	if (!a)
@@ -259,17 +278,7 @@ static int push_line(struct line_source *s, const struct line *l, enum line_view
 	ret = fill_accesses(s, l, v, a);
 	if (ret)
 		return ret;
-	name_data(s, l, c.addr, &name);
-	c.name = arena_text(&s->arena, name.text);
-	c.place = name.place[0] ? arena_text(&s->arena, name.place) : NULL;
-	if (l->key.tgid && a->nthreads)
-		c.owner = a->threads[0].comm;
-	c.ntasks = a->nthreads;
-	ret = fill_cpus(s, l, v, &c);
-	if (!ret)
-		ret = fill_sites(s, a, &c);
-	if (!ret)
-		ret = fill_members(s, &name, c.addr, &c);
+	ret = line_describe(s, l, v, &c);
 	return ret ? ret : contended_push(to, &c);
 }
 

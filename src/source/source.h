@@ -107,6 +107,7 @@ extern const struct source_ops source_ext4;
 extern const struct source_ops source_line;
 extern const struct source_ops source_lock;
 extern const struct source_ops source_futex;
+extern const struct source_ops source_watch;
 extern const struct source_ops source_synth;
 
 /* The list; NULL-terminated. A new source is a line here. */
