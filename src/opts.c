@@ -192,6 +192,53 @@ static int check_targets(struct opts_run *r)
 	return 0;
 }
 
+/* Options that mean something to these sources only; made-up data takes them all. */
+struct opts_scope {
+	const char *option, *sources;
+	bool (*given)(const struct config *cfg);
+};
+
+static bool given_es_time(const struct config *cfg)
+{
+	return cfg->es_time;
+}
+
+static bool given_by_file(const struct config *cfg)
+{
+	return cfg->by == BY_FILE;
+}
+
+static bool given_stack_every(const struct config *cfg)
+{
+	return cfg->stack_every;
+}
+
+static const struct opts_scope scopes[] = {
+	{"es-time", "ext4", given_es_time},
+	{"by file", "ext4", given_by_file},
+	{"stack-every", "lock or futex", given_stack_every},
+};
+
+/* Without --source the default ones run, and they cover all of these. */
+static int check_scopes(struct opts_run *r)
+{
+	const struct str_list *named = &r->cfg->sources;
+	size_t i, k;
+	bool known;
+
+	for (i = 0; named->n && i < sizeof(scopes) / sizeof(scopes[0]); i++) {
+		known = !scopes[i].given(r->cfg);
+		for (k = 0; !known && k < named->n; k++)
+			known = strstr(scopes[i].sources, named->v[k]) ||
+				!strcmp(named->v[k], "synth");
+		if (!known)
+			return opts_bad(
+				r, "--%s: means nothing to these sources (expected %s in --source)",
+				scopes[i].option, scopes[i].sources);
+	}
+	return 0;
+}
+
 /* --watch runs its source, which is nothing without it. */
 static int check_watches(struct opts_run *r)
 {
@@ -244,6 +291,8 @@ static int finish(struct opts_run *r)
 	if (ret)
 		return ret;
 	ret = check_watches(r);
+	if (!ret)
+		ret = check_scopes(r);
 	if (ret)
 		return ret;
 	if (r->cfg->quiet && r->cfg->verbose)

@@ -245,6 +245,15 @@ int opts_set_color(struct opts_run *r, const struct opts_entry *o, const char *a
 	return ret;
 }
 
+int opts_set_line_source(struct opts_run *r, const struct opts_entry *o, const char *arg)
+{
+	int v = 0, ret = set_word(r, o, arg, &v);
+
+	if (!ret)
+		r->cfg->line_by = v;
+	return ret;
+}
+
 int opts_set_rows(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
 	r->rows_given = true;

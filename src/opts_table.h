@@ -96,6 +96,7 @@ int opts_set_btf(struct opts_run *r, const struct opts_entry *o, const char *arg
 int opts_set_cpu(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_dev(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_freq(struct opts_run *r, const struct opts_entry *o, const char *arg);
+int opts_set_line_source(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_watch(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_confirm(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_stack_every(struct opts_run *r, const struct opts_entry *o, const char *arg);

@@ -204,7 +204,8 @@ struct frame {
 	size_t nseries;
 	const struct contended *contended;
 	size_t ncontended;
-	bool contends; /* a source runs that would tell of contended addresses */
+	bool contends; /* a source runs that would tell of waits for addresses */
+	bool lines;    /* one that would tell of cache lines */
 	struct quality quality;
 	struct self_cost self;
 	const char *end; /* FRAME_FINAL: why the run ended ("interrupted", "target gone: pid 42"),

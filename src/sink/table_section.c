@@ -252,7 +252,7 @@ int table_sections(struct table_page *page)
 		ret = table_contended_print(page);
 	if (!ret)
 		ret = table_lines_print(page);
-	if (!any && !f->contends && !f->ncontended) {
+	if (!any && !f->contends && !f->lines && !f->ncontended) {
 		paper_text(&page->paper, STYLE_PLAIN, "");
 		paper_text(&page->paper, STYLE_PLAIN, "no samples");
 	}

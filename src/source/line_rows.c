@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "source/line.h"
+#include "source/line_device.h"
 
 #define KERNEL_HALF (1ULL << 63)
 #define MEMBERS_MAX 16
@@ -222,16 +223,21 @@ static int fill_accesses(struct line_source *s, const struct line *l, enum line_
 	int ret;
 
 	*a = (struct line_accesses){
-		.sampler = "clock",
+		.sampler = s->pmu ? s->plan.sampler : "clock",
 		.sharing = sharing_words[line_sharing(threads, n)],
 		.reads = l->view[v].reads,
 		.writes = l->view[v].writes,
 		.locked = l->view[v].locked,
 		.inferred = l->view[v].inferred,
-		.share = busy ? (double)l->view[v].samples / (double)busy : -1,
+		/* a PMU's samples are of accesses, not of time */
+		.share = busy && !s->pmu ? (double)l->view[v].samples / (double)busy : -1,
 		.interleave = line_interleave(l, v),
 		.rank = line_rank(l, v, threads, n),
 		.cores = line_cores(s->table, l, v),
+		.has_hitm = s->pmu,
+		.hitm_local = l->view[v].hitm_local,
+		.hitm_remote = l->view[v].hitm_remote,
+		.latency = l->latency[v].count ? &l->latency[v] : NULL,
 	};
 	ret = line_fill_threads(s, threads, n, a);
 	return ret ? ret : line_fill_uses(s, l, v, a);
@@ -276,16 +282,39 @@ static int push_line(struct line_source *s, const struct line *l, enum line_view
 	return ret ? ret : contended_push(to, &c);
 }
 
+/* One sample in such code is enough: its address is a register's. */
+static bool is_device(struct line_source *s, const struct line *l)
+{
+	const struct line_use *u;
+	struct name name;
+
+	if (l->key.tgid)
+		return false;
+	for (u = l->uses; u; u = u->next) {
+		if (!(u->ip & KERNEL_HALF))
+			continue;
+		name_code(s, u->pid, u->ip - u->back, &name);
+		if (line_device_code(name.text))
+			return true;
+	}
+	return false;
+}
+
 int line_push_rows(struct line_source *s, struct source_report *r)
 {
 	const struct line *l;
+	bool now, ever;
 	int ret = 0;
 
 	arena_reset(&s->arena);
 	for (l = line_table_first(s->table); !ret && l; l = l->next) {
-		if (line_contended(s->table, l, LINE_INTERVAL))
+		now = line_contended(s->table, l, LINE_INTERVAL);
+		ever = line_contended(s->table, l, LINE_TOTAL);
+		if ((!now && !ever) || is_device(s, l))
+			continue;
+		if (now)
 			ret = push_line(s, l, LINE_INTERVAL, &r->interval.contended);
-		if (!ret && line_contended(s->table, l, LINE_TOTAL))
+		if (!ret && ever)
 			ret = push_line(s, l, LINE_TOTAL, &r->total.contended);
 	}
 	return ret;

@@ -6,7 +6,8 @@
  * wrote (SMT siblings share a cache: they count once). Lines are ranked by the samples of the
  * second-busiest thread, for a line that one thread has nearly to itself costs little, scaled by
  * how often consecutive samples came from different CPUs: threads that own a line in turns do not
- * fight over it. Nothing is vetoed.
+ * fight over it. Nothing is vetoed. Where a PMU tells of hits in lines that another cache had
+ * modified (HITM), these come first.
  */
 #ifndef WS_LINE_TABLE_H
 #define WS_LINE_TABLE_H
@@ -17,11 +18,13 @@
 #include <stdint.h>
 
 #include "abi_line.h"
+#include "core/hist.h"
 
 enum line_view { LINE_INTERVAL, LINE_TOTAL, LINE_VIEWS };
 
 struct line_samples {
 	uint64_t samples, reads, writes, locked, inferred;
+	uint64_t hitm_local, hitm_remote; /* a PMU's samples */
 	uint64_t read_bytes, write_bytes; /* bit per byte of the line */
 };
 
@@ -55,7 +58,8 @@ struct line {
 	uint64_t *cpus[LINE_VIEWS];
 	uint64_t pairs[LINE_VIEWS], changes[LINE_VIEWS]; /* of consecutive samples */
 	uint32_t pairs_seen, changes_seen;
-	uint32_t idle_turns; /* intervals without a sample */
+	struct hist latency[LINE_VIEWS]; /* cycles, of a PMU's samples; empty if none told */
+	uint32_t idle_turns;		 /* intervals without a sample */
 	struct line_use *uses;
 	struct line *next;
 };
@@ -72,6 +76,9 @@ void line_table_forget(struct line_table *t); /* totals start anew */
 /* Adds to both views. 0, -ENOMEM, or -ENOSPC: counted in line_table_dropped. */
 int line_table_add(struct line_table *t, const struct abi_access_key *key,
 		   const struct abi_access *a);
+/* The same with what its samples took. Of a line that is not there: nothing to add to. */
+int line_table_add_latency(struct line_table *t, const struct abi_latency_key *key,
+			   const struct abi_latency *a);
 /* Lines that one thread alone has touched and that have been quiet for a while leave. */
 void line_table_end(struct line_table *t);
 uint64_t line_table_dropped(const struct line_table *t);

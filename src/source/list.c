@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
 #include <string.h>
 
+#include "source/privs.h"
 #include "source/source.h"
 
 const struct source_ops *const source_list[] = {
@@ -14,4 +16,19 @@ const struct source_ops *source_find(const char *name)
 		if (!strcmp(source_list[i]->name, name))
 			return source_list[i];
 	return NULL;
+}
+
+int source_open(const struct source_ops *ops, struct source **out, const struct source_args *args,
+		struct err *e)
+{
+	int ret = ops->probe ? ops->probe(e) : 0;
+
+	if (!ret)
+		ret = ops->open(out, args, e);
+	if (ret)
+		*out = NULL; /* half open is closed by who opened it */
+	if (ret != -EPERM || privs_suffice())
+		return ret;
+	*e = (struct err){0}; /* its words do not know what else was asked for */
+	return privs_missing(e, ret, "BPF", args->cfg);
 }

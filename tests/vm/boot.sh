@@ -27,6 +27,14 @@ guest_busybox() {
 	fi
 }
 
+# The kernel's types, as the manual tells how to cut them down for a machine that has none.
+cut_down_btf() { # OUT
+	"$here/../core-reloc/unpack-kernel.sh" "$kernel/vmlinuz" "$out/image"
+	bpftool gen min_core_btf "$out/image" "$1" "$bins/../bpf/sched_raw.bpf.o"
+	rm -f "$out/image"
+	chmod 644 "$1"
+}
+
 make_initrd() {
 	root=$(mktemp -d)
 	chmod 755 "$root"
@@ -35,18 +43,20 @@ make_initrd() {
 	cp "$(guest_busybox)" "$root/bin/busybox"
 	cp "$bins"/* "$root/bin/"
 	chmod 755 "$root/init" "$root"/bin/*
+	[ -z "$nobtf" ] || cut_down_btf "$root/btf"
 	(cd "$root" && find . | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$out/initrd"
 	rm -r "$root"
 }
 
 # What the options say, as arguments of QEMU ($smp) and of the kernel ($append).
-smp=2 append='' tests=ws.sched
+smp=2 append='' tests='ws.sched ws.btf' nobtf=
 read_options() {
 	for option in $(echo "$options" | tr , ' '); do
 		case $option in
 		smp=*) smp=${option#smp=} ;;
 		online=*) append="$append maxcpus=${option#online=}" tests="$tests ws.online" ;;
 		hotplug) tests="$tests ws.hotplug" ;;
+		nobtf) nobtf=1 tests="ws.sched ws.nobtf" ;;
 		lockdown=*) append="$append lockdown=${option#lockdown=}" tests=ws.lockdown ;;
 		*) echo "boot.sh: $guest: unknown option '$option' in guests.list" >&2; exit 2 ;;
 		esac

@@ -20,8 +20,10 @@ row() { # GUEST DIR
 	passed=$(grep '^ok ' "$2/tap" | grep -vc '# SKIP')
 	skipped=$(grep -c '^ok .*# SKIP' "$2/tap" || true)
 	[ "$skipped" -eq 0 ] || passed="$passed, $skipped skipped"
-	# Lines are "sched --slower     yes" or "... no: REASON"; a reason is told once.
-	sources=$(sed -n 's/^# source \(.*[^ ]\)  *yes$/\1/p' "$2/tap" | join_lines)
+	# Lines are "sched --slower     yes", "... yes (HOW)" or "... no: REASON"; reasons are told once.
+	sources=$(sed -n 's/^# source \(.*[^ ]\)  *yes\( (.*)\)*$/\1/p' "$2/tap" | join_lines)
+	how=$(sed -n 's/^# source .*[^ ]  *yes (\(.*\))$/\1/p' "$2/tap" | sort -u | join_lines)
+	[ -z "$how" ] || sources="$sources ($how)"
 	without=$(sed -n 's/^# source \(.*[^ ]\)  *no: .*/\1/p' "$2/tap" | join_lines)
 	why=$(sed -n 's/^# source .*[^ ]  *no: //p' "$2/tap" | sort -u | join_lines)
 	[ -z "$without" ] || sources="$sources; not: $without ($why)"

@@ -26,11 +26,14 @@
 
 #include "ext4_file.h"
 #include "futex.h"
+#include "objects.h"
 #include "proc.h"
 
 #define TOOL "/bin/waitscope"
 #define OUT "/tmp/report.json"
 #define ERR "/tmp/stderr"
+#define BTF_FILE "/btf" /* of a guest whose kernel shows none (boot.sh) */
+#define TOOL_ARGS 24
 #define START_MS 30000 /* a guest is emulated: 10 to 50 times slower */
 #define END_MS 30000
 #define NAPS "211"
@@ -75,17 +78,31 @@ static const char *stderr_line(void)
 	return line;
 }
 
+/* proc_start of waitscope: where the kernel shows no BTF, with the file of it. */
+static int tool_run(struct proc *tool, const char *const argv[], proc_setup_fn setup, void *ctx)
+{
+	const char *all[TOOL_ARGS] = {argv[0]};
+	int n = 1;
+
+	if (access("/sys/kernel/btf/vmlinux", F_OK)) {
+		all[n++] = "--btf";
+		all[n++] = BTF_FILE;
+	}
+	while (*++argv && n < TOOL_ARGS - 1)
+		all[n++] = *argv;
+	return proc_start(tool, all, ERR, setup, ctx);
+}
+
 /* waitscope, writing JSON, counting when this returns true. */
 static bool tool_start(struct proc *tool, const char *const more[])
 {
-	const char *argv[24] = {TOOL, "-s", "sched", "-i", "1", "-o", "json:" OUT};
+	const char *argv[TOOL_ARGS] = {TOOL, "-s", "sched", "-i", "1", "-o", "json:" OUT};
 	int n = 7;
 
-	while (*more && n < 23)
+	while (*more && n < TOOL_ARGS - 1)
 		argv[n++] = *more++;
 	(void)unlink(OUT);
-	return proc_start(tool, argv, ERR, NULL, NULL) == 0 &&
-	       report_await(tool, OUT, "meta", START_MS);
+	return tool_run(tool, argv, NULL, NULL) == 0 && report_await(tool, OUT, "meta", START_MS);
 }
 
 /* Ends it with SIGINT; its reports, or NULL with words. */
@@ -117,38 +134,6 @@ static int online_cpus(void)
 static int possible_cpus(void)
 {
 	return (int)sysconf(_SC_NPROCESSORS_CONF);
-}
-
-/* Ids of what BPF objects exist: programs, maps or links. */
-static int bpf_objects(int cmd)
-{
-	union bpf_attr attr;
-	int n = 0;
-
-	memset(&attr, 0, sizeof(attr));
-	while (syscall(SYS_bpf, cmd, &attr, sizeof(attr)) == 0) {
-		n++;
-		attr.start_id = attr.next_id;
-	}
-	return n;
-}
-
-static int bpf_left(void)
-{
-	return bpf_objects(BPF_PROG_GET_NEXT_ID) + bpf_objects(BPF_MAP_GET_NEXT_ID) +
-	       bpf_objects(BPF_LINK_GET_NEXT_ID);
-}
-
-/* The kernel frees them a little after the last descriptor closes. */
-static int bpf_left_soon(int before)
-{
-	int now = bpf_left();
-
-	for (int i = 0; i < 100 && now > before; i++) {
-		sleep_ms(50);
-		now = bpf_left();
-	}
-	return now - before;
 }
 
 /* ---- tests ---- */
@@ -505,7 +490,7 @@ static int run_as_user(__u64 caps)
 
 	(void)mkdir("/tmp/user", 0777);
 	(void)chmod("/tmp/user", 0777);
-	if (proc_start(&tool, argv, ERR, become_user, &caps))
+	if (tool_run(&tool, argv, become_user, &caps))
 		return -1;
 	return proc_wait(&tool, START_MS + END_MS);
 }
@@ -563,24 +548,46 @@ static int without_sys(void *ctx __attribute__((unused)))
 	return 0;
 }
 
-static int test_no_sys(struct guest *g)
+/* No BTF, no start without a file of it. */
+static int refused(struct guest *g, proc_setup_fn setup)
 {
 	const char *const argv[] = {TOOL, "-s", "sched", "1", "1", NULL};
 	struct proc tool;
 	int status;
 
-	if (proc_start(&tool, argv, ERR, without_sys, NULL))
+	if (proc_start(&tool, argv, ERR, setup, NULL))
 		return FAIL;
 	status = proc_wait(&tool, END_MS);
-	return say(g, status == 3 && strstr(stderr_line(), "BTF") ? PASS : FAIL, "exit %d: %s",
-		   status, stderr_line());
+	return say(g, status == 3 && strstr(stderr_line(), "--btf FILE") ? PASS : FAIL,
+		   "exit %d: %s", status, stderr_line());
+}
+
+static int test_no_sys(struct guest *g)
+{
+	return refused(g, without_sys);
 }
 
 static int status_of(const char *const argv[])
 {
 	struct proc tool;
 
-	return proc_start(&tool, argv, ERR, NULL, NULL) ? -1 : proc_wait(&tool, END_MS);
+	return tool_run(&tool, argv, NULL, NULL) ? -1 : proc_wait(&tool, END_MS);
+}
+
+/* Sources that need the kernel's own say so, with a file of it too. */
+static int test_no_btf(struct guest *g)
+{
+	static const char *const others[] = {"ext4", "lock", "futex", "line"};
+	int result = refused(g, NULL);
+
+	for (size_t i = 0; result == PASS && i < sizeof(others) / sizeof(others[0]); i++) {
+		const char *const argv[] = {TOOL, "-s", others[i], "1", "1", NULL};
+		int status = status_of(argv);
+
+		if (status != 3 || !strstr(stderr_line(), "the kernel has no BTF"))
+			result = say(g, FAIL, "%s: exit %d: %s", others[i], status, stderr_line());
+	}
+	return result;
 }
 
 /* lockdown=confidentiality: what needs no bpf_probe_read_kernel works, the rest says why not. */
@@ -697,7 +704,7 @@ static int test_check(struct guest *g)
 	ssize_t n = 0;
 	int status, sources;
 
-	if (proc_start(&tool, argv, ERR, NULL, NULL))
+	if (tool_run(&tool, argv, NULL, NULL))
 		return FAIL;
 	for (ssize_t got; n < (ssize_t)sizeof(text) - 1; n += got) {
 		got = read(tool.out, text + n, sizeof(text) - 1 - (size_t)n);
@@ -727,15 +734,16 @@ static const struct test tests[] = {
 	{"sleeper", test_sleeper, "sched"},
 	{"groups", test_groups, "sched"},
 	{"waker", test_waker, "sched"},
-	{"lock", test_lock, "sched"},
+	{"lock", test_lock, "btf"},
 	{"leaves-nothing", test_leaves_nothing, "sched"},
 	{"user-with-caps", test_user_with_caps, "sched"},
 	{"user-without-caps", test_user_without_caps, "sched"},
-	{"futex", test_futex, "sched"},
-	{"futex-user", test_futex_user, "sched"},
+	{"futex", test_futex, "btf"},
+	{"futex-user", test_futex_user, "btf"},
 	{"no-sys", test_no_sys, "sched"},
 	{"hotplug", test_hotplug, "hotplug"},
 	{"possible", test_possible, "online"},
+	{"no-btf", test_no_btf, "nobtf"},
 	{"ext4-files", test_ext4_files, "ext4"},
 	{"check", test_check, "lockdown"},
 	{"lockdown", test_lockdown, "lockdown"},
@@ -759,6 +767,8 @@ int main(void)
 
 	(void)snprintf(g.cmdline, sizeof(g.cmdline), "%s", cmdline);
 	free(cmdline);
+	if (strstr(g.cmdline, "ws.nobtf") && mount("none", "/sys/kernel/btf", "tmpfs", 0, NULL))
+		perror("hide the kernel's BTF");
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	(void)uname(&un); /* cannot fail */
