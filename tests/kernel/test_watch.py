@@ -223,7 +223,8 @@ class Confirm(WatchTest):
         (row,) = found
         self.assertEqual(row["addr"], said["lines"][0])
         self.assertEqual((row["count"], row["stopped"]), (1500, True))
-        self.assertEqual(row["sharing"], "false")
+        if len(row["tids"]) == 2:  # 1500 traps take 30 ms: one may not have run in them
+            self.assertEqual(row["sharing"], "false")
         self.assertGreater(row["reads"] + row["writes"], 1499)
         self.assertEqual(sum(r["count"] for i in report.intervals for r in rows(i)), 1500)
         sampled = [r for r in report.final["tables"]["contended"] if r["source"] == "line"]
