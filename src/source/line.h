@@ -10,6 +10,7 @@
 #include "names/names.h"
 #include "source/bpf_util.h"
 #include "source/filters.h"
+#include "source/line_shared.h"
 #include "source/line_table.h"
 #include "source/pmu_plan.h"
 #include "source/source.h"
@@ -43,6 +44,7 @@ struct line_source {
 	struct line_events events;
 	struct line_ips *ips;
 	struct line_table *table;
+	struct line_shared *shared;
 	struct names *names;
 	struct arena arena;
 	void *batch_keys;	/* of either's keys */
