@@ -243,15 +243,19 @@ static int check_scopes(struct opts_run *r)
 static int check_watches(struct opts_run *r)
 {
 	struct config *cfg = r->cfg;
-	bool named = false;
+	bool named = false, line = false;
 	size_t i;
 
-	for (i = 0; i < cfg->sources.n; i++)
+	for (i = 0; i < cfg->sources.n; i++) {
 		named |= !strcmp(cfg->sources.v[i], "watch");
+		line |= !strcmp(cfg->sources.v[i], "line");
+	}
 	if (named && !cfg->watches.n)
 		return opts_bad(r, "--source 'watch': watches nothing (give --watch ADDR|SYMBOL)");
-	if (r->confirm_given && !cfg->watches.n)
-		return opts_bad(r, "--confirm: nothing to confirm (it goes with --watch)");
+	if (r->confirm_given && !cfg->watches.n && !line)
+		return opts_bad(
+			r, "--confirm: nothing to confirm (it goes with --watch or --source line)");
+	cfg->confirm_lines = r->confirm_given && !cfg->watches.n;
 	if (named || !cfg->watches.n)
 		return 0;
 	return opts_add_source(r, "watch");

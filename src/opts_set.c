@@ -105,7 +105,7 @@ static int set_source(struct opts_run *r, const char *item, size_t len)
 
 int opts_add_source(struct opts_run *r, const char *name)
 {
-	return set_source(r, name, strlen(name));
+	return list_add(r, &r->cfg->sources, name, strlen(name));
 }
 
 int opts_set_source(struct opts_run *r, const struct opts_entry *o, const char *arg)

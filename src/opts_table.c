@@ -102,7 +102,7 @@ const struct opts_entry opts_table[] = {
 	{"watch", KEY_WATCH, "ADDR|SYMBOL[:LEN]",
 	 "every access to it, by hardware breakpoints (user addresses: with -p PID)", opts_set_watch,
 	 .group = OPTS_WHAT, .repeat = true},
-	{"confirm", KEY_CONFIRM, "N", "watch: stop after N accesses (default 10000)", opts_set_confirm,
+	{"confirm", KEY_CONFIRM, "N", "watch: stop after N accesses (default 10000); line: watch what it finds", opts_set_confirm,
 	 .group = OPTS_WHAT},
 	{"debuginfod", KEY_DEBUGINFOD, NULL, "debug information may be fetched (DEBUGINFOD_URLS)",
 	 opts_set_flag, .group = OPTS_WHAT, .value = offsetof(struct config, debuginfod)},

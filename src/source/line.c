@@ -124,6 +124,7 @@ static void line_close(struct source *src)
 
 	if (!s)
 		return;
+	line_confirm_close(s);
 	cost_sampler_close(&s->cost);
 	line_events_close(&s->events);
 	line_ips_close(s->ips);
@@ -254,6 +255,7 @@ static int line_stop(struct source *src, struct err *e)
 	struct line_source *s = line_of(src);
 
 	s->stopped = true;
+	line_confirm_stop(s);
 	set_epoch(s, 0);
 	return 0;
 }
@@ -285,7 +287,9 @@ static int line_collect(struct source *src, struct source_report *r, struct err 
 	fill_quality(s, &s->started, dropped, &r->quality_total);
 	s->dropped_previous = dropped;
 	ret = line_push_rows(s, r);
-	return ret ? err_sys(e, ret, "line: report") : 0;
+	if (ret)
+		return err_sys(e, ret, "line: report");
+	return s->cfg->confirm_lines ? line_confirm_report(s, r, e) : 0;
 }
 
 static int line_event_fd(const struct source *src)
@@ -295,7 +299,9 @@ static int line_event_fd(const struct source *src)
 
 static int line_drain(struct source *src, struct err *e)
 {
-	return line_ips_drain(line_of(src)->ips, e);
+	int ret = line_confirm_drain(line_of(src), e);
+
+	return ret ? ret : line_ips_drain(line_of(src)->ips, e);
 }
 
 static int line_cost_begin(struct source *src, struct err *e)

@@ -18,6 +18,7 @@
 struct line_bpf;
 struct ring_buffer;
 struct line_ips;
+struct watch_source;
 
 struct line_event;
 
@@ -29,6 +30,8 @@ struct line_events {
 	uint64_t freq;
 	const struct pmu_plan *plan; /* NULL: the CPU clock */
 };
+
+#define LINE_CONFIRMS 8 /* lines that --confirm watches in a run */
 
 struct line_source {
 	struct source base;
@@ -54,6 +57,8 @@ struct line_source {
 	struct abi_line_counts counted, previous, started; /* sums over CPUs: now, then */
 	uint64_t dropped_previous;
 	struct cost_sampler cost;
+	struct watch_source *confirms[LINE_CONFIRMS]; /* --confirm: the last one may be under way */
+	size_t nconfirms;
 	int event_fd;
 	char hook_texts[PMU_EVENTS_MAX][64];
 	const char *hooks[PMU_EVENTS_MAX + 1];
@@ -102,5 +107,12 @@ int line_fill_uses(struct line_source *s, const struct line *l, enum line_view v
 		   struct line_accesses *a);
 int line_describe(struct line_source *s, const struct line *l, enum line_view v, uint32_t pid,
 		  struct contended *c);
+
+/* line_confirm.c: after the rows of an interval, those of the lines that were watched; and the next
+ * line to watch, if none is being watched. */
+int line_confirm_report(struct line_source *s, struct source_report *r, struct err *e);
+int line_confirm_drain(struct line_source *s, struct err *e);
+void line_confirm_stop(struct line_source *s);
+void line_confirm_close(struct line_source *s);
 
 #endif

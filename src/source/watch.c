@@ -134,9 +134,9 @@ static int open_all(struct watch_source *w, struct err *e)
 	if (ret)
 		return err_sys(e, ret, "watch");
 	ret = filters_open(&s->filters, &s->args, s->ncpus, false, e);
-	if (!ret)
+	if (!ret && !w->borrowed)
 		ret = names_open(&s->names, &args, e);
-	if (!ret)
+	if (!ret && !w->borrowed)
 		ret = watch_resolve(w, e);
 	if (!ret)
 		ret = load(w, e);
@@ -151,9 +151,8 @@ static int open_all(struct watch_source *w, struct err *e)
 	return ret ? ret : filters_follow(&s->filters, e);
 }
 
-static void watch_close(struct source *src)
+void watch_free(struct watch_source *w)
 {
-	struct watch_source *w = watch_of(src);
 	int v;
 
 	if (!w)
@@ -167,7 +166,8 @@ static void watch_close(struct source *src)
 		(void)munmap((void *)w->line.counts_map, w->line.counts_len); /* nothing to do */
 	watch_bpf__destroy(w->skel);
 	line_table_close(w->line.table);
-	names_close(w->line.names);
+	if (!w->borrowed)
+		names_close(w->line.names);
 	arena_free(&w->line.arena);
 	filters_close(&w->line.filters);
 	for (v = 0; v < LINE_VIEWS; v++) {
@@ -177,24 +177,63 @@ static void watch_close(struct source *src)
 	free(w);
 }
 
-static int watch_open(struct source **out, const struct source_args *args, struct err *e)
+static void watch_close(struct source *src)
+{
+	watch_free(watch_of(src));
+}
+
+static struct watch_source *watch_new(const struct source_args *args)
 {
 	struct watch_source *w = calloc(1, sizeof(*w));
-	int ret;
 
 	if (!w)
-		return err_sys(e, -ENOMEM, "watch");
+		return NULL;
 	w->line.base.ops = &source_watch;
 	w->line.args = *args;
 	w->line.cfg = args->cfg;
 	w->line.event_fd = w->line.cost.stats_fd = -1;
 	filters_init(&w->line.filters);
+	return w;
+}
+
+static int watch_open(struct source **out, const struct source_args *args, struct err *e)
+{
+	struct watch_source *w = watch_new(args);
+	int ret;
+
+	if (!w)
+		return err_sys(e, -ENOMEM, "watch");
 	ret = open_all(w, e);
 	if (ret) {
-		watch_close(&w->line.base);
+		watch_free(w);
 		return ret;
 	}
 	*out = &w->line.base;
+	return 0;
+}
+
+int watch_open_line(struct watch_source **out, const struct line_source *s,
+		    const struct line_key *line, const struct watch_slot *slots, size_t n,
+		    struct err *e)
+{
+	struct watch_source *w = watch_new(&s->args);
+	int ret;
+
+	if (!w)
+		return err_sys(e, -ENOMEM, "watch");
+	w->borrowed = true;
+	w->line.names = s->names;
+	w->user_pid = line->tgid;
+	memcpy(w->slots, slots, n * sizeof(*slots));
+	w->nslots = n;
+	w->lines[0] = (struct watch_line){.key = *line, .addr = slots[0].addr};
+	w->nlines = 1;
+	ret = open_all(w, e);
+	if (ret) {
+		watch_free(w);
+		return ret;
+	}
+	*out = w;
 	return 0;
 }
 
@@ -202,6 +241,18 @@ static void set_epoch(struct watch_source *w, uint64_t epoch)
 {
 	w->line.epoch = epoch;
 	__atomic_store_n(&w->skel->bss->epoch, epoch, __ATOMIC_SEQ_CST);
+}
+
+int watch_begin(struct watch_source *w, struct err *e)
+{
+	set_epoch(w, 1);
+	return watch_events_arm(w, e);
+}
+
+void watch_end(struct watch_source *w)
+{
+	watch_events_disarm(w);
+	set_epoch(w, 0);
 }
 
 /* Nothing is watched during a warm-up: the accesses that may be spent are not for that. */
@@ -213,8 +264,7 @@ static int watch_start(struct source *src, struct err *e)
 		w->warming = true;
 		return 0;
 	}
-	set_epoch(w, 1);
-	return watch_events_arm(w, e);
+	return watch_begin(w, e);
 }
 
 /* Interval and whole are told apart by user space alone: hits come one by one. */
@@ -227,30 +277,32 @@ static int watch_flip(struct source *src, struct err *e)
 
 static int watch_stop(struct source *src, struct err *e)
 {
-	struct watch_source *w = watch_of(src);
-
-	watch_events_disarm(w);
-	set_epoch(w, 0);
+	watch_end(watch_of(src));
 	return 0;
 }
 
-static int watch_collect(struct source *src, struct source_report *r, struct err *e)
+int watch_report(struct watch_source *w, struct source_report *r, struct err *e)
 {
-	struct watch_source *w = watch_of(src);
 	int ret = watch_hits_drain(w, e);
 	uint64_t lost;
 
 	if (ret)
 		return ret;
-	rows_forget(&r->interval);
-	rows_forget(&r->total);
 	lost = watch_counts(w)->lost;
-	r->quality_interval = (struct quality){.lost_events = lost - w->lost_previous};
-	r->quality_total = (struct quality){.lost_events = lost};
+	r->quality_interval.lost_events += lost - w->lost_previous;
+	r->quality_total.lost_events += lost;
 	w->lost_previous = lost;
 	ret = watch_push_rows(w, r);
 	line_table_begin(w->line.table);
 	return ret ? err_sys(e, ret, "watch: report") : 0;
+}
+
+static int watch_collect(struct source *src, struct source_report *r, struct err *e)
+{
+	rows_forget(&r->interval);
+	rows_forget(&r->total);
+	r->quality_interval = r->quality_total = (struct quality){0};
+	return watch_report(watch_of(src), r, e);
 }
 
 static int watch_event_fd(const struct source *src)

@@ -38,12 +38,24 @@ struct watch_source {
 	uint32_t user_pid; /* whose the user addresses are, or 0 */
 	int *fds;	   /* of events, by slot, then CPU; -1: none */
 	struct ring_buffer *ring;
-	void *code;	  /* what instructions do: a tree */
-	uint64_t counted; /* accesses, never more than --confirm */
+	void *code;	   /* what instructions do: a tree */
+	uint64_t reported; /* of counted, in the last interval's report */
+	uint64_t counted;  /* accesses, never more than --confirm */
 	bool warming, armed;
-	bool stopped; /* enough was seen */
+	bool borrowed; /* the names are another's: a part of the line source */
+	bool stopped;  /* enough was seen */
 	uint64_t lost_previous;
 };
+
+/* watch.c, for the line source: a watch of some slots of one line, not begun yet. */
+int watch_open_line(struct watch_source **out, const struct line_source *s,
+		    const struct line_key *line, const struct watch_slot *slots, size_t n,
+		    struct err *e);
+int watch_begin(struct watch_source *w, struct err *e);
+void watch_end(struct watch_source *w); /* for good; rows remain */
+/* Rows of both views, and what was lost added to the report. */
+int watch_report(struct watch_source *w, struct source_report *r, struct err *e);
+void watch_free(struct watch_source *w); /* NULL is fine */
 
 /* watch_spec.c: what --watch names, with words that quote it. */
 int watch_resolve(struct watch_source *w, struct err *e);

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/text.h"
 #include "source/watch.h"
 
 #include "watch.skel.h" /* needs abi_watch.h */
@@ -30,26 +31,30 @@ static int open_breakpoint(const struct watch_slot *s, uint32_t cpu)
 	return (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int refused(const struct watch_slot *s, uint32_t cpu, int ret, struct err *e)
+static int refused(const struct watch_source *w, const struct watch_slot *s, uint32_t cpu, int ret,
+		   struct err *e)
 {
+	const char *option = w->borrowed ? "--confirm" : "--watch";
+	char text[128];
+
+	(void)text_clean(text, sizeof(text), s->text, SIZE_MAX);
 	switch (ret) {
 	case -ENOSPC:
 	case -EBUSY:
-		return err_set(
-			e, EXIT_CANNOT, ret,
-			"--watch '%s': no debug register is free on CPU %u (others use them, "
-			"such as a debugger or perf)",
-			s->text, cpu);
+		return err_set(e, EXIT_CANNOT, ret,
+			       "%s '%s': no debug register is free on CPU %u (others use them, "
+			       "such as a debugger or perf)",
+			       option, text, cpu);
 	case -EPERM:
 	case -EACCES:
-		return err_set(e, EXIT_CANNOT, ret, "--watch '%s': not permitted (%s)", s->text,
+		return err_set(e, EXIT_CANNOT, ret, "%s '%s': not permitted (%s)", option, text,
 			       s->addr >> 63 ? "addresses of the kernel need CAP_SYS_ADMIN"
 					     : "needs CAP_PERFMON, or root");
 	case -EINVAL:
 		return err_set(e, EXIT_CANNOT, ret,
-			       "--watch '%s': the kernel allows no breakpoint there", s->text);
+			       "%s '%s': the kernel allows no breakpoint there", option, text);
 	default:
-		return err_set(e, EXIT_CANNOT, ret, "--watch '%s': breakpoint: %s", s->text,
+		return err_set(e, EXIT_CANNOT, ret, "%s '%s': breakpoint: %s", option, text,
 			       strerror(-ret));
 	}
 }
@@ -71,7 +76,7 @@ static int open_one(struct watch_source *w, size_t slot, uint32_t cpu, struct er
 	int fd = open_breakpoint(&w->slots[slot], cpu), ret;
 
 	if (fd < 0)
-		return errno == ENODEV ? 0 : refused(&w->slots[slot], cpu, -errno, e);
+		return errno == ENODEV ? 0 : refused(w, &w->slots[slot], cpu, -errno, e);
 	w->fds[at] = fd;
 	if (!ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(w->skel->progs.ws_watch)))
 		return 1;

@@ -83,7 +83,9 @@ int watch_push_rows(struct watch_source *w, struct source_report *r)
 		l = find_line(w, &w->lines[k]);
 		if (l)
 			line_turns(l, w->lines[k].pairs, w->lines[k].changes);
-		ret = push_row(w, &w->lines[k], LINE_INTERVAL, &r->interval.contended);
+		/* what --confirm is through with is in the whole alone */
+		if (!w->borrowed || w->armed || (l && l->view[LINE_INTERVAL].samples))
+			ret = push_row(w, &w->lines[k], LINE_INTERVAL, &r->interval.contended);
 		if (!ret)
 			ret = push_row(w, &w->lines[k], LINE_TOTAL, &r->total.contended);
 	}

@@ -197,6 +197,7 @@ static void note_line(struct watch_source *w, uint64_t addr)
 static int add_slots(struct watch_source *w, const struct watch_spec *s, struct err *e)
 {
 	uint32_t step = s->len < WATCH_SLOT_BYTES ? (uint32_t)s->len : WATCH_SLOT_BYTES;
+	char other[QUOTE];
 	uint64_t at;
 	size_t k;
 
@@ -204,7 +205,8 @@ static int add_slots(struct watch_source *w, const struct watch_spec *s, struct 
 		for (k = 0; k < w->nslots; k++)
 			if (w->slots[k].addr < at + step && at < w->slots[k].addr + w->slots[k].len)
 				return bad(s, e, "0x%" PRIx64 " is watched already, by '%s'", at,
-					   w->slots[k].text);
+					   text_clean(other, sizeof(other), w->slots[k].text,
+						      SIZE_MAX));
 		if (w->nslots == ABI_WATCH_SLOTS)
 			return bad(
 				s, e,

@@ -31,7 +31,7 @@ struct two_halves halves;
 static unsigned long n;
 
 /* One instruction each, and no other touches them. */
-static void touch(void)
+static __attribute__((noinline)) void touch(void)
 {
 	uint64_t v = 1;
 	void *at = &followed;
