@@ -195,7 +195,7 @@ int preempt_count_offset(const struct btf *btf, int64_t *from_rq)
 	return 0;
 }
 
-static bool locked_down(void)
+bool bpf_locked_down(void)
 {
 	char line[128] = "";
 	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
@@ -222,7 +222,7 @@ static int not_permitted(struct err *e, int err, const char *what)
 int bpf_fail(struct err *e, int err, const char *what)
 {
 	if (err == -EPERM || err == -EACCES) {
-		if (locked_down())
+		if (bpf_locked_down())
 			return err_set(
 				e, EXIT_CANNOT, err,
 				"%s: the kernel is locked down (lockdown=confidentiality refuses "
@@ -230,7 +230,7 @@ int bpf_fail(struct err *e, int err, const char *what)
 				what);
 		return not_permitted(e, err, what);
 	}
-	if (err == -EINVAL && locked_down())
+	if (err == -EINVAL && bpf_locked_down())
 		return err_set(
 			e, EXIT_CANNOT, err,
 			"%s: the kernel is locked down (lockdown=confidentiality refuses to let "

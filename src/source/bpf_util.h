@@ -38,6 +38,8 @@ bool struct_has_member(const struct btf *btf, const char *name, const char *memb
 int bpf_probe_call(struct err *e);
 /* The same for sources that need the kernel's own BTF. */
 int bpf_probe(struct err *e);
+/* lockdown=confidentiality: neither BPF nor tracefs shows what is in the kernel. */
+bool bpf_locked_down(void);
 /* Words for a failed load or attach: privileges, lockdown, else strerror; returns err (negative).
  */
 int bpf_fail(struct err *e, int err, const char *what);

@@ -82,6 +82,8 @@ static int open_buffers(struct line_source *s)
 
 	if (!ret)
 		ret = line_open_table(s);
+	if (!ret)
+		ret = line_shared_open(&s->shared);
 	return ret ? ret
 		   : line_events_init(&s->events, s->ncpus, s->cfg->freq, s->pmu ? &s->plan : NULL);
 }
@@ -132,6 +134,7 @@ static void line_close(struct source *src)
 		(void)munmap((void *)s->counts_map, s->counts_len); /* nothing to do about it */
 	line_bpf__destroy(s->skel);
 	line_table_close(s->table);
+	line_shared_close(s->shared);
 	names_close(s->names);
 	arena_free(&s->arena);
 	filters_close(&s->filters);

@@ -10,6 +10,7 @@
 #include "names/names.h"
 #include "source/bpf_util.h"
 #include "source/filters.h"
+#include "source/line_shared.h"
 #include "source/line_table.h"
 #include "source/pmu_plan.h"
 #include "source/source.h"
@@ -46,6 +47,7 @@ struct line_source {
 	struct line_events events;
 	struct line_ips *ips;
 	struct line_table *table;
+	struct line_shared *shared;
 	struct names *names;
 	struct arena arena;
 	void *batch_keys;	/* of either's keys */
@@ -103,7 +105,7 @@ int line_fill_threads(struct line_source *s, const struct line_thread_sum *sums,
 		      struct line_accesses *a);
 int line_fill_uses(struct line_source *s, const struct line *l, enum line_view v,
 		   struct line_accesses *a);
-int line_describe(struct line_source *s, const struct line *l, enum line_view v,
+int line_describe(struct line_source *s, const struct line *l, enum line_view v, uint32_t pid,
 		  struct contended *c);
 
 /* line_confirm.c: after the rows of an interval, those of the lines that were watched; and the next

@@ -10,19 +10,26 @@
 #define KERNEL_HALF (1ULL << 63)
 #define MEMBERS_MAX 16
 
-static uint64_t line_address(const struct line *l)
+/* As the process of that use sees it. */
+static uint64_t line_address(const struct line_use *u)
 {
-	return l->key.line << ABI_LINE_SHIFT;
+	return u->line << ABI_LINE_SHIFT;
 }
 
-static void name_data(struct line_source *s, const struct line *l, uint64_t addr, struct name *out)
+static bool is_kernels(const struct line *l)
+{
+	return !l->key.tgid && !l->key.share;
+}
+
+static void name_data(struct line_source *s, const struct line *l, uint32_t pid, uint64_t addr,
+		      struct name *out)
 {
 	struct kernel_hint none = {0};
 
-	if (l->key.tgid)
-		names_user_data(s->names, l->key.tgid, addr, out);
-	else
+	if (is_kernels(l))
 		names_kernel_data(s->names, addr, &none, out);
+	else
+		names_user_data(s->names, pid, addr, out);
 }
 
 static void name_code(struct line_source *s, uint32_t pid, uint64_t ip, struct name *out)
@@ -33,16 +40,11 @@ static void name_code(struct line_source *s, uint32_t pid, uint64_t ip, struct n
 		names_user_code(s->names, pid, ip, out);
 }
 
-/* The byte that is touched most: the lowest one of the busiest use. */
-static uint32_t hottest_offset(const struct line *l, enum line_view v)
+/* The lowest byte that it touched. */
+static uint32_t use_offset(const struct line_use *u, enum line_view v)
 {
-	const struct line_use *u, *best = NULL;
-	uint64_t bytes;
+	uint64_t bytes = u->view[v].read_bytes | u->view[v].write_bytes;
 
-	for (u = l->uses; u; u = u->next)
-		if (u->view[v].samples && (!best || u->view[v].samples > best->view[v].samples))
-			best = u;
-	bytes = best ? best->view[v].read_bytes | best->view[v].write_bytes : 0;
 	return bytes ? (uint32_t)__builtin_ctzll(bytes) : 0;
 }
 
@@ -89,7 +91,7 @@ static int fill_use(struct line_source *s, const struct line *l, const struct li
 	struct name name;
 
 	*out = (struct line_spot){
-		.offset = bytes ? (uint32_t)__builtin_ctzll(bytes) : 0,
+		.offset = use_offset(u, v),
 		.tid = u->tid,
 		.ip = u->ip - u->back,
 		.samples = n->samples,
@@ -98,7 +100,7 @@ static int fill_use(struct line_source *s, const struct line *l, const struct li
 		.locked = n->locked,
 	};
 	out->size = bytes ? 64 - (uint32_t)__builtin_clzll(bytes) - out->offset : 0;
-	name_data(s, l, line_address(l) + out->offset, &name);
+	name_data(s, l, u->pid, line_address(u) + out->offset, &name);
 	out->name = arena_text(&s->arena, name.text);
 	name_code(s, u->pid, out->ip, &name);
 	out->sym = arena_text(&s->arena, name.text);
@@ -243,17 +245,17 @@ static int fill_accesses(struct line_source *s, const struct line *l, enum line_
 	return ret ? ret : line_fill_uses(s, l, v, a);
 }
 
-int line_describe(struct line_source *s, const struct line *l, enum line_view v,
+int line_describe(struct line_source *s, const struct line *l, enum line_view v, uint32_t pid,
 		  struct contended *c)
 {
 	const struct line_accesses *a = c->accesses;
 	struct name name;
 	int ret;
 
-	name_data(s, l, c->addr, &name);
+	name_data(s, l, pid, c->addr, &name);
 	c->name = arena_text(&s->arena, name.text);
 	c->place = name.place[0] ? arena_text(&s->arena, name.place) : NULL;
-	if (l->key.tgid && a->nthreads)
+	if (!is_kernels(l) && a->nthreads)
 		c->owner = a->threads[0].comm;
 	c->ntasks = a->nthreads;
 	ret = fill_cpus(s, l, v, c);
@@ -267,18 +269,19 @@ static int push_line(struct line_source *s, const struct line *l, enum line_view
 {
 	struct line_accesses *a = arena_take(&s->arena, sizeof(*a));
 	struct contended c = {.source = "line", .kind = "line", .accesses = a};
+	const struct line_use *busiest = line_busiest(l, v);
 	int ret;
 
 	if (!a)
 		return -ENOMEM;
-	c.addr = line_address(l) + hottest_offset(l, v);
-	c.line = line_address(l);
+	c.line = line_address(busiest); /* contended: there is one */
+	c.addr = c.line + use_offset(busiest, v);
 	c.pid = l->key.tgid;
 	c.count = l->view[v].samples;
 	ret = fill_accesses(s, l, v, a);
 	if (ret)
 		return ret;
-	ret = line_describe(s, l, v, &c);
+	ret = line_describe(s, l, v, busiest->pid, &c);
 	return ret ? ret : contended_push(to, &c);
 }
 
@@ -288,7 +291,7 @@ static bool is_device(struct line_source *s, const struct line *l)
 	const struct line_use *u;
 	struct name name;
 
-	if (l->key.tgid)
+	if (!is_kernels(l))
 		return false;
 	for (u = l->uses; u; u = u->next) {
 		if (!(u->ip & KERNEL_HALF))

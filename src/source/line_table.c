@@ -159,10 +159,9 @@ static void set_bit(uint64_t *set, uint32_t bit)
 	set[bit / 64] |= 1ULL << (bit % 64);
 }
 
-int line_table_add(struct line_table *t, const struct abi_access_key *key,
-		   const struct abi_access *a)
+int line_table_add(struct line_table *t, const struct line_key *at,
+		   const struct abi_access_key *key, const struct abi_access *a)
 {
-	struct line_key at = {.line = key->line, .tgid = key->tgid};
 	struct line_samples s = {
 		.samples = a->samples,
 		.reads = a->reads,
@@ -179,7 +178,7 @@ int line_table_add(struct line_table *t, const struct abi_access_key *key,
 	struct line *l;
 	int v, ret;
 
-	ret = line_get(t, &at, &l);
+	ret = line_get(t, at, &l);
 	if (ret)
 		return ret;
 	u = use_get(l, key);
@@ -187,6 +186,7 @@ int line_table_add(struct line_table *t, const struct abi_access_key *key,
 		return -ENOMEM;
 	u->cpu = key->cpu;
 	u->back = a->back;
+	u->line = key->line;
 	memcpy(u->comm, a->comm, sizeof(a->comm));
 	for (v = 0; v < LINE_VIEWS; v++) {
 		samples_add(&u->view[v], &s);
@@ -213,11 +213,10 @@ static int add_latency(struct hist *h, const struct abi_latency *a)
 	return ret;
 }
 
-int line_table_add_latency(struct line_table *t, const struct abi_latency_key *key,
+int line_table_add_latency(struct line_table *t, const struct line_key *at,
 			   const struct abi_latency *a)
 {
-	struct line_key at = {.line = key->line, .tgid = key->tgid};
-	void *found = tfind(&at, &t->tree, compare_line);
+	void *found = tfind(at, &t->tree, compare_line);
 	struct line *l;
 	int v, ret = 0;
 
@@ -389,6 +388,16 @@ static bool two_threads(const struct line *l, enum line_view v)
 		one = u;
 	}
 	return false;
+}
+
+const struct line_use *line_busiest(const struct line *l, enum line_view v)
+{
+	const struct line_use *u, *best = NULL;
+
+	for (u = l->uses; u; u = u->next)
+		if (u->view[v].samples && (!best || u->view[v].samples > best->view[v].samples))
+			best = u;
+	return best;
 }
 
 bool line_contended(struct line_table *t, const struct line *l, enum line_view v)

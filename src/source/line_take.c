@@ -29,8 +29,12 @@ int line_take_alloc(struct line_source *s)
 static int take_access(struct line_source *s, const void *key, const void *value)
 {
 	const struct abi_access_key *k = key;
-	int ret = line_table_add(s->table, k, value);
+	const struct abi_access *a = value;
+	struct line_key at;
+	int ret;
 
+	line_shared_key(s->shared, k, a->phys, &at);
+	ret = line_table_add(s->table, &at, k, a);
 	if (s->pmu && k->tgid)
 		line_ips_process(s->ips, k->tgid);
 	return ret == -ENOSPC ? 0 : ret; /* counted */
@@ -38,7 +42,12 @@ static int take_access(struct line_source *s, const void *key, const void *value
 
 static int take_latency(struct line_source *s, const void *key, const void *value)
 {
-	return line_table_add_latency(s->table, key, value);
+	const struct abi_latency_key *k = key;
+	struct abi_access_key of = {.line = k->line, .tgid = k->tgid};
+	struct line_key at;
+
+	line_shared_key(s->shared, &of, 0, &at);
+	return line_table_add_latency(s->table, &at, value);
 }
 
 static int take_all(struct line_source *s, const struct bpf_map *map, take_fn take)
@@ -63,7 +72,8 @@ static int take_all(struct line_source *s, const struct bpf_map *map, take_fn ta
 	return ret;
 }
 
-/* How lines that two threads touch went from CPU to CPU since they were last asked about. */
+/* How lines that two threads touch went from CPU to CPU since they were last asked about. Of shared
+ * memory that is not known: the programs see each process by itself. */
 static void take_turns(struct line_source *s)
 {
 	struct abi_turns now;
@@ -72,7 +82,7 @@ static void take_turns(struct line_source *s)
 	for (l = line_table_first(s->table); l; l = l->next) {
 		struct abi_turns_key key = {.line = l->key.line, .tgid = l->key.tgid};
 
-		if (!line_contended(s->table, l, LINE_TOTAL) ||
+		if (l->key.share || !line_contended(s->table, l, LINE_TOTAL) ||
 		    bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.turns), &key, &now))
 			continue;
 		line_turns(l, now.pairs, now.changes);
@@ -88,6 +98,7 @@ int line_take(struct line_source *s, uint32_t banks)
 	uint32_t b;
 	int ret = 0;
 
+	line_shared_turn(s->shared);
 	for (b = 0; !ret && b < ABI_BANKS; b++) {
 		if (!(banks >> b & 1))
 			continue;

@@ -100,7 +100,7 @@ static int on_hit(struct watch_source *w, const struct abi_hit *h)
 	a.write_bytes = a.writes ? mask : 0;
 	a.back = found ? (*found)->back : 0;
 	memcpy(a.comm, h->comm, sizeof(a.comm));
-	return line_table_add(w->line.table, &key, &a);
+	return line_table_add(w->line.table, &l->key, &key, &a);
 }
 
 static int on_record(void *ctx, void *data, size_t size)

@@ -68,7 +68,7 @@ static int push_row(struct watch_source *w, const struct watch_line *at, enum li
 	c.count = l->view[v].samples;
 	ret = fill_accesses(w, l, v, a);
 	if (!ret)
-		ret = line_describe(&w->line, l, v, &c);
+		ret = line_describe(&w->line, l, v, at->key.tgid, &c);
 	return ret ? ret : contended_push(to, &c);
 }
 
