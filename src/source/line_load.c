@@ -90,5 +90,9 @@ int line_load(struct line_source *s, struct err *e)
 	(void)malloc_trim(0); /* of the kernel's BTF */
 	if (ret)
 		return bpf_fail(e, ret, "line: load BPF programs");
+	ret = line_bpf__attach(
+		s->skel); /* those of follow.bpf.h; samplers have events of their own */
+	if (ret)
+		return bpf_fail(e, ret, "line: attach BPF programs");
 	return filters_fill(&s->filters, s->skel->obj, e);
 }
