@@ -60,8 +60,9 @@ static int ignore_slow(void *ctx, const struct slow *w)
 static void print_yes(const struct source *src, const char *label, bool lacks, FILE *out)
 {
 	const char *const *l = lacks && src->ops->lacks ? src->ops->lacks(src) : NULL;
+	const char *how = src->ops->how ? src->ops->how(src) : NULL;
 
-	fprintf(out, "%-*s yes\n", LABEL_WIDTH, label);
+	fprintf(out, how ? "%-*s yes (%s)\n" : "%-*s yes\n", LABEL_WIDTH, label, how);
 	for (; l && *l; l++)
 		fprintf(out, "%-*s but for %s\n", LABEL_WIDTH, "", *l);
 }

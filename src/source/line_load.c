@@ -15,6 +15,45 @@
  * storm of new code it is the hot that gets in. */
 #define NEW_IPS_MAX 256
 
+/* Lines seen on two CPUs, by CPU; only a PMU's samples tell latencies. */
+#define LATENCIES_MIN 2048
+#define LATENCIES_PER_CPU 64
+
+static int size_latencies(struct line_source *s)
+{
+	uint32_t n = LATENCIES_PER_CPU * s->ncpus;
+	int ret;
+
+	if (!s->pmu)
+		return 0;
+	if (n < LATENCIES_MIN)
+		n = LATENCIES_MIN;
+	ret = bpf_map__set_max_entries(s->skel->maps.latencies_even, n);
+	if (!ret)
+		ret = bpf_map__set_max_entries(s->skel->maps.latencies_odd, n);
+	return ret ? ret
+		   : kmaps_buckets((struct abi_buckets *)&s->skel->rodata->hists,
+				   ABI_LATENCY_SCHEMA);
+}
+
+static int choose_programs(struct line_source *s)
+{
+	int ret = bpf_program__set_autoload(s->skel->progs.ws_clock, !s->pmu);
+
+	return ret ? ret : bpf_program__set_autoload(s->skel->progs.ws_pmu, s->pmu);
+}
+
+/*
+ * Before 34dd3bad1a6f ("bpf: Relax the requirement to use preallocated hash maps in tracing
+ * progs.", 6.1) a program of a perf event was refused any other.
+ */
+static int preallocate(struct line_bpf *skel)
+{
+	struct bpf_map *ids = skel->maps.target_ids;
+
+	return bpf_map__set_map_flags(ids, bpf_map__map_flags(ids) & ~(__u32)BPF_F_NO_PREALLOC);
+}
+
 static int configure(struct line_source *s, struct err *e)
 {
 	struct line_bpf *skel = s->skel;
@@ -27,6 +66,12 @@ static int configure(struct line_source *s, struct err *e)
 	ret = bpf_map__set_max_entries(skel->maps.line_counts, s->ncpus);
 	if (!ret)
 		ret = kmaps_banks(skel->obj, s->ncpus, sizeof(struct abi_counts));
+	if (!ret)
+		ret = size_latencies(s);
+	if (!ret)
+		ret = choose_programs(s);
+	if (!ret)
+		ret = preallocate(skel);
 	if (ret)
 		return err_sys(e, ret, "line: configure");
 	return filters_setup(&s->filters, skel->obj, (struct abi_filter *)&skel->rodata->filter, e);

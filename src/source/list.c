@@ -6,7 +6,8 @@
 #include "source/source.h"
 
 const struct source_ops *const source_list[] = {
-	&source_sched, &source_ext4, &source_lock, &source_futex, &source_line, &source_synth, NULL,
+	&source_sched, &source_ext4,  &source_lock,  &source_futex,
+	&source_line,  &source_watch, &source_synth, NULL,
 };
 
 const struct source_ops *source_find(const char *name)

@@ -77,7 +77,8 @@ static bool source_asked(const struct config *cfg, const char *name)
  */
 static uint64_t needed_for_names(const struct config *cfg)
 {
-	bool line = source_asked(cfg, "line"); /* also opens its events on CPUs that come back */
+	/* Both also open events later: for CPUs that come back, for lines to be confirmed. */
+	bool line = source_asked(cfg, "line") || source_asked(cfg, "watch");
 	uint64_t need = 0;
 
 	if (line || source_asked(cfg, "lock"))

@@ -86,6 +86,9 @@ struct source_ops {
 	/* Optional: is what the filters name still there? false + words in why when it is gone. */
 	bool (*target_alive)(struct source *s, char *why, size_t len);
 	const char *const *(*hooks)(const struct source *s); /* NULL-terminated */
+	/* Optional: the way it had to take here, in a few words for --check; NULL: the usual one.
+	 */
+	const char *(*how)(const struct source *s);
 	/* Optional: parts of it that cannot run here, "WHAT: WHY" each, NULL-terminated; or NULL.
 	 */
 	const char *const *(*lacks)(const struct source *s);
@@ -104,6 +107,7 @@ extern const struct source_ops source_ext4;
 extern const struct source_ops source_line;
 extern const struct source_ops source_lock;
 extern const struct source_ops source_futex;
+extern const struct source_ops source_watch;
 extern const struct source_ops source_synth;
 
 /* The list; NULL-terminated. A new source is a line here. */

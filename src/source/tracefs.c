@@ -9,16 +9,24 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "source/bpf_util.h"
 #include "source/tracefs.h"
 
 static const char *const usual[] = {"/sys/kernel/tracing/events",
 				    "/sys/kernel/debug/tracing/events"};
 
-/* fsopen and fsmount (5.2): the mount goes with its last descriptor. */
+/*
+ * fsopen and fsmount (5.2): the mount goes with its last descriptor. Not in a locked-down kernel:
+ * tracefs is empty there, so nothing of the kernel's own holds it, and 6.12 oopses when it goes
+ * (tracefs_destroy_inode).
+ */
 static int mount_privately(void)
 {
-	int fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC), mount, dir = -1, err;
+	int fs, mount, dir = -1, err;
 
+	if (bpf_locked_down())
+		return -EPERM;
+	fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
 	if (fs < 0)
 		return -errno;
 	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0)) {

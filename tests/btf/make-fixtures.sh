@@ -17,12 +17,12 @@ one() { # NAME KERNEL VERSION OBJECT...
 	printf '%s\t%s\n' "$one_name" "$one_version" >>"$work/versions"
 }
 
-while read -r name arch _ _ modules; do
+while read -r name arch _ _ modules _; do
 	case $name in '' | '#'*) continue ;; esac
 	dir=$("$here/../vm/fetch.sh" kernel "$name" "$arch" </dev/null)
 	"$here/../core-reloc/unpack-kernel.sh" "$dir/vmlinuz" "$work/image"
 	kos=
-	if [ -n "$modules" ]; then
+	if [ -n "${modules#-}" ]; then
 		kos=$("$here/../vm/fetch.sh" modules "$name" "$arch" </dev/null)
 		kos=$(printf '%s' "$modules" | tr , '\n' | sed "s|.*|$kos/&.ko|")
 	fi

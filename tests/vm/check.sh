@@ -36,7 +36,7 @@ expected_skip() {
 
 # One TAP line of a guest: "ok 3 - NAME: text" or "ok 3 - NAME # SKIP reason".
 judge() { # GUEST LINE
-	name=$(printf '%s\n' "$2" | sed 's/^[a-z ]*[0-9]* - \([a-z-]*\).*/\1/')
+	name=$(printf '%s\n' "$2" | sed 's/^[a-z ]*[0-9]* - \([a-z0-9-]*\).*/\1/')
 	text=${2#* - }
 	expected=$(expected_skip "$1" "$name")
 	case $2 in
@@ -73,6 +73,9 @@ run_guest() {
 		'ok '* | 'not ok '*) judge "$1-$arch" "$line" ;;
 		esac
 	done <"$dir/tap"
+	if grep -E 'Oops|kernel BUG|BUG: unable' "$dir/console" | sed 's/^/#   /' | grep .; then
+		result 'not ok' "$1-$arch: the kernel stays whole"
+	fi
 	if grep -q "^# sha256 $sha\$" "$dir/tap"; then
 		result ok "$1-$arch ran this very binary"
 	else

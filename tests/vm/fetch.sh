@@ -3,7 +3,8 @@
 # Fetch what the guests need, once, into the cache; prints the directory it lies in.
 #
 #	fetch.sh kernel NAME ARCH	vmlinuz, version (kernels.list says which package)
-#	fetch.sh modules NAME ARCH	its modules in kernels.list and what they need, as NAME.ko
+#	fetch.sh modules NAME ARCH	its modules in kernels.list and what they need, as NAME.ko;
+#					`load` lists them in the order of loading
 #	fetch.sh qemu ARCH		a QEMU for that guest, unpacked, not installed: run.sh starts it
 #	fetch.sh sysroot ARCH		static libraries and headers for a cross build
 #	fetch.sh zydis			libZydis.a, which Debian has not: from its own source package
@@ -64,20 +65,25 @@ fetch_kernel() {
 	printf '%s\n' "$dir"
 }
 
-# Of the very package that vmlinuz came from.
+# The package the modules are in, of the very version vmlinuz came from: its own, up to 7.1.
+modules_package() { # "PACKAGE VERSION"
+	printf '%s\n' "$1" | sed 's/^linux-binary-/linux-modules-/; s/ /=/'
+}
+
 fetch_modules() {
 	name=$1 arch=$2
 	dir=$(fetch_kernel "$name" "$arch")
-	row=$(awk -v n="$name" -v a="$arch" '$1 == n && $2 == a { print $3, $5 }' "$here/kernels.list")
-	wanted=${row#* }
+	row=$(awk -v n="$name" -v a="$arch" '$1 == n && $2 == a { print $3, $5 "," $6 }' "$here/kernels.list")
+	wanted=$(printf '%s' "${row#* }" | tr , '\n' | grep -v '^-*$' | paste -s -d ,)
 	[ -n "$wanted" ] || die "no modules of kernel '$name' for $arch in kernels.list"
-	if [ ! -d "$dir/modules" ]; then
+	if [ "$(cat "$dir/modules/wanted" 2>/dev/null)" != "$wanted" ]; then
 		rm -rf "$dir/modules.part"
-		download "${row% *}" "$arch" "$dir/modules.part" "$(tr ' ' '=' <"$dir/version")" ||
+		download "${row% *}" "$arch" "$dir/modules.part" "$(modules_package "$(cat "$dir/version")")" ||
 			die "$(cat "$dir/version") is no longer there (rm -r $dir gets today's)"
 		deb=$(find "$dir/modules.part" -name '*.deb')
 		dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$dir/modules.part" --wildcards '*/lib/modules/*'
 		unpack_modules "$dir/modules.part" "$wanted"
+		rm -rf "$dir/modules"
 		mv "$dir/modules.part" "$dir/modules"
 	fi
 	printf '%s\n' "$dir/modules"
@@ -88,17 +94,21 @@ unpack_modules() {
 	lib=$(find "$1" -path '*/lib/modules/*' -name kernel -type d | head -n 1)
 	depmod -b "${lib%/lib/modules/*}" "$(basename "$(dirname "$lib")")"
 	for module in $(printf '%s' "$2" | tr , ' '); do
-		# "kernel/fs/ext4/ext4.ko.xz: kernel/lib/crc16.ko.xz ..."
-		sed -n "s|:||; \|^[^ ]*/$module\.ko|p" "${lib%/kernel}/modules.dep" |
-			tr ' ' '\n' | while read -r file; do
-				out=$1/$(basename "${file%.xz}")
-				case $file in
-				*.xz) xz -dc "${lib%/kernel}/$file" >"$out" ;;
-				*) cp "${lib%/kernel}/$file" "$out" ;;
-				esac
-			done
+		# "kernel/fs/ext4/ext4.ko.xz: kernel/lib/crc16.ko.xz ...", to be loaded from the last on
+		files=$(sed -n "s|:||; \|^[^ ]*/$module\.ko|p" "${lib%/kernel}/modules.dep")
+		[ -n "$files" ] || die "no module '$module' in the package"
+		printf '%s\n' "$files" | tr ' ' '\n' | tac | while read -r file; do
+			out=$1/$(basename "${file%.xz}")
+			[ ! -e "$out" ] || continue
+			case $file in
+			*.xz) xz -dc "${lib%/kernel}/$file" >"$out" ;;
+			*) cp "${lib%/kernel}/$file" "$out" ;;
+			esac
+			basename "$out" >>"$1/load"
+		done
 	done
-	find "$1" -mindepth 1 ! -name "*.ko" -prune -exec rm -rf {} +
+	printf '%s\n' "$2" >"$1/wanted"
+	find "$1" -mindepth 1 ! -name "*.ko" ! -path "$1/load" ! -path "$1/wanted" -prune -exec rm -rf {} +
 }
 
 # This machine's QEMU if it is 10 or newer. Older ones panic SMP guests from 6.12 on at random

@@ -10,35 +10,12 @@ arch=$1 out=$2
 begin="<!-- kernels $arch: written by make check-vm ARCH=$arch -->"
 end="<!-- kernels $arch: end -->"
 
-join_lines() { # "a; b; c"
-	paste -s -d ';' | sed 's/;/; /g'
-}
-
-row() { # GUEST DIR
-	version=$(sed -n 's/^# kernel \([^ ]*\) .*/\1/p' "$2/tap")
-	cpus=$(sed -n 's/^# kernel .*, \([0-9]* of [0-9]*\) CPUs$/\1/p' "$2/tap")
-	passed=$(grep '^ok ' "$2/tap" | grep -vc '# SKIP')
-	skipped=$(grep -c '^ok .*# SKIP' "$2/tap" || true)
-	[ "$skipped" -eq 0 ] || passed="$passed, $skipped skipped"
-	# Lines are "sched --slower     yes" or "... no: REASON"; a reason is told once.
-	sources=$(sed -n 's/^# source \(.*[^ ]\)  *yes$/\1/p' "$2/tap" | join_lines)
-	without=$(sed -n 's/^# source \(.*[^ ]\)  *no: .*/\1/p' "$2/tap" | join_lines)
-	why=$(sed -n 's/^# source .*[^ ]  *no: //p' "$2/tap" | sort -u | join_lines)
-	[ -z "$without" ] || sources="$sources; not: $without ($why)"
-	printf '| %s | %s | %s | %s | %s |\n' "$1" "$version" "$cpus" "$sources" \
-		"$passed"
-}
-
 table=$(mktemp)
 trap 'rm -f "$table"' EXIT
 {
 	echo "$begin"
-	echo "| guest ($arch) | kernel | CPUs online | sources | tests passed |"
-	echo "|---|---|---|---|---|"
-	awk -v a="$arch" '$1 !~ /^#/ && $3 == a { print $1 }' "$here/guests.list" |
-		while read -r guest; do
-			row "$guest" "$out/$guest"
-		done
+	awk -v a="$arch" -v out="$out" '$1 !~ /^#/ && $3 == a { print out "/" $1 "/tap" }' \
+		"$here/guests.list" | xargs -d '\n' awk -v arch="$arch" -f "$here/matrix.awk"
 	echo
 	echo "One static binary, the same bytes, on all of them."
 	echo "$end"

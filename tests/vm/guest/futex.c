@@ -49,7 +49,7 @@ static bool differ(int64_t a, int64_t b, int64_t room)
 static bool equal(const struct futex_try *t, struct json_object *final, struct json_object *word,
 		  char *why, size_t len)
 {
-	static const char *const counts[] = {"eagain", "timeouts", "woken"};
+	static const char *const counts[] = {"eagain", "timeouts", "wakes", "woken"};
 	struct json_object *rows =
 		json_object_object_get(json_object_object_get(final, "tables"), "contended");
 	const char *addr = json_text(word, "addr");

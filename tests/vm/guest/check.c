@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What waitscope --check says of this kernel: a TAP line for each source in each way. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "guest.h"
+
+#define SOURCES "sched,ext4,lock,futex,line"
+
+/* "sched --by pid" to "source-sched-by-pid". */
+static void test_name(char *name, size_t len, const char *label, size_t n)
+{
+	size_t at = (size_t)snprintf(name, len, "source-");
+
+	for (size_t i = 0; i < n && at + 1 < len; i++) {
+		if (isalnum((unsigned char)label[i]))
+			name[at++] = (char)tolower((unsigned char)label[i]);
+		else if (name[at - 1] != '-')
+			name[at++] = '-';
+	}
+	while (at && name[at - 1] == '-')
+		at--;
+	name[at] = 0;
+}
+
+/* "LABEL   yes", or "LABEL   no: WHY": a pass or a skip; the line itself for the table of kernels.
+ */
+static bool print_source(struct guest *g, const char *line)
+{
+	const char *yes = strstr(line, " yes"), *no = strstr(line, " no: ");
+	const char *end = no ? no : yes;
+	char name[64];
+
+	if (!end)
+		return false;
+	while (end > line && end[-1] == ' ')
+		end--;
+	printf("# source %s\n", line);
+	test_name(name, sizeof(name), line, (size_t)(end - line));
+	print_result(g, say(g, no ? SKIP : PASS, "%s", no ? no + 5 : "loads and attaches"), name);
+	return true;
+}
+
+static void print_lack(const char *line)
+{
+	static const char but[] = " but for ";
+	const char *what = strstr(line, but);
+
+	if (what)
+		printf("# lacks %s\n", what + strlen(but));
+}
+
+/* The lines after the facts are sources in their ways. What one lacks stands below it, without a
+ * name. */
+static int print_sources(struct guest *g, char *text)
+{
+	char *line = strstr(text, "\ncgroup v2"), *next;
+	int n = 0;
+
+	line = line ? strchr(line + 1, '\n') : NULL;
+	for (; line && line[1]; line = next) {
+		next = strchr(++line, '\n');
+		if (next)
+			*next = 0;
+		if (*line == ' ')
+			print_lack(line);
+		else
+			n += print_source(g, line);
+		if (!next)
+			break;
+	}
+	return n;
+}
+
+static int test_check(struct guest *g)
+{
+	const char *const argv[] = {TOOL, "--check", "-s", SOURCES, NULL};
+	struct proc tool;
+	char text[8192];
+	ssize_t n = 0;
+	int status, sources;
+
+	if (proc_start(&tool, argv, ERR, NULL, NULL))
+		return FAIL;
+	for (ssize_t got; n < (ssize_t)sizeof(text) - 1; n += got) {
+		got = read(tool.out, text + n, sizeof(text) - 1 - (size_t)n);
+		if (got <= 0)
+			break;
+	}
+	text[n] = 0;
+	status = proc_wait(&tool, END_MS);
+	sources = print_sources(g, text);
+	return say(g, (status == 0 || status == 3) && sources >= 5 ? PASS : FAIL,
+		   "exit %d, %d sources in their ways %s", status, sources, stderr_line());
+}
+
+const struct test check_tests[] = {
+	{"check", test_check, "sched"},
+	{"check", test_check, "lockdown"},
+	{0},
+};

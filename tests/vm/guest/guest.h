@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the tests of a guest share: how they run waitscope, and what they say. */
+#ifndef WS_TEST_GUEST_H
+#define WS_TEST_GUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "proc.h"
+
+#define TOOL "/bin/waitscope"
+#define OUT "/tmp/report.json"
+#define ERR "/tmp/stderr"
+#define START_MS 30000 /* a guest is emulated: 10 to 50 times slower */
+#define END_MS 30000
+
+struct guest {
+	char cmdline[2048];
+	char why[1024]; /* what the running test has to say */
+	int nr;		/* of the last TAP line */
+	int failed;
+};
+
+enum { PASS, FAIL, SKIP };
+
+struct test {
+	const char *name;
+	int (*run)(struct guest *g);
+	const char *option; /* only with this option on the command line */
+};
+
+int say(struct guest *g, int result, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* A TAP line: what `why` has to say about a test that ended so. */
+void print_result(struct guest *g, int result, const char *name);
+
+/* waitscope's stderr, on one line; static. */
+const char *stderr_line(void);
+/* `-s SOURCE MORE...`, writing JSON, counting when this returns true; else with words. */
+bool tool_start(struct guest *g, struct proc *tool, const char *source, const char *const more[]);
+/* Ends it with SIGINT; its reports, or NULL with words. */
+struct json_object *tool_finish(struct guest *g, struct proc *tool);
+/* Runs a program to its end; its exit status, its messages in ERR. */
+int status_of(const char *const argv[]);
+/* Starts a load that waits for a byte, and reads what it says first (NULL: it does not). */
+struct json_object *load_start(struct proc *load, const char *const argv[]);
+/* Lets it go, and awaits its end: its last line. */
+struct json_object *load_finish(struct proc *load);
+
+int online_cpus(void);
+bool older_than(int major, int minor); /* is the running kernel? */
+/* What the kernel kept from the programs, as waitscope says (7.2: one of 1026 events). */
+int64_t quality_of(struct json_object *final, const char *key);
+
+/* Tables of tests, each ended by one without a name. */
+extern const struct test sched_tests[], check_tests[], ext4_tests[], lock_tests[], line_tests[];
+
+#endif
