@@ -351,7 +351,7 @@ int table_contended_print(struct table_page *page)
 	ret = contended_collect(page);
 	if (ret || (!r->n && !page->f->contends)) /* lines alone are not waited for */
 		return ret;
-	paper_text(&page->paper, STYLE_PLAIN, "");
+	table_gap(page);
 	contended_title(page);
 	if (!r->n)
 		return 0;

@@ -185,7 +185,7 @@ int table_lines_print(struct table_page *page)
 	ret = lines_collect(page);
 	if (ret || (!r->n && !page->f->lines))
 		return ret;
-	paper_text(&page->paper, STYLE_PLAIN, "");
+	table_gap(page);
 	if (r->n)
 		qsort(r->v, r->n, sizeof(r->v[0]), lines_compare);
 	lines_title(page);
