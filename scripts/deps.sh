@@ -51,6 +51,8 @@ rows() {
 		test z:fuzzer libclang-rt-dev compiler-rt
 		vm c:busybox busybox-static busybox
 		vm c:cpio cpio cpio
+		vm c:depmod kmod kmod
+		vm c:xz xz-utils xz
 		vm c:zstd zstd zstd
 		vm c:lz4 lz4 lz4
 		vm c:debootstrap debootstrap debootstrap
