@@ -69,7 +69,10 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wshadow -Wno-unused-par
 	-Wno-sign-compare -fdebug-compilation-dir=. -Ivmlinux -Iinclude -Ibpf
 
 BPF_SRCS := $(wildcard bpf/*.bpf.c)
-SKELS := $(BPF_SRCS:bpf/%.bpf.c=$(O)/gen/%.skel.h)
+# Those that also come with raw tracepoints, for kernels without BTF.
+BPF_RAW := sched_raw
+BPF_OBJS := $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.bpf.o) $(BPF_RAW:%=$(O)/bpf/%.bpf.o)
+SKELS := $(BPF_OBJS:$(O)/bpf/%.bpf.o=$(O)/gen/%.skel.h)
 CORE_SRCS := $(wildcard src/core/*.c)
 SINK_SRCS := $(wildcard src/sink/*.c)
 NAMES_SRCS := $(wildcard src/names/*.c)
@@ -105,11 +108,18 @@ $(O)/flags: FORCE
 # Skeletons are made before anything that may include them; -MMD then knows who does.
 $(SOURCE_OBJS) $(NAMES_OBJS): | $(SKELS)
 
+$(BPF_RAW:%=$(O)/bpf/%.bpf.o): BPF_DEFS := -DWS_RAW_TP
+$(BPF_RAW:%=$(O)/bpf/%.bpf.o): $(O)/bpf/%_raw.bpf.o: bpf/%.bpf.c
+	$(bpf-object)
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
-	@mkdir -p $(@D)
-	$(call say,BPF,$@)
-	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MT $@ -MF $(O)/bpf/$*.bpf.d -c -o $(O)/bpf/$*.tmp.o $<
-	$(Q)$(BPFTOOL) gen object $@ $(O)/bpf/$*.tmp.o
+	$(bpf-object)
+
+define bpf-object
+@mkdir -p $(@D)
+$(call say,BPF,$@)
+$(Q)$(CLANG) $(BPF_CFLAGS) $(BPF_DEFS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $(@:.bpf.o=.tmp.o) $<
+$(Q)$(BPFTOOL) gen object $@ $(@:.bpf.o=.tmp.o)
+endef
 
 $(O)/gen/%.skel.h: $(O)/bpf/%.bpf.o
 	@mkdir -p $(@D)
@@ -193,4 +203,4 @@ help: ## this list
 FORCE:
 .PHONY: all clean help FORCE
 
--include $(OBJS:.o=.d) $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.bpf.d)
+-include $(OBJS:.o=.d) $(BPF_OBJS:.o=.d)

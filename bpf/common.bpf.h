@@ -11,6 +11,21 @@
 #include "abi.h"
 
 /*
+ * BTF tracepoints hand tasks over as pointers that programs may follow. Kernels without BTF have
+ * raw tracepoints alone (WS_RAW_TP): there an argument is a number, and what it points to is
+ * copied.
+ */
+#ifdef WS_RAW_TP
+#define TRACEPOINT(name) SEC("raw_tp/" #name)
+#define TRACED_TYPED false
+#else
+#define TRACEPOINT(name) SEC("tp_btf/" #name)
+#define TRACED_TYPED true
+#endif
+
+#define TRACED_READ(p, field) (TRACED_TYPED ? (p)->field : BPF_CORE_READ(p, field))
+
+/*
  * 0: not counting. Else its lowest bit is the bank to write. Each run reads it once. User space
  * alone writes it, and nothing else is in .bss: no program dirties its cache line.
  */

@@ -27,22 +27,22 @@ struct cgroup___ancestor_ids {
  * re-read p->state when emitting sched_switch event", 5.18). A concurrent waker may have turned it
  * into TASK_WAKING: it is then still not 0, so blocked stays blocked.
  */
-static __always_inline u64 compat_task_state(const struct task_struct *p)
+static __always_inline u64 compat_task_state(struct task_struct *p)
 {
 	if (bpf_core_field_exists(p->__state))
-		return p->__state;
-	return ((const struct task_struct___state *)p)->state;
+		return TRACED_READ(p, __state);
+	return TRACED_READ((struct task_struct___state *)p, state);
 }
 
 /*
  * Is the task on a CPU? UP kernels had no on_cpu before 6.17 (cac5cefbade9 "sched/smp: Make SMP
  * unconditional"): there only `current` is.
  */
-static __always_inline bool compat_on_cpu(const struct task_struct *p)
+static __always_inline bool compat_on_cpu(struct task_struct *p)
 {
 	if (bpf_core_field_exists(p->on_cpu))
-		return p->on_cpu;
-	return (u32)bpf_get_current_pid_tgid() == (u32)p->pid;
+		return TRACED_READ(p, on_cpu);
+	return (u32)bpf_get_current_pid_tgid() == (u32)TRACED_READ(p, pid);
 }
 
 /*
@@ -50,17 +50,17 @@ static __always_inline bool compat_on_cpu(const struct task_struct *p)
  * model", 6.18) a throttled task leaves the queue by itself and says so; before, the whole cfs_rq
  * was taken off with the tasks in it, and its throttle_count told.
  */
-static __always_inline bool compat_throttled(const struct task_struct *p)
+static __always_inline bool compat_throttled(struct task_struct *p)
 {
-	const struct cfs_rq *cfs_rq;
+	struct cfs_rq *cfs_rq;
 
 	if (bpf_core_field_exists(p->throttled))
-		return p->throttled;
+		return TRACED_READ(p, throttled);
 	if (!bpf_core_field_exists(p->se.cfs_rq) ||
 	    !bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count))
 		return false;
-	cfs_rq = p->se.cfs_rq;
-	return cfs_rq && cfs_rq->throttle_count > 0;
+	cfs_rq = TRACED_READ(p, se.cfs_rq);
+	return cfs_rq && TRACED_READ(cfs_rq, throttle_count) > 0;
 }
 
 /*
@@ -69,38 +69,42 @@ static __always_inline bool compat_throttled(const struct task_struct *p)
  * tracepoint reported. Both hold at sched_switch: it is called before the record of `next` is
  * turned over. 0: not to be had.
  */
-static __always_inline u64 compat_since(const struct task_struct *p, u64 then)
+static __always_inline u64 compat_since(struct task_struct *p, u64 then)
 {
-	struct cfs_rq *cfs_rq = p->se.cfs_rq;
+	struct cfs_rq *cfs_rq = TRACED_READ(p, se.cfs_rq);
 	struct rq *rq;
+	u64 clock;
 
 	if (!then || !cfs_rq)
 		return 0;
-	rq = cfs_rq->rq;
-	return rq && rq->clock > then ? rq->clock - then : 0;
+	rq = TRACED_READ(cfs_rq, rq);
+	if (!rq)
+		return 0;
+	clock = TRACED_READ(rq, clock);
+	return clock > then ? clock - then : 0;
 }
 
-static __always_inline u64 compat_ran_for(const struct task_struct *p)
+static __always_inline u64 compat_ran_for(struct task_struct *p)
 {
 	if (!bpf_core_field_exists(p->sched_info) || !bpf_core_field_exists(p->se.cfs_rq))
 		return 0;
-	return compat_since(p, p->sched_info.last_arrival);
+	return compat_since(p, TRACED_READ(p, sched_info.last_arrival));
 }
 
 /* How often the task has come to a CPU; the switch-in that is being reported is not in it yet. */
-static __always_inline bool compat_runs(const struct task_struct *p, u32 *runs)
+static __always_inline bool compat_runs(struct task_struct *p, u32 *runs)
 {
 	if (!bpf_core_field_exists(p->sched_info))
 		return false;
-	*runs = (u32)p->sched_info.pcount;
+	*runs = (u32)TRACED_READ(p, sched_info.pcount);
 	return true;
 }
 
-static __always_inline u64 compat_queued_for(const struct task_struct *p)
+static __always_inline u64 compat_queued_for(struct task_struct *p)
 {
 	if (!bpf_core_field_exists(p->sched_info) || !bpf_core_field_exists(p->se.cfs_rq))
 		return 0;
-	return compat_since(p, p->sched_info.last_queued);
+	return compat_since(p, TRACED_READ(p, sched_info.last_queued));
 }
 
 /* The id of the ancestor at `level` <= cgrp->level. */

@@ -28,7 +28,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile bool switch_has_state = true;
 
-static __always_inline bool left_runnable(u64 *ctx, const struct task_struct *prev)
+static __always_inline bool left_runnable(u64 *ctx, struct task_struct *prev)
 {
 	if (ctx[0] & 1) /* preempted, whatever its state */
 		return true;

@@ -24,13 +24,14 @@
 const volatile struct abi_filter filter = {.task_storage = 1};
 
 /*
- * May a task be read through its pointer? Those that tracepoints hand over may; current's too where
- * bpf_get_current_task_btf is, which came with task storage (3ca1032ab7ab, 5.11). Else by copying.
+ * May a task be read through its pointer? Those that BTF tracepoints hand over may; current's too
+ * where bpf_get_current_task_btf is, which came with task storage (3ca1032ab7ab, 5.11). Else by
+ * copying.
  */
 #ifdef TASKS_FROM_CURRENT
 #define TASKS_TYPED filter.task_storage
 #else
-#define TASKS_TYPED true
+#define TASKS_TYPED TRACED_TYPED
 #endif
 
 #define TASK_READ(p, field) (TASKS_TYPED ? (p)->field : BPF_CORE_READ(p, field))
@@ -44,13 +45,24 @@ static __always_inline struct task_struct *current_task(void)
 }
 #endif
 
-/* Task storage where the kernel has it (4cf1bc1f1045, 5.11), else a hash by task address. */
+/*
+ * Task storage where the kernel has it (4cf1bc1f1045, 5.11) and hands over pointers, which it asks
+ * for; else a hash by task address.
+ */
+#ifdef WS_RAW_TP
+#define TASK_STORAGE false
+#define STAMP_STORED(p, flags) ((struct stamp *)NULL)
+#else
+#define TASK_STORAGE filter.task_storage
+#define STAMP_STORED(p, flags) bpf_task_storage_get(&stamps, p, NULL, flags)
+
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct stamp);
 } stamps SEC(".maps");
+#endif
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -67,9 +79,8 @@ static __always_inline struct stamp *stamp_get(struct task_struct *p, bool creat
 	struct stamp *st;
 	u64 key = (u64)p;
 
-	if (filter.task_storage)
-		return bpf_task_storage_get(&stamps, p, NULL,
-					    create ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	if (TASK_STORAGE)
+		return STAMP_STORED(p, create ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	st = bpf_map_lookup_elem(&stamps_hash, &key);
 	if (st || !create)
 		return st;
@@ -81,9 +92,19 @@ static __always_inline void stamp_delete(struct task_struct *p)
 {
 	u64 key = (u64)p;
 
-	if (!filter.task_storage)
+	if (!TASK_STORAGE)
 		bpf_map_delete_elem(&stamps_hash, &key);
 }
+
+/* Its name into an array. As a function it would be copied byte by byte: a char * has no alignment.
+ */
+#define TASK_COMM(to, p)                                               \
+	do {                                                           \
+		if (TASKS_TYPED)                                       \
+			__builtin_memcpy(to, (p)->comm, ABI_COMM_LEN); \
+		else                                                   \
+			bpf_core_read(to, ABI_COMM_LEN, &(p)->comm);   \
+	} while (0)
 
 /* ---- early: ids ---- */
 

@@ -19,29 +19,30 @@ static __always_inline void follow_task(struct task_struct *p)
 }
 
 /* Children of a followed task join before they run; without --follow its threads do. */
-SEC("tp_btf/sched_process_fork")
+TRACEPOINT(sched_process_fork)
 int ws_fork(u64 *ctx)
 {
 	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
 
-	if (filter_early(parent) && (filter.follow || child->tgid == parent->tgid))
+	if (filter_early(parent) &&
+	    (filter.follow || TASK_READ(child, tgid) == TASK_READ(parent, tgid)))
 		follow_task(child);
 	return 0;
 }
 
 /* COMMAND counts from its exec on: until then it is a copy of us that waits to be let go. */
-SEC("tp_btf/sched_process_exec")
+TRACEPOINT(sched_process_exec)
 int ws_exec(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 
-	if ((u32)p->tgid == filter.command_tgid)
+	if ((u32)TASK_READ(p, tgid) == filter.command_tgid)
 		follow_task(p);
 	return 0;
 }
 
 /* Only with the hash store: task storage goes with its task. */
-SEC("tp_btf/sched_process_free")
+TRACEPOINT(sched_process_free)
 int ws_free(u64 *ctx)
 {
 	stamp_delete((void *)ctx[0]);

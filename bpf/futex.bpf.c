@@ -152,7 +152,10 @@ static __always_inline void account(void *ctx, struct abi_counts *bank, struct t
 	u32 kind;
 
 	if (call_take(c, waits && ret > 0 ? (u32)ret : 0))
-		a = address_get(p, c);
+		a = address_get(p, c, waits || ret);
+	/* Each pthread_once wakes whoever may wait: nobody, of addresses that nobody waits for. */
+	if (!a && !waits && !ret)
+		return;
 	kind = address_kind(a, c);
 	e = entry_of(bank, p, a, kind, &key, ep);
 	if (!e)

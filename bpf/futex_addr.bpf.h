@@ -45,16 +45,16 @@ static __always_inline u64 number_next(void)
 	return ((u64)bpf_get_smp_processor_id() + 1) << 44 | ++*n;
 }
 
-/* NULL: no room for another. */
+/* NULL: no room for another; or it is new, and is not to be made. */
 static __always_inline struct abi_futex_addr *address_get(struct task_struct *p,
-							  const struct call *c)
+							  const struct call *c, bool create)
 {
 	struct abi_futex_key key = {.uaddr = c->uaddr};
 	struct abi_futex_addr fresh = {}, *a;
 
 	process_key(&key, p);
 	a = bpf_map_lookup_elem(&addresses, &key);
-	if (a)
+	if (a || !create)
 		return a;
 	fresh.id = number_next();
 	fresh.flags = c->flags & CALL_SHARED ? ABI_FUTEX_SHARED : 0;

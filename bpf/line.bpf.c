@@ -8,6 +8,8 @@
  *	interrupt -> ips[ip] -> recipe -> address -> accesses[line, ip, thread, CPU]
  *	                 \-- unknown: new_ips -> user space decodes -> ips[ip]
  *
+ * A PMU tells the address itself: line_pmu.bpf.h.
+ *
  * An access has one writer, the CPU in its key. Two banks of them: user space takes everything out
  * of the one that nobody writes.
  */
@@ -125,7 +127,8 @@ static __always_inline void send_new(struct abi_line_counts *n, const struct abi
 
 /* ---- accesses ---- */
 
-static __always_inline void note_turn(const struct abi_access_key *at)
+/* Has the line been seen on two CPUs? */
+static __always_inline bool note_turn(const struct abi_access_key *at)
 {
 	struct abi_turns_key key = {.line = at->line, .tgid = at->tgid};
 	struct abi_turns first = {}, *t = bpf_map_lookup_elem(&turns, &key);
@@ -133,7 +136,7 @@ static __always_inline void note_turn(const struct abi_access_key *at)
 	if (!t) {
 		first.last = at->cpu + 1;
 		bpf_map_update_elem(&turns, &key, &first, BPF_NOEXIST);
-		return;
+		return false;
 	}
 	if (t->last) {
 		t->pairs++;
@@ -141,6 +144,7 @@ static __always_inline void note_turn(const struct abi_access_key *at)
 			t->changes++;
 	}
 	t->last = at->cpu + 1;
+	return t->changes > 0;
 }
 
 /* Bits of the bytes [offset, offset + size) that lie on this line. */
@@ -161,20 +165,25 @@ static __always_inline struct abi_access *access_get(void *map, const struct abi
 	return bpf_map_lookup_elem(map, key);
 }
 
+static __always_inline void access_key(struct abi_access_key *key, struct task_struct *p, u64 ip,
+				       u64 addr)
+{
+	key->line = addr >> ABI_LINE_SHIFT;
+	key->ip = ip;
+	key->tid = TASK_READ(p, pid);
+	key->cpu = bpf_get_smp_processor_id();
+	key->pid = TASK_READ(p, tgid);
+	key->tgid = addr & KERNEL_HALF ? 0 : key->pid;
+}
+
 static __always_inline void place(struct abi_line_counts *n, struct task_struct *p, u64 ep,
 				  const struct abi_ip_key *ip, const struct abi_recipe *r, u64 addr)
 {
-	struct abi_access_key key = {
-		.line = addr >> ABI_LINE_SHIFT,
-		.ip = ip->ip,
-		.tgid = addr & KERNEL_HALF ? 0 : TASK_READ(p, tgid),
-		.tid = TASK_READ(p, pid),
-		.cpu = bpf_get_smp_processor_id(),
-		.pid = TASK_READ(p, tgid),
-	};
-	struct abi_access *a =
-		ep & 1 ? access_get(&accesses_odd, &key) : access_get(&accesses_even, &key);
+	struct abi_access_key key;
+	struct abi_access *a;
 
+	access_key(&key, p, ip->ip, addr);
+	a = ep & 1 ? access_get(&accesses_odd, &key) : access_get(&accesses_even, &key);
 	if (!a) {
 		n->lines_full++;
 		return;
@@ -238,21 +247,34 @@ static __always_inline u32 image_of(struct task_struct *p)
 	       (u32)BPF_CORE_READ(p, self_exec_id);
 }
 
-static __always_inline void sample(void *ctx)
+/* The task that runs, if the filters want it: a sample of theirs. */
+static __always_inline struct task_struct *sampled(struct abi_line_counts *n)
 {
 	struct task_struct *p = current_task();
-	struct abi_line_counts *n = counts_get();
-	struct abi_ip_key key = {.ip = regs_ip(ctx)};
-	struct abi_ip *ip;
 	struct stamp *st;
-	u64 ep = epoch;
 
-	if (!n || !ep || !TASK_READ(p, pid) || !filter_early(p))
-		return;
+	if (!TASK_READ(p, pid) || !filter_early(p))
+		return NULL;
 	st = stamp_get(p, true);
 	if (!st || !filter_late(st, p))
-		return;
+		return NULL;
 	n->samples++;
+	return p;
+}
+
+static __always_inline void sample(void *ctx)
+{
+	struct abi_line_counts *n = counts_get();
+	struct abi_ip_key key = {.ip = regs_ip(ctx)};
+	struct task_struct *p;
+	struct abi_ip *ip;
+	u64 ep = epoch;
+
+	if (!n || !ep)
+		return;
+	p = sampled(n);
+	if (!p)
+		return;
 	if (regs_compat(ctx)) {
 		n->compat++;
 		return;
@@ -276,3 +298,5 @@ int ws_clock(void *ctx)
 	sample(ctx);
 	return 0;
 }
+
+#include "line_pmu.bpf.h"

@@ -49,7 +49,7 @@ static __always_inline struct stamp *stamp_woken(struct task_struct *p)
 	return NULL;
 }
 
-SEC("tp_btf/sched_waking")
+TRACEPOINT(sched_waking)
 int ws_waking(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
@@ -62,7 +62,7 @@ int ws_waking(u64 *ctx)
 	return 0;
 }
 
-SEC("tp_btf/sched_wakeup")
+TRACEPOINT(sched_wakeup)
 int ws_wakeup(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
@@ -85,7 +85,7 @@ int ws_wakeup(u64 *ctx)
 	return 0;
 }
 
-SEC("tp_btf/sched_wakeup_new")
+TRACEPOINT(sched_wakeup_new)
 int ws_wakeup_new(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
@@ -221,7 +221,7 @@ static __always_inline void switch_out(struct abi_counts *bank, struct task_stru
 	struct stamp *st;
 	u32 explained = 0;
 
-	if (!p->pid || !filter_early(p))
+	if (!TASK_READ(p, pid) || !filter_early(p))
 		return;
 	st = stamp_get(p, runnable);
 	if (!st) {
@@ -283,7 +283,7 @@ static __always_inline void switch_in(struct abi_counts *bank, struct task_struc
 	struct wait w;
 	bool known;
 
-	if (!p->pid || !filter_early(p))
+	if (!TASK_READ(p, pid) || !filter_early(p))
 		return;
 	st = stamp_get(p, true);
 	if (!st) {
@@ -298,7 +298,7 @@ static __always_inline void switch_in(struct abi_counts *bank, struct task_struc
 		finish(bank, p, prev, st, &w, ep);
 }
 
-SEC("tp_btf/sched_switch")
+TRACEPOINT(sched_switch)
 int ws_switch(u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
@@ -333,22 +333,20 @@ struct {
 	__type(value, struct abi_in_flight);
 } in_flight SEC(".maps");
 
-static __always_inline bool queued_unseen(const struct task_struct *p)
+static __always_inline bool queued_unseen(struct task_struct *p)
 {
-	return p->on_rq && !compat_on_cpu(p) && !compat_task_state(p);
+	return TASK_READ(p, on_rq) && !compat_on_cpu(p) && !compat_task_state(p);
 }
 
-SEC("iter/task")
-int ws_in_flight(struct bpf_iter__task *ctx)
+static __always_inline int look_at(struct task_struct *p)
 {
-	struct task_struct *p = ctx->task;
 	struct abi_in_flight *out;
 	struct stamp *st;
 	u64 since, now, wait;
 	u32 key = 0;
 
 	out = bpf_map_lookup_elem(&in_flight, &key);
-	if (!p || !out || !p->pid || !filter_early(p))
+	if (!p || !out || !TASK_READ(p, pid) || !filter_early(p))
 		return 0;
 	st = stamp_get(p, false);
 	if (!st || !(st->flags & STAMP_SEEN)) {
@@ -364,9 +362,40 @@ int ws_in_flight(struct bpf_iter__task *ctx)
 	out->count++;
 	if (wait >= out->longest_ns) {
 		out->longest_ns = wait;
-		out->tid = p->pid;
-		out->pid = p->tgid;
-		__builtin_memcpy(out->comm, p->comm, sizeof(out->comm));
+		out->tid = TASK_READ(p, pid);
+		out->pid = TASK_READ(p, tgid);
+		TASK_COMM(out->comm, p);
 	}
 	return 0;
 }
+
+#ifdef WS_RAW_TP
+/* Without BTF there is no iterator: run by user space for the tasks whose stamps say so. */
+SEC("raw_tp")
+int ws_in_flight(u64 *ctx)
+{
+	return look_at((void *)ctx[0]);
+}
+
+/*
+ * Are these the types of the kernel that runs? Run once by user space, as the task that asks: what
+ * we read of it must be what the kernel tells by itself.
+ */
+SEC("raw_tp")
+int ws_types_fit(u64 *ctx)
+{
+	struct task_struct *p = (void *)bpf_get_current_task();
+	u64 id = bpf_get_current_pid_tgid(), ours[2] = {}, theirs[2] = {};
+
+	bpf_get_current_comm(ours, sizeof(ours));
+	TASK_COMM(theirs, p);
+	return (u32)TASK_READ(p, tgid) == id >> 32 && (u32)TASK_READ(p, pid) == (u32)id &&
+	       ours[0] == theirs[0] && compat_on_cpu(p) && !compat_task_state(p);
+}
+#else
+SEC("iter/task")
+int ws_in_flight(struct bpf_iter__task *ctx)
+{
+	return look_at(ctx->task);
+}
+#endif

@@ -21,7 +21,8 @@ struct stamp {
 	char waker_comm[ABI_COMM_LEN];
 };
 
-_Static_assert(sizeof(struct stamp) == 64, "stamp size");
+_Static_assert(sizeof(struct stamp) == ABI_STAMP_BYTES, "stamp size");
+_Static_assert(__builtin_offsetof(struct stamp, t1) == ABI_STAMP_T1, "stamp t1");
 
 /* One finished wait, as it goes from the switch-in to everything that wants it. */
 struct wait {

@@ -39,10 +39,10 @@ static __always_inline void slow_emit(struct abi_counts *bank, struct task_struc
 	s->t1_ns = w->t1;
 	s->t2_ns = w->t2;
 	s->cgroup_id = task_cgroup_id(p);
-	s->pid = p->tgid;
-	s->tid = p->pid;
-	s->prev_pid = prev ? prev->tgid : 0;
-	s->prev_tid = prev ? prev->pid : 0;
+	s->pid = TASK_READ(p, tgid);
+	s->tid = TASK_READ(p, pid);
+	s->prev_pid = prev ? TASK_READ(prev, tgid) : 0;
+	s->prev_tid = prev ? TASK_READ(prev, pid) : 0;
 	s->prev_known = prev != NULL;
 	s->pad = 0;
 	s->cpu = bpf_get_smp_processor_id();
@@ -51,9 +51,9 @@ static __always_inline void slow_emit(struct abi_counts *bank, struct task_struc
 	s->waker = w->t0 ? st->waker : ABI_WAKER_NONE;
 	s->waker_pid = st->waker_pid;
 	s->waker_tid = st->waker_tid;
-	__builtin_memcpy(s->comm, p->comm, sizeof(s->comm));
+	TASK_COMM(s->comm, p);
 	if (prev)
-		__builtin_memcpy(s->prev_comm, prev->comm, sizeof(s->prev_comm));
+		TASK_COMM(s->prev_comm, prev);
 	else
 		__builtin_memset(s->prev_comm, 0, sizeof(s->prev_comm));
 	__builtin_memcpy(s->waker_comm, st->waker_comm, sizeof(s->waker_comm));

@@ -220,6 +220,11 @@ struct abi_slow {
 
 _Static_assert(sizeof(struct abi_slow) == 80 + 48, "abi_slow size");
 
+/* Where in a task's stamp (sched.bpf.h) the moment is that it was queued, 0 if it is not: without
+ * an iterator user space looks for those who wait. */
+#define ABI_STAMP_BYTES 64
+#define ABI_STAMP_T1 8
+
 /* What the end-of-run walk over all tasks finds still waiting. */
 struct abi_in_flight {
 	__u64 count;

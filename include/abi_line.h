@@ -3,6 +3,7 @@
 #ifndef WS_ABI_LINE_H
 #define WS_ABI_LINE_H
 
+#include "bucket.h"
 #include "recipe.h"
 
 #define ABI_LINE_SHIFT 6 /* 64-byte lines, on all machines we sample */
@@ -51,11 +52,41 @@ struct abi_access {
 	__u32 locked;
 	__u32 inferred; /* of the writes */
 	__u32 back;
+	__u32 hitm_local; /* a PMU's: another cache had the line modified */
+	__u32 hitm_remote;
+	__u64 phys; /* of the last sample; 0: not told */
 	char comm[16];
 };
 
 _Static_assert(sizeof(struct abi_access_key) == 32, "abi_access_key size");
-_Static_assert(sizeof(struct abi_access) == 56, "abi_access size");
+_Static_assert(sizeof(struct abi_access) == 72, "abi_access size");
+
+/*
+ * What a PMU's samples of a line took, in cycles: one entry for each CPU, so that none has two
+ * writers. Only of lines that have been seen on two CPUs, or modified in another cache: private
+ * ones, which are nearly all, would fill the map. Counted from then on.
+ */
+#define ABI_LATENCY_SCHEMA 4
+#define ABI_LATENCY_OCTAVES 18 /* up to 262,144 cycles; longer ones go to the last slot */
+#define ABI_LATENCY_SLOTS (ABI_LATENCY_OCTAVES << ABI_LATENCY_SCHEMA)
+
+struct abi_latency_key {
+	__u64 line;
+	__u32 tgid;
+	__u32 cpu;
+};
+
+struct abi_latency {
+	__u64 sum;
+	__u32 min; /* 0: none yet */
+	__u32 max;
+	__u32 over; /* in the last slot */
+	__u32 pad;
+	__u32 slots[ABI_LATENCY_SLOTS];
+};
+
+_Static_assert(sizeof(struct abi_latency_key) == 16, "abi_latency_key size");
+_Static_assert(sizeof(struct abi_latency) == 24 + 4 * ABI_LATENCY_SLOTS, "abi_latency size");
 
 /* How a line goes from CPU to CPU: consecutive samples of it, and those that changed CPU. Written
  * by all; a lost race loses one pair. */
@@ -88,11 +119,13 @@ struct abi_line_counts {
 	__u64 no_operand;
 	__u64 not_computable;
 	__u64 undecoded;
-	__u64 ips_full;	  /* no room for another pointer */
-	__u64 lines_full; /* no room for another access */
-	__u64 ring_lost;  /* a new pointer that could not be sent; sent again later */
-	__u64 compat;	  /* 32-bit code */
-	__u64 pad[6];
+	__u64 ips_full;	      /* no room for another pointer */
+	__u64 lines_full;     /* no room for another access */
+	__u64 ring_lost;      /* a new pointer that could not be sent; sent again later */
+	__u64 compat;	      /* 32-bit code */
+	__u64 latencies_full; /* no room for another latency */
+	__u64 latencies_over; /* longer than the last slot */
+	__u64 pad[4];
 };
 
 _Static_assert(sizeof(struct abi_line_counts) == 128, "abi_line_counts size");

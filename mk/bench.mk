@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Cost and exactness beside the peers (tests/bench), and the verifier's work against its budget.
 BENCH_O := $(O)/bench
-BENCH_BINS := $(BENCH_O)/attach $(BENCH_O)/progs $(BENCH_O)/pipe $(BENCH_O)/requests
-BENCH_OBJS := $(BENCH_O)/empty.bpf.o
+BENCH_BINS := $(addprefix $(BENCH_O)/,attach progs pipe requests calls)
+BENCH_OBJS := $(patsubst tests/bench/%.c,$(BENCH_O)/%.o,$(wildcard tests/bench/*.bpf.c))
 
-$(BENCH_BINS): $(BENCH_O)/%: tests/bench/%.c tests/load/load.h
+$(BENCH_BINS): $(BENCH_O)/%: tests/bench/%.c tests/load/load.h tests/load/fs.h
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) -Itests $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $< $(LDFLAGS) $(shell $(PKG_CONFIG) --libs libbpf) -pthread
@@ -20,7 +20,7 @@ $(BENCH_O)/growth: tests/bench/growth.c tests/load/load.h $(CORE_OBJS) $(NAMES_O
 	$(call say,CC,$@)
 	$(Q)$(CC) -Itests $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $< $(CORE_OBJS) $(NAMES_OBJS) $(INSN_OBJS) $(SOURCE_OBJS) $(LDFLAGS) $(LDLIBS)
 
-bench-bins: $(BENCH_O)/growth $(BENCH_BINS) $(BENCH_OBJS) $(O)/waitscope
+bench-bins: $(BENCH_O)/growth $(BENCH_BINS) $(BENCH_OBJS) $(LOAD_BINS) $(O)/waitscope
 .PHONY: bench-bins
 
 check-insns: bench-bins ## instructions the verifier walks, against the budget in tests/expect/insns

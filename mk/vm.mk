@@ -5,7 +5,6 @@ HOSTCC ?= cc
 TOOL_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARN)
 FIXTURES := $(sort $(wildcard tests/btf/*.btf))
 PROBES := $(patsubst tests/core-reloc/probe/%.bpf.c,$(O)/core-reloc/%.bpf.o,$(wildcard tests/core-reloc/probe/*.bpf.c))
-BPF_OBJS := $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.bpf.o)
 
 $(O)/core-reloc/corecheck $(O)/core-reloc/minbtf: $(O)/core-reloc/%: tests/core-reloc/%.c tests/core-reloc/hook.h
 	@mkdir -p $(@D)

@@ -22,6 +22,7 @@ rows() {
 		build l:libelf libelf-dev elfutils-libelf-devel
 		build l:libdw libdw-dev elfutils-devel
 		build d:demangle.h libiberty-dev binutils-devel
+		build f:/usr/include/Zydis/Zydis.h libzydis-dev zydis-devel
 		build l:zlib zlib1g-dev zlib-devel
 		build l:libevent_core libevent-dev libevent-devel
 		build l:json-c libjson-c-dev json-c-devel

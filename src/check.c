@@ -13,6 +13,7 @@
 struct way {
 	const char *suffix; /* as on the command line; "" is the plain way */
 	void (*change)(struct config *cfg);
+	bool (*means)(const struct source_ops *ops); /* NULL: something to every source */
 };
 
 static void with_slower(struct config *cfg)
@@ -33,11 +34,21 @@ static void with_cgroup(struct config *cfg)
 	cfg->filter.cgroups = (struct str_list){list, 1};
 }
 
+static bool knows_slow(const struct source_ops *ops)
+{
+	return ops->slow;
+}
+
+static bool knows_groups(const struct source_ops *ops)
+{
+	return ops->groups;
+}
+
 static const struct way ways[] = {
-	{"", NULL},
-	{" --slower", with_slower},
-	{" --by pid", with_groups},
-	{" -c CGROUP", with_cgroup},
+	{"", NULL, NULL},
+	{" --slower", with_slower, knows_slow},
+	{" --by pid", with_groups, knows_groups},
+	{" -c CGROUP", with_cgroup, NULL},
 };
 
 static int ignore_slow(void *ctx, const struct slow *w)
@@ -49,8 +60,9 @@ static int ignore_slow(void *ctx, const struct slow *w)
 static void print_yes(const struct source *src, const char *label, bool lacks, FILE *out)
 {
 	const char *const *l = lacks && src->ops->lacks ? src->ops->lacks(src) : NULL;
+	const char *how = src->ops->how ? src->ops->how(src) : NULL;
 
-	fprintf(out, "%-*s yes\n", LABEL_WIDTH, label);
+	fprintf(out, how ? "%-*s yes (%s)\n" : "%-*s yes\n", LABEL_WIDTH, label, how);
 	for (; l && *l; l++)
 		fprintf(out, "%-*s but for %s\n", LABEL_WIDTH, "", *l);
 }
@@ -66,9 +78,7 @@ static int try_way(const struct source_ops *ops, const struct config *base, cons
 
 	if (way->change)
 		way->change(&cfg);
-	ret = ops->probe ? ops->probe(why) : 0;
-	if (!ret)
-		ret = ops->open(&src, &args, why);
+	ret = source_open(ops, &src, &args, why);
 	if (ret)
 		return ret;
 	print_yes(src, label, !way->change, out);
@@ -86,6 +96,8 @@ static bool check_source(const struct source_ops *ops, const struct config *cfg,
 		char label[64];
 		int ret;
 
+		if (ways[i].means && !ways[i].means(ops))
+			continue;
 		snprintf(label, sizeof(label), "%s%s", ops->name, ways[i].suffix);
 		ret = try_way(ops, cfg, &ways[i], label, out, &why);
 		if (ret)

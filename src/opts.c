@@ -13,7 +13,8 @@
 
 #define DEFAULT_INTERVAL_NS 1000000000ULL
 #define DEFAULT_ROWS 20
-#define DEFAULT_FREQ 997 /* a prime: not in step with the kernel's own ticks */
+#define DEFAULT_FREQ 997      /* a prime: not in step with the kernel's own ticks */
+#define DEFAULT_CONFIRM 10000 /* a fifth of a second of trapping in a virtual machine */
 #define DEFAULT_MAX_KEYS 10240
 #define DEFAULT_PERCENTILES "50,90,99,99.9"
 #define DEFAULT_FORMAT "table"
@@ -191,6 +192,75 @@ static int check_targets(struct opts_run *r)
 	return 0;
 }
 
+/* Options that mean something to these sources only; made-up data takes them all. */
+struct opts_scope {
+	const char *option, *sources;
+	bool (*given)(const struct config *cfg);
+};
+
+static bool given_es_time(const struct config *cfg)
+{
+	return cfg->es_time;
+}
+
+static bool given_by_file(const struct config *cfg)
+{
+	return cfg->by == BY_FILE;
+}
+
+static bool given_stack_every(const struct config *cfg)
+{
+	return cfg->stack_every;
+}
+
+static const struct opts_scope scopes[] = {
+	{"es-time", "ext4", given_es_time},
+	{"by file", "ext4", given_by_file},
+	{"stack-every", "lock or futex", given_stack_every},
+};
+
+/* Without --source the default ones run, and they cover all of these. */
+static int check_scopes(struct opts_run *r)
+{
+	const struct str_list *named = &r->cfg->sources;
+	size_t i, k;
+	bool known;
+
+	for (i = 0; named->n && i < sizeof(scopes) / sizeof(scopes[0]); i++) {
+		known = !scopes[i].given(r->cfg);
+		for (k = 0; !known && k < named->n; k++)
+			known = strstr(scopes[i].sources, named->v[k]) ||
+				!strcmp(named->v[k], "synth");
+		if (!known)
+			return opts_bad(
+				r, "--%s: means nothing to these sources (expected %s in --source)",
+				scopes[i].option, scopes[i].sources);
+	}
+	return 0;
+}
+
+/* --watch runs its source, which is nothing without it. */
+static int check_watches(struct opts_run *r)
+{
+	struct config *cfg = r->cfg;
+	bool named = false, line = false;
+	size_t i;
+
+	for (i = 0; i < cfg->sources.n; i++) {
+		named |= !strcmp(cfg->sources.v[i], "watch");
+		line |= !strcmp(cfg->sources.v[i], "line");
+	}
+	if (named && !cfg->watches.n)
+		return opts_bad(r, "--source 'watch': watches nothing (give --watch ADDR|SYMBOL)");
+	if (r->confirm_given && !cfg->watches.n && !line)
+		return opts_bad(
+			r, "--confirm: nothing to confirm (it goes with --watch or --source line)");
+	cfg->confirm_lines = r->confirm_given && !cfg->watches.n;
+	if (named || !cfg->watches.n)
+		return 0;
+	return opts_add_source(r, "watch");
+}
+
 static int fill_defaults(struct opts_run *r)
 {
 	struct config *cfg = r->cfg;
@@ -220,6 +290,11 @@ static int finish(struct opts_run *r)
 	ret = check_targets(r);
 	if (ret)
 		return ret;
+	ret = check_watches(r);
+	if (!ret)
+		ret = check_scopes(r);
+	if (ret)
+		return ret;
 	if (r->cfg->quiet && r->cfg->verbose)
 		return opts_bad(r, "--quiet: contradicts --verbose (choose one)");
 	return fill_defaults(r);
@@ -238,6 +313,7 @@ int opts_parse(struct config *cfg, const struct opts_env *env, int argc, char **
 	cfg->precision = BUCKET_SCHEMA_DEFAULT;
 	cfg->max_keys = DEFAULT_MAX_KEYS;
 	cfg->freq = DEFAULT_FREQ;
+	cfg->confirm = DEFAULT_CONFIRM;
 	*action = OPTS_RUN;
 
 	ret = make_tables(&t);
@@ -282,6 +358,7 @@ void config_free(struct config *cfg)
 	free_strings(&cfg->sources);
 	free_strings(&cfg->filter.cgroups);
 	free_strings(&cfg->filter.devs);
+	free_strings(&cfg->watches);
 	free(cfg->filter.pids.v);
 	free(cfg->filter.tids.v);
 	free(cfg->btf);

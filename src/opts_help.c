@@ -15,8 +15,8 @@
 #define USAGE_INDENT 17
 
 static const char intro[] =
-	"Shows, live, where tasks wait for a CPU: wakeup latency and run-queue delay in "
-	"percentiles, per CPU, process, thread, command or cgroup.";
+	"Shows, live, where tasks wait: for a CPU, in ext4, for locks and cache lines; in "
+	"percentiles, per CPU, process, thread, command, cgroup or file.";
 static const char outro[] =
 	"TIME is in seconds, or has a unit: 500us, 10ms, 1.5s, 2m, 1h. The manual, waitscope(8), "
 	"says what each number means.";

@@ -17,6 +17,7 @@
 #define MAX_KEYS_MAX 1048576
 #define FREQ_MIN 10
 #define FREQ_MAX 20000
+#define CONFIRM_MAX 1000000 /* at 20 us each: 20 s of trapping */
 #define STACK_EVERY_MAX 1000000000
 #define PID_LAST 4194304 /* the kernel's PID_MAX_LIMIT */
 #define COMM_BYTES 15	 /* TASK_COMM_LEN without its NUL */
@@ -100,6 +101,11 @@ static int set_source(struct opts_run *r, const char *item, size_t len)
 		    !strncmp(r->cfg->sources.v[i], item, len))
 			return 0; /* named twice is named */
 	return list_add(r, &r->cfg->sources, item, len);
+}
+
+int opts_add_source(struct opts_run *r, const char *name)
+{
+	return list_add(r, &r->cfg->sources, name, strlen(name));
 }
 
 int opts_set_source(struct opts_run *r, const struct opts_entry *o, const char *arg)
@@ -239,6 +245,15 @@ int opts_set_color(struct opts_run *r, const struct opts_entry *o, const char *a
 	return ret;
 }
 
+int opts_set_line_source(struct opts_run *r, const struct opts_entry *o, const char *arg)
+{
+	int v = 0, ret = set_word(r, o, arg, &v);
+
+	if (!ret)
+		r->cfg->line_by = v;
+	return ret;
+}
+
 int opts_set_rows(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
 	r->rows_given = true;
@@ -292,6 +307,18 @@ int opts_set_stack_every(struct opts_run *r, const struct opts_entry *o, const c
 int opts_set_freq(struct opts_run *r, const struct opts_entry *o, const char *arg)
 {
 	return parse_u32(arg, FREQ_MIN, FREQ_MAX, "--freq", &r->cfg->freq, r->e);
+}
+
+/* What it means the source finds out: of symbols, and of what is mapped. */
+int opts_set_watch(struct opts_run *r, const struct opts_entry *o, const char *arg)
+{
+	return list_add(r, &r->cfg->watches, arg, strlen(arg));
+}
+
+int opts_set_confirm(struct opts_run *r, const struct opts_entry *o, const char *arg)
+{
+	r->confirm_given = true;
+	return parse_u64(arg, 1, CONFIRM_MAX, "--confirm", &r->cfg->confirm, r->e);
 }
 
 /* A time in seconds unless it names its unit, at least min_ns. */

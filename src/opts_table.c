@@ -22,6 +22,13 @@ static const struct opts_word color_words[] = {
 	{NULL, 0},
 };
 
+static const struct opts_word line_words[] = {
+	{"auto", LINE_BY_AUTO},
+	{"clock", LINE_BY_CLOCK},
+	{"pmu", LINE_BY_PMU},
+	{NULL, 0},
+};
+
 const char *const opts_group_titles[OPTS_GROUPS] = {
 	[OPTS_WHAT] = "What is traced:",
 	[OPTS_ROWS] = "What the tables show:",
@@ -56,6 +63,9 @@ enum {
 	KEY_DEBUGINFOD,
 	KEY_STACK_EVERY,
 	KEY_FREQ,
+	KEY_LINE_SOURCE,
+	KEY_WATCH,
+	KEY_CONFIRM,
 	KEY_USAGE,
 	KEY_DUMP,
 };
@@ -86,6 +96,13 @@ const struct opts_entry opts_table[] = {
 	 "a stack of one in N waits for a known lock (default 0: the first)", opts_set_stack_every,
 	 .group = OPTS_WHAT},
 	{"freq", KEY_FREQ, "N", "line: samples a second on each CPU (default 997)", opts_set_freq,
+	 .group = OPTS_WHAT},
+	{"line-source", KEY_LINE_SOURCE, "WHAT", "line: samples of the clock or of a pmu; auto: pmu if it can",
+	 opts_set_line_source, line_words, .group = OPTS_WHAT, .kind = OPTS_WORDS},
+	{"watch", KEY_WATCH, "ADDR|SYMBOL[:LEN]",
+	 "every access to it, by hardware breakpoints (user addresses: with -p PID)", opts_set_watch,
+	 .group = OPTS_WHAT, .repeat = true},
+	{"confirm", KEY_CONFIRM, "N", "watch: stop after N accesses (default 10000); line: watch what it finds", opts_set_confirm,
 	 .group = OPTS_WHAT},
 	{"debuginfod", KEY_DEBUGINFOD, NULL, "debug information may be fetched (DEBUGINFOD_URLS)",
 	 opts_set_flag, .group = OPTS_WHAT, .value = offsetof(struct config, debuginfod)},

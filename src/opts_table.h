@@ -51,6 +51,7 @@ struct opts_run {
 	const char *unit_from; /* the option that chose the unit */
 	int follow;	       /* -1: not said */
 	bool rows_given;
+	bool confirm_given;
 	bool printed; /* --help and its like: done */
 };
 
@@ -87,6 +88,7 @@ const char *opts_quote(char out[OPTS_QUOTE], const char *text);
 
 /* opts_set.c */
 int opts_set_source(struct opts_run *r, const struct opts_entry *o, const char *arg);
+int opts_add_source(struct opts_run *r, const char *name);
 int opts_set_ids(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_cgroup(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_comm(struct opts_run *r, const struct opts_entry *o, const char *arg);
@@ -94,6 +96,9 @@ int opts_set_btf(struct opts_run *r, const struct opts_entry *o, const char *arg
 int opts_set_cpu(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_dev(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_freq(struct opts_run *r, const struct opts_entry *o, const char *arg);
+int opts_set_line_source(struct opts_run *r, const struct opts_entry *o, const char *arg);
+int opts_set_watch(struct opts_run *r, const struct opts_entry *o, const char *arg);
+int opts_set_confirm(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_stack_every(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_follow(struct opts_run *r, const struct opts_entry *o, const char *arg);
 int opts_set_by(struct opts_run *r, const struct opts_entry *o, const char *arg);

@@ -156,6 +156,14 @@ static bool contends(const struct run *r)
 	return false;
 }
 
+static bool lines(const struct run *r)
+{
+	each_source (r, s)
+		if (s->ops->lines)
+			return true;
+	return false;
+}
+
 static struct frame frame_of(const struct run *r, enum frame_type type, const struct moment *since,
 			     const struct report_rows *rows)
 {
@@ -170,6 +178,7 @@ static struct frame frame_of(const struct run *r, enum frame_type type, const st
 		.contended = rows->contended.v,
 		.ncontended = rows->contended.n,
 		.contends = contends(r),
+		.lines = lines(r),
 		.self = r->cost,
 	};
 }

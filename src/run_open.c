@@ -47,12 +47,9 @@ static int open_source(struct run *r, const struct source_ops *ops, bool must, s
 	s->ops = ops;
 	if (r->command)
 		args.command_pid = command_pid(r->command);
-	ret = ops->probe ? ops->probe(&why) : 0;
-	if (!ret)
-		ret = ops->open(&s->src, &args, &why);
+	ret = source_open(ops, &s->src, &args, &why);
 	if (!ret)
 		return 0;
-	s->src = NULL; /* half open is closed by who opened it */
 	if (!why.text[0])
 		err_sys(&why, ret, "%s", ops->name);
 	s->cannot = ret;

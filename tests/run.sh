@@ -151,7 +151,8 @@ if [ -n "$SAN_O" ]; then
 	suite san/names env O="$SAN_O" python3 tests/names/test_names.py
 fi
 suite core-reloc tests/core-reloc/selftest.sh "$O/core-reloc/corecheck" "$O/core-reloc" tests/btf/*.btf
-suite core-reloc/ours "$O/core-reloc/corecheck" tests/core-reloc/absent.list tests/btf/*.btf -- "$O"/bpf/sched.bpf.o "$O"/bpf/lock.bpf.o "$O"/bpf/names.bpf.o
+suite core-reloc/ours "$O/core-reloc/corecheck" tests/core-reloc/absent.list tests/btf/*.btf -- "$O"/bpf/sched.bpf.o \
+	"$O"/bpf/sched_raw.bpf.o "$O"/bpf/lock.bpf.o "$O"/bpf/names.bpf.o
 for t in tests/cli/test_*.bats; do
 	name=${t##*/test_}
 	suite "cli/${name%.bats}" bats --tap "$t"
@@ -162,6 +163,7 @@ for t in tests/kernel/test_*.py; do
 done
 suite kernel/bucket "$O/tests/kernel/test_bucket_bpf"
 suite kernel/shared "$O/tests/kernel/test_shared_bpf"
+suite kernel/line_pmu "$O/tests/kernel/test_line_pmu"
 for t in "$O"/tests/names/test_kernel_*; do
 	[ ! -x "$t" ] || suite "names/${t##*/test_}" "$t"
 done

@@ -21,6 +21,9 @@ $(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth.o synth_files.o s
 # It reads maps of its own making.
 $(O)/tests/unit/test_line_table: $(O)/src/source/line_table.o
 $(O)/tests/unit/test_pmu: $(O)/src/source/pmu.o
+$(O)/tests/unit/test_pmu_plan: $(addprefix $(O)/src/source/,pmu_plan.o pmu.o)
+$(O)/tests/unit/test_line_shared: $(O)/src/source/line_shared.o
+$(O)/tests/unit/test_line_device: $(O)/src/source/line_device.o
 $(O)/tests/unit/test_insn_x86 $(O)/tests/unit/test_insn_arm64: $(INSN_OBJS)
 $(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o keyed_cold.o groups.o cgroup.o mountinfo.o)
 
@@ -28,6 +31,7 @@ $(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o keyed_cold.o gr
 $(O)/tests/unit/test_mountinfo: $(O)/src/source/mountinfo.o
 
 $(O)/tests/unit/test_user_maps: $(NAMES_OBJS)
+$(O)/tests/unit/test_futex_place: $(O)/src/source/futex_place.o
 
 unit: $(UNIT_BINS) ## build the unit tests
 .PHONY: unit

@@ -179,6 +179,26 @@ struct extent_status {
 	u64 es_pblk;
 };
 
+union perf_mem_data_src {
+	u64 val;
+};
+
+union perf_sample_weight {
+	u64 full;
+};
+
+struct perf_sample_data {
+	u64 sample_flags;
+	union perf_sample_weight weight;
+	union perf_mem_data_src data_src;
+	u64 addr;
+	u64 phys_addr;
+};
+
+struct bpf_perf_event_data_kern {
+	struct perf_sample_data *data;
+};
+
 struct bpf_iter_meta {
 	u64 session_id;
 	u64 seq_num;

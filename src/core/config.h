@@ -15,6 +15,12 @@ enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 /* DEFAULT: p99 for CPUs and groups, the sum for operations and contended addresses */
 enum sort_key { SORT_DEFAULT, SORT_P99, SORT_COUNT, SORT_SUM, SORT_MAX, SORT_P50, SORT_NAME };
 
+enum line_by {
+	LINE_BY_AUTO,
+	LINE_BY_CLOCK,
+	LINE_BY_PMU
+}; /* --line-source; AUTO: a PMU's if it can */
+
 struct u32_list {
 	uint32_t *v;
 	size_t n;
@@ -70,11 +76,15 @@ struct config {
 	enum color_mode color;
 	bool no_clear;
 	bool verbose;
-	bool check;	      /* --check: say what can run, and end */
-	char *btf;	      /* --btf: kernel types from this file, or NULL */
-	bool es_time;	      /* --es-time: extent-status lookups are timed */
-	bool debuginfod;      /* --debuginfod: debug information may be fetched */
-	uint32_t freq;	      /* --freq: samples a second and CPU */
+	bool check;	 /* --check: say what can run, and end */
+	char *btf;	 /* --btf: kernel types from this file, or NULL */
+	bool es_time;	 /* --es-time: extent-status lookups are timed */
+	bool debuginfod; /* --debuginfod: debug information may be fetched */
+	enum line_by line_by;
+	uint32_t freq;		 /* --freq: samples a second and CPU */
+	struct str_list watches; /* --watch, as given: ADDR|SYMBOL[:LEN] */
+	uint64_t confirm;	 /* --confirm: accesses after which watching stops */
+	bool confirm_lines;	 /* and it is for those that the line source finds */
 	uint32_t stack_every; /* --stack-every: a stack of one in N waits for a known lock; 0: only
 				 of the first */
 	bool quiet;	      /* no progress, no notices */

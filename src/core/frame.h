@@ -103,7 +103,7 @@ struct line_spot {
 	uint64_t ip;	  /* of the instruction */
 	const char *name; /* what lies at that offset, or NULL */
 	const char *sym;
-	uint64_t reads, writes, locked;
+	uint64_t samples, reads, writes, locked;
 };
 
 /* Accesses into a cache line. Samples, not counts, unless `exact`. */
@@ -117,7 +117,12 @@ struct line_accesses {
 	double interleave; /* consecutive accesses that changed CPU, 0..1; negative: unknown */
 	double rank;	   /* what lines are sorted by */
 	uint32_t cores;	   /* SMT siblings count once */
-	bool has_hitm;	   /* the sampler tells */
+	/* If exact: */
+	uint64_t transfers; /* consecutive accesses that changed CPU */
+	uint64_t bound;	    /* accesses, of all watches together, after which watching stops */
+	bool stopped;	    /* it has: no more are counted */
+	uint64_t foreign;   /* traps of tasks that the filters leave out, in the whole run */
+	bool has_hitm;	    /* the sampler tells */
 	uint64_t hitm_local, hitm_remote;
 	const struct hist *latency;	   /* in CPU cycles; NULL: the sampler does not tell */
 	const struct line_thread *threads; /* busiest first */
@@ -199,7 +204,8 @@ struct frame {
 	size_t nseries;
 	const struct contended *contended;
 	size_t ncontended;
-	bool contends; /* a source runs that would tell of contended addresses */
+	bool contends; /* a source runs that would tell of waits for addresses */
+	bool lines;    /* one that would tell of cache lines */
 	struct quality quality;
 	struct self_cost self;
 	const char *end; /* FRAME_FINAL: why the run ended ("interrupted", "target gone: pid 42"),

@@ -28,6 +28,11 @@ enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,
 	return insn_x86_recipe(code, before, after, out);
 }
 
+size_t insn_access(const uint8_t *code, size_t before, size_t after, uint8_t *flags)
+{
+	return insn_x86_access(code, before, after, flags);
+}
+
 #else
 
 int insn_available(void)
@@ -39,6 +44,16 @@ enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,
 			    struct abi_recipe *out)
 {
 	return INSN_UNDECODED;
+}
+
+#endif
+
+#if !(defined(__x86_64__) && defined(WS_ZYDIS))
+
+size_t insn_access(const uint8_t *code, size_t before, size_t after, uint8_t *flags)
+{
+	*flags = 0;
+	return 0;
 }
 
 #endif

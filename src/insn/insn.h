@@ -38,6 +38,15 @@ int insn_available(void);
 enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,
 			    struct abi_recipe *out);
 
+/*
+ * What the instruction that ends at the pointer did to memory: RECIPE_READ, _WRITE, _LOCKED; 0
+ * where that cannot be told (a string move: which of its ends?). Not looked back, nothing inferred:
+ * the pointer is that of a breakpoint's trap. Returns the bytes from its beginning to the pointer:
+ * 0 for a repeated string instruction, whose pointer is its own until it is through.
+ */
+size_t insn_access(const uint8_t *code, size_t before, size_t after, uint8_t *flags);
+size_t insn_x86_access(const uint8_t *code, size_t before, size_t after, uint8_t *flags);
+
 /* The machines' own; all that a build has can be tested on any machine. */
 enum insn_found insn_x86_recipe(const uint8_t *code, size_t before, size_t after,
 				struct abi_recipe *out); /* with Zydis */

@@ -339,3 +339,48 @@ enum insn_found insn_x86_recipe(const uint8_t *code, size_t before, size_t after
 	*out = r;
 	return INSN_RECIPE;
 }
+
+/* ---- the instruction that a breakpoint's trap came after ---- */
+
+static bool repeats(const struct insn *n)
+{
+	return n->i.attributes &
+	       (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
+}
+
+/* Of two operands in memory neither of which is written down (movs, cmps) it is not known which. */
+static uint8_t access_flags(const struct insn *n)
+{
+	const ZydisDecodedOperand *o = memory_operand(n);
+	unsigned int hidden = 0;
+	ZyanU8 k;
+
+	if (!o)
+		return 0;
+	for (k = 0; k < n->i.operand_count; k++)
+		hidden += n->op[k].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+			  n->op[k].visibility != ZYDIS_OPERAND_VISIBILITY_EXPLICIT;
+	if (o->visibility != ZYDIS_OPERAND_VISIBILITY_EXPLICIT && hidden > 1)
+		return 0;
+	return operand_flags(n, o) & (RECIPE_READ | RECIPE_WRITE | RECIPE_LOCKED);
+}
+
+size_t insn_x86_access(const uint8_t *code, size_t before, size_t after, uint8_t *flags)
+{
+	size_t back = insn_x86_previous(code, before, NULL);
+	ZydisDecoder d;
+	struct insn n;
+
+	*flags = 0;
+	if (!decoder(&d))
+		return 0;
+	if (back && decode(&d, code + before - back, back, &n) && !ends_block(&n))
+		*flags = access_flags(&n);
+	if (*flags)
+		return back;
+	if (decode(&d, code + before, after, &n) && repeats(&n) && memory_operand(&n)) {
+		*flags = access_flags(&n);
+		return 0;
+	}
+	return back;
+}

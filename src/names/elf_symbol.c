@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "names/elf_symbol.h"
 
+#include <errno.h>
 #include <string.h>
 
 struct search {
 	Elf *elf;
 	size_t strings;
 	uint64_t vaddr;
+	const char *named; /* by name instead: vaddr and code mean nothing */
+	bool several;	   /* of that name, at different places */
 	bool code;
 	/* The best one so far; name NULL: none. */
 	struct elf_symbol best;
@@ -42,6 +45,19 @@ static int rank_of(const GElf_Sym *sym, const char *name)
 
 	return 4 * (bind == STB_GLOBAL ? 2 : bind == STB_WEAK) + 2 * (sym->st_size > 0) +
 	       (name[0] != '_');
+}
+
+static void consider_name(struct search *s, const GElf_Sym *sym)
+{
+	const char *name;
+
+	if (!wanted_type(s, sym))
+		return;
+	name = elf_strptr(s->elf, s->strings, sym->st_name);
+	if (!name || strcmp(name, s->named))
+		return;
+	s->several |= s->best.name && s->best.start != sym->st_value;
+	s->best = (struct elf_symbol){name, sym->st_value, sym->st_size};
 }
 
 static void consider(struct search *s, const GElf_Sym *sym)
@@ -92,18 +108,34 @@ static bool search_table(struct search *s, Elf *elf, uint32_t type)
 	s->elf = elf;
 	s->strings = sh.sh_link;
 	for (int i = 0; gelf_getsym(data, i, &sym); i++)
-		consider(s, &sym);
+		s->named ? consider_name(s, &sym) : consider(s, &sym);
 	return true;
+}
+
+static void search_tables(struct search *s, const struct elf_look *look)
+{
+	if (!search_table(s, look->main, SHT_SYMTAB) &&
+	    (!look->debug || look->debug == look->main ||
+	     !search_table(s, look->debug, SHT_SYMTAB)))
+		(void)search_table(s, look->main, SHT_DYNSYM); /* none: nothing found */
+}
+
+int elf_symbol_named(const struct elf_look *look, const char *name, struct elf_symbol *out)
+{
+	struct search s = {.named = name};
+
+	search_tables(&s, look);
+	if (!s.best.name)
+		return -ENOENT;
+	*out = s.best;
+	return s.several ? -ENOTUNIQ : 0;
 }
 
 bool elf_symbol_find(const struct elf_look *look, uint64_t vaddr, bool code, struct elf_symbol *out)
 {
 	struct search s = {.vaddr = vaddr, .code = code};
 
-	if (!search_table(&s, look->main, SHT_SYMTAB) &&
-	    (!look->debug || look->debug == look->main ||
-	     !search_table(&s, look->debug, SHT_SYMTAB)))
-		(void)search_table(&s, look->main, SHT_DYNSYM); /* none: nothing found */
+	search_tables(&s, look);
 	if (!s.best.name || (!s.best.size && s.best.start < s.last))
 		return false;
 	*out = s.best;

@@ -15,5 +15,8 @@ struct elf_symbol {
  */
 bool elf_symbol_find(const struct elf_look *look, uint64_t vaddr, bool code,
 		     struct elf_symbol *out);
+/* The variable of this name, as the file spells it: 0, -ENOENT, or -ENOTUNIQ where several places
+ * have it. */
+int elf_symbol_named(const struct elf_look *look, const char *name, struct elf_symbol *out);
 
 #endif

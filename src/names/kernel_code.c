@@ -194,3 +194,24 @@ const char *names_why(struct names *n)
 	why_objects(k);
 	return k->why;
 }
+
+int names_kernel_symbol(struct names *n, const char *symbol, uint64_t *addr)
+{
+	struct names_kernel *k = n->kernel;
+
+	if (!ksyms_ready(k, false))
+		return k->syms.hidden || !k->kallsyms ? -EACCES : -ENOENT;
+	*addr = ksyms_addr(&k->syms, symbol);
+	if (*addr)
+		return 0;
+	return k->syms.data ? -ENOENT : -EOPNOTSUPP;
+}
+
+int names_kernel_mapped(struct names *n, uint64_t addr)
+{
+	uint8_t byte;
+
+	if (!kernel_peek_ready(n->kernel))
+		return n->kernel->peek.state;
+	return peek_read(&n->kernel->peek, addr, &byte, 1);
+}

@@ -110,4 +110,21 @@ void names_user_data(struct names *n, uint32_t pid, uint64_t addr, struct name *
 /* "app`worker+0x18", place "kw.c:15" */
 void names_user_code(struct names *n, uint32_t pid, uint64_t ip, struct name *out);
 
+/* ---- addresses of names ---- */
+
+/*
+ * "var" of the process's program (or else of a library), "lib.so`var" of that one; names as the
+ * files spell them. size 0: not told. 0, -ENOENT, -ENOTUNIQ (the file has several), or why the
+ * process's maps cannot be read.
+ */
+int names_user_symbol(struct names *n, uint32_t pid, const char *symbol, uint64_t *addr,
+		      uint64_t *size);
+/* Is anything mapped there now? Also false where the maps cannot be read. */
+bool names_user_mapped(struct names *n, uint32_t pid, uint64_t addr);
+/* A variable of the kernel's: 0, -ENOENT, -EOPNOTSUPP (this kernel tells no variables, only
+ * code), -EACCES (its addresses are hidden). */
+int names_kernel_symbol(struct names *n, const char *symbol, uint64_t *addr);
+/* 0; -EFAULT: nothing there; others: it cannot be told. */
+int names_kernel_mapped(struct names *n, uint64_t addr);
+
 #endif

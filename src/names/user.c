@@ -381,3 +381,61 @@ void names_user_code(struct names *n, uint32_t pid, uint64_t ip, struct name *ou
 {
 	name_user(n->user, pid, ip, true, out);
 }
+
+/* ---- addresses of names ---- */
+
+/* Looks for it in the file of one mapping. */
+static int symbol_in(struct names_user *u, const struct user_proc *p, const struct map *map,
+		     const char *name, uint64_t *addr, uint64_t *size)
+{
+	struct elf_symbol symbol;
+	struct elf_look look;
+	uint64_t bias;
+	int ret;
+
+	if (!proc_elf_bias(p, map, &bias) ||
+	    !elf_file_look(u->files, p->maps.sources[map->source].elf, &look))
+		return -ENOENT;
+	ret = elf_symbol_named(&look, name, &symbol);
+	if (!ret) {
+		*addr = symbol.start + bias;
+		*size = symbol.size;
+	}
+	return ret;
+}
+
+/* Is this the first mapping of its file, and the file the one that is meant? */
+static bool is_object(const struct user_proc *p, const struct map *map, const char *object,
+		      size_t len)
+{
+	const char *base;
+
+	if (map->source == MAP_ANON || (map > p->maps.v && map[-1].source == map->source))
+		return false;
+	base = short_name(&p->maps.sources[map->source]);
+	return !object || (strlen(base) == len && !strncmp(base, object, len));
+}
+
+int names_user_symbol(struct names *n, uint32_t pid, const char *symbol, uint64_t *addr,
+		      uint64_t *size)
+{
+	const char *tick = strchr(symbol, '`'), *name = tick ? tick + 1 : symbol;
+	struct user_proc *p;
+	int ret = read_process(n->user, pid, &p);
+	size_t i;
+
+	if (ret)
+		return ret;
+	ret = -ENOENT;
+	for (i = 0; ret == -ENOENT && i < p->maps.n; i++)
+		if (is_object(p, &p->maps.v[i], tick ? symbol : NULL, (size_t)(name - symbol - 1)))
+			ret = symbol_in(n->user, p, &p->maps.v[i], name, addr, size);
+	return ret;
+}
+
+bool names_user_mapped(struct names *n, uint32_t pid, uint64_t addr)
+{
+	struct user_proc *p;
+
+	return find_map(n->user, pid, addr, &p) != NULL;
+}

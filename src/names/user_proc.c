@@ -235,21 +235,39 @@ static bool in_segment(const struct elf_file *f, uint64_t vaddr)
 	return false;
 }
 
+/* How far from the addresses in the file it was loaded. */
+static bool loaded_at(const struct maps *m, const struct map *file, const struct elf_file *f,
+		      uint64_t *bias)
+{
+	const struct map *first;
+
+	if (!f || !f->nsegments)
+		return false;
+	first = first_map(m, file, f);
+	if (first)
+		*bias = first->start - page_of(f->segments[0].vaddr);
+	return first != NULL;
+}
+
+bool proc_elf_bias(const struct user_proc *p, const struct map *map, uint64_t *bias)
+{
+	const struct elf_file *f =
+		map->source == MAP_ANON ? NULL : p->maps.sources[map->source].elf;
+
+	return loaded_at(&p->maps, map, f, bias);
+}
+
 bool proc_elf_spot(const struct user_proc *p, const struct map *map, uint64_t addr,
 		   struct elf_spot *out)
 {
-	const struct map *file = file_map(&p->maps, map), *first;
+	const struct map *file = file_map(&p->maps, map);
 	const struct elf_file *f;
 	uint64_t bias;
 
 	out->source = file ? &p->maps.sources[file->source] : NULL;
 	f = out->source ? out->source->elf : NULL;
-	if (!f || !f->nsegments)
+	if (!loaded_at(&p->maps, file, f, &bias))
 		return false;
-	first = first_map(&p->maps, file, f);
-	if (!first)
-		return false;
-	bias = first->start - page_of(f->segments[0].vaddr);
 	out->vaddr = addr - bias;
 	return file == map ? maps_segment(f, map, bias) : in_segment(f, out->vaddr);
 }

@@ -33,6 +33,9 @@ struct elf_spot {
 bool proc_elf_spot(const struct user_proc *p, const struct map *map, uint64_t addr,
 		   struct elf_spot *out);
 
+/* How far a mapping's own ELF file was loaded from the addresses in it. False: it has none. */
+bool proc_elf_bias(const struct user_proc *p, const struct map *map, uint64_t *bias);
+
 /* "Lcom/Foo;::bar" from /tmp/perf-PID.map, which must be root's, ours or the process's own. */
 bool jit_find(uint32_t pid, uint64_t ip, char *out, size_t len, uint64_t *offset);
 /* One line "START SIZE NAME" (hexadecimal): is ip in it? Pure. */

@@ -192,7 +192,7 @@ static struct json_object *json_new_tables(struct json_build *b, const struct fr
 	struct json_object *tables = json_new_object(b), *rows;
 	size_t i;
 
-	if (!f->contends && !f->ncontended)
+	if (!f->contends && !f->lines && !f->ncontended)
 		return tables;
 	rows = json_new_array(b);
 	for (i = 0; i < f->ncontended; i++)

@@ -109,6 +109,12 @@ void json_add_accesses(struct json_build *b, struct json_object *o, const struct
 	json_add_ppm(b, o, "interleave_ppm", a->interleave);
 	json_add_decimal(b, o, "rank", a->rank);
 	json_add_u64(b, o, "cores", a->cores);
+	if (a->exact) {
+		json_add_u64(b, o, "transfers", a->transfers);
+		json_add_u64(b, o, "bound", a->bound);
+		json_add_bool(b, o, "stopped", a->stopped);
+		json_add_u64(b, o, "foreign", a->foreign);
+	}
 	json_add(b, o, "hitm", json_new_hitm(b, a));
 	json_add(b, o, "latency_cycles", json_new_latency(b, a->latency, cfg));
 	json_add(b, o, "tids", json_new_threads(b, a));

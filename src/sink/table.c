@@ -16,6 +16,7 @@
 
 #define COLUMNS_MIN 40
 #define COLUMNS_MAX 500
+#define TRIES_MAX 10  /* two of details, two of brief, the rest of rows */
 #define CLOCK_WIDTH 8 /* 14:02:11 */
 
 struct table_sink {
@@ -191,7 +192,7 @@ static int table_draw(struct table_sink *t, struct table_page *page)
 	ret = table_sections(page);
 	if (ret)
 		return ret;
-	paper_text(&page->paper, STYLE_PLAIN, "");
+	table_gap(page);
 	table_foot(page);
 	return 0;
 }
@@ -217,9 +218,9 @@ static void table_begin(struct table_sink *t)
 }
 
 /*
- * Draws, with less until it fits the window: first details, then rows. `most` of the last try and
- * the lines over tell how many each section must give; a section that gives any gets a line that
- * says so.
+ * Draws, with less until it fits the window: first details, then rows, then what BRIEF says. `most`
+ * of the last try and the lines over tell how many each section must give; a section that gives any
+ * gets a line that says so.
  */
 static int table_draw_fitting(struct table_sink *t, struct table_page *page, bool fit)
 {
@@ -229,7 +230,8 @@ static int table_draw_fitting(struct table_sink *t, struct table_page *page, boo
 
 	page->max_rows = UINT32_MAX;
 	page->detail = DETAIL_ALL;
-	for (try = 0; try < 6; try++) {
+	page->brief = BRIEF_NOT;
+	for (try = 0; try < TRIES_MAX; try++) {
 		t->out.len = start;
 		page->most_rows = page->nsections = page->paper.lines = 0;
 		page->thin = page->hot = page->details = false;
@@ -238,6 +240,10 @@ static int table_draw_fitting(struct table_sink *t, struct table_page *page, boo
 			return ret;
 		if (page->details) {
 			page->detail--;
+			continue;
+		}
+		if (page->max_rows == 1 && page->brief < BRIEF_REST) {
+			page->brief++;
 			continue;
 		}
 		over = page->paper.lines - room;

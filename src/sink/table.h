@@ -35,6 +35,13 @@ struct table_rows {
 /* How much is said below a row of the contended table. */
 enum table_detail { DETAIL_NONE, DETAIL_LINE, DETAIL_ALL };
 
+/* What a window gives up when one row of each section is still too much. */
+enum table_brief {
+	BRIEF_NOT,
+	BRIEF_GAPS, /* blank lines */
+	BRIEF_REST, /* CPUs and summaries beside other tables, legends */
+};
+
 struct counts;
 
 /* What the parts of one report share. */
@@ -48,6 +55,7 @@ struct table_page {
 	uint32_t most_rows;	     /* the longest section's */
 	uint32_t nsections;	     /* with rows */
 	enum table_detail detail;
+	enum table_brief brief;
 	bool details; /* something had them */
 	bool thin;    /* a marked quantile was printed: the legend is needed */
 	bool hot;     /* a marked member was */
@@ -130,6 +138,7 @@ void table_rest(struct table_page *page, size_t rest, const char *what, bool by_
 
 /* Title, percentiles, legs, side metrics (table_section.c). */
 int table_sections(struct table_page *page);
+void table_gap(struct table_page *page); /* the blank line between two parts */
 void table_title(struct table_page *page, const char *title, bool timed, const char *text);
 /* CPUs or groups of a headline metric (table_rows.c). 0 or -ENOMEM. */
 int table_rows_print(struct table_page *page, const struct series *whole);

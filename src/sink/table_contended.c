@@ -349,9 +349,9 @@ int table_contended_print(struct table_page *page)
 	if (!page->f->contends && !page->f->ncontended)
 		return 0;
 	ret = contended_collect(page);
-	if (ret)
+	if (ret || (!r->n && !page->f->contends)) /* lines alone are not waited for */
 		return ret;
-	paper_text(&page->paper, STYLE_PLAIN, "");
+	table_gap(page);
 	contended_title(page);
 	if (!r->n)
 		return 0;

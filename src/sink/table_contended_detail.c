@@ -237,6 +237,32 @@ static void detail_threads(struct detail *d, const struct line_accesses *a)
 	detail_end(d);
 }
 
+/* "1,000 accesses, 431 from another CPU than the one before, stopped at 1,000" */
+static void detail_exact(struct detail *d, const struct contended *c)
+{
+	const struct line_accesses *a = c->accesses;
+	char count[32], text[96];
+
+	if (!a->exact)
+		return;
+	(void)snprintf(text, sizeof(text), "%s access%s",
+		       format_count(count, sizeof(count), c->count),
+		       c->count == 1 ? "" : "es"); /* fits, as do the others */
+	detail_item(d, "", text);
+	if (a->transfers) {
+		(void)snprintf(text, sizeof(text), "%s from another CPU than the one before",
+			       format_count(count, sizeof(count), a->transfers));
+		detail_item(d, ", ", text);
+	}
+	if (a->stopped) {
+		(void)snprintf(text, sizeof(text), "stopped at %s of all watches",
+			       format_count(count, sizeof(count), a->bound));
+		detail_item(d, ", ", text);
+	}
+	detail_count(d, a->foreign, "by others, not counted", "by others, not counted");
+	detail_end(d);
+}
+
 /* Locks and futexes on this very line: "is a lock: inode.i_rwsem rwsem:w, 12 waits/s, p99 53". */
 static void detail_joined(struct detail *d, const struct contended *line)
 {
@@ -272,6 +298,7 @@ void table_contended_detail(struct table_page *page, const struct contended *c, 
 		detail_identity(&d, c, said);
 	detail_sites(&d, c);
 	if (c->accesses && page->detail == DETAIL_ALL) {
+		detail_exact(&d, c);
 		detail_threads(&d, c->accesses);
 		detail_joined(&d, c);
 	}

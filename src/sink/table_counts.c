@@ -295,12 +295,12 @@ int table_counts_print(struct table_page *page, const struct metric_desc *desc)
 	ret = counts_collect(&t, page, PART_WHOLE);
 	if (ret)
 		goto out;
-	paper_text(&page->paper, STYLE_PLAIN, "");
+	table_gap(page);
 	counts_title(&t, page);
 	counts_rows(&t, page);
 	ret = counts_collect(&t, page, PART_GROUPS);
 	if (!ret && page->rows->n) {
-		paper_text(&page->paper, STYLE_PLAIN, "");
+		table_gap(page);
 		counts_rows(&t, page);
 	}
 out:

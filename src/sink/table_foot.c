@@ -119,9 +119,9 @@ void table_foot(struct table_page *page)
 	struct foot f = {.page = page, .sep = "  "};
 	char cost[160];
 
-	if (page->thin)
+	if (page->thin && page->brief != BRIEF_REST)
 		paper_text(&page->paper, STYLE_DIM, "~ fewer than 10 samples lie beyond it");
-	if (page->hot)
+	if (page->hot && page->brief != BRIEF_REST)
 		paper_text(&page->paper, STYLE_DIM, "* written often");
 	f.style = complete ? STYLE_PLAIN : STYLE_BAD;
 	line_start(&f.line);

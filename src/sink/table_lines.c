@@ -183,11 +183,14 @@ int table_lines_print(struct table_page *page)
 	int ret;
 
 	ret = lines_collect(page);
-	if (ret || !r->n)
+	if (ret || (!r->n && !page->f->lines))
 		return ret;
-	paper_text(&page->paper, STYLE_PLAIN, "");
-	qsort(r->v, r->n, sizeof(r->v[0]), lines_compare);
+	table_gap(page);
+	if (r->n)
+		qsort(r->v, r->n, sizeof(r->v[0]), lines_compare);
 	lines_title(page);
+	if (!r->n)
+		return 0;
 	shown = table_shown(page, r->n, page->cfg->list_rows);
 	lines_grid(page, &g);
 	grid_fit(&g, page, r->v, shown);

@@ -133,13 +133,13 @@ int table_ops_print(struct table_page *page, const struct metric_desc *desc)
 
 	if (ret)
 		return ret;
-	paper_text(&page->paper, STYLE_PLAIN, "");
+	table_gap(page);
 	ops_title(page, desc);
 	ops_rows(page);
 	ret = ops_collect(page, desc, PART_GROUPS);
 	if (ret || !page->rows->n)
 		return ret;
-	paper_text(&page->paper, STYLE_PLAIN, "");
+	table_gap(page);
 	ops_rows(page);
 	return 0;
 }

@@ -76,7 +76,7 @@ int table_rows_print(struct table_page *page, const struct series *whole)
 	if (cfg->by != BY_NONE || !cpus || shown < r->n)
 		qsort(r->v, r->n, sizeof(r->v[0]), table_compare_series);
 	rows_grid(page, &g);
-	paper_text(&page->paper, STYLE_PLAIN, "");
+	table_gap(page);
 	grid_print(&g, page, r->v, shown);
 	if (shown < r->n)
 		table_rest(page, r->n - shown,

@@ -163,21 +163,47 @@ static void section_sides(struct table_page *page, const struct section *sec)
 	grid_print(&g, page, sec->sides, sec->nsides);
 }
 
+static bool section_is_table(const struct series *s)
+{
+	return s->desc->role == METRIC_ROWS || s->desc->role == METRIC_COUNTS;
+}
+
+void table_gap(struct table_page *page)
+{
+	if (page->brief == BRIEF_NOT)
+		paper_text(&page->paper, STYLE_PLAIN, "");
+}
+
+/* Is there more on this page than one metric and its CPUs? */
+static bool section_has_others(const struct frame *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->nseries; i++)
+		if (section_is_table(&f->series[i]))
+			return true;
+	return f->contends || f->lines;
+}
+
 static int section_print(struct table_page *page, const struct section *sec)
 {
 	const struct series *head = sec->head;
+	bool least = page->brief == BRIEF_REST && section_has_others(page->f);
 
-	paper_text(&page->paper, STYLE_PLAIN, "");
+	if (least && !head) /* a summary; its table follows */
+		return 0;
+	table_gap(page);
 	if (head)
 		section_title(page, head);
 	if (head && !head->desc->counter && head->hist->count) {
 		section_percentiles(page, head->hist);
 		section_note(page, sec);
 	}
-	section_sides(page, sec);
+	if (!least)
+		section_sides(page, sec);
 	if (!head || (head->desc->counter ? !head->value : !head->hist->count))
 		return 0;
-	return table_rows_print(page, head);
+	return least ? 0 : table_rows_print(page, head);
 }
 
 static void section_take(struct section *sec, const struct series *s)
@@ -211,11 +237,6 @@ static int section_table(struct table_page *page, size_t i)
 	if (desc->role == METRIC_ROWS)
 		return table_ops_print(page, desc);
 	return desc->joins ? 0 : table_counts_print(page, desc);
-}
-
-static bool section_is_table(const struct series *s)
-{
-	return s->desc->role == METRIC_ROWS || s->desc->role == METRIC_COUNTS;
 }
 
 /* A headline's section ends where the next headline or a table begins. */
@@ -252,8 +273,8 @@ int table_sections(struct table_page *page)
 		ret = table_contended_print(page);
 	if (!ret)
 		ret = table_lines_print(page);
-	if (!any && !f->contends && !f->ncontended) {
-		paper_text(&page->paper, STYLE_PLAIN, "");
+	if (!any && !f->contends && !f->lines && !f->ncontended) {
+		table_gap(page);
 		paper_text(&page->paper, STYLE_PLAIN, "no samples");
 	}
 	return ret;

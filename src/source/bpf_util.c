@@ -38,7 +38,8 @@ static int no_btf(struct err *e, int err)
 	return err_set(
 		e, EXIT_CANNOT, err,
 		"kernel BTF: %s: %s (the kernel needs CONFIG_DEBUG_INFO_BTF, and /sys must be "
-		"mounted)",
+		"mounted; without, the sched source alone can run, with --btf FILE: the types of "
+		"this very kernel, as in the vmlinux of its debug package)",
 		KERNEL_BTF, strerror(-err));
 }
 
@@ -52,6 +53,11 @@ static int bad_btf_file(struct err *e, int err, const char *file)
 		       why);
 }
 
+bool kernel_has_btf(void)
+{
+	return !access(KERNEL_BTF, R_OK);
+}
+
 struct btf *kernel_btf(const char *file, struct err *e)
 {
 	struct btf *btf = file ? btf__parse(file, NULL) : btf__load_vmlinux_btf();
@@ -59,7 +65,7 @@ struct btf *kernel_btf(const char *file, struct err *e)
 	if (!btf && file)
 		bad_btf_file(e, -errno, file);
 	else if (!btf)
-		no_btf(e, -errno);
+		no_btf(e, errno == ESRCH ? -ENOENT : -errno); /* libbpf's word for it */
 	return btf;
 }
 
@@ -81,6 +87,35 @@ int tracepoint_args(const struct btf *btf, const char *name)
 	if (!t || !btf_is_func_proto(t))
 		return -ENOENT;
 	return btf_vlen(t) - 1; /* the first is the probe's own data pointer */
+}
+
+/*
+ * A program that reads an argument is not let on to a tracepoint that has fewer
+ * (9df1c28bb752 "bpf: add writable context for raw tracepoints", 5.2, and before it c4f6699dfcb8).
+ */
+int tracepoint_has_arg(const char *name, unsigned int n)
+{
+	const struct bpf_insn insns[] = {
+		{.code = BPF_LDX | BPF_MEM | BPF_DW,
+		 .dst_reg = BPF_REG_0,
+		 .src_reg = BPF_REG_1,
+		 .off = (__s16)(8 * (n - 1))},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	int link, fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "ws_args", "GPL", insns,
+				     sizeof(insns) / sizeof(insns[0]), NULL);
+
+	if (fd < 0)
+		return fd;
+	link = bpf_raw_tracepoint_open(name, fd);
+	close(fd);
+	if (link == -EINVAL)
+		return 0;
+	if (link < 0)
+		return link;
+	close(link);
+	return 1;
 }
 
 /* Offset of a variable in the per-CPU section, and its type. */
@@ -175,17 +210,13 @@ bool bpf_locked_down(void)
 
 static int not_permitted(struct err *e, int err, const char *what)
 {
-	char line[640];
-
-	if (privs_have(CAP_BPF))
+	if (privs_suffice())
 		return err_set(
 			e, EXIT_CANNOT, err,
 			"%s: not permitted, though we have the capabilities (a sandbox may refuse "
 			"bpf(2); before Linux 5.11 locked memory limits it: ulimit -l unlimited)",
 			what);
-	return err_set(e, EXIT_CANNOT, err,
-		       "%s: not permitted (run as root, or give the binary its capabilities: %s)",
-		       what, privs_setcap_line(line, sizeof(line)));
+	return privs_missing(e, err, what, NULL);
 }
 
 int bpf_fail(struct err *e, int err, const char *what)
@@ -213,7 +244,7 @@ int bpf_fail(struct err *e, int err, const char *what)
 		       what, strerror(-err));
 }
 
-int bpf_probe(struct err *e)
+int bpf_probe_call(struct err *e)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts);
 	int fd;
@@ -222,7 +253,19 @@ int bpf_probe(struct err *e)
 	if (fd < 0)
 		return bpf_fail(e, fd, "BPF");
 	close(fd);
-	return access(KERNEL_BTF, R_OK) ? no_btf(e, -errno) : 0;
+	return 0;
+}
+
+int bpf_probe(struct err *e)
+{
+	int ret = bpf_probe_call(e);
+
+	if (ret || kernel_has_btf())
+		return ret;
+	return err_set(e, EXIT_CANNOT, -errno,
+		       "the kernel has no BTF (%s: %s), which this source needs; sched can do with "
+		       "--btf FILE",
+		       KERNEL_BTF, strerror(errno));
 }
 
 /* Three instructions that the kernel runs for us, here and now (of raw tracepoints since
@@ -251,7 +294,9 @@ int possible_cpus(struct err *e)
 	int n = libbpf_num_possible_cpus();
 
 	if (n <= 0)
-		return err_sys(e, n ? n : -EINVAL, "possible CPUs");
+		return err_set(e, EXIT_CANNOT, n ? n : -EINVAL,
+			       "possible CPUs: %s (/sys must be mounted)",
+			       strerror(n ? -n : EINVAL));
 	return n;
 }
 

@@ -16,11 +16,15 @@ struct btf;
 /* Route libbpf's messages: to stderr when verbose, else nowhere. */
 void bpf_util_log(bool verbose);
 
+/* Has the kernel BTF of its own? BTF tracepoints, iterators and task storage take it. */
+bool kernel_has_btf(void);
 /* The running kernel's BTF, from `file` if that is not NULL; NULL with words (exit 3) when there is
  * none. Free with btf__free. */
 struct btf *kernel_btf(const char *file, struct err *e);
 /* Arguments of a tracepoint by its btf_trace_NAME prototype, or -ENOENT. */
 int tracepoint_args(const struct btf *btf, const char *name);
+/* Has it that many? Asked of the kernel itself, by a raw tracepoint: 1, 0 or negative errno. */
+int tracepoint_has_arg(const char *name, unsigned int n);
 
 /*
  * Bytes from a CPU's struct rq to its preempt_count, by the offsets of per-CPU variables in BTF;
@@ -30,7 +34,9 @@ int preempt_count_offset(const struct btf *btf, int64_t *from_rq);
 
 bool struct_has_member(const struct btf *btf, const char *name, const char *member);
 
-/* May we use BPF here at all? Names what is missing: privileges, the system call, BTF. */
+/* May we use BPF here at all? Names what is missing: privileges, the system call. */
+int bpf_probe_call(struct err *e);
+/* The same for sources that need the kernel's own BTF. */
 int bpf_probe(struct err *e);
 /* lockdown=confidentiality: neither BPF nor tracefs shows what is in the kernel. */
 bool bpf_locked_down(void);

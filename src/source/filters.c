@@ -92,13 +92,16 @@ static uint32_t hash_stamps(void)
 	return threads * 4 > HASH_STAMPS_MIN ? threads * 4 : HASH_STAMPS_MIN;
 }
 
+/* An object of raw tracepoints has no task storage (filter.bpf.h). */
 static int setup_store(struct bpf_object *obj, struct abi_filter *ro)
 {
-	bool task_storage = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1;
+	struct bpf_map *stamps = bpf_object__find_map_by_name(obj, "stamps");
+	bool task_storage =
+		stamps && libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1;
 	int ret;
 
 	ro->task_storage = task_storage;
-	ret = map_autocreate(obj, "stamps", task_storage);
+	ret = stamps ? bpf_map__set_autocreate(stamps, task_storage) : 0;
 	if (!ret)
 		ret = map_autocreate(obj, "stamps_hash", !task_storage);
 	if (!ret)

@@ -40,6 +40,8 @@ static const char *const *futex_hooks(const struct source *src)
 const struct source_ops source_futex = {
 	.name = "futex",
 	.summary = "waits in user-space locks and condition variables, by address",
+	.groups = true,
+	.contends = true,
 	.probe = bpf_probe,
 	.open = futex_open,
 	.start = contend_source_start,

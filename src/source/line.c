@@ -10,26 +10,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "insn/insn.h"
 #include "source/line.h"
 
 #include "line.skel.h" /* needs abi_line.h */
 
 #define LINES_MAX 262144
-#define BATCH 256
 
 static struct line_source *line_of(struct source *src)
 {
 	return (struct line_source *)src;
-}
-
-static int line_probe(struct err *e)
-{
-	if (!insn_available())
-		return err_set(e, EXIT_CANNOT, -ENOTSUP,
-			       "line: this build has no decoder of this machine's instructions "
-			       "(it was built without Zydis)");
-	return bpf_probe(e);
 }
 
 static int open_poll(struct line_source *s, struct err *e)
@@ -61,7 +50,7 @@ static int map_counts(struct line_source *s, struct err *e)
 }
 
 /* First CPU of each CPU's core, by sysfs; a CPU that says nothing is its own core. */
-static int open_table(struct line_source *s)
+int line_open_table(struct line_source *s)
 {
 	uint32_t *core = calloc(s->ncpus, sizeof(*core)), c;
 	char path[96];
@@ -89,24 +78,28 @@ static int open_table(struct line_source *s)
 
 static int open_buffers(struct line_source *s)
 {
-	s->batch_keys = calloc(BATCH, sizeof(*s->batch_keys));
-	s->batch_values = calloc(BATCH, sizeof(*s->batch_values));
-	if (!s->batch_keys || !s->batch_values)
-		return -ENOMEM;
-	return open_table(s);
+	int ret = line_take_alloc(s);
+
+	if (!ret)
+		ret = line_open_table(s);
+	if (!ret)
+		ret = line_shared_open(&s->shared);
+	return ret ? ret
+		   : line_events_init(&s->events, s->ncpus, s->cfg->freq, s->pmu ? &s->plan : NULL);
 }
 
 static int open_all(struct line_source *s, struct err *e)
 {
 	struct names_args args = {.btf = s->cfg->btf, .debuginfod = s->cfg->debuginfod};
-	int ret = possible_cpus(e);
+	int ret = line_sampler_open(s, e);
 
+	if (ret)
+		return ret;
+	ret = possible_cpus(e);
 	if (ret < 0)
 		return ret;
 	s->ncpus = (uint32_t)ret;
 	ret = open_buffers(s);
-	if (!ret)
-		ret = line_events_init(&s->events, s->ncpus, s->cfg->freq);
 	if (ret)
 		return err_sys(e, ret, "line");
 	ret = names_open(&s->names, &args, e);
@@ -131,6 +124,7 @@ static void line_close(struct source *src)
 
 	if (!s)
 		return;
+	line_confirm_close(s);
 	cost_sampler_close(&s->cost);
 	line_events_close(&s->events);
 	line_ips_close(s->ips);
@@ -140,6 +134,7 @@ static void line_close(struct source *src)
 		(void)munmap((void *)s->counts_map, s->counts_len); /* nothing to do about it */
 	line_bpf__destroy(s->skel);
 	line_table_close(s->table);
+	line_shared_close(s->shared);
 	names_close(s->names);
 	arena_free(&s->arena);
 	filters_close(&s->filters);
@@ -148,7 +143,8 @@ static void line_close(struct source *src)
 	free(s);
 }
 
-static int line_open(struct source **out, const struct source_args *args, struct err *e)
+static int open_with(struct line_source **out, const struct source_args *args, bool pmu,
+		     struct err *e)
 {
 	struct line_source *s = calloc(1, sizeof(*s));
 	int ret;
@@ -158,6 +154,7 @@ static int line_open(struct source **out, const struct source_args *args, struct
 	s->base.ops = &source_line;
 	s->args = *args;
 	s->cfg = args->cfg;
+	s->pmu = pmu;
 	s->event_fd = s->cost.stats_fd = -1;
 	filters_init(&s->filters);
 	ret = open_all(s, e);
@@ -165,6 +162,25 @@ static int line_open(struct source **out, const struct source_args *args, struct
 		line_close(&s->base);
 		return ret;
 	}
+	*out = s;
+	return 0;
+}
+
+/* A PMU where it works, else the clock; what was named explicitly, or not at all. */
+static int line_open(struct source **out, const struct source_args *args, struct err *e)
+{
+	enum line_by by = args->cfg->line_by;
+	struct line_source *s = NULL;
+	struct err why = {0};
+	int ret = -ENOTSUP;
+
+	if (by != LINE_BY_CLOCK)
+		ret = open_with(&s, args, true, by == LINE_BY_PMU ? e : &why);
+	if (ret && by != LINE_BY_PMU)
+		ret = open_with(&s, args, false, e);
+	if (ret)
+		return ret;
+	line_sampler_say(s, why.text);
 	*out = &s->base;
 	return 0;
 }
@@ -175,49 +191,6 @@ static void set_epoch(struct line_source *s, uint64_t epoch)
 }
 
 /* ---- collecting ---- */
-
-/*
- * Takes all accesses out of a bank that nobody writes: nothing is lost between reading and
- * deleting, and the map is empty for its next turn.
- */
-static int take_bank(struct line_source *s, int fd)
-{
-	struct abi_access_key cursor;
-	void *in = NULL;
-	int last, ret = 0;
-	__u32 n, i;
-
-	do {
-		n = BATCH;
-		last = bpf_map_lookup_and_delete_batch(fd, in, &cursor, s->batch_keys,
-						       s->batch_values, &n, NULL);
-		if (last && last != -ENOENT)
-			return last;
-		for (i = 0; !ret && i < n; i++) {
-			ret = line_table_add(s->table, &s->batch_keys[i], &s->batch_values[i]);
-			if (ret == -ENOSPC)
-				ret = 0; /* counted */
-		}
-		in = &cursor;
-	} while (!ret && !last);
-	return ret;
-}
-
-/* How lines that two threads touch went from CPU to CPU since they were last asked about. */
-static void take_turns(struct line_source *s)
-{
-	struct abi_turns now;
-	struct line *l;
-
-	for (l = line_table_first(s->table); l; l = l->next) {
-		struct abi_turns_key key = {.line = l->key.line, .tgid = l->key.tgid};
-
-		if (!line_contended(s->table, l, LINE_TOTAL) ||
-		    bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.turns), &key, &now))
-			continue;
-		line_turns(l, now.pairs, now.changes);
-	}
-}
 
 static void sum_counts(struct line_source *s)
 {
@@ -238,20 +211,14 @@ static void sum_counts(struct line_source *s)
 static int collect(struct line_source *s, struct err *e)
 {
 	uint64_t ended = s->stopped ? 0 : s->epoch - 1;
-	int fds[ABI_BANKS] = {bpf_map__fd(s->skel->maps.accesses_even),
-			      bpf_map__fd(s->skel->maps.accesses_odd)};
-	uint32_t b;
-	int ret = 0;
+	int ret;
 
 	s->previous = s->counted;
 	sum_counts(s);
 	line_table_begin(s->table);
-	for (b = 0; !ret && b < ABI_BANKS; b++)
-		if (!ended || b == (ended & 1))
-			ret = take_bank(s, fds[b]);
+	ret = line_take(s, ended ? 1U << (ended & 1) : (1U << ABI_BANKS) - 1);
 	if (ret)
 		return err_sys(e, ret, "line: read the accesses");
-	take_turns(s);
 	line_table_end(s->table);
 	return 0;
 }
@@ -288,6 +255,7 @@ static int line_stop(struct source *src, struct err *e)
 	struct line_source *s = line_of(src);
 
 	s->stopped = true;
+	line_confirm_stop(s);
 	set_epoch(s, 0);
 	return 0;
 }
@@ -298,8 +266,9 @@ static void fill_quality(const struct line_source *s, const struct abi_line_coun
 	const struct abi_line_counts *now = &s->counted;
 
 	*q = (struct quality){0};
-	q->map_full =
-		now->lines_full - since->lines_full + now->ips_full - since->ips_full + dropped;
+	q->map_full = now->lines_full - since->lines_full + now->ips_full - since->ips_full +
+		      now->latencies_full - since->latencies_full + dropped;
+	q->over_range = now->latencies_over - since->latencies_over;
 	q->pending = now->pending - since->pending; /* also those that found the ring full */
 }
 
@@ -318,7 +287,9 @@ static int line_collect(struct source *src, struct source_report *r, struct err 
 	fill_quality(s, &s->started, dropped, &r->quality_total);
 	s->dropped_previous = dropped;
 	ret = line_push_rows(s, r);
-	return ret ? err_sys(e, ret, "line: report") : 0;
+	if (ret)
+		return err_sys(e, ret, "line: report");
+	return s->cfg->confirm_lines ? line_confirm_report(s, r, e) : 0;
 }
 
 static int line_event_fd(const struct source *src)
@@ -328,7 +299,9 @@ static int line_event_fd(const struct source *src)
 
 static int line_drain(struct source *src, struct err *e)
 {
-	return line_ips_drain(line_of(src)->ips, e);
+	int ret = line_confirm_drain(line_of(src), e);
+
+	return ret ? ret : line_ips_drain(line_of(src)->ips, e);
 }
 
 static int line_cost_begin(struct source *src, struct err *e)
@@ -352,15 +325,26 @@ static bool line_target_alive(struct source *src, char *why, size_t len)
 
 static const char *const *line_hooks(const struct source *src)
 {
-	static const char *const hooks[] = {"cpu-clock", NULL};
+	return ((const struct line_source *)src)->hooks;
+}
 
-	return hooks;
+static const char *const *line_lacks(const struct source *src)
+{
+	const struct line_source *s = (const struct line_source *)src;
+
+	return s->lacks[0] ? s->lacks : NULL;
+}
+
+static const char *line_notice(const struct source *src)
+{
+	return line_lacks(src) ? line_lacks(src)[0] : NULL;
 }
 
 const struct source_ops source_line = {
 	.name = "line",
 	.summary = "contended cache lines, by sampling",
-	.probe = line_probe,
+	.lines = true,
+	.probe = bpf_probe,
 	.open = line_open,
 	.start = line_start,
 	.flip = line_flip,
@@ -372,5 +356,7 @@ const struct source_ops source_line = {
 	.cost_end = line_cost_end,
 	.target_alive = line_target_alive,
 	.hooks = line_hooks,
+	.lacks = line_lacks,
+	.notice = line_notice,
 	.close = line_close,
 };

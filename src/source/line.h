@@ -10,20 +10,28 @@
 #include "names/names.h"
 #include "source/bpf_util.h"
 #include "source/filters.h"
+#include "source/line_shared.h"
 #include "source/line_table.h"
+#include "source/pmu_plan.h"
 #include "source/source.h"
 
 struct line_bpf;
 struct ring_buffer;
 struct line_ips;
+struct watch_source;
 
-/* Sampling events, one per CPU that is online, reopened for those that come back. */
+struct line_event;
+
+/* Sampling events, on each CPU that is online; reopened for those that come back. */
 struct line_events {
-	int *fds;	/* by CPU; -1: none */
-	void **links;	/* struct bpf_link, by CPU */
-	uint32_t ncpus; /* possible */
+	struct line_event *v; /* by CPU, then by kind */
+	uint32_t ncpus;	      /* possible */
+	uint32_t kinds;	      /* of events */
 	uint64_t freq;
+	const struct pmu_plan *plan; /* NULL: the CPU clock */
 };
+
+#define LINE_CONFIRMS 8 /* lines that --confirm watches in a run */
 
 struct line_source {
 	struct source base;
@@ -34,39 +42,77 @@ struct line_source {
 	bool stopped;
 	uint32_t ncpus;
 	struct filters filters;
+	bool pmu; /* else the CPU clock */
+	struct pmu_plan plan;
 	struct line_events events;
 	struct line_ips *ips;
 	struct line_table *table;
+	struct line_shared *shared;
 	struct names *names;
 	struct arena arena;
-	struct abi_access_key *batch_keys;
-	struct abi_access *batch_values;
+	void *batch_keys;	/* of either's keys */
+	void *batch_values;	/* of struct abi_access or struct abi_latency */
 	const char *counts_map; /* struct abi_line_counts by CPU, read-only */
 	size_t counts_len;
 	struct abi_line_counts counted, previous, started; /* sums over CPUs: now, then */
 	uint64_t dropped_previous;
 	struct cost_sampler cost;
+	struct watch_source *confirms[LINE_CONFIRMS]; /* --confirm: the last one may be under way */
+	size_t nconfirms;
 	int event_fd;
-	const char *hooks[3];
+	char hook_texts[PMU_EVENTS_MAX][64];
+	const char *hooks[PMU_EVENTS_MAX + 1];
+	char why_clock[ERR_TEXT_LEN + 32]; /* why no PMU's events, though they might have been */
+	const char *lacks[2];
 };
 
-/* line_load.c */
+/* line_load.c: the programs of its sampler. */
 int line_load(struct line_source *s, struct err *e);
+
+/* line_sampler.c: with the PMU (s->pmu), its events; else whether the clock's samples can be
+ * decoded. Then the words for meta and --check. */
+int line_sampler_open(struct line_source *s, struct err *e);
+void line_sampler_say(struct line_source *s, const char *why_no_pmu);
+
+/* line_take.c: what the programs counted, into the table; `banks` that nobody writes, as bits. */
+int line_take_alloc(struct line_source *s);
+int line_take(struct line_source *s, uint32_t banks);
 
 /* line_events.c: opens what is not open on CPUs that are online. 0, or negative with words if not
  * one CPU can be sampled. */
-int line_events_init(struct line_events *v, uint32_t ncpus, uint64_t freq);
+int line_events_init(struct line_events *v, uint32_t ncpus, uint64_t freq,
+		     const struct pmu_plan *plan);
 int line_events_open(struct line_events *v, struct line_source *s, struct err *e);
 void line_events_close(struct line_events *v);
 
 /* line_ips.c: new instruction pointers -> recipes. */
 int line_ips_open(struct line_ips **out, struct line_source *s, struct err *e);
 int line_ips_fd(const struct line_ips *p);
+/* A process was seen otherwise than by its code. */
+void line_ips_process(struct line_ips *p, uint32_t tgid);
 /* Decodes what waits, some at a time: 1 if more lies there. */
 int line_ips_drain(struct line_ips *p, struct err *e);
 void line_ips_close(struct line_ips *p);
 
-/* line_rows.c: contended lines of both views into the report. 0 or -ENOMEM. */
+/* line.c: the table, for this machine's cores. 0 or -ENOMEM. */
+int line_open_table(struct line_source *s);
+
+/* line_rows.c. 0 or -ENOMEM, all of them. Contended lines of both views into the report: */
 int line_push_rows(struct line_source *s, struct source_report *r);
+/* Parts of a row, from the arena: threads; offsets and code; then the words of a row that has these
+ * two, at c->addr. */
+int line_fill_threads(struct line_source *s, const struct line_thread_sum *sums, size_t n,
+		      struct line_accesses *a);
+int line_fill_uses(struct line_source *s, const struct line *l, enum line_view v,
+		   struct line_accesses *a);
+int line_describe(struct line_source *s, const struct line *l, enum line_view v, uint32_t pid,
+		  struct contended *c);
+
+/* line_confirm.c: after the rows of an interval, those of the lines that were watched; and the next
+ * line to watch, if none is being watched. */
+int line_confirm_report(struct line_source *s, struct source_report *r, struct err *e);
+int line_confirm_drain(struct line_source *s, struct err *e);
+void line_confirm_stop(struct line_source *s);
+void line_confirm_close(struct line_source *s);
 
 #endif

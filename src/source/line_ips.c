@@ -88,6 +88,11 @@ static void note_process(struct line_ips *p, uint32_t tgid, uint32_t image)
 		free(one);
 }
 
+void line_ips_process(struct line_ips *p, uint32_t tgid)
+{
+	note_process(p, tgid, 0);
+}
+
 static int on_new(void *ctx, void *data, size_t size)
 {
 	struct line_ips *p = ctx;

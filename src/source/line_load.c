@@ -15,6 +15,34 @@
  * storm of new code it is the hot that gets in. */
 #define NEW_IPS_MAX 256
 
+/* Lines seen on two CPUs, by CPU; only a PMU's samples tell latencies. */
+#define LATENCIES_MIN 2048
+#define LATENCIES_PER_CPU 64
+
+static int size_latencies(struct line_source *s)
+{
+	uint32_t n = LATENCIES_PER_CPU * s->ncpus;
+	int ret;
+
+	if (!s->pmu)
+		return 0;
+	if (n < LATENCIES_MIN)
+		n = LATENCIES_MIN;
+	ret = bpf_map__set_max_entries(s->skel->maps.latencies_even, n);
+	if (!ret)
+		ret = bpf_map__set_max_entries(s->skel->maps.latencies_odd, n);
+	return ret ? ret
+		   : kmaps_buckets((struct abi_buckets *)&s->skel->rodata->hists,
+				   ABI_LATENCY_SCHEMA);
+}
+
+static int choose_programs(struct line_source *s)
+{
+	int ret = bpf_program__set_autoload(s->skel->progs.ws_clock, !s->pmu);
+
+	return ret ? ret : bpf_program__set_autoload(s->skel->progs.ws_pmu, s->pmu);
+}
+
 /*
  * Before 34dd3bad1a6f ("bpf: Relax the requirement to use preallocated hash maps in tracing
  * progs.", 6.1) a program of a perf event was refused any other.
@@ -39,6 +67,10 @@ static int configure(struct line_source *s, struct err *e)
 	if (!ret)
 		ret = kmaps_banks(skel->obj, s->ncpus, sizeof(struct abi_counts));
 	if (!ret)
+		ret = size_latencies(s);
+	if (!ret)
+		ret = choose_programs(s);
+	if (!ret)
 		ret = preallocate(skel);
 	if (ret)
 		return err_sys(e, ret, "line: configure");
@@ -58,5 +90,9 @@ int line_load(struct line_source *s, struct err *e)
 	(void)malloc_trim(0); /* of the kernel's BTF */
 	if (ret)
 		return bpf_fail(e, ret, "line: load BPF programs");
+	ret = line_bpf__attach(
+		s->skel); /* those of follow.bpf.h; samplers have events of their own */
+	if (ret)
+		return bpf_fail(e, ret, "line: attach BPF programs");
 	return filters_fill(&s->filters, s->skel->obj, e);
 }

@@ -5,23 +5,31 @@
 #include <string.h>
 
 #include "source/line.h"
+#include "source/line_device.h"
 
 #define KERNEL_HALF (1ULL << 63)
 #define MEMBERS_MAX 16
 
-static uint64_t line_address(const struct line *l)
+/* As the process of that use sees it. */
+static uint64_t line_address(const struct line_use *u)
 {
-	return l->key.line << ABI_LINE_SHIFT;
+	return u->line << ABI_LINE_SHIFT;
 }
 
-static void name_data(struct line_source *s, const struct line *l, uint64_t addr, struct name *out)
+static bool is_kernels(const struct line *l)
+{
+	return !l->key.tgid && !l->key.share;
+}
+
+static void name_data(struct line_source *s, const struct line *l, uint32_t pid, uint64_t addr,
+		      struct name *out)
 {
 	struct kernel_hint none = {0};
 
-	if (l->key.tgid)
-		names_user_data(s->names, l->key.tgid, addr, out);
-	else
+	if (is_kernels(l))
 		names_kernel_data(s->names, addr, &none, out);
+	else
+		names_user_data(s->names, pid, addr, out);
 }
 
 static void name_code(struct line_source *s, uint32_t pid, uint64_t ip, struct name *out)
@@ -32,21 +40,16 @@ static void name_code(struct line_source *s, uint32_t pid, uint64_t ip, struct n
 		names_user_code(s->names, pid, ip, out);
 }
 
-/* The byte that is touched most: the lowest one of the busiest use. */
-static uint32_t hottest_offset(const struct line *l, enum line_view v)
+/* The lowest byte that it touched. */
+static uint32_t use_offset(const struct line_use *u, enum line_view v)
 {
-	const struct line_use *u, *best = NULL;
-	uint64_t bytes;
+	uint64_t bytes = u->view[v].read_bytes | u->view[v].write_bytes;
 
-	for (u = l->uses; u; u = u->next)
-		if (u->view[v].samples && (!best || u->view[v].samples > best->view[v].samples))
-			best = u;
-	bytes = best ? best->view[v].read_bytes | best->view[v].write_bytes : 0;
 	return bytes ? (uint32_t)__builtin_ctzll(bytes) : 0;
 }
 
-static int fill_threads(struct line_source *s, const struct line_thread_sum *sums, size_t n,
-			struct line_accesses *a)
+int line_fill_threads(struct line_source *s, const struct line_thread_sum *sums, size_t n,
+		      struct line_accesses *a)
 {
 	struct line_thread *out = arena_take(&s->arena, n * sizeof(*out));
 	size_t k;
@@ -88,15 +91,16 @@ static int fill_use(struct line_source *s, const struct line *l, const struct li
 	struct name name;
 
 	*out = (struct line_spot){
-		.offset = bytes ? (uint32_t)__builtin_ctzll(bytes) : 0,
+		.offset = use_offset(u, v),
 		.tid = u->tid,
 		.ip = u->ip - u->back,
+		.samples = n->samples,
 		.reads = n->reads,
 		.writes = n->writes,
 		.locked = n->locked,
 	};
 	out->size = bytes ? 64 - (uint32_t)__builtin_clzll(bytes) - out->offset : 0;
-	name_data(s, l, line_address(l) + out->offset, &name);
+	name_data(s, l, u->pid, line_address(u) + out->offset, &name);
 	out->name = arena_text(&s->arena, name.text);
 	name_code(s, u->pid, out->ip, &name);
 	out->sym = arena_text(&s->arena, name.text);
@@ -104,8 +108,8 @@ static int fill_use(struct line_source *s, const struct line *l, const struct li
 }
 
 /* c2c's second level: offset, then code and thread. */
-static int fill_uses(struct line_source *s, const struct line *l, enum line_view v,
-		     struct line_accesses *a)
+int line_fill_uses(struct line_source *s, const struct line *l, enum line_view v,
+		   struct line_accesses *a)
 {
 	struct line_spot *out;
 	const struct line_use *u;
@@ -150,7 +154,7 @@ static int fill_sites(struct line_source *s, const struct line_accesses *a, stru
 			;
 		if (m == n)
 			out[n++] = (struct site){.ip = u->ip, .sym = u->sym};
-		out[m].count += u->reads > u->writes ? u->reads : u->writes;
+		out[m].count += u->samples;
 	}
 	qsort(out, n, sizeof(*out), compare_site);
 	c->sites = out;
@@ -221,19 +225,43 @@ static int fill_accesses(struct line_source *s, const struct line *l, enum line_
 	int ret;
 
 	*a = (struct line_accesses){
-		.sampler = "clock",
+		.sampler = s->pmu ? s->plan.sampler : "clock",
 		.sharing = sharing_words[line_sharing(threads, n)],
 		.reads = l->view[v].reads,
 		.writes = l->view[v].writes,
 		.locked = l->view[v].locked,
 		.inferred = l->view[v].inferred,
-		.share = busy ? (double)l->view[v].samples / (double)busy : -1,
+		/* a PMU's samples are of accesses, not of time */
+		.share = busy && !s->pmu ? (double)l->view[v].samples / (double)busy : -1,
 		.interleave = line_interleave(l, v),
 		.rank = line_rank(l, v, threads, n),
 		.cores = line_cores(s->table, l, v),
+		.has_hitm = s->pmu,
+		.hitm_local = l->view[v].hitm_local,
+		.hitm_remote = l->view[v].hitm_remote,
+		.latency = l->latency[v].count ? &l->latency[v] : NULL,
 	};
-	ret = fill_threads(s, threads, n, a);
-	return ret ? ret : fill_uses(s, l, v, a);
+	ret = line_fill_threads(s, threads, n, a);
+	return ret ? ret : line_fill_uses(s, l, v, a);
+}
+
+int line_describe(struct line_source *s, const struct line *l, enum line_view v, uint32_t pid,
+		  struct contended *c)
+{
+	const struct line_accesses *a = c->accesses;
+	struct name name;
+	int ret;
+
+	name_data(s, l, pid, c->addr, &name);
+	c->name = arena_text(&s->arena, name.text);
+	c->place = name.place[0] ? arena_text(&s->arena, name.place) : NULL;
+	if (!is_kernels(l) && a->nthreads)
+		c->owner = a->threads[0].comm;
+	c->ntasks = a->nthreads;
+	ret = fill_cpus(s, l, v, c);
+	if (!ret)
+		ret = fill_sites(s, a, c);
+	return ret ? ret : fill_members(s, &name, c->addr, c);
 }
 
 static int push_line(struct line_source *s, const struct line *l, enum line_view v,
@@ -241,42 +269,55 @@ static int push_line(struct line_source *s, const struct line *l, enum line_view
 {
 	struct line_accesses *a = arena_take(&s->arena, sizeof(*a));
 	struct contended c = {.source = "line", .kind = "line", .accesses = a};
-	struct name name;
+	const struct line_use *busiest = line_busiest(l, v);
 	int ret;
 
 	if (!a)
 		return -ENOMEM;
-	c.addr = line_address(l) + hottest_offset(l, v);
-	c.line = line_address(l);
+	c.line = line_address(busiest); /* contended: there is one */
+	c.addr = c.line + use_offset(busiest, v);
 	c.pid = l->key.tgid;
 	c.count = l->view[v].samples;
 	ret = fill_accesses(s, l, v, a);
 	if (ret)
 		return ret;
-	name_data(s, l, c.addr, &name);
-	c.name = arena_text(&s->arena, name.text);
-	c.place = name.place[0] ? arena_text(&s->arena, name.place) : NULL;
-	if (l->key.tgid && a->nthreads)
-		c.owner = a->threads[0].comm;
-	c.ntasks = a->nthreads;
-	ret = fill_cpus(s, l, v, &c);
-	if (!ret)
-		ret = fill_sites(s, a, &c);
-	if (!ret)
-		ret = fill_members(s, &name, c.addr, &c);
+	ret = line_describe(s, l, v, busiest->pid, &c);
 	return ret ? ret : contended_push(to, &c);
+}
+
+/* One sample in such code is enough: its address is a register's. */
+static bool is_device(struct line_source *s, const struct line *l)
+{
+	const struct line_use *u;
+	struct name name;
+
+	if (!is_kernels(l))
+		return false;
+	for (u = l->uses; u; u = u->next) {
+		if (!(u->ip & KERNEL_HALF))
+			continue;
+		name_code(s, u->pid, u->ip - u->back, &name);
+		if (line_device_code(name.text))
+			return true;
+	}
+	return false;
 }
 
 int line_push_rows(struct line_source *s, struct source_report *r)
 {
 	const struct line *l;
+	bool now, ever;
 	int ret = 0;
 
 	arena_reset(&s->arena);
 	for (l = line_table_first(s->table); !ret && l; l = l->next) {
-		if (line_contended(s->table, l, LINE_INTERVAL))
+		now = line_contended(s->table, l, LINE_INTERVAL);
+		ever = line_contended(s->table, l, LINE_TOTAL);
+		if ((!now && !ever) || is_device(s, l))
+			continue;
+		if (now)
 			ret = push_line(s, l, LINE_INTERVAL, &r->interval.contended);
-		if (!ret && line_contended(s->table, l, LINE_TOTAL))
+		if (!ret && ever)
 			ret = push_line(s, l, LINE_TOTAL, &r->total.contended);
 	}
 	return ret;

@@ -53,6 +53,7 @@ static void line_free(struct line *l)
 		free(u);
 	}
 	for (v = 0; v < LINE_VIEWS; v++) {
+		hist_free(&l->latency[v]);
 		free(l->cores[v]);
 		free(l->cpus[v]);
 	}
@@ -86,6 +87,7 @@ static struct line *line_new(struct line_table *t, const struct line_key *key)
 	int v;
 
 	for (v = 0; ok && v < LINE_VIEWS; v++) {
+		hist_init(&l->latency[v], ABI_LATENCY_SCHEMA);
 		l->cores[v] = calloc(t->words, sizeof(uint64_t));
 		l->cpus[v] = calloc(t->words, sizeof(uint64_t));
 		ok = l->cores[v] && l->cpus[v];
@@ -146,6 +148,8 @@ static void samples_add(struct line_samples *to, const struct line_samples *s)
 	to->writes += s->writes;
 	to->locked += s->locked;
 	to->inferred += s->inferred;
+	to->hitm_local += s->hitm_local;
+	to->hitm_remote += s->hitm_remote;
 	to->read_bytes |= s->read_bytes;
 	to->write_bytes |= s->write_bytes;
 }
@@ -155,18 +159,26 @@ static void set_bit(uint64_t *set, uint32_t bit)
 	set[bit / 64] |= 1ULL << (bit % 64);
 }
 
-int line_table_add(struct line_table *t, const struct abi_access_key *key,
-		   const struct abi_access *a)
+int line_table_add(struct line_table *t, const struct line_key *at,
+		   const struct abi_access_key *key, const struct abi_access *a)
 {
-	struct line_key at = {.line = key->line, .tgid = key->tgid};
-	struct line_samples s = {a->samples,  a->reads,	     a->writes,	    a->locked,
-				 a->inferred, a->read_bytes, a->write_bytes};
+	struct line_samples s = {
+		.samples = a->samples,
+		.reads = a->reads,
+		.writes = a->writes,
+		.locked = a->locked,
+		.inferred = a->inferred,
+		.hitm_local = a->hitm_local,
+		.hitm_remote = a->hitm_remote,
+		.read_bytes = a->read_bytes,
+		.write_bytes = a->write_bytes,
+	};
 	uint32_t cpu = key->cpu < t->ncpus ? key->cpu : 0;
 	struct line_use *u;
 	struct line *l;
 	int v, ret;
 
-	ret = line_get(t, &at, &l);
+	ret = line_get(t, at, &l);
 	if (ret)
 		return ret;
 	u = use_get(l, key);
@@ -174,6 +186,7 @@ int line_table_add(struct line_table *t, const struct abi_access_key *key,
 		return -ENOMEM;
 	u->cpu = key->cpu;
 	u->back = a->back;
+	u->line = key->line;
 	memcpy(u->comm, a->comm, sizeof(a->comm));
 	for (v = 0; v < LINE_VIEWS; v++) {
 		samples_add(&u->view[v], &s);
@@ -185,6 +198,36 @@ int line_table_add(struct line_table *t, const struct abi_access_key *key,
 	return 0;
 }
 
+static int add_latency(struct hist *h, const struct abi_latency *a)
+{
+	uint32_t slot;
+	int ret = 0;
+
+	if (!h->count || a->min < h->min_ns)
+		h->min_ns = a->min;
+	if (!h->count || a->max > h->max_ns)
+		h->max_ns = a->max;
+	h->sum_ns += a->sum;
+	for (slot = 0; !ret && slot < ABI_LATENCY_SLOTS; slot++)
+		ret = hist_add_slot(h, slot, a->slots[slot]);
+	return ret;
+}
+
+int line_table_add_latency(struct line_table *t, const struct line_key *at,
+			   const struct abi_latency *a)
+{
+	void *found = tfind(at, &t->tree, compare_line);
+	struct line *l;
+	int v, ret = 0;
+
+	if (!found)
+		return 0;
+	l = *(struct line **)found;
+	for (v = 0; !ret && v < LINE_VIEWS; v++)
+		ret = add_latency(&l->latency[v], a);
+	return ret;
+}
+
 static void forget_view(struct line_table *t, struct line *l, enum line_view v)
 {
 	struct line_use *u;
@@ -194,6 +237,7 @@ static void forget_view(struct line_table *t, struct line *l, enum line_view v)
 	memset(&l->view[v], 0, sizeof(l->view[v]));
 	memset(l->cores[v], 0, t->words * sizeof(uint64_t));
 	memset(l->cpus[v], 0, t->words * sizeof(uint64_t));
+	hist_reset(&l->latency[v]);
 	l->pairs[v] = l->changes[v] = 0;
 }
 
@@ -346,6 +390,16 @@ static bool two_threads(const struct line *l, enum line_view v)
 	return false;
 }
 
+const struct line_use *line_busiest(const struct line *l, enum line_view v)
+{
+	const struct line_use *u, *best = NULL;
+
+	for (u = l->uses; u; u = u->next)
+		if (u->view[v].samples && (!best || u->view[v].samples > best->view[v].samples))
+			best = u;
+	return best;
+}
+
 bool line_contended(struct line_table *t, const struct line *l, enum line_view v)
 {
 	return l->view[v].writes && line_cores(t, l, v) >= 2 && two_threads(l, v);
@@ -358,18 +412,21 @@ double line_interleave(const struct line *l, enum line_view v)
 
 /* Two threads that touch a line at random change places at every second sample. */
 #define INTERLEAVE_UNKNOWN 0.5
+#define RANK_HITM 1e6  /* above whatever samples can make */
 #define RANK_FLOOR 0.1 /* nothing is vetoed: rare samples say little about turns */
 
 double line_rank(const struct line *l, enum line_view v, const struct line_thread_sum *threads,
 		 size_t n)
 {
-	double interleave = line_interleave(l, v);
+	double interleave = line_interleave(l, v), stake;
+	uint64_t hitm = l->view[v].hitm_local + l->view[v].hitm_remote;
 
 	if (n < 2)
 		return 0;
 	if (interleave < 0)
 		interleave = INTERLEAVE_UNKNOWN;
-	return (double)threads[1].s.samples * (RANK_FLOOR + interleave);
+	stake = (double)threads[1].s.samples * (RANK_FLOOR + interleave);
+	return hitm ? (double)hitm * RANK_HITM + stake : stake;
 }
 
 /* Does one write what the other touches? */

@@ -6,7 +6,8 @@
  * wrote (SMT siblings share a cache: they count once). Lines are ranked by the samples of the
  * second-busiest thread, for a line that one thread has nearly to itself costs little, scaled by
  * how often consecutive samples came from different CPUs: threads that own a line in turns do not
- * fight over it. Nothing is vetoed.
+ * fight over it. Nothing is vetoed. Where a PMU tells of hits in lines that another cache had
+ * modified (HITM), these come first.
  */
 #ifndef WS_LINE_TABLE_H
 #define WS_LINE_TABLE_H
@@ -17,11 +18,13 @@
 #include <stdint.h>
 
 #include "abi_line.h"
+#include "core/hist.h"
 
 enum line_view { LINE_INTERVAL, LINE_TOTAL, LINE_VIEWS };
 
 struct line_samples {
 	uint64_t samples, reads, writes, locked, inferred;
+	uint64_t hitm_local, hitm_remote; /* a PMU's samples */
 	uint64_t read_bytes, write_bytes; /* bit per byte of the line */
 };
 
@@ -30,6 +33,7 @@ struct line_use {
 	uint32_t tid, pid, cpu; /* cpu: the last one */
 	uint32_t back;		/* from the sampled pointer to the instruction */
 	uint64_t ip;
+	uint64_t line; /* as its process sees it: address >> ABI_LINE_SHIFT */
 	char comm[17];
 	struct line_samples view[LINE_VIEWS];
 	struct line_use *next;
@@ -46,16 +50,17 @@ enum line_sharing { SHARING_NONE, SHARING_FALSE, SHARING_TRUE };
 
 struct line {
 	struct line_key {
-		uint64_t line; /* address >> ABI_LINE_SHIFT */
-		uint32_t tgid; /* 0: the kernel's, or merged (shared memory) */
-		uint32_t pad;
+		uint64_t line;	/* address >> ABI_LINE_SHIFT */
+		uint32_t tgid;	/* 0: the kernel's, or shared */
+		uint32_t share; /* 0: not shared by processes; else `line` lies in that file */
 	} key;
 	struct line_samples view[LINE_VIEWS];
 	uint64_t *cores[LINE_VIEWS]; /* bit per core */
 	uint64_t *cpus[LINE_VIEWS];
 	uint64_t pairs[LINE_VIEWS], changes[LINE_VIEWS]; /* of consecutive samples */
 	uint32_t pairs_seen, changes_seen;
-	uint32_t idle_turns; /* intervals without a sample */
+	struct hist latency[LINE_VIEWS]; /* cycles, of a PMU's samples; empty if none told */
+	uint32_t idle_turns;		 /* intervals without a sample */
 	struct line_use *uses;
 	struct line *next;
 };
@@ -69,9 +74,13 @@ void line_table_close(struct line_table *t); /* NULL is fine */
 
 void line_table_begin(struct line_table *t);  /* a new interval */
 void line_table_forget(struct line_table *t); /* totals start anew */
-/* Adds to both views. 0, -ENOMEM, or -ENOSPC: counted in line_table_dropped. */
-int line_table_add(struct line_table *t, const struct abi_access_key *key,
-		   const struct abi_access *a);
+/* Adds to both views, to the line `at` (line_shared.h: not always that of the key). 0, -ENOMEM, or
+ * -ENOSPC: counted in line_table_dropped. */
+int line_table_add(struct line_table *t, const struct line_key *at,
+		   const struct abi_access_key *key, const struct abi_access *a);
+/* The same with what its samples took. Of a line that is not there: nothing to add to. */
+int line_table_add_latency(struct line_table *t, const struct line_key *at,
+			   const struct abi_latency *a);
 /* Lines that one thread alone has touched and that have been quiet for a while leave. */
 void line_table_end(struct line_table *t);
 uint64_t line_table_dropped(const struct line_table *t);
@@ -81,6 +90,8 @@ struct line *line_table_first(const struct line_table *t);
  * counted anew. */
 void line_turns(struct line *l, uint32_t pairs, uint32_t changes);
 
+/* The use that was sampled most: whose addresses and names stand for the line. NULL: none. */
+const struct line_use *line_busiest(const struct line *l, enum line_view v);
 bool line_contended(struct line_table *t, const struct line *l, enum line_view v);
 /* Consecutive samples that changed CPU, 0..1; negative: no pair was seen. */
 double line_interleave(const struct line *l, enum line_view v);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
 #include <string.h>
 
+#include "source/privs.h"
 #include "source/source.h"
 
 const struct source_ops *const source_list[] = {
-	&source_sched, &source_ext4, &source_lock, &source_futex, &source_line, &source_synth, NULL,
+	&source_sched, &source_ext4,  &source_lock,  &source_futex,
+	&source_line,  &source_watch, &source_synth, NULL,
 };
 
 const struct source_ops *source_find(const char *name)
@@ -13,4 +16,19 @@ const struct source_ops *source_find(const char *name)
 		if (!strcmp(source_list[i]->name, name))
 			return source_list[i];
 	return NULL;
+}
+
+int source_open(const struct source_ops *ops, struct source **out, const struct source_args *args,
+		struct err *e)
+{
+	int ret = ops->probe ? ops->probe(e) : 0;
+
+	if (!ret)
+		ret = ops->open(out, args, e);
+	if (ret)
+		*out = NULL; /* half open is closed by who opened it */
+	if (ret != -EPERM || privs_suffice())
+		return ret;
+	*e = (struct err){0}; /* its words do not know what else was asked for */
+	return privs_missing(e, ret, "BPF", args->cfg);
 }

@@ -207,6 +207,7 @@ const struct source_ops source_lock = {
 	.name = "lock",
 	.summary = "waits for kernel locks, by lock",
 	.by_default = true,
+	.groups = true,
 	.contends = true,
 	.probe = lock_probe,
 	.open = lock_open,

@@ -52,13 +52,20 @@ static void btf_fact(struct machine_fact *f, const struct config *cfg)
 {
 	struct err why = {0};
 	struct btf *btf = kernel_btf(cfg->btf, &why);
+	int args = btf ? tracepoint_args(btf, "sched_switch") : 0;
+	size_t at;
 
-	if (btf)
-		TEXT(f, "%s, %u types; sched_switch has %d arguments",
-		     cfg->btf ? cfg->btf : "the kernel's own", btf__type_cnt(btf),
-		     tracepoint_args(btf, "sched_switch"));
-	else
+	if (!btf) {
 		TEXT(f, "no: %s", why.text);
+		return;
+	}
+	TEXT(f, "%s, %u types", cfg->btf ? cfg->btf : "the kernel's own", btf__type_cnt(btf));
+	at = strlen(f->text);
+	if (args < 0)
+		(void)snprintf(f->text + at, sizeof(f->text) - at, "; no tracepoints: cut down");
+	else
+		(void)snprintf(f->text + at, sizeof(f->text) - at,
+			       "; sched_switch has %d arguments", args);
 	btf__free(btf);
 }
 

@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "source/source.h"
+
 struct caps {
 	uint64_t effective, permitted, inheritable;
 };
@@ -48,14 +50,91 @@ bool privs_have(int cap)
 	return !caps_get(&c) && (c.effective >> cap & 1);
 }
 
-const char *privs_setcap_line(char *out, size_t len)
+bool privs_suffice(void)
 {
-	char path[512];
+	return privs_have(CAP_SYS_ADMIN) || (privs_have(CAP_BPF) && privs_have(CAP_PERFMON));
+}
+
+static uint64_t bit(int cap)
+{
+	return 1ULL << cap;
+}
+
+static bool source_asked(const struct config *cfg, const char *name)
+{
+	const struct source_ops *ops = source_find(name);
+	size_t i;
+
+	for (i = 0; i < cfg->sources.n; i++)
+		if (!strcmp(cfg->sources.v[i], name))
+			return true;
+	return !cfg->sources.n && ops && ops->by_default;
+}
+
+/*
+ * Names are looked for when they are first needed. The kernel's: its memory is read by a program,
+ * its symbols from kallsyms. Processes': mappings and files (from 6.12 on perfmon does).
+ */
+static uint64_t needed_for_names(const struct config *cfg)
+{
+	/* Both also open events later: for CPUs that come back, for lines to be confirmed. */
+	bool line = source_asked(cfg, "line") || source_asked(cfg, "watch");
+	uint64_t need = 0;
+
+	if (line || source_asked(cfg, "lock"))
+		need |= bit(CAP_BPF) | bit(CAP_PERFMON) | bit(CAP_SYSLOG);
+	if (line || source_asked(cfg, "futex"))
+		need |= bit(CAP_PERFMON) | bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH);
+	return need;
+}
+
+/* What whoever is not root should have for this run. What only makes a name nicer at the price of
+ * reading every file (CAP_DAC_READ_SEARCH) is asked for where there are no names without. */
+static uint64_t needed_at_all(const struct config *cfg)
+{
+	uint64_t need = bit(CAP_BPF) | bit(CAP_PERFMON);
+
+	if (!cfg)
+		return need;
+	need |= needed_for_names(cfg) & ~bit(CAP_DAC_READ_SEARCH);
+	if (cfg->by == BY_CGROUP || cfg->by == BY_FILE)
+		need |= bit(CAP_DAC_READ_SEARCH);
+	return need;
+}
+
+/* "cap_bpf,cap_perfmon" */
+static void caps_text(uint64_t caps, char *out, size_t len)
+{
+	static const struct {
+		int cap;
+		const char *name;
+	} names[] = {
+		{CAP_BPF, "cap_bpf"},
+		{CAP_PERFMON, "cap_perfmon"},
+		{CAP_SYSLOG, "cap_syslog"},
+		{CAP_SYS_PTRACE, "cap_sys_ptrace"},
+		{CAP_DAC_READ_SEARCH, "cap_dac_read_search"},
+	};
+	size_t i, n = 0;
+
+	*out = '\0';
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (caps & bit(names[i].cap))
+			n += (size_t)snprintf(out + n, len - n, "%s%s", n ? "," : "",
+					      names[i].name); /* fits: all of them do */
+}
+
+int privs_missing(struct err *e, int err, const char *what, const struct config *cfg)
+{
+	char path[512], caps[96];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
 	path[n < 0 ? 0 : n] = '\0';
-	snprintf(out, len, "setcap " PRIVS_SETCAP " %s", *path ? path : "FILE");
-	return out;
+	caps_text(needed_at_all(cfg), caps, sizeof(caps));
+	return err_set(e, EXIT_CANNOT, err,
+		       "%s: not permitted (run as root, or give the binary its capabilities: "
+		       "setcap %s=ep %s)",
+		       what, caps, *path ? path : "FILE");
 }
 
 uint64_t privs_memlock_limit(void)
@@ -92,32 +171,14 @@ static bool bpf_needs_cap(void)
 	return syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)) < 0 && errno == EPERM;
 }
 
-static uint64_t bit(int cap)
-{
-	return 1ULL << cap;
-}
-
-static bool source_named(const struct config *cfg, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < cfg->sources.n; i++)
-		if (!strcmp(cfg->sources.v[i], name))
-			return true;
-	return false;
-}
-
 /* What the rest of the run may still ask of the kernel. */
 static uint64_t needed_later(const struct config *cfg)
 {
-	uint64_t need = bit(CAP_SYS_ADMIN); /* BPF run-time statistics: what we cost */
+	uint64_t need = bit(CAP_SYS_ADMIN) | needed_for_names(cfg); /* BPF statistics: our cost */
 	size_t i;
 
 	if (cfg->by == BY_CGROUP || cfg->by == BY_FILE || cfg->slower)
 		need |= bit(CAP_DAC_READ_SEARCH); /* paths of cgroups and files from their ids */
-	if (source_named(cfg,
-			 "futex")) /* mappings and files of processes: perfmon does from 6.12 */
-		need |= bit(CAP_PERFMON) | bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH);
 	for (i = 0; i < cfg->noutputs; i++)
 		if (cfg->outputs[i].path)
 			need |= bit(CAP_DAC_OVERRIDE); /* SIGHUP: open the file again */

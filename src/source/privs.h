@@ -10,14 +10,17 @@
 #include "core/config.h"
 #include "core/err.h"
 
-/* What the default sources need, as setcap and systemd write it. */
-#define PRIVS_SETCAP "cap_bpf,cap_perfmon=ep"
-
 /* Is this capability (CAP_* of linux/capability.h) effective? */
 bool privs_have(int cap);
 
-/* "setcap cap_bpf,cap_perfmon=ep /usr/sbin/waitscope": the line that would help. Returns out. */
-const char *privs_setcap_line(char *out, size_t len);
+/* All that it takes to load and attach programs? */
+bool privs_suffice(void);
+
+/*
+ * Words for a refusal: who may, and the line that helps with what was asked for (NULL: any run),
+ * "setcap cap_bpf,cap_perfmon=ep /usr/sbin/waitscope". Returns err.
+ */
+int privs_missing(struct err *e, int err, const char *what, const struct config *cfg);
 
 /* Locked memory is limited and counts BPF maps (until 5.11): the limit in bytes, else 0. */
 uint64_t privs_memlock_limit(void);

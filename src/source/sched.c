@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The scheduler source: its life cycle, and reports out of banks and groups. */
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +14,6 @@
 #include "source/flight.h"
 #include "source/kmaps.h"
 #include "source/sched.h"
-
-#include "sched.skel.h" /* needs abi.h */
 
 static struct sched *sched_of(struct source *src)
 {
@@ -57,14 +56,28 @@ static int open_keys(struct sched *s, struct err *e)
 		.names = s->filters.names,
 	};
 
-	kmaps_keyed_fds(s->skel->obj, args.fds);
+	kmaps_keyed_fds(s->bpf.obj, args.fds);
 	return sched_keys_open(&s->keys, &args, e);
+}
+
+/* Before anything else is missing: without the kernel's own types a file of them. */
+static int need_types(const struct sched *s, struct err *e)
+{
+	struct btf *btf;
+
+	if (s->cfg->btf || kernel_has_btf())
+		return 0;
+	btf = kernel_btf(NULL, e); /* libbpf knows of more places */
+	btf__free(btf);
+	return btf ? 0 : -ENOENT;
 }
 
 static int open_all(struct sched *s, struct err *e)
 {
-	int ret;
+	int ret = need_types(s, e);
 
+	if (ret)
+		return ret;
 	ret = possible_cpus(e);
 	if (ret < 0)
 		return ret;
@@ -76,7 +89,7 @@ static int open_all(struct sched *s, struct err *e)
 		ret = sched_load(s, e);
 	if (ret)
 		return ret;
-	ret = sched_banks_open(&s->banks, bpf_map__fd(s->skel->maps.banks), s->cfg->precision,
+	ret = sched_banks_open(&s->banks, sched_object_map(&s->bpf, "banks"), s->cfg->precision,
 			       s->banks.ncpus, e);
 	if (ret)
 		return ret;
@@ -99,8 +112,7 @@ static void sched_close(struct source *src)
 	slow_ring_close(&s->slow);
 	if (s->event_fd >= 0)
 		close(s->event_fd);
-	if (s->skel)
-		sched_unload(s);
+	sched_unload(s);
 	sched_keys_close(s->keys);
 	if (s->banks.cpus)
 		sched_banks_close(&s->banks);
@@ -133,7 +145,7 @@ static int sched_open(struct source **out, const struct source_args *args, struc
 /* The word the programs read; raising it ends the interval for them. */
 static void set_epoch(struct sched *s, uint64_t epoch)
 {
-	__atomic_store_n(&s->skel->bss->epoch, epoch, __ATOMIC_SEQ_CST);
+	__atomic_store_n(s->bpf.epoch, epoch, __ATOMIC_SEQ_CST);
 }
 
 static int collect(struct sched *s, struct err *e)
@@ -153,7 +165,7 @@ static int sched_start(struct source *src, struct err *e)
 	struct sched *s = sched_of(src);
 	int ret;
 
-	s->misses_start = s->misses_seen = recursion_misses(s->skel->obj);
+	s->misses_start = s->misses_seen = recursion_misses(s->bpf.obj);
 	if (!s->epoch) {
 		s->epoch = 1;
 		set_epoch(s, s->epoch);
@@ -250,12 +262,11 @@ static int sched_collect(struct source *src, struct source_report *r, struct err
 	r->quality_interval = r->quality_total = (struct quality){0};
 	counts_quality(&s->banks.counts.interval, &r->quality_interval);
 	counts_quality(&s->banks.counts.total, &r->quality_total);
-	misses = recursion_misses(s->skel->obj);
+	misses = recursion_misses(s->bpf.obj);
 	r->quality_interval.recursion_misses = misses - s->misses_seen;
 	r->quality_total.recursion_misses = misses - s->misses_start;
 	s->misses_seen = misses;
-	ret = flight_walk(s->skel->links.ws_in_flight, bpf_map__fd(s->skel->maps.in_flight),
-			  &flight);
+	ret = sched_in_flight(s, &flight);
 	if (ret)
 		return err_sys(e, ret, "sched: tasks still waiting");
 	flight_quality(&flight, &r->quality_total);
@@ -278,14 +289,14 @@ static int sched_cost_begin(struct source *src, struct err *e)
 {
 	struct sched *s = sched_of(src);
 
-	return cost_sampler_begin(&s->cost, s->skel->obj, e);
+	return cost_sampler_begin(&s->cost, s->bpf.obj, e);
 }
 
 static int sched_cost_end(struct source *src, struct self_cost *cost, struct err *e)
 {
 	struct sched *s = sched_of(src);
 
-	return cost_sampler_end(&s->cost, s->skel->obj, cost);
+	return cost_sampler_end(&s->cost, s->bpf.obj, cost);
 }
 
 static bool sched_target_alive(struct source *src, char *why, size_t len)
@@ -298,11 +309,19 @@ static const char *const *sched_hooks(const struct source *src)
 	return ((const struct sched *)src)->hooks;
 }
 
+static const char *sched_how(const struct source *src)
+{
+	return ((const struct sched *)src)->bpf.raw ? "raw tracepoints: this kernel has no BTF"
+						    : NULL;
+}
+
 const struct source_ops source_sched = {
 	.name = "sched",
 	.summary = "scheduler waits: wakeup latency and run-queue delay",
 	.by_default = true,
-	.probe = bpf_probe,
+	.groups = true,
+	.slow = true,
+	.probe = bpf_probe_call,
 	.open = sched_open,
 	.start = sched_start,
 	.flip = sched_flip,
@@ -314,5 +333,6 @@ const struct source_ops source_sched = {
 	.cost_end = sched_cost_end,
 	.target_alive = sched_target_alive,
 	.hooks = sched_hooks,
+	.how = sched_how,
 	.close = sched_close,
 };

@@ -10,10 +10,9 @@
 #include "source/counts.h"
 #include "source/filters.h"
 #include "source/sched_metrics.h"
+#include "source/sched_object.h"
 #include "source/slow_ring.h"
 #include "source/source.h"
-
-struct sched_bpf;
 
 /* Histograms of one row: by metric, of the interval and of the whole. */
 struct sched_row {
@@ -69,7 +68,7 @@ struct sched {
 	struct source base;
 	const struct config *cfg;
 	struct source_args args;
-	struct sched_bpf *skel;
+	struct sched_object bpf;
 	uint64_t epoch; /* 0: not counting */
 	bool stopped;
 	struct sched_banks banks;
@@ -83,12 +82,16 @@ struct sched {
 	const char *hooks[8];
 };
 
-/* sched_load.c: skeleton opened, configured for this kernel and these filters, loaded, attached. */
+/* sched_load.c: BPF object opened, configured for this kernel and these filters, loaded, attached.
+ */
 int sched_load(struct sched *s, struct err *e);
 int sched_attach(struct sched *s, struct err *e);
 void sched_unload(struct sched *s);
 
 /* sched_slow.c: --slower */
 int sched_slow_open(struct sched *s, struct err *e);
+
+/* sched_flight.c: tasks still waiting now; 0 or negative errno */
+int sched_in_flight(const struct sched *s, struct abi_in_flight *out);
 
 #endif

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The scheduler's BPF object: fitted to this kernel and these filters, loaded and attached. */
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <malloc.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "source/groups.h"
 #include "source/kmaps.h"
@@ -14,24 +16,25 @@
 
 static int configure_slow(struct sched *s, const struct btf *btf)
 {
-	struct sched_bpf *skel = s->skel;
+	struct sched_bpf__rodata *ro = s->bpf.rodata;
+	struct bpf_map *ring = bpf_object__find_map_by_name(s->bpf.obj, "slow_events");
 	int64_t from_rq;
 
-	skel->rodata->slower = s->cfg->slower;
-	skel->rodata->slower_ns = s->cfg->slower_ns;
-	skel->rodata->slow_wake_bytes = SLOW_WAKE_BYTES;
+	ro->slower = s->cfg->slower;
+	ro->slower_ns = s->cfg->slower_ns;
+	ro->slow_wake_bytes = SLOW_WAKE_BYTES;
 	if (!s->cfg->slower)
-		return bpf_map__set_autocreate(skel->maps.slow_events, false);
+		return bpf_map__set_autocreate(ring, false);
 	if (!preempt_count_offset(btf, &from_rq)) {
-		skel->rodata->preempt_count_known = true;
-		skel->rodata->preempt_count_from_rq = from_rq;
+		ro->preempt_count_known = true;
+		ro->preempt_count_from_rq = from_rq;
 	}
-	return bpf_map__set_max_entries(skel->maps.slow_events, SLOW_RING_BYTES);
+	return bpf_map__set_max_entries(ring, SLOW_RING_BYTES);
 }
 
 static int configure_maps(struct sched *s, const struct btf *btf)
 {
-	struct sched_bpf *skel = s->skel;
+	struct sched_bpf__rodata *ro = s->bpf.rodata;
 	struct kmaps_keyed keyed = {
 		.used = group_abi(s->cfg->by) != ABI_BY_NONE,
 		.by = group_abi(s->cfg->by),
@@ -41,47 +44,97 @@ static int configure_maps(struct sched *s, const struct btf *btf)
 		.per_cpu = s->cfg->by != BY_TID,
 		.ncpus = s->banks.ncpus,
 	};
-	int ret = kmaps_buckets((struct abi_buckets *)&skel->rodata->hists, s->cfg->precision);
+	int ret = kmaps_buckets((struct abi_buckets *)&ro->hists, s->cfg->precision);
 
 	if (!ret)
-		ret = kmaps_banks(skel->obj, s->banks.ncpus, ABI_BANK_BYTES(s->cfg->precision));
+		ret = kmaps_banks(s->bpf.obj, s->banks.ncpus, ABI_BANK_BYTES(s->cfg->precision));
 	if (ret)
 		return ret;
-	return kmaps_keyed(skel->obj, (struct abi_keyed *)&skel->rodata->keyed, btf, &keyed);
+	return kmaps_keyed(s->bpf.obj, (struct abi_keyed *)&ro->keyed, btf, &keyed);
+}
+
+/* A file of --btf may be cut down to what the programs read: tracepoints are not in it. */
+static int configure_switch(struct sched *s, const struct btf *btf, struct err *e)
+{
+	int args = tracepoint_args(btf, "sched_switch"), ret;
+
+	if (args < 3 && !s->bpf.raw)
+		return err_set(e, EXIT_CANNOT, -ENOTSUP,
+			       "sched: this kernel's BTF has no sched_switch tracepoint");
+	s->bpf.rodata->switch_has_state = args >= 4;
+	if (!s->bpf.raw)
+		return 0;
+	ret = tracepoint_has_arg("sched_switch", 4);
+	if (ret < 0)
+		return bpf_fail(e, ret, "sched: raw tracepoint sched_switch");
+	s->bpf.rodata->switch_has_state = ret;
+	return 0;
 }
 
 static int configure(struct sched *s, const struct btf *btf, struct err *e)
 {
-	struct sched_bpf *skel = s->skel;
-	int ret, args = tracepoint_args(btf, "sched_switch");
+	struct sched_bpf__rodata *ro = s->bpf.rodata;
+	int ret = configure_switch(s, btf, e);
 
-	if (args < 3)
-		return err_set(e, EXIT_CANNOT, -ENOTSUP,
-			       "sched: this kernel's BTF has no sched_switch tracepoint");
-	skel->rodata->switch_has_state = args >= 4;
+	if (ret)
+		return ret;
 	ret = configure_maps(s, btf);
 	if (ret)
 		return err_sys(e, ret, "sched: histogram maps");
 	ret = configure_slow(s, btf);
 	if (ret)
 		return err_sys(e, ret, "sched: --slower");
-	return filters_setup(&s->filters, skel->obj, (struct abi_filter *)&skel->rodata->filter, e);
+	return filters_setup(&s->filters, s->bpf.obj, (struct abi_filter *)&ro->filter, e);
 }
 
 /* Opened and configured. The kernel's BTF is several MB of heap: it goes before libbpf loads its
  * own. */
 static int open_object(struct sched *s, struct err *e)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = s->cfg->btf);
 	struct btf *btf = kernel_btf(s->cfg->btf, e);
 	int ret;
 
 	if (!btf)
 		return -ENOENT;
-	s->skel = sched_bpf__open_opts(&opts);
-	ret = s->skel ? configure(s, btf, e) : err_sys(e, -errno, "sched: open BPF object");
+	ret = sched_object_open(&s->bpf, s->cfg->btf, !kernel_has_btf());
+	ret = ret ? err_sys(e, ret, "sched: open BPF object") : configure(s, btf, e);
 	btf__free(btf);
 	return ret;
+}
+
+static int other_types(const struct sched *s, int err, struct err *e)
+{
+	struct utsname un;
+
+	(void)uname(&un); /* cannot fail */
+	return err_set(e, EXIT_CANNOT, err,
+		       "--btf '%s': these are not the types of the kernel that runs, %s",
+		       s->cfg->btf ? s->cfg->btf : "the kernel's vmlinux in /boot", un.release);
+}
+
+/* Relocations that went wrong are invalid instructions, those that went astray read nonsense. */
+static int load_raw(struct sched *s, struct err *e)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	int ret = sched_object_load(&s->bpf);
+
+	if (ret == -EINVAL || ret == -ENOENT || ret == -ESRCH)
+		return other_types(s, ret, e);
+	if (ret)
+		return bpf_fail(e, ret, "sched: load BPF programs");
+	ret = bpf_prog_test_run_opts(
+		bpf_program__fd(bpf_object__find_program_by_name(s->bpf.obj, "ws_types_fit")),
+		&run);
+	if (ret)
+		return bpf_fail(e, ret, "sched: run a BPF program");
+	return run.retval ? 0 : other_types(s, -EINVAL, e);
+}
+
+static int load_btf(struct sched *s, struct err *e)
+{
+	int ret = sched_object_load(&s->bpf);
+
+	return ret ? bpf_fail(e, ret, "sched: load BPF programs") : 0;
 }
 
 int sched_load(struct sched *s, struct err *e)
@@ -90,11 +143,9 @@ int sched_load(struct sched *s, struct err *e)
 
 	if (ret)
 		return ret;
-	ret = sched_bpf__load(s->skel);
+	ret = s->bpf.raw ? load_raw(s, e) : load_btf(s, e);
 	(void)malloc_trim(0); /* of the kernel's BTF, again */
-	if (ret)
-		return bpf_fail(e, ret, "sched: load BPF programs");
-	return filters_fill(&s->filters, s->skel->obj, e);
+	return ret ? ret : filters_fill(&s->filters, s->bpf.obj, e);
 }
 
 int sched_attach(struct sched *s, struct err *e)
@@ -103,15 +154,16 @@ int sched_attach(struct sched *s, struct err *e)
 	size_t n = 0;
 	int ret;
 
-	bpf_object__for_each_program(prog, s->skel->obj)
+	bpf_object__for_each_program(prog, s->bpf.obj)
 	{
 		const char *section = bpf_program__section_name(prog);
 
-		if (bpf_program__fd(prog) >= 0 && !strncmp(section, "tp_btf/", 7) &&
-		    n + 1 < sizeof(s->hooks) / sizeof(s->hooks[0]))
+		if (strncmp(section, "tp_btf/", 7) && strncmp(section, "raw_tp/", 7))
+			continue;
+		if (bpf_program__fd(prog) >= 0 && n + 1 < sizeof(s->hooks) / sizeof(s->hooks[0]))
 			s->hooks[n++] = section + 7;
 	}
-	ret = sched_bpf__attach(s->skel);
+	ret = sched_object_attach(&s->bpf);
 	if (ret)
 		return bpf_fail(e, ret, "sched: attach BPF programs");
 	return filters_follow(&s->filters, e);
@@ -119,6 +171,5 @@ int sched_attach(struct sched *s, struct err *e)
 
 void sched_unload(struct sched *s)
 {
-	sched_bpf__destroy(s->skel);
-	s->skel = NULL;
+	sched_object_close(&s->bpf);
 }

@@ -6,8 +6,6 @@
 
 #include "source/sched.h"
 
-#include "sched.skel.h" /* needs abi.h */
-
 static const struct {
 	const char *kind;
 	const char *metric;
@@ -75,5 +73,5 @@ static int on_record(void *ctx, const void *data, size_t len)
 
 int sched_slow_open(struct sched *s, struct err *e)
 {
-	return slow_ring_open(&s->slow, bpf_map__fd(s->skel->maps.slow_events), on_record, s, e);
+	return slow_ring_open(&s->slow, sched_object_map(&s->bpf, "slow_events"), on_record, s, e);
 }

@@ -62,7 +62,10 @@ struct source_ops {
 	const char *name;    /* as in --source */
 	const char *summary; /* one line for --help and the manual */
 	bool by_default;
+	bool groups;   /* has a row for each with --by */
+	bool slow;     /* tells of single waits with --slower */
 	bool contends; /* has rows for the contended table */
+	bool lines;    /* has rows for that of cache lines */
 	/* Can this machine run it? 0, or negative with the reason in e (exit 3). Cheap. */
 	int (*probe)(struct err *e);
 	/* Load everything; nothing is counted yet. */
@@ -83,6 +86,9 @@ struct source_ops {
 	/* Optional: is what the filters name still there? false + words in why when it is gone. */
 	bool (*target_alive)(struct source *s, char *why, size_t len);
 	const char *const *(*hooks)(const struct source *s); /* NULL-terminated */
+	/* Optional: the way it had to take here, in a few words for --check; NULL: the usual one.
+	 */
+	const char *(*how)(const struct source *s);
 	/* Optional: parts of it that cannot run here, "WHAT: WHY" each, NULL-terminated; or NULL.
 	 */
 	const char *const *(*lacks)(const struct source *s);
@@ -101,10 +107,15 @@ extern const struct source_ops source_ext4;
 extern const struct source_ops source_line;
 extern const struct source_ops source_lock;
 extern const struct source_ops source_futex;
+extern const struct source_ops source_watch;
 extern const struct source_ops source_synth;
 
 /* The list; NULL-terminated. A new source is a line here. */
 extern const struct source_ops *const source_list[];
 const struct source_ops *source_find(const char *name);
+
+/* Probed, then opened. A refusal says what is missing for all that was asked for. */
+int source_open(const struct source_ops *ops, struct source **out, const struct source_args *args,
+		struct err *e);
 
 #endif

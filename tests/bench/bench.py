@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """make bench: what waitscope costs and how exact it is, beside its peers, in one run.
 
-	bench.py [quick]	prints tables; writes them and results.json to $O/bench
+	bench.py [quick] [PART...]	prints tables; writes them and results.json to $O/bench
+
+Parts, all of them if none is named: the groups of groups.py, then exact loader growth programs
+inflation held.
 """
 import json
 import os
@@ -10,23 +13,26 @@ import sys
 
 import exact
 import held
+import inflation
 import loader
 import machine
 import programs_cost
 import table
-from added import Added
-from loads import LoadGroup, Loads, CGROUP
-from sides import PerfSched, all_sides
+from added import Quiet
+from groups import GROUPS
+from loads import LoadGroup, Loads
+from place import Place
+from sides import PerfSched
 
-ROUNDS, QUICK_ROUNDS = 7, 3
-QUIET_S, QUICK_QUIET_S = 120, 2  # waited for all in all
+ROUNDS, QUICK_ROUNDS = 7, 2
+QUIET_S, QUICK_QUIET_S = 120, 1  # waited for all in all
 
 
 def say(words):
     print(words, file=sys.stderr, flush=True)
 
 
-def check_place(quick):
+def check_place():
     if os.geteuid() != 0:
         sys.exit("bench: error: BPF needs root (run it as root)")
     others = machine.other_tracers()
@@ -37,51 +43,86 @@ def check_place(quick):
     return len(others)
 
 
-def measure(build, quick):
-    noisy = check_place(quick)
+def compare(build, place, quick, parts, quiet, rounds):
+    """Added times, group by group."""
+    loads = Loads(build, place, quick)
+    groups = [make(build, loads, quick) for name, make in GROUPS.items() if name in parts]
+    with LoadGroup():
+        for group in groups:
+            group.run(rounds, quiet, quick)
+    failed = {side: why for g in groups for side, why in g.failed.items()}
+    perf = [s for g in groups for s in g.sides if isinstance(s, PerfSched) and s.name not in failed]
+    return {
+        "added": [row for g in groups for row in g.result()],
+        "failed": failed,
+        "perf_ran": bool(perf),
+        "perf_lost": sum(s.lost for s in perf),
+        "noisy": quiet.noisy,
+        "verdicts": [v for g in groups for v in g.verdicts(quiet.noisy > 0)],
+    }
+
+
+def inflated(build, quick, quiet):
+    with LoadGroup():
+        rows = inflation.measure(build, 2 if quick else 9, 300 if quick else 1000)
+    return rows, inflation.verdicts(rows, quiet.noisy > 0)
+
+
+def grown(build, quick):
+    rows = loader.growth(build, quick)
+    return rows, loader.growth_verdicts(rows)
+
+
+def judged(result, part):
+    return result, part.verdicts(result)
+
+
+def others(build, place, quick, quiet):
+    """{part: what gives (result, verdicts)}"""
+    return {
+        "exact": lambda: judged(exact.measure(build, 1 if quick else 5), exact),
+        "loader": lambda: judged(loader.measure(build, 1 if quick else 20), loader),
+        "growth": lambda: grown(build, quick),
+        "programs": lambda: (programs_cost.ns_per_event(build, place, quick), []),
+        "inflation": lambda: inflated(build, quick, quiet),
+        "held": lambda: judged(held.measure(build, 3 if quick else 30), held),
+    }
+
+
+OTHERS = ("exact", "loader", "growth", "programs", "inflation", "held")
+
+
+def measure(build, quick, parts):
+    quiet = Quiet(QUICK_QUIET_S if quick else QUIET_S, check_place(), say)
     if not quick:
         machine.install_missing()
     rounds = QUICK_ROUNDS if quick else ROUNDS
-    with LoadGroup():
-        sides = all_sides(build, CGROUP, quick)
-        loads = Loads(build, quick).table(quick)
-        cost = Added(sides, loads, QUICK_QUIET_S if quick else QUIET_S, say)
-        cost.noisy = noisy
-        cost.run(rounds)
-    perf = [s for s in sides if isinstance(s, PerfSched) and s.name not in cost.failed]
-    result = {
-        "machine": machine.facts(),
-        "quick": quick,
-        "rounds": rounds,
-        "noisy": cost.noisy,
-        "added": cost.result(),
-        "failed": cost.failed,
-        "perf_ran": bool(perf),
-        "perf_lost": sum(s.lost for s in perf),
-        "verdicts": cost.verdicts(),
-    }
-    say("exactness")
-    result["exact"] = exact.measure(build, 1 if quick else 5)
-    say("loader")
-    result["loader"] = loader.measure(build, 3 if quick else 20)
-    say("growth")
-    result["growth"] = loader.growth(build, quick)
-    result["verdicts"] += loader.growth_verdicts(result["growth"])
-    say("programs")
-    result["programs"] = programs_cost.ns_per_event(build, 3 if quick else 12)
-    say("load held")
-    result["held"] = held.measure(build, 4 if quick else 30)
-    for part in (exact, loader, held):
-        result["verdicts"] += part.verdicts(result[part.__name__])
+    with Place() as place:
+        result = {"machine": machine.facts(), "quick": quick, "rounds": rounds}
+        result.update(compare(build, place, quick, parts, quiet, rounds))
+        for part, run in others(build, place, quick, quiet).items():
+            if part not in parts:
+                continue
+            say(part)
+            result[part], verdicts = run()
+            result["verdicts"] += verdicts
     return result
 
 
+def chosen(words):
+    known = (*GROUPS, *OTHERS)
+    for word in words:
+        if word not in known:
+            sys.exit("bench: error: '%s': expected quick or one of %s" % (word, " ".join(known)))
+    return words or known
+
+
 def main():
-    if sys.argv[1:] not in ([], ["quick"]):
-        sys.exit("usage: bench.py [quick]")
+    quick = sys.argv[1:2] == ["quick"]
+    parts = chosen(sys.argv[2 if quick else 1:])
     machine.extend_path()
     build = os.path.abspath(os.environ.get("O", "build"))
-    result = measure(build, sys.argv[1:] == ["quick"])
+    result = measure(build, quick, parts)
     with open(build + "/bench/results.json", "w") as f:
         json.dump(result, f, indent=1)
         f.write("\n")

@@ -32,7 +32,7 @@ def capture(build, seconds):
     """Lines of a run with every wait printed, under request loops slow enough to print them all."""
     out = os.path.join(build, "bench", "exact.json")
     tool = subprocess.Popen(
-        ["taskset", "-c", "0", build + "/waitscope", "-q", "-d", str(seconds), "--slower", "0", "-P", "50,90,99,99.9",
+        ["taskset", "-c", "0", build + "/waitscope", "-s", "sched", "-q", "-d", str(seconds), "--slower", "0", "-P", "50,90,99,99.9",
          "-o", "json:" + out, "--cpu", "1"],
         stdout=subprocess.DEVNULL,
     )

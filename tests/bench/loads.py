@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The loads. Each gives time per operation in ns: lower is better."""
+import json
 import os
 import re
 import shutil
@@ -9,7 +10,7 @@ import time
 import machine
 import stats
 
-CGROUP = os.path.join(machine.cgroup_mount(), "waitscope-bench")
+CGROUP = machine.bench_cgroup()
 LOAD_CPU = "1"
 
 
@@ -41,6 +42,35 @@ def run(command, cpus=None):
     return done.stdout + done.stderr
 
 
+class Begun:
+    """A load program that says its pid, then waits for a byte; `end` has what it said last."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=LoadGroup.enter
+        )
+        self.pid = json.loads(self.process.stdout.readline())["pid"]
+
+    def begin(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def end(self):
+        text = self.process.communicate()[0]
+        if self.process.returncode:
+            raise subprocess.CalledProcessError(self.process.returncode, self.process.args)
+        return json.loads(text.splitlines()[-1])
+
+
+def timed(command):
+    """(ns, what it said) of a load program's work, without its preparations."""
+    load = Begun(command)
+    began = time.monotonic_ns()
+    load.begin()
+    said = load.end()
+    return time.monotonic_ns() - began, said
+
+
 def find(pattern, text):
     m = re.search(pattern, text)
     if not m:
@@ -49,8 +79,10 @@ def find(pattern, text):
 
 
 class Loads:
-    def __init__(self, build, quick):
+    def __init__(self, build, place, quick):
         self.bin = os.path.join(build, "bench")
+        self.load_bin = os.path.join(build, "tests", "load")
+        self.place = place
         self.scale = 1 if quick else 3
 
     def pipe(self, a, b, rounds, slices):
@@ -86,7 +118,58 @@ class Loads:
             server.wait()
         return 1e9 / find(r"Throughput ([\d.]+) MB/sec", text)  # ns per MB
 
-    def table(self, quick):
+    def calls(self, mode, rounds, slices, *args):
+        """CPU time of a call. Its first quartile of slices: disturbances only add."""
+        text = run([self.bin + "/calls", mode, str(rounds), str(slices * self.scale), *args], LOAD_CPU)
+        return stats.low([float(line.split()[1]) for line in text.splitlines()])
+
+    def lookup(self):
+        return self.calls("lookup", 5000, 80, self.place.file("lookup"))
+
+    def pwrite(self):
+        return self.calls("pwrite", 2500, 80, self.place.file("pwrite"))
+
+    def futex_again(self):
+        return self.calls("futex", 5000, 80)
+
+    def loop(self):
+        return self.calls("loop", 320000, 8)  # 20 ms: some 20 samples
+
+    def walk(self):
+        return self.calls("walk", 320000, 8)
+
+    def sparse_pages(self):
+        """80 processes read sparse files of their own through mappings."""
+        command = [self.load_bin + "/mmapread", self.place.fs.path, "80", "4", str(3 * self.scale)]
+        took, said = timed(command)
+        return took / said["pages"]
+
+    def pipe_lock(self):
+        took, said = timed([self.load_bin + "/locks", "pipe", "2", str(250 * self.scale)])
+        return took / said["ops"]
+
+    def lookups(self):
+        return [("extent status look-up", "FIBMAP", self.lookup)]
+
+    def writes(self):
+        return [("4 KiB pwrite", "pwrite", self.pwrite)]
+
+    def mmapread(self):
+        return [("mmap-read of sparse files, 80 processes", "page", self.sparse_pages)]
+
+    def lock(self):
+        return [("one pipe, 2 writers and 2 readers", "read or write", self.pipe_lock)]
+
+    def futex(self):
+        return [("futex call that fails at once", "call", self.futex_again)]
+
+    def line(self):
+        return [
+            ("loop in registers", "64 steps", self.loop),
+            ("loop over private memory", "64 steps", self.walk),
+        ]
+
+    def sched(self, quick):
         rows = [
             ("pipe, one CPU", "round trip", self.pipe_one, None),
             ("pipe, two CPUs", "round trip", self.pipe_two, None),
@@ -98,4 +181,4 @@ class Loads:
                 ("request loop, 8 workers", "request", self.requests, None),
                 ("tbench, 2 clients", "MB", self.tbench, "tbench"),
             ]
-        return [r for r in rows if r[3] is None or shutil.which(r[3])]
+        return [r[:3] for r in rows if r[3] is None or shutil.which(r[3])]

@@ -12,11 +12,12 @@ LOOK_S = 0.3
 
 # command, Debian package, what goes without it
 TOOLS = (
-    ("runqlat", "libbpf-tools", "runqlat, runqlat -L"),
-    ("bpftrace", "bpftrace", "bpftrace runqlat.bt"),
-    ("perf", "linux-perf", "perf sched record, perf bench sched pipe"),
+    ("runqlat", "libbpf-tools", "runqlat, runqlat -L, fsdist, ext4dist, klockstat"),
+    ("bpftrace", "bpftrace", "bpftrace"),
+    ("perf", "linux-perf", "perf"),
     ("hackbench", "rt-tests", "hackbench"),
     ("tbench", "dbench", "tbench"),
+    ("mkfs.ext4", "e2fsprogs", "loads on ext4"),
     ("bpftool", "bpftool", "the check for other tracers"),
 )
 
@@ -73,6 +74,11 @@ def cgroup_mount():
             if words[2] == "cgroup2":
                 return words[1]
     raise FileNotFoundError("cgroup v2 is not mounted")
+
+
+def bench_cgroup():
+    """Where the loads run, for `-c`."""
+    return os.path.join(cgroup_mount(), "waitscope-bench")
 
 
 def cpu_times():

@@ -3,25 +3,51 @@
 import json
 import math
 import os
+import re
 import subprocess
 
 import machine
-from sides import Failed, Side
+import sides
+from sides import Failed
 
+ALL = ["-s", "sched,ext4,lock,futex,line"]
 WAYS = (  # name in the budget file, options
-    ("default", []),
-    ("by-pid", ["--by", "pid"]),
-    ("by-cgroup", ["--by", "cgroup"]),
-    ("cgroup", ["-c", machine.cgroup_mount()]),
-    ("comm", ["--comm", "a*b"]),
-    ("follow", ["-p", "1", "--follow"]),
-    ("slower", ["--slower", "10ms"]),
+    ("default", ALL),
+    ("by-pid", ALL + ["--by", "pid"]),
+    ("by-cgroup", ALL + ["--by", "cgroup"]),
+    ("by-file", ["-s", "ext4", "--by", "file"]),
+    ("cgroup", ALL + ["-c", machine.cgroup_mount()]),
+    ("comm", ALL + ["--comm", "a*b"]),
+    ("cpu", ALL + ["--cpu", "0"]),
+    ("es-time", ["-s", "ext4", "--es-time"]),
+    ("follow", ALL + ["-p", "1", "--follow"]),
+    ("slower", ALL + ["--slower", "10ms"]),
+    ("stack-each", ["-s", "lock", "--stack-every", "1"]),
 )
+RAW_WAYS = (  # as on a kernel without BTF
+    ("raw-default", []),
+    ("raw-by-pid", ["--by", "pid"]),
+    ("raw-by-cgroup", ["--by", "cgroup"]),
+    ("raw-cgroup", ["-c", machine.cgroup_mount()]),
+    ("raw-comm", ["--comm", "a*b"]),
+    ("raw-follow", ["-p", "1", "--follow"]),
+    ("raw-slower", ["--slower", "10ms"]),
+)
+ON_DEMAND = ("ws_peek", "ws_here", "ws_slab")  # names: loaded when something is first named
 
-
-COSTED = ("default", "by-pid", "by-cgroup", "slower")
+# Loads that run until they are killed; FILE is one on the private ext4.
+LOADS = {
+    "pipe": ["bench/pipe", "1", "1", "2500", "1000000"],
+    "look-ups": ["bench/calls", "lookup", "5000", "1000000", "FILE"],
+    "4 KiB pwrites": ["bench/calls", "pwrite", "5000", "1000000", "FILE"],
+    "writes with fsync": ["tests/load/fswrite", "--fsync", "--over", "FILE", "100000000", "4096"],
+    "pipe's mutex": ["tests/load/locks", "pipe", "2", "3600000"],
+    "futex calls": ["bench/requests", "8", "10000000"],
+    "shared line": ["tests/load/lines", "plain", "3600"],
+}
 RUNS_MIN = 1000  # fewer say nothing
-WINDOW_S = "0.15"
+SAMPLED_RUNS_MIN = 200
+WINDOW_S, SAMPLED_WINDOW_S = "0.15", "0.5"  # the clock source has some 2,000 events a second
 
 
 def programs_of(build, pid, *window):
@@ -40,61 +66,96 @@ def of(build, side):
         side.finish()
 
 
-def tool(build, options):
-    return Side("waitscope", [os.path.join(build, "waitscope"), "-q", "-o", "json:/dev/null"] + options)
-
-
-def fastest(build, side, windows):
+def fastest(build, side, windows, sampled):
     """{program: ns per run}, of its least disturbed window."""
     best = {}
+    runs_min, window = (SAMPLED_RUNS_MIN, SAMPLED_WINDOW_S) if sampled else (RUNS_MIN, WINDOW_S)
     side.start()
     try:
         for _ in range(windows):
-            for p in programs_of(build, side.process.pid, WINDOW_S):
-                if p["runs"] > RUNS_MIN:
+            for p in programs_of(build, side.process.pid, window):
+                if p["runs"] > runs_min:
                     best[p["name"]] = min(best.get(p["name"], math.inf), p["ns"] / p["runs"])
     finally:
         side.finish()
     return best
 
 
-def sides(build):
-    out = [(way, tool(build, options)) for way, options in WAYS if way in COSTED]
-    attach = [build + "/bench/attach", build + "/bench/empty.bpf.o"]
-    out.append(("empty programs", Side("empty programs", attach)))
-    out.append(("runqlat", Side("runqlat", ["runqlat", "1000"])))
-    return out
+def table(build, quick):
+    """(load, sides)"""
+    def own(*options):
+        return sides.own(build, "-s", *options)
+
+    def few(always, more):
+        return always if quick else always + more
+
+    ext4_empty = sides.empty(build, "empty_ext4")
+    return [
+        ("pipe", few(
+            [own("sched"), sides.empty(build, "empty")],
+            [sides.own(build), own("sched", "--by", "pid"), own("sched", "--by", "cgroup"),
+             own("sched", "--slower", "10ms"), sides.Side("runqlat", ["runqlat", "1000"])])),
+        ("look-ups", few(
+            [own("ext4"), ext4_empty],
+            [own("ext4", "--by", "pid"), own("ext4", "--by", "file"), own("ext4", "--es-time")])),
+        ("4 KiB pwrites", few(
+            [own("ext4")],
+            [ext4_empty, sides.attached(build, "fsdist's scheme", "fsdist_scheme"),
+             own("ext4", "--by", "pid"), own("ext4", "--by", "file"), own("ext4", "--slower", "10ms")])),
+        ("writes with fsync", few([], [own("ext4")])),
+        ("pipe's mutex", few(
+            [own("lock"), own("lock", "--stack-every", "1")],
+            [sides.empty(build, "empty_lock"), own("lock", "--stack-every", "100"), own("lock", "--by", "pid")])),
+        ("futex calls", few(
+            [own("futex")],
+            [sides.empty(build, "empty_futex"), own("futex", "--by", "pid")])),
+        ("shared line", few([own("line")], [sides.empty(build, "empty_line")])),
+    ]
 
 
-def ns_per_event(build, windows):
-    """Every program that runs, under the ping-pong on one CPU, the statistics' own 20 to 30 ns included."""
-    load = subprocess.Popen(
-        [build + "/bench/pipe", "1", "1", "2500", "1000000"], stdout=subprocess.DEVNULL
-    )
+def under(build, load, some, place, windows):
+    command = [a.replace("FILE", place.file("cost")) for a in LOADS[load]]
+    command[0] = os.path.join(build, command[0])
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     out = []
     try:
-        for way, side in sides(build):
+        for side in some:
             try:
-                best = fastest(build, side, windows)
+                best = fastest(build, side, windows, load == "shared line")
             except Failed:
                 continue  # the comparison has said why
-            out += [{"side": way, "program": name, "ns": ns} for name, ns in sorted(best.items())]
+            out += [{"load": load, "side": side.name, "program": name, "ns": ns}
+                    for name, ns in sorted(best.items())]
     finally:
-        load.kill()
-        load.wait()
+        process.kill()
+        process.wait()
     return out
 
 
-ON_DEMAND = ("ws_peek", "ws_here", "ws_slab")  # names: loaded when something is first named
+def ns_per_event(build, place, quick):
+    """Every program that runs, under loads of its own, the statistics' own 20 to 30 ns included."""
+    out = []
+    for load, some in table(build, quick):
+        out += under(build, load, some, place, 1 if quick else 12) if some else []
+    return out
+
+
+def object_name(kept):
+    """The kernel keeps 8 characters of "sched_bpf"."""
+    return re.sub(r"_b(pf?)?$", "", kept) or "?"
 
 
 def verified(build):
-    """{way: {program: instructions the verifier walked}}"""
-    return {
-        way: {
-            p["name"]: p["insns"]
-            for p in of(build, tool(build, options))
-            if p["name"] not in ON_DEMAND
-        }
-        for way, options in WAYS
-    }
+    """{(object, way, program): instructions the verifier walked}"""
+    out = {}
+    loaded = [(way, sides.own(build, *options)) for way, options in WAYS]
+    loaded += [(way, sides.own_raw(build, *options)) for way, options in RAW_WAYS]
+    for way, side in loaded:
+        for p in of(build, side):
+            key = object_name(p["object"]), way, p["name"]
+            if p["name"] in ON_DEMAND:
+                continue
+            if key in out:
+                raise ValueError("two programs are called %s in %s" % (p["name"], key[0]))
+            out[key] = p["insns"]
+    return out

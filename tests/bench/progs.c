@@ -3,8 +3,11 @@
  * What the kernel knows of the BPF programs a process holds, one JSON object a line:
  *
  *	progs PID		{"name":"ws_switch","insns":1234,"xlated":2000,"jited":1500,
- *				 "runs":0,"ns":0,"misses":0}
+ *				 "runs":0,"ns":0,"misses":0,"object":"sched_bp"}
  *	progs PID SECONDS	with run-time statistics on meanwhile: runs and ns are of that time
+ *
+ * The object is the one whose global data the program, or another of its BTF, uses: as much of its
+ * name as the kernel keeps. "" if none does.
  */
 #include <bpf/bpf.h>
 #include <ctype.h>
@@ -12,17 +15,25 @@
 #include <err.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#define PROGS_MAX 64
+#define PROGS_MAX 256
+#define MAPS_MAX 64
+
+struct object {
+	__u32 btf;
+	char name[BPF_OBJ_NAME_LEN];
+};
 
 struct progs {
 	__u32 id[PROGS_MAX];
 	struct bpf_prog_info before[PROGS_MAX];
+	struct object object[PROGS_MAX];
 	size_t n;
 };
 
@@ -90,13 +101,65 @@ static bool info_of(__u32 id, struct bpf_prog_info *info)
 	return ok;
 }
 
-static void print(const struct bpf_prog_info *now, const struct bpf_prog_info *before)
+/* OBJECT.rodata, OBJECT.bss, OBJECT.data are libbpf's names of global data. */
+static bool object_of_map(__u32 id, char *name)
+{
+	struct bpf_map_info info = {0};
+	__u32 len = sizeof(info);
+	int fd = bpf_map_get_fd_by_id(id);
+	const char *dot;
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = !bpf_obj_get_info_by_fd(fd, &info, &len);
+	close(fd);
+	dot = ok ? strchr(info.name, '.') : NULL;
+	if (!dot || dot == info.name)
+		return false;
+	memcpy(name, info.name, (size_t)(dot - info.name));
+	return true;
+}
+
+static void object_of(__u32 id, struct object *out)
+{
+	__u32 maps[MAPS_MAX], len = sizeof(struct bpf_prog_info), i;
+	struct bpf_prog_info info = {
+		.nr_map_ids = MAPS_MAX,
+		.map_ids = (__u64)(uintptr_t)maps,
+	};
+	int fd = bpf_prog_get_fd_by_id(id);
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len))
+		err(1, "program %u", id);
+	close(fd);
+	out->btf = info.btf_id;
+	for (i = 0; i < info.nr_map_ids && i < MAPS_MAX; i++)
+		if (object_of_map(maps[i], out->name))
+			return;
+}
+
+/* Programs without data of their own are of the object whose BTF they share. */
+static void name_objects(struct progs *p)
+{
+	size_t i, k;
+
+	for (i = 0; i < p->n; i++)
+		object_of(p->id[i], &p->object[i]);
+	for (i = 0; i < p->n; i++)
+		for (k = 0; k < p->n && p->object[i].btf && !p->object[i].name[0]; k++)
+			if (p->object[k].btf == p->object[i].btf)
+				p->object[i] = p->object[k];
+}
+
+static void print(const struct bpf_prog_info *now, const struct bpf_prog_info *before,
+		  const char *object)
 {
 	printf("{\"name\":\"%s\",\"insns\":%u,\"xlated\":%u,\"jited\":%u,\"runs\":%llu,\"ns\":%llu,"
-	       "\"misses\":%llu}\n",
+	       "\"misses\":%llu,\"object\":\"%s\"}\n",
 	       now->name, now->verified_insns, now->xlated_prog_len, now->jited_prog_len,
 	       now->run_cnt - before->run_cnt, now->run_time_ns - before->run_time_ns,
-	       now->recursion_misses - before->recursion_misses);
+	       now->recursion_misses - before->recursion_misses, object);
 }
 
 static void measure(double seconds)
@@ -112,7 +175,7 @@ static void measure(double seconds)
 
 int main(int argc, char **argv)
 {
-	struct progs p = {.n = 0};
+	static struct progs p;
 	struct bpf_prog_info now;
 	int stats = -1;
 	size_t i;
@@ -124,6 +187,7 @@ int main(int argc, char **argv)
 	find(&p, (int)number(argv[1], 1 << 22, "PID"));
 	if (!p.n)
 		errx(1, "pid %s holds no BPF program", argv[1]);
+	name_objects(&p);
 	if (argc == 3) {
 		stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
 		if (stats < 0)
@@ -136,7 +200,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < p.n; i++) {
 		if (!info_of(p.id[i], &now))
 			err(1, "program %u", p.id[i]);
-		print(&now, &p.before[i]);
+		print(&now, &p.before[i], p.object[i].name);
 	}
 	if (stats >= 0)
 		close(stats);

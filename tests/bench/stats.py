@@ -56,6 +56,21 @@ def ratio_interval(rounds, side, to):
     return interval(rounds, estimate)
 
 
+def base_interval(rounds, side):
+    """added(side) / time without a tracer."""
+
+    def estimate(some):
+        top = added(some, side)
+        return None if top is None else top / median([r["none"] for r in some])
+
+    return interval(rounds, estimate)
+
+
+def of_values(pairs):
+    """Median of first / second, with its interval."""
+    return interval(pairs, lambda some: median([a / b for a, b in some]))
+
+
 def verdict(ratio, limit):
     """"met", "missed", or why neither can be said."""
     if ratio["value"] is None:

@@ -23,21 +23,32 @@ def rows(head, body):
     return out + ["| %s |" % " | ".join(r) for r in body]
 
 
+def added_of(load):
+    refs = load["refs"]
+    out = ["", "#### %s: %s ns per %s without a tracer" % (load["load"], number(load["base_ns"], 4), load["per"]), ""]
+    body = [
+        [name, spread(s["added_ns"])] + [spread(s["of"][ref]) for ref in refs]
+        + [number(100 * s["of_base"]["value"], 2) + " %"]
+        for name, s in load["sides"].items()
+    ]
+    return out + rows(["side", "added ns"] + ["× " + ref for ref in refs] + ["of the base"], body)
+
+
 def added(result):
     out = []
     for load in result["added"]:
-        out += ["", "#### %s: %s ns per %s without a tracer" % (
-            load["load"], number(load["base_ns"], 4), load["per"]), ""]
-        body = [
-            [name, spread(s["added_ns"]), spread(s["of_empty"]), spread(s["of_runqlat"]),
-             number(s["added_ns"]["value"] / load["base_ns"] * 100, 2) + " %"]
-            for name, s in load["sides"].items()
-        ]
-        out += rows(["side", "added ns", "× empty programs", "× runqlat", "of the base"], body)
+        out += added_of(load)
     for side, why in result["failed"].items():
         out += ["", "%s: %s." % (side, why.rstrip("."))]
     out += ["", "perf sched record lost %d events in all." % result["perf_lost"]] if result["perf_ran"] else []
     return out
+
+
+def inflation(result):
+    return rows(["stack of", "waits", "p50 ns", "p90 ns", "p50 / that with the first only"], [
+        [r["stacks"], number(r["waits"]), number(r["p50_ns"]), number(r["p90_ns"]), spread(r["of_first"])]
+        for r in result["inflation"]["sides"]]) + [
+            "", "%(compared)d of %(rounds)d rounds; in the others a side had too few waits." % result["inflation"]]
 
 
 def exactness(result):
@@ -50,8 +61,8 @@ def exactness(result):
 
 
 def programs(result):
-    return rows(["side", "program", "ns per event"],
-                [[p["side"], p["program"], number(p["ns"])] for p in result["programs"]])
+    return rows(["load", "side", "program", "ns per event"],
+                [[p["load"], p["side"], p["program"], number(p["ns"])] for p in result["programs"]])
 
 
 def values(pairs):
@@ -73,6 +84,7 @@ def page(result):
     out += verdicts(result)
     out += ["", "### Added time per operation"] + added(result)
     for title, key, lines in (
+        ("Waits for a pipe's mutex, as `lock` reports them with more and fewer stacks", "inflation", inflation),
         ("ns per event, by the kernel's run-time statistics", "programs", programs),
         ("Exactness", "exact", exactness),
         ("Loader", "loader", lambda r: values(r["loader"])),

@@ -23,6 +23,13 @@ setup() {
 	[ -z "$(grep '^synth' <<<"$output")" ]
 }
 
+@test "--check: only the ways that mean something to a source" {
+	run --separate-stderr "$WS" --check -s lock,line
+	[ -z "$(grep -E '^(lock|line) --slower|^line --by' <<<"$output")" ]
+	! grep -q '^lock  *yes' <<<"$output" || grep -q '^lock --by pid  ' <<<"$output"
+	! grep -q '^line  *yes' <<<"$output" || grep -q '^line -c CGROUP  ' <<<"$output"
+}
+
 @test "--check: the sources named, and no others" {
 	run --separate-stderr "$WS" --check -s synth
 	[ "$status" -eq 0 ]

@@ -86,3 +86,16 @@ valid() { # table COLUMNS | json SCHEMA | csv
 	[ "$(head -n 1 "$out" | jq -c .filters)" = \
 		'{"pid":["1","2","3"],"dev":["/x","8:1"],"follow":["no"]}' ]
 }
+
+@test "a small window has something of every table, and the foot" {
+	local lines
+
+	for lines in 24 30 50; do
+		out=$BATS_TEST_TMPDIR/screen
+		python3 "$BATS_TEST_DIRNAME/ontty.py" 80 $lines "$WS" -s synth -d 0.3 0.3 >"$out"
+		[ "$(wc -l <"$out")" -lt $lines ] || fail "$lines lines: $(wc -l <"$out")"
+		for part in '^Wakeup latency' '^ext4 operations' '^Extent status' '^Contended' '^quality: '; do
+			grep -q "$part" "$out" || fail "$lines lines: no $part in $(cat "$out")"
+		done
+	done
+}

@@ -49,6 +49,10 @@ setup() {
 		--stack-every|x|expected
 		--stack-every|-1|expected
 		--freq|0|expected
+		--confirm|0|expected
+		--confirm|1000001|expected
+		--confirm|many|expected
+		--watch||expected
 		--freq|1e3|expected
 		--dev||expected
 		--slower|5|unit
@@ -80,6 +84,13 @@ setup() {
 	refused 2 "p"
 	ws --
 	refused 2 "--"
+}
+
+@test "watching needs something to watch" {
+	ws -s watch -d 1
+	refused 2 "'watch'" "--watch"
+	ws --confirm 5 -d 1
+	refused 2 "--confirm"
 }
 
 @test "contradictory options" {

@@ -169,7 +169,7 @@ offers() { # WORDS EXPECTED...: exactly these, in any order
 	offers '-zb t' tid
 	offers '--by=c' cpu comm cgroup
 	offers '--color ' auto always never
-	offers '-s ' ext4 futex line lock sched synth
+	offers '-s ' ext4 futex line lock sched synth watch
 	offers '-s sched,s' sched,sched sched,synth
 	offers '-o ' table json csv
 	offers '-o j' json

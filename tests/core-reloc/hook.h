@@ -24,9 +24,10 @@ static inline struct hook hook_parse(const char *section)
 		enum hook_kind kind;
 		const char *symbol; /* put before the name */
 	} table[] = {
-		{"tp_btf/", HOOK_TRACE, ""},	   {"fentry/", HOOK_FUNC, ""},
-		{"fexit/", HOOK_FUNC, ""},	   {"fmod_ret/", HOOK_FUNC, ""},
-		{"iter/", HOOK_FUNC, "bpf_iter_"}, {"lsm/", HOOK_FUNC, "bpf_lsm_"},
+		{"tp_btf/", HOOK_TRACE, ""},	 {"raw_tp/", HOOK_TRACE, ""},
+		{"fentry/", HOOK_FUNC, ""},	 {"fexit/", HOOK_FUNC, ""},
+		{"fmod_ret/", HOOK_FUNC, ""},	 {"iter/", HOOK_FUNC, "bpf_iter_"},
+		{"lsm/", HOOK_FUNC, "bpf_lsm_"},
 	};
 	struct hook h = {HOOK_NONE, ""};
 

@@ -122,7 +122,8 @@ class Tool:
         self.err_path = os.path.join(self.dir, "err")
         self.json_path = os.path.join(self.dir, "json")
         outputs = ["-o", "json:" + self.json_path] if json_out else []
-        self.args = list(prefix) + [TOOL] + outputs + [str(a) for a in args]
+        self.args = list(prefix) + test.launch + [TOOL] + test.options + outputs
+        self.args += [str(a) for a in args]
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.proc = subprocess.Popen(
                 self.args, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env
@@ -359,6 +360,8 @@ def bpf_leaked(before, patience_s=3):
 
 class KernelTest(unittest.TestCase):
     longMessage = True
+    launch = []  # what runs the tool, and becomes it
+    options = []  # that every run of it has
 
     def setUp(self):
         if os.geteuid():

@@ -282,7 +282,8 @@ class Mounts(NamesTest):
         with open(where + "/out") as f:
             report = harness.Report(f.read())
         self.assertEqual(report.meta["sources"][0]["state"], "on")
-        self.assertEqual(report.final["quality"]["complete"], True)
+        # Others work on the machine's own ext4 meanwhile.
+        self.assertComplete(report.final, 100)
 
 
 class Files(NamesTest):

@@ -70,14 +70,25 @@ class FutexTest(KernelTest):
         """A word's rows have exactly the counts that its callers had."""
         found = at(frame, word["addr"])
         self.assertEqual(sum_of(found, "count"), word["waits"], word)
-        for ours, theirs in (("eagain", "eagain"), ("timeouts", "timeouts"), ("wakes", "wakes"),
-                             ("woken", "woken")):
-            self.assertEqual(sum_of(found, "futex", ours), word[theirs], (ours, word, found))
+        for name in ("eagain", "timeouts", "woken"):
+            self.assertEqual(sum_of(found, "futex", name), word[name], (name, word, found))
+        self.assertWakes(found, word)
         waited = sum_of(found, "wait_ns", "sum")
         self.assertLessEqual(waited, word["ns"])
         self.assertGreaterEqual(waited, word["ns"] * 0.2)
         self.note("%s: %d waits, %.1f ms of %.1f", word["name"], word["waits"], waited / 1e6, word["ns"] / 1e6)
         return found
+
+    def assertThreads(self, row, n):
+        """At least so many: two whose numbers are a multiple of 64 apart are one."""
+        self.assertLessEqual(row["threads"], n)
+        self.assertGreaterEqual(row["threads"], n - n // 2)
+
+    def assertWakes(self, found, word):
+        """Calls that woke nobody before anybody had waited are left out."""
+        wakes = sum_of(found, "futex", "wakes")
+        self.assertLessEqual(wakes, word["wakes"])
+        self.assertGreaterEqual(wakes, word["wakers"])
 
     def assertSums(self, frame):
         """The metrics are the sums of the rows, exactly, and those of the CPUs too."""
@@ -110,7 +121,7 @@ class Exact(FutexTest):
         """six threads and a lock: waits, wakes and woken are what they count themselves"""
         report, words = self.check("threads", 60, idle=False)
         (row,) = at(report.final, words["threads"]["addr"])
-        self.assertEqual(row["threads"], 6)
+        self.assertThreads(row, 6)
         self.assertEqual(row["futex"]["op"], "wait")
         self.assertGreater(words["threads"]["waits"], 50)
 
@@ -204,10 +215,10 @@ class Shared(FutexTest):
                 locks = [r for r in rows(report.final) if not r["futex"]["idle"]]
                 (row,) = locks
                 self.assertIsNone(row["pid"], "nobody's alone")
-                self.assertEqual(row["threads"], 2)
+                self.assertThreads(row, 2)
                 self.assertEqual(row["count"], word["waits"])
                 self.assertEqual(row["futex"]["woken"], word["woken"])
-                self.assertEqual(row["futex"]["wakes"], word["wakes"])
+                self.assertWakes([row], word)
                 self.assertSums(report.final)
 
     def test_intervals(self):
@@ -244,7 +255,7 @@ class Ends(FutexTest):
         final = tool.end().final
         (row,) = rows(final)
         self.assertEqual(row["count"], 3)
-        self.assertEqual(row["threads"], 3)
+        self.assertThreads(row, 3)
         self.assertEqual(final["quality"]["in_flight"], 0)
         self.assertNothingLost(final)
 
@@ -454,7 +465,8 @@ class Trace:
         if not os.path.isdir(self.instance + "/events/syscalls/sys_enter_futex"):
             test.skipTest("the kernel has no tracepoints of single system calls")
         self.write("buffer_size_kb", "8192")
-        for way in ("enter", "exit"):
+        for way in ("enter", "exit"):  # of the load alone: others may make more calls than fit
+            self.write("events/syscalls/sys_%s_futex/filter" % way, 'comm == "futex"')
             self.write("events/syscalls/sys_%s_futex/enable" % way, "1")
 
     def write(self, name, text):

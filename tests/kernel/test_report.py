@@ -89,16 +89,29 @@ class Live(KernelTest):
             self.assertGreater(metric(final, name)["count"], 0, name)
 
     def test_by_tid_whole(self):
-        """sums over threads are the whole"""
+        """sums over threads are the whole, but for the waits counted as map_full
+
+        The kernel makes new entries from a stock of each CPU that it fills again a little later: of two
+        new threads in a row, the second may find it empty.
+        """
         final = self.busy_run("--by", "tid").stop().final
-        self.assertEqual(final["quality"]["map_full"], 0)
+        full = final["quality"]["map_full"]
+        self.note("map_full %d", full)
+        waits = metric(final, "sched_run_delay")["count"]
+        self.assertLessEqual(full, 3 + waits // 1000)
         for name in METRICS:
-            parts = groups(final, name, "tid").values()
+            parts = [p for p in groups(final, name, "tid").values() if p["count"]]
             whole = metric(final, name)
-            for key, want in (("count", whole["count"]), ("sum", whole["sum"])):
-                self.assertEqual(sum(p[key] for p in parts), want, "%s %s" % (name, key))
-            self.assertEqual(max(p["max"] for p in parts if p["count"]), whole["max"])
-            self.assertEqual(min(p["min"] for p in parts if p["count"]), whole["min"])
+            left = whole["count"] - sum(p["count"] for p in parts)
+            self.assertTrue(0 <= left <= full, "%s: %d are in no group, map_full %d" % (name, left, full))
+            if name == "sched_run_delay":  # each wait once; nothing throttles here
+                self.assertEqual(left, full)
+            rest = whole["sum"] - sum(p["sum"] for p in parts)
+            self.assertTrue(left * whole["min"] <= rest <= left * whole["max"], (name, left, rest))
+            if left:
+                continue
+            self.assertEqual(max(p["max"] for p in parts), whole["max"])
+            self.assertEqual(min(p["min"] for p in parts), whole["min"])
 
     def check_intervals(self, report):
         frames = report.intervals

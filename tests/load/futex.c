@@ -28,7 +28,7 @@
 struct word {
 	const char *name;
 	uint32_t *at;
-	uint64_t waits, timeouts, eintr, eagain, failed, wakes, woken, ns;
+	uint64_t waits, timeouts, eintr, eagain, failed, wakes, wakers, woken, ns;
 };
 
 #define WORDS 16
@@ -81,6 +81,7 @@ static long woke(struct word *w, long ret)
 	if (ret < 0)
 		return ret;
 	add(&w->wakes, 1);
+	add(&w->wakers, ret > 0);
 	add(&w->woken, (uint64_t)ret);
 	return ret;
 }
@@ -99,10 +100,10 @@ static void print_words(void)
 
 		printf("{\"name\":\"%s\",\"addr\":\"0x%" PRIxPTR "\",\"waits\":%" PRIu64
 		       ",\"timeouts\":%" PRIu64 ",\"eintr\":%" PRIu64 ",\"eagain\":%" PRIu64
-		       ",\"failed\":%" PRIu64 ",\"wakes\":%" PRIu64 ",\"woken\":%" PRIu64
-		       ",\"ns\":%" PRIu64 "}\n",
+		       ",\"failed\":%" PRIu64 ",\"wakes\":%" PRIu64 ",\"wakers\":%" PRIu64
+		       ",\"woken\":%" PRIu64 ",\"ns\":%" PRIu64 "}\n",
 		       w->name, (uintptr_t)w->at, w->waits, w->timeouts, w->eintr, w->eagain,
-		       w->failed, w->wakes, w->woken, w->ns);
+		       w->failed, w->wakes, w->wakers, w->woken, w->ns);
 	}
 }
 

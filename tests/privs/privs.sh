@@ -52,13 +52,29 @@ effective_of() {
 out=$(as_nobody "$tool" -s sched 1 1)
 status=$?
 expected="setcap cap_bpf,cap_perfmon=ep $tool"
+expected_default="setcap cap_bpf,cap_perfmon,cap_syslog=ep $tool"
 [ $status -eq 3 ] && [ -z "${out##*"$expected"*}" ]
 result $? "without capabilities: exit 3 and the exact setcap line" "exit $status: $out"
 
 out=$(as_nobody "$tool" --check)
 status=$?
-[ $status -eq 3 ] && [ -z "${out##*"$expected"*}" ]
+[ $status -eq 3 ] && [ -z "${out##*"$expected_default"*}" ]
 result $? "--check without capabilities: exit 3 and the line" "exit $status: $out"
+
+# What each choice of options asks for besides CAP_BPF and CAP_PERFMON.
+while read -r more options; do
+	# shellcheck disable=SC2086 # words of a command line
+	out=$(as_nobody "$tool" $options -d 1)
+	status=$?
+	line="setcap cap_bpf,cap_perfmon$more=ep $tool)"
+	[ $status -eq 3 ] && [ -z "${out##*"$line"*}" ]
+	result $? "without capabilities, $options: the line has $more" "exit $status: $out"
+done <<-'END'
+	,cap_syslog -s lock
+	,cap_sys_ptrace -s futex
+	,cap_syslog,cap_sys_ptrace -s line,ext4
+	,cap_dac_read_search -s ext4 --by file
+END
 
 out=$(as_nobody --inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon "$tool" -o json 1 1)
 status=$?
@@ -70,10 +86,15 @@ out=$(as_nobody --inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon "$tool" -q
 [ "$out" = 0000000000000000 ]
 result $? "COMMAND gets none of them" "$out"
 
-out=$(eval "$expected" 2>&1 && as_nobody "$tool" -o json 1 1)
+out=$(eval "$expected_default" 2>&1 && as_nobody "$tool" -o json 1 1)
 status=$?
 [ $status -eq 0 ] && [ -z "${out##*'"type":"final"'*}" ]
 result $? "after that setcap line: every default source runs" "exit $status: $out"
+
+# CAP_SYSLOG (bit 34), CAP_PERFMON (38), CAP_BPF (39): names of locks are looked for later.
+out=$(effective_of setpriv --reuid nobody --regid nogroup --clear-groups "$tool" -s lock)
+[ "$out" = 000000c400000000 ]
+result $? "then, attached: those for the names of locks are left" "$out"
 
 # What may be left: CAP_BPF (bit 39), and only where the kernel wants it for one's own maps.
 out=$(effective_of setpriv --reuid nobody --regid nogroup --clear-groups "$tool" -s sched)

@@ -165,6 +165,43 @@ static void recipes(void **state)
 	}
 }
 
+/* What a breakpoint's trap came after: that instruction alone. */
+static void accesses(void **state)
+{
+	static const struct {
+		const char *why, *before, *after;
+		uint8_t flags, back;
+	} table[] = {
+		{"mov (%rax),%rax: whatever becomes of the base", "488b00", "90", R, 3},
+		{"mov %rcx,0x10(%rax)", "48894810", "90", W, 4},
+		{"lock incl (%rdx)", "f0ff02", "90", R | W | L, 3},
+		{"xchg %rax,(%rdi)", "488707", "90", R | W | L, 3},
+		{"incl %gs:0x10", "65ff042510000000", "90", R | W, 8},
+		{"nothing is inferred: mov (%rbx),%rax | mov %rax,(%rbx)", "488b03", "488903", R,
+		 3},
+		{"not looked back: mov (%rbx),%rax; inc %ecx", "488b03ffc1", "90", 0, 2},
+		{"cmp %rax,(%rdi)", "483907", "90", R, 3},
+		{"push (%rax): what is named", "ff30", "90", R, 2},
+		{"stosq", "48ab", "90", W, 2},
+		{"movsq: which end?", "48a5", "90", 0, 2},
+		{"its own pointer: | rep stosb", "ffc1", "f3aa", W, 0},
+		{"and with two ends: | rep movsb", "ffc1", "f3a4", 0, 0},
+		{"through a branch: call", "e800000000", "90", 0, 5},
+	};
+
+	for (size_t k = 0; k < sizeof(table) / sizeof(table[0]); k++) {
+		uint8_t code[INSN_BEFORE + INSN_AFTER], tail[INSN_BEFORE], flags = 0xff;
+		size_t n = from_hex(table[k].before, tail), after, back;
+
+		memset(code, 0x90, INSN_BEFORE);
+		memcpy(code + INSN_BEFORE - n, tail, n);
+		after = from_hex(table[k].after, code + INSN_BEFORE);
+		back = insn_x86_access(code, INSN_BEFORE, after, &flags);
+		if (flags != table[k].flags || back != table[k].back)
+			fail_msg("%s: flags %u, back %zu", table[k].why, flags, back);
+	}
+}
+
 /* ---- against Zydis' own arithmetic ---- */
 
 static uint64_t random_word(void)
@@ -305,6 +342,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recipes),
+		cmocka_unit_test(accesses),
 		cmocka_unit_test(addresses_equal_zydis),
 		cmocka_unit_test(previous_in_libc),
 		cmocka_unit_test(any_bytes),

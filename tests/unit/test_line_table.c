@@ -20,6 +20,22 @@ struct sample {
 /* CPUs 0 and 1 are siblings of one core, 2 and 3 of another. */
 static const uint32_t core_of[4] = {0, 0, 2, 2};
 
+/* Lines that nobody shares: by their own address. */
+static int add(struct line_table *t, const struct abi_access_key *key, const struct abi_access *a)
+{
+	struct line_key at = {.line = key->line, .tgid = key->tgid};
+
+	return line_table_add(t, &at, key, a);
+}
+
+static int add_latency(struct line_table *t, const struct abi_latency_key *key,
+		       const struct abi_latency *a)
+{
+	struct line_key at = {.line = key->line, .tgid = key->tgid};
+
+	return line_table_add_latency(t, &at, a);
+}
+
 static struct line_table *table_of(const struct sample *v, size_t n)
 {
 	struct line_table *t;
@@ -40,7 +56,7 @@ static struct line_table *table_of(const struct sample *v, size_t n)
 				       .read_bytes = v[k].read,
 				       .write_bytes = v[k].written};
 
-		assert_int_equal(line_table_add(t, &key, &a), 0);
+		assert_int_equal(add(t, &key, &a), 0);
 	}
 	line_table_end(t);
 	return t;
@@ -196,11 +212,73 @@ static void full(void **state)
 
 	assert_int_equal(line_table_open(&t, core_of, 4, 2), 0);
 	for (key.line = 1; key.line <= 2; key.line++)
-		assert_int_equal(line_table_add(t, &key, &a), 0);
-	assert_int_equal(line_table_add(t, &key, &a), -ENOSPC);
+		assert_int_equal(add(t, &key, &a), 0);
+	assert_int_equal(add(t, &key, &a), -ENOSPC);
 	assert_int_equal(line_table_dropped(t), 1);
 	key.line = 1;
-	assert_int_equal(line_table_add(t, &key, &a), 0);
+	assert_int_equal(add(t, &key, &a), 0);
+	line_table_close(t);
+}
+
+/* A line that two threads touch, with as many hits in a modified line. */
+static double rank_with(uint32_t samples, uint32_t local, uint32_t remote)
+{
+	struct abi_access_key key = {.line = LINE_AT, .tgid = 7, .tid = 1, .pid = 7};
+	struct abi_access a = {.samples = samples, .writes = samples};
+	const struct line_thread_sum *threads;
+	struct line_table *t;
+	struct line *l;
+	double rank;
+	size_t n;
+
+	assert_int_equal(line_table_open(&t, core_of, 4, 10), 0);
+	line_table_begin(t);
+	assert_int_equal(add(t, &key, &a), 0);
+	key.tid = 2;
+	key.cpu = 2;
+	a.hitm_local = local;
+	a.hitm_remote = remote;
+	assert_int_equal(add(t, &key, &a), 0);
+	l = line_table_first(t);
+	assert_int_equal(l->view[LINE_TOTAL].hitm_local, local);
+	assert_int_equal(l->view[LINE_TOTAL].hitm_remote, remote);
+	threads = line_threads(t, l, LINE_TOTAL, &n);
+	rank = line_rank(l, LINE_TOTAL, threads, n);
+	line_table_close(t);
+	return rank;
+}
+
+static void hitm_first(void **state)
+{
+	assert_true(rank_with(1, 1, 0) > rank_with(1000000, 0, 0));
+	assert_true(rank_with(1, 1, 2) > rank_with(1000, 2, 0));
+	assert_true(rank_with(10, 1, 0) > rank_with(9, 1, 0)); /* equal hits: as ever */
+}
+
+static void latencies(void **state)
+{
+	struct abi_latency_key key = {.line = LINE_AT, .tgid = 7, .cpu = 0};
+	struct sample v[] = {{1, 0, 9, A, A}, {2, 2, 9, B, B}};
+	struct abi_latency one = {.sum = 300, .min = 100, .max = 200}, two = {.sum = 50};
+	struct line_table *t = table_of(v, 2);
+	struct line *l = line_table_first(t);
+
+	one.slots[100] = 1;
+	one.slots[ABI_LATENCY_SLOTS - 1] = 1;
+	two.min = two.max = 50;
+	two.slots[90] = 1;
+	assert_int_equal(add_latency(t, &key, &one), 0);
+	key.cpu = 2; /* the other CPU's entry */
+	assert_int_equal(add_latency(t, &key, &two), 0);
+	key.line++; /* its accesses found no room */
+	assert_int_equal(add_latency(t, &key, &two), 0);
+	assert_int_equal(l->latency[LINE_TOTAL].count, 3);
+	assert_int_equal(l->latency[LINE_TOTAL].sum_ns, 350);
+	assert_int_equal(l->latency[LINE_TOTAL].min_ns, 50);
+	assert_int_equal(l->latency[LINE_TOTAL].max_ns, 200);
+	line_table_begin(t);
+	assert_int_equal(l->latency[LINE_INTERVAL].count, 0);
+	assert_int_equal(l->latency[LINE_TOTAL].count, 3);
 	line_table_close(t);
 }
 
@@ -231,9 +309,10 @@ static void arena(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(contended), cmocka_unit_test(ranks),
-		cmocka_unit_test(views),     cmocka_unit_test(quiet_lines_leave),
-		cmocka_unit_test(full),	     cmocka_unit_test(arena),
+		cmocka_unit_test(contended),  cmocka_unit_test(ranks),
+		cmocka_unit_test(views),      cmocka_unit_test(quiet_lines_leave),
+		cmocka_unit_test(full),	      cmocka_unit_test(arena),
+		cmocka_unit_test(hitm_first), cmocka_unit_test(latencies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

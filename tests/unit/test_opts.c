@@ -18,6 +18,8 @@
 
 static const struct opts_name sources[] = {
 	{"sched", "waits for a CPU"},
+	{"ext4", "a file system"},
+	{"lock", "locks"},
 	{"synth", "made-up data"},
 	{NULL, NULL},
 };
@@ -101,6 +103,8 @@ static void test_defaults(void **state)
 	assert_false(p.cfg.es_time || p.cfg.debuginfod);
 	assert_int_equal(p.cfg.stack_every, 0);
 	assert_int_equal(p.cfg.freq, 997);
+	assert_int_equal(p.cfg.confirm, 10000);
+	assert_int_equal(p.cfg.line_by, LINE_BY_AUTO);
 	assert_int_equal(p.cfg.nquantiles, 4);
 	assert_string_equal(p.cfg.quantiles[0].text, "50");
 	assert_string_equal(p.cfg.quantiles[3].text, "99.9");
@@ -150,6 +154,14 @@ static void test_what(void **state)
 	assert_string_equal(p.cfg.filter.devs.v[1], "8:1");
 	assert_true(p.cfg.es_time && p.cfg.debuginfod);
 	assert_int_equal(p.cfg.stack_every, 1000);
+	parse_free(&p);
+
+	parse_good(&p, "-s sched --watch a:4 --watch 0x10 --confirm 7");
+	assert_int_equal(p.cfg.watches.n, 2);
+	assert_string_equal(p.cfg.watches.v[0], "a:4");
+	assert_int_equal(p.cfg.confirm, 7);
+	assert_int_equal(p.cfg.sources.n, 2); /* its source joins */
+	assert_string_equal(p.cfg.sources.v[1], "watch");
 	parse_free(&p);
 
 	parse_good(&p, "-t 7 --tid 8 --cpu 3 --cpu 1 --comm a --comm b");
@@ -397,6 +409,10 @@ static const struct {
 	{"--cpu=", "--cpu '': empty (expected LIST)"},
 	{"--dev=", "--dev '': empty (expected DEV|MOUNT)"},
 	{"--stack-every=", "--stack-every '': empty (expected N)"},
+	{"--watch=", "--watch '': empty (expected ADDR|SYMBOL[:LEN])"},
+	{"--watch x --confirm 0", "--confirm '0': expected a whole number from 1 to 1000000"},
+	{"--confirm 5", "--confirm: nothing to confirm (it goes with --watch or --source line)"},
+	{"--line-source ibs", "--line-source 'ibs': not known (one of: auto, clock, pmu)"},
 	{"--freq 9", "--freq '9': expected a whole number from 10 to 20000"},
 	{"-b ''", "--by '': empty (expected KEY)"},
 	{"-i ''", "--interval '': empty (expected TIME)"},
@@ -406,12 +422,12 @@ static const struct {
 	/* values */
 	{"-s sched,,synth",
 	 "--source 'sched,,synth': has an empty item (expected names with commas "
-	 "between them, of: sched, synth)"},
+	 "between them, of: sched, ext4, lock, synth)"},
 	{"-s sched,",
 	 "--source 'sched,': has an empty item (expected names with commas between them, "
-	 "of: sched, synth)"},
-	{"-s sched,net", "--source 'net': not a source (one of: sched, synth)"},
-	{"-s sche", "--source 'sche': not a source (one of: sched, synth)"},
+	 "of: sched, ext4, lock, synth)"},
+	{"-s sched,net", "--source 'net': not a source (one of: sched, ext4, lock, synth)"},
+	{"-s sche", "--source 'sche': not a source (one of: sched, ext4, lock, synth)"},
 	{"-p 12abc", "--pid '12abc': expected numbers above 0 such as 42 or 42,43"},
 	{"-p 1,,2", "--pid '1,,2': expected numbers above 0 such as 42 or 42,43"},
 	{"-p 0", "--pid '0': expected numbers above 0 such as 42 or 42,43"},
@@ -477,6 +493,12 @@ static const struct {
 	{"-m -u", "--usec: contradicts --msec (a table has one unit)"},
 	{"-N -m", "--msec: contradicts --nsec (a table has one unit)"},
 	{"-q -v", "--quiet: contradicts --verbose (choose one)"},
+	{"-s sched --es-time",
+	 "--es-time: means nothing to these sources (expected ext4 in --source)"},
+	{"-s sched,lock --by file",
+	 "--by file: means nothing to these sources (expected ext4 in --source)"},
+	{"--stack-every 3 -s ext4",
+	 "--stack-every: means nothing to these sources (expected lock or futex in --source)"},
 	{"-o json -o csv",
 	 "--output: both json and csv would go to stdout (give one a file: csv:FILE)"},
 	{"-o json -o csv:-",

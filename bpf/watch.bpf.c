@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Watched addresses: hardware breakpoints, one event for each slot on each CPU. Every hit goes to
+ * user space, in order, up to a limit. A trap costs a virtual machine 20 us, whoever hits: so what
+ * the filters leave out is bounded too, here, and in the kernel by the event's own limit of
+ * overflows, which counts them for a program that returns 1.
+ *
+ * In the kernel the trap is an NMI in all but name: no stamps are made, which would allocate.
+ */
+#include "common.bpf.h"
+#include "compat.bpf.h"
+
+struct stamp { /* for filter.bpf.h */
+	u64 cgroup_id;
+	u32 flags;
+	u32 pad;
+};
+
+#define TASKS_FROM_CURRENT
+#include "filter.bpf.h"
+#include "follow.bpf.h"
+#include "abi_watch.h"
+#include "line_regs.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define KERNEL_HALF (1ULL << 63)
+#define X86_CTX_ADDR 22 /* of struct bpf_perf_event_data, behind the registers and the period */
+
+const volatile __u64 hits_max;
+const volatile __u64 foreign_max;
+const volatile __u32 user_tgid; /* whose the watched user addresses are */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct abi_ip_key);
+	__type(value, u32);
+} sent_ips SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} hits SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct abi_watch_counts);
+} watch_counts SEC(".maps");
+
+static __always_inline bool read_code(void *to, u32 size, u64 from)
+{
+	if (from & KERNEL_HALF)
+		return !bpf_probe_read_kernel(to, size, (const void *)from);
+	return !bpf_probe_read_user(to, size, (const void *)from);
+}
+
+/* The code first, then the mark that it was sent: no hit comes before its code. Two CPUs at once
+ * send it twice, and so does a full map: no harm. */
+static __always_inline void send_code(struct abi_watch_counts *n, const struct abi_ip_key *key)
+{
+	struct abi_new_ip *r;
+	u32 one = 1;
+
+	if (bpf_map_lookup_elem(&sent_ips, key))
+		return;
+	r = bpf_ringbuf_reserve(&hits, sizeof(*r), 0);
+	if (!r) {
+		__sync_fetch_and_add(&n->lost, 1);
+		return;
+	}
+	r->key = *key;
+	r->before = ABI_CODE_BEFORE;
+	r->bytes = ABI_CODE_BYTES;
+	if (!read_code(r->code, ABI_CODE_BYTES, key->ip - ABI_CODE_BEFORE)) {
+		r->bytes = ABI_CODE_BEFORE;
+		if (!read_code(r->code, ABI_CODE_BEFORE, key->ip - ABI_CODE_BEFORE))
+			r->bytes = 0;
+	}
+	bpf_ringbuf_submit(r, 0);
+	bpf_map_update_elem(&sent_ips, key, &one, BPF_ANY);
+}
+
+static __always_inline u32 image_of(struct task_struct *p)
+{
+	return (u32)(BPF_CORE_READ(p, group_leader, start_time) >> 16) ^
+	       (u32)BPF_CORE_READ(p, self_exec_id);
+}
+
+static __always_inline void send_hit(struct abi_watch_counts *n, struct task_struct *p, u64 addr,
+				     u64 ip)
+{
+	struct abi_ip_key key = {.ip = ip};
+	struct abi_hit *h;
+
+	if (!(ip & KERNEL_HALF)) {
+		key.tgid = TASK_READ(p, tgid);
+		key.image = image_of(p);
+	}
+	send_code(n, &key);
+	h = bpf_ringbuf_reserve(&hits, sizeof(*h), 0);
+	if (!h) {
+		__sync_fetch_and_add(&n->lost, 1);
+		return;
+	}
+	h->key = key;
+	h->addr = addr;
+	h->pid = TASK_READ(p, tgid);
+	h->tid = TASK_READ(p, pid);
+	h->cpu = bpf_get_smp_processor_id();
+	h->pad = 0;
+	bpf_core_read(h->comm, sizeof(h->comm), &p->comm);
+	bpf_ringbuf_submit(h, 0);
+}
+
+/* Another process has something else at a user address, a child of the watched one's too. */
+static __always_inline bool wanted(struct task_struct *p, u64 addr)
+{
+	struct stamp st = {};
+
+	if (!(addr & KERNEL_HALF) && TASK_READ(p, tgid) != user_tgid)
+		return false;
+	return filter_early(p) && filter_late(&st, p);
+}
+
+SEC("perf_event")
+int ws_watch(void *ctx)
+{
+	struct task_struct *p = current_task();
+	u64 addr = CTX_WORD(ctx, X86_CTX_ADDR);
+	struct abi_watch_counts *n;
+	u32 zero = 0;
+
+	n = bpf_map_lookup_elem(&watch_counts, &zero);
+	if (!n || !epoch)
+		return 1;
+	if (!wanted(p, addr)) {
+		__sync_fetch_and_add(&n->foreign, 1);
+		return 1;
+	}
+	if (*(volatile __u64 *)&n->taken >= hits_max ||
+	    *(volatile __u64 *)&n->foreign >= foreign_max)
+		return 1;
+	send_hit(n, p, addr, regs_ip(ctx));
+	__sync_fetch_and_add(&n->taken, 1);
+	return 1;
+}

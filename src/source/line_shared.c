@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "source/line_shared.h"
+
+#define KERNEL_HALF (1ULL << 63)
+#define PROCESSES_MAX 1024 /* remembered; then all are read anew */
+#define READS_PER_TURN 64  /* of maps; a storm's other processes wait for the next interval */
+#define FRESH_TURNS 30	   /* then maps are read again: a mapping may have given way to another */
+#define SHARE_PHYSICAL UINT32_MAX
+#define PFN_BITS 55
+
+struct process {
+	uint32_t tgid; /* trees compare it */
+	uint32_t read_turn;
+	struct line_mapping *v; /* by address */
+	size_t n;
+};
+
+/* What is mapped, and its number in line_key.share. */
+struct file_id {
+	uint64_t dev, inode; /* trees compare these */
+	uint32_t share;
+};
+
+struct line_shared {
+	void *processes, *files; /* trees */
+	size_t nprocesses;
+	uint32_t turn, reads;
+	uint32_t nfiles;
+};
+
+/* "7f0a2c000000-7f0a2c001000 rw-s 00000000 00:01 1034	/dev/zero (deleted)" */
+bool line_mapping_parse(const char *text, struct line_mapping *out)
+{
+	unsigned int major, minor;
+	char perms[5];
+	int path = 0;
+
+	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &out->start, &out->end, perms, &out->offset, &major, &minor, &out->inode,
+		   &path) != 7)
+		return false;
+	if (strlen(perms) != 4 || out->start >= out->end)
+		return false;
+	out->shared = perms[3] == 's' && out->inode;
+	out->dev = (uint64_t)major << 32 | minor;
+	out->anonymous_inode = path && !strncmp(text + path, "anon_inode:", 11);
+	return true;
+}
+
+/* ---- trees ---- */
+
+static int compare_process(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+
+	return (x->tgid > y->tgid) - (x->tgid < y->tgid);
+}
+
+static int compare_file(const void *a, const void *b)
+{
+	const struct file_id *x = a, *y = b;
+
+	if (x->dev != y->dev)
+		return x->dev < y->dev ? -1 : 1;
+	return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+static void process_free(void *p)
+{
+	free(((struct process *)p)->v);
+	free(p);
+}
+
+int line_shared_open(struct line_shared **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
+}
+
+static void forget_processes(struct line_shared *s)
+{
+	tdestroy(s->processes, process_free);
+	s->processes = NULL;
+	s->nprocesses = 0;
+}
+
+void line_shared_close(struct line_shared *s)
+{
+	if (!s)
+		return;
+	forget_processes(s);
+	tdestroy(s->files, free);
+	free(s);
+}
+
+void line_shared_turn(struct line_shared *s)
+{
+	s->turn++;
+	s->reads = 0;
+	if (s->nprocesses > PROCESSES_MAX)
+		forget_processes(s);
+}
+
+/* ---- mappings ---- */
+
+struct mappings {
+	struct line_mapping *v;
+	size_t n;
+};
+
+static int mapping_push(struct mappings *to, const struct line_mapping *m)
+{
+	struct line_mapping *v;
+
+	if (!(to->n & (to->n - 1))) { /* full at a power of two */
+		v = realloc(to->v, (to->n ? 2 * to->n : 1) * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		to->v = v;
+	}
+	to->v[to->n++] = *m;
+	return 0;
+}
+
+/* A process that has ended keeps the mappings it had. */
+static void read_maps(struct line_shared *s, struct process *p)
+{
+	struct mappings now = {0};
+	char path[32], text[512];
+	struct line_mapping m;
+	FILE *f;
+	int ret = 0;
+
+	p->read_turn = s->turn;
+	s->reads++;
+	(void)snprintf(path, sizeof(path), "/proc/%u/maps", p->tgid); /* fits */
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	/* the rest of a line longer than ours is no mapping, and is not taken for one */
+	while (!ret && fgets(text, sizeof(text), f))
+		if (line_mapping_parse(text, &m))
+			ret = mapping_push(&now, &m);
+	fclose(f);
+	if (ret || !now.n) {
+		free(now.v);
+		return;
+	}
+	free(p->v);
+	p->v = now.v;
+	p->n = now.n;
+}
+
+static const struct line_mapping *mapping_at(const struct process *p, uint64_t addr)
+{
+	size_t from = 0, end = p->n, mid;
+
+	while (from < end) {
+		mid = from + (end - from) / 2;
+		if (addr >= p->v[mid].end)
+			from = mid + 1;
+		else if (addr < p->v[mid].start)
+			end = mid;
+		else
+			return &p->v[mid];
+	}
+	return NULL;
+}
+
+static struct process *process_get(struct line_shared *s, uint32_t tgid)
+{
+	struct process key = {.tgid = tgid}, *p;
+	void *found = tfind(&key, &s->processes, compare_process);
+
+	if (found)
+		return *(struct process **)found;
+	if (s->reads >= READS_PER_TURN)
+		return NULL;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->tgid = tgid;
+	if (!tsearch(p, &s->processes, compare_process)) {
+		free(p);
+		return NULL;
+	}
+	s->nprocesses++;
+	read_maps(s, p);
+	return p;
+}
+
+/* NULL: not known. */
+static const struct line_mapping *find(struct line_shared *s, uint32_t tgid, uint64_t addr)
+{
+	struct process *p = process_get(s, tgid);
+	const struct line_mapping *m;
+
+	if (!p)
+		return NULL;
+	m = mapping_at(p, addr);
+	if (p->read_turn == s->turn || s->reads >= READS_PER_TURN ||
+	    (m && s->turn - p->read_turn < FRESH_TURNS))
+		return m;
+	read_maps(s, p);
+	return mapping_at(p, addr);
+}
+
+/* ---- keys ---- */
+
+/* 0: no memory. */
+static uint32_t file_number(struct line_shared *s, const struct line_mapping *m)
+{
+	struct file_id key = {.dev = m->dev, .inode = m->inode}, *f;
+	void *found = tfind(&key, &s->files, compare_file);
+
+	if (found)
+		return (*(struct file_id **)found)->share;
+	f = malloc(sizeof(*f));
+	if (!f)
+		return 0;
+	*f = key;
+	f->share = ++s->nfiles;
+	if (!tsearch(f, &s->files, compare_file)) {
+		free(f);
+		return 0;
+	}
+	return f->share;
+}
+
+/* 0: not told. */
+static uint64_t physical(uint32_t tgid, uint64_t addr)
+{
+	uint64_t entry = 0, page = (uint64_t)sysconf(_SC_PAGESIZE);
+	char path[32];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/pagemap", tgid); /* fits */
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	if (pread(fd, &entry, sizeof(entry), (off_t)(addr / page * sizeof(entry))) !=
+	    (ssize_t)sizeof(entry))
+		entry = 0;
+	close(fd);
+	entry &= (1ULL << PFN_BITS) - 1;
+	return entry ? entry * page + addr % page : 0;
+}
+
+void line_shared_key(struct line_shared *s, const struct abi_access_key *at, uint64_t phys,
+		     struct line_key *out)
+{
+	uint64_t addr = at->line << ABI_LINE_SHIFT;
+	const struct line_mapping *m;
+
+	*out = (struct line_key){.line = at->line, .tgid = at->tgid};
+	if (!at->tgid || addr & KERNEL_HALF)
+		return;
+	m = find(s, at->tgid, addr);
+	if (!m || !m->shared)
+		return;
+	if (m->anonymous_inode) {
+		phys = phys ? phys : physical(at->tgid, addr);
+		if (phys)
+			*out = (struct line_key){.line = phys >> ABI_LINE_SHIFT,
+						 .share = SHARE_PHYSICAL};
+		return;
+	}
+	out->share = file_number(s, m);
+	if (!out->share)
+		return;
+	out->tgid = 0;
+	out->line = (m->offset + (addr - m->start)) >> ABI_LINE_SHIFT;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which events sample memory accesses with their addresses on this machine, as sysfs tells: from
+ * its devices to perf_event_attr, without opening anything.
+ *
+ *	Intel	cpu, or cpu_core and cpu_atom: mem-loads above a latency, mem-stores (PEBS); where
+ *		there is a mem-loads-aux it must lead the loads' group
+ *	AMD	ibs_op: one operation in so many, whatever it does; no filter
+ */
+#ifndef WS_PMU_PLAN_H
+#define WS_PMU_PLAN_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/err.h"
+
+#define PMU_EVENTS_MAX 4    /* loads and stores of two kinds of cores */
+#define PMU_LOAD_LATENCY 30 /* cycles: faster loads, the first-level cache's, are not sampled */
+
+struct pmu_sampled {
+	const char *device, *event;  /* "cpu_core", "mem-loads"; ibs_op: event NULL */
+	struct perf_event_attr attr; /* of a sample each time, and BPF sees each by itself */
+	bool led;
+	struct perf_event_attr leader; /* counts only */
+	char cpus[256];		       /* of a device that has not all: "0-15"; else "" */
+};
+
+struct pmu_plan {
+	const char *sampler; /* "pebs" "ibs" */
+	struct pmu_sampled v[PMU_EVENTS_MAX];
+	uint32_t n;
+};
+
+/* 0; -ENOENT: this machine offers none; else what sysfs says makes no sense. With words, exit 3. */
+int pmu_plan(const char *devices, uint64_t freq, struct pmu_plan *plan, struct err *e);
+
+/* Is the CPU in a list of the kernel's ("0-3,8")? Everything is in an empty one. */
+bool pmu_cpu_in(const char *list, uint32_t cpu);
+
+#endif

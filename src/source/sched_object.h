@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The scheduler's BPF object, of which there are two from one source: with BTF tracepoints, and
+ * with raw ones for kernels without BTF, which tell what types they have by --btf.
+ */
+#ifndef WS_SCHED_OBJECT_H
+#define WS_SCHED_OBJECT_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bpf_link;
+struct bpf_object;
+struct bpf_object_skeleton;
+struct sched_bpf;
+struct sched_bpf__rodata;
+struct sched_raw_bpf;
+
+struct sched_object {
+	struct bpf_object *obj;
+	bool raw;
+	struct sched_bpf *btf; /* one of these two */
+	struct sched_raw_bpf *raw_tp;
+	struct bpf_object_skeleton *skeleton;
+	struct sched_bpf__rodata *rodata; /* before the load; of both alike */
+	uint64_t *epoch;		  /* after it: the word the programs read */
+};
+
+/* All of them 0 or negative errno; btf_file may be NULL. */
+int sched_object_open(struct sched_object *o, const char *btf_file, bool raw);
+int sched_object_load(struct sched_object *o);
+int sched_object_attach(struct sched_object *o);
+/* The iterator over tasks; NULL where there is none. */
+struct bpf_link *sched_object_iter(const struct sched_object *o);
+int sched_object_map(const struct sched_object *o, const char *name); /* its fd */
+void sched_object_close(struct sched_object *o);		      /* unopened is fine */
+
+#endif

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which sides are compared under which loads, and what the budgets (DESIGN section 8) say of it."""
+import sides
+from added import Group
+
+EMPTY, SCHEME = "empty programs", "fsdist's scheme"
+
+
+def sched(build, loads, quick):
+    return Group(
+        sides.of_sched(build, quick),
+        loads.sched(quick),
+        (EMPTY, "runqlat"),
+        (
+            ("pipe, one CPU", "waitscope -s sched", "runqlat", 1 / 3, 1 / 5),
+            ("pipe, one CPU", "waitscope -s sched", EMPTY, 2, 1.25),
+        ),
+    )
+
+
+def lookups(build, loads, quick):
+    return Group(
+        sides.of_lookups(build, quick),
+        loads.lookups(),
+        (EMPTY,),
+        (("extent status look-up", "waitscope -s ext4", EMPTY, 1.5, 1.5),),
+    )
+
+
+def writes(build, loads, quick):
+    return Group(
+        sides.of_writes(build, quick),
+        loads.writes(),
+        (EMPTY, SCHEME),
+        (("4 KiB pwrite", "waitscope -s ext4", SCHEME, 1, 1),),
+    )
+
+
+def mmapread(build, loads, quick):
+    return Group(sides.of_mmapread(build, quick), loads.mmapread(), ())
+
+
+def lock(build, loads, quick):
+    return Group(sides.of_lock(build, quick), loads.lock(), (EMPTY,))
+
+
+def futex(build, loads, quick):
+    return Group(sides.of_futex(build, quick), loads.futex(), (EMPTY,))
+
+
+def line(build, loads, quick):
+    return Group(
+        sides.of_line(build, quick),
+        loads.line(),
+        (EMPTY,),
+        tuple((name, "waitscope -s line", "none", 0.02, 0.013) for name, _, _ in loads.line()),
+    )
+
+
+GROUPS = {
+    "sched": sched,
+    "lookups": lookups,
+    "writes": writes,
+    "mmapread": mmapread,
+    "lock": lock,
+    "futex": futex,
+    "line": line,
+}
