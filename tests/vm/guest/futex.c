@@ -46,10 +46,24 @@ static bool differ(int64_t a, int64_t b, int64_t room)
 	return a - b > room || b - a > room;
 }
 
+/* Calls that woke nobody before anybody had waited are left out. */
+static bool wakes_fit(const struct futex_try *t, struct json_object *rows, struct json_object *word,
+		      int64_t room, char *why, size_t len)
+{
+	int64_t n = row_sum(rows, json_text(word, "addr"), "wakes", true);
+	int64_t least = member(word, "wakers"), most = member(word, "wakes");
+
+	if (n >= least - room && n <= most + room)
+		return true;
+	(void)snprintf(why, len, "%s: %lld wakes, of %lld that woke and %lld in all", t->mode,
+		       (long long)n, (long long)least, (long long)most);
+	return false;
+}
+
 static bool equal(const struct futex_try *t, struct json_object *final, struct json_object *word,
 		  char *why, size_t len)
 {
-	static const char *const counts[] = {"eagain", "timeouts", "wakes", "woken"};
+	static const char *const counts[] = {"eagain", "timeouts", "woken"};
 	struct json_object *rows =
 		json_object_object_get(json_object_object_get(final, "tables"), "contended");
 	const char *addr = json_text(word, "addr");
@@ -70,7 +84,7 @@ static bool equal(const struct futex_try *t, struct json_object *final, struct j
 			       (long long)member(word, counts[i]));
 		return false;
 	}
-	return true;
+	return wakes_fit(t, rows, word, room, why, len);
 }
 
 /* Runs the load beside the tool; the load's word, or NULL. */
