@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "source/contend_source.h"
 #include "source/flight.h"
 #include "source/groups.h"
+#include "source/poll.h"
 
 #define RING_BYTES (64U << 10)
 #define KEYS 1023 /* with the others' entry a power of two for each CPU: no bucket idles */
@@ -139,16 +139,9 @@ static int open_rows(struct contend_source *s, struct err *e)
 
 static int open_poll(struct contend_source *s, struct err *e)
 {
-	struct epoll_event ev = {.events = EPOLLIN};
-	int fds[2] = {ring_buffer__epoll_fd(s->ring), s->filters.targets.epoll_fd}, i;
+	const int fds[] = {ring_buffer__epoll_fd(s->ring), s->filters.targets.epoll_fd};
 
-	s->event_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (s->event_fd < 0)
-		return err_sys(e, -errno, "%s: epoll", s->spec->ops->name);
-	for (i = 0; i < 2; i++)
-		if (fds[i] >= 0 && epoll_ctl(s->event_fd, EPOLL_CTL_ADD, fds[i], &ev))
-			return err_sys(e, -errno, "%s: epoll", s->spec->ops->name);
-	return 0;
+	return poll_open(&s->event_fd, fds, sizeof(fds) / sizeof(fds[0]), s->spec->ops->name, e);
 }
 
 static void list_hooks(struct contend_source *s)

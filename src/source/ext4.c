@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "source/ext4.h"
 #include "source/ext4_dev.h"
 #include "source/ext4_metrics.h"
 #include "source/kmaps.h"
+#include "source/poll.h"
 
 #include "ext4.skel.h" /* needs abi_ext4.h */
 
@@ -61,16 +61,8 @@ static int open_poll(struct ext4 *x, struct err *e)
 {
 	const int fds[] = {x->slow ? ext4_slow_fd(x->slow) : -1, x->filters.targets.epoll_fd,
 			   ext4_devs_fd(ext4_names_devs(x->names))};
-	struct epoll_event ev = {.events = EPOLLIN};
-	size_t i;
 
-	x->event_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (x->event_fd < 0)
-		return err_sys(e, -errno, "ext4: epoll");
-	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-		if (fds[i] >= 0 && epoll_ctl(x->event_fd, EPOLL_CTL_ADD, fds[i], &ev))
-			return err_sys(e, -errno, "ext4: epoll");
-	return 0;
+	return poll_open(&x->event_fd, fds, sizeof(fds) / sizeof(fds[0]), "ext4", e);
 }
 
 static int open_rows(struct ext4 *x, struct err *e)

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "source/line.h"
+#include "source/poll.h"
 
 #include "line.skel.h" /* needs abi_line.h */
 
@@ -23,16 +23,9 @@ static struct line_source *line_of(struct source *src)
 
 static int open_poll(struct line_source *s, struct err *e)
 {
-	struct epoll_event ev = {.events = EPOLLIN};
-	int fds[2] = {line_ips_fd(s->ips), s->filters.targets.epoll_fd}, i;
+	const int fds[] = {line_ips_fd(s->ips), s->filters.targets.epoll_fd};
 
-	s->event_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (s->event_fd < 0)
-		return err_sys(e, -errno, "line: epoll");
-	for (i = 0; i < 2; i++)
-		if (fds[i] >= 0 && epoll_ctl(s->event_fd, EPOLL_CTL_ADD, fds[i], &ev))
-			return err_sys(e, -errno, "line: epoll");
-	return 0;
+	return poll_open(&s->event_fd, fds, sizeof(fds) / sizeof(fds[0]), "line", e);
 }
 
 static int map_counts(struct line_source *s, struct err *e)

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "source/groups.h"
 #include "source/flight.h"
 #include "source/kmaps.h"
+#include "source/poll.h"
 #include "source/sched.h"
 
 static struct sched *sched_of(struct source *src)
@@ -22,18 +22,9 @@ static struct sched *sched_of(struct source *src)
 
 static int open_poll(struct sched *s, struct err *e)
 {
-	struct epoll_event ev = {.events = EPOLLIN};
-	int fds[2] = {slow_ring_fd(&s->slow), s->filters.targets.epoll_fd}, i;
+	const int fds[] = {slow_ring_fd(&s->slow), s->filters.targets.epoll_fd};
 
-	if (fds[0] < 0 && fds[1] < 0)
-		return 0;
-	s->event_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (s->event_fd < 0)
-		return err_sys(e, -errno, "sched: epoll");
-	for (i = 0; i < 2; i++)
-		if (fds[i] >= 0 && epoll_ctl(s->event_fd, EPOLL_CTL_ADD, fds[i], &ev))
-			return err_sys(e, -errno, "sched: epoll");
-	return 0;
+	return poll_open(&s->event_fd, fds, sizeof(fds) / sizeof(fds[0]), "sched", e);
 }
 
 static int open_names(struct sched *s, struct err *e)

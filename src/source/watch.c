@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "insn/insn.h"
 #include "source/kmaps.h"
+#include "source/poll.h"
 #include "source/watch.h"
 
 #include "watch.skel.h" /* needs abi_watch.h */
@@ -95,16 +95,9 @@ static int map_counts(struct watch_source *w, struct err *e)
 
 static int open_poll(struct watch_source *w, struct err *e)
 {
-	struct epoll_event ev = {.events = EPOLLIN};
-	int fds[2] = {bpf_map__fd(w->skel->maps.hits), w->line.filters.targets.epoll_fd}, i;
+	const int fds[] = {bpf_map__fd(w->skel->maps.hits), w->line.filters.targets.epoll_fd};
 
-	w->line.event_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (w->line.event_fd < 0)
-		return err_sys(e, -errno, "watch: epoll");
-	for (i = 0; i < 2; i++)
-		if (fds[i] >= 0 && epoll_ctl(w->line.event_fd, EPOLL_CTL_ADD, fds[i], &ev))
-			return err_sys(e, -errno, "watch: epoll");
-	return 0;
+	return poll_open(&w->line.event_fd, fds, sizeof(fds) / sizeof(fds[0]), "watch", e);
 }
 
 static int open_table(struct watch_source *w)
