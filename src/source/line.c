@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "source/line.h"
@@ -30,16 +29,8 @@ static int open_poll(struct line_source *s, struct err *e)
 
 static int map_counts(struct line_source *s, struct err *e)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *map;
-
-	s->counts_len = (s->ncpus * sizeof(struct abi_line_counts) + page - 1) / page * page;
-	map = mmap(NULL, s->counts_len, PROT_READ, MAP_SHARED,
-		   bpf_map__fd(s->skel->maps.line_counts), 0);
-	if (map == MAP_FAILED)
-		return err_sys(e, -errno, "line: map the counters");
-	s->counts_map = map;
-	return 0;
+	return mapped_open(&s->counts, bpf_map__fd(s->skel->maps.line_counts),
+			   s->ncpus * sizeof(struct abi_line_counts), "line: map the counters", e);
 }
 
 /* First CPU of each CPU's core, by sysfs; a CPU that says nothing is its own core. */
@@ -123,8 +114,7 @@ static void line_close(struct source *src)
 	line_ips_close(s->ips);
 	if (s->event_fd >= 0)
 		close(s->event_fd);
-	if (s->counts_map)
-		(void)munmap((void *)s->counts_map, s->counts_len); /* nothing to do about it */
+	mapped_close(&s->counts);
 	line_bpf__destroy(s->skel);
 	line_table_close(s->table);
 	line_shared_close(s->shared);
@@ -187,14 +177,14 @@ static void set_epoch(struct line_source *s, uint64_t epoch)
 
 static void sum_counts(struct line_source *s)
 {
+	const struct abi_line_counts *cpus = s->counts.at;
 	uint64_t *to = (uint64_t *)&s->counted;
 	uint32_t c;
 	size_t k;
 
 	memset(&s->counted, 0, sizeof(s->counted));
 	for (c = 0; c < s->ncpus; c++) {
-		const uint64_t *from =
-			(const uint64_t *)(s->counts_map + c * sizeof(struct abi_line_counts));
+		const uint64_t *from = (const uint64_t *)&cpus[c];
 
 		for (k = 0; k < sizeof(s->counted) / sizeof(*to); k++)
 			to[k] += from[k];

@@ -12,6 +12,7 @@
 #include "source/filters.h"
 #include "source/line_shared.h"
 #include "source/line_table.h"
+#include "source/mapped.h"
 #include "source/pmu_plan.h"
 #include "source/source.h"
 
@@ -50,10 +51,9 @@ struct line_source {
 	struct line_shared *shared;
 	struct names *names;
 	struct arena arena;
-	void *batch_keys;	/* of either's keys */
-	void *batch_values;	/* of struct abi_access or struct abi_latency */
-	const char *counts_map; /* struct abi_line_counts by CPU, read-only */
-	size_t counts_len;
+	void *batch_keys;     /* of either's keys */
+	void *batch_values;   /* of struct abi_access or struct abi_latency */
+	struct mapped counts; /* struct abi_line_counts by CPU */
 	struct abi_line_counts counted, previous, started; /* sums over CPUs: now, then */
 	uint64_t dropped_previous;
 	struct cost_sampler cost;

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "insn/insn.h"
@@ -42,7 +41,7 @@ static int watch_probe(struct err *e)
 
 const struct abi_watch_counts *watch_counts(const struct watch_source *w)
 {
-	return (const struct abi_watch_counts *)w->line.counts_map;
+	return w->line.counts.at;
 }
 
 static int configure(struct watch_source *w, struct err *e)
@@ -82,15 +81,8 @@ static int load(struct watch_source *w, struct err *e)
 
 static int map_counts(struct watch_source *w, struct err *e)
 {
-	void *map;
-
-	w->line.counts_len = (size_t)sysconf(_SC_PAGESIZE);
-	map = mmap(NULL, w->line.counts_len, PROT_READ, MAP_SHARED,
-		   bpf_map__fd(w->skel->maps.watch_counts), 0);
-	if (map == MAP_FAILED)
-		return err_sys(e, -errno, "watch: map the counters");
-	w->line.counts_map = map;
-	return 0;
+	return mapped_open(&w->line.counts, bpf_map__fd(w->skel->maps.watch_counts),
+			   sizeof(struct abi_watch_counts), "watch: map the counters", e);
 }
 
 static int open_poll(struct watch_source *w, struct err *e)
@@ -155,8 +147,7 @@ void watch_free(struct watch_source *w)
 	watch_hits_close(w);
 	if (w->line.event_fd >= 0)
 		close(w->line.event_fd);
-	if (w->line.counts_map)
-		(void)munmap((void *)w->line.counts_map, w->line.counts_len); /* nothing to do */
+	mapped_close(&w->line.counts);
 	watch_bpf__destroy(w->skel);
 	line_table_close(w->line.table);
 	if (!w->borrowed)
