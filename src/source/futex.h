@@ -62,12 +62,13 @@ struct futex {
 	bool raw;		 /* the tracepoints of all calls, not those of single ones */
 	struct bpf_link **links; /* of the latter */
 	size_t nlinks;
-	const char *hooks[20]; /* NULL-terminated */
-	size_t nhooks;
 };
 
 /* futex_load.c */
-int futex_load(struct contend_source *s, struct err *e);
+struct bpf_object_skeleton *futex_object(struct contend_source *s,
+					 const struct bpf_object_open_opts *opts);
+int futex_configure(struct contend_source *s, const struct btf *btf, struct err *e);
+int futex_loaded(struct contend_source *s, struct err *e);
 int futex_attach(struct contend_source *s, struct err *e);
 void futex_unload(struct contend_source *s);
 
