@@ -28,7 +28,4 @@ const char *ext4_path(struct ext4_paths *p, uint32_t kdev, uint64_t ino, uint32_
 /* Bounds what is remembered, where nobody uses a path of before: at each report. */
 void ext4_paths_trim(struct ext4_paths *p);
 
-/* Why none can be had at all (words for a notice), or NULL. */
-const char *ext4_paths_why(const struct ext4_paths *p);
-
 #endif
