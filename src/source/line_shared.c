@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/map_line.h"
 #include "source/line_shared.h"
 
 #define KERNEL_HALF (1ULL << 63)
@@ -37,22 +37,23 @@ struct line_shared {
 	uint32_t nfiles;
 };
 
-/* "7f0a2c000000-7f0a2c001000 rw-s 00000000 00:01 1034	/dev/zero (deleted)" */
 bool line_mapping_parse(const char *text, struct line_mapping *out)
 {
-	unsigned int major, minor;
-	char perms[5];
-	int path = 0;
+	static const char anonymous[] = "anon_inode:";
+	struct map_line l;
 
-	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
-		   &out->start, &out->end, perms, &out->offset, &major, &minor, &out->inode,
-		   &path) != 7)
+	if (!map_line_parse(text, strlen(text), &l))
 		return false;
-	if (strlen(perms) != 4 || out->start >= out->end)
-		return false;
-	out->shared = perms[3] == 's' && out->inode;
-	out->dev = (uint64_t)major << 32 | minor;
-	out->anonymous_inode = path && !strncmp(text + path, "anon_inode:", 11);
+	*out = (struct line_mapping){
+		.start = l.start,
+		.end = l.end,
+		.offset = l.offset,
+		.dev = l.dev,
+		.inode = l.inode,
+		.shared = (l.perms & MAP_SHARED_MEM) && l.inode,
+		.anonymous_inode = l.path_len >= sizeof(anonymous) - 1 &&
+				   !memcmp(l.path, anonymous, sizeof(anonymous) - 1),
+	};
 	return true;
 }
 

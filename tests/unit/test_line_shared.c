@@ -27,6 +27,10 @@ static void parse(void **state)
 		{"7f0a2c000000-7f0a2c001000 rw-p 00000000 00:00 0 \n", true, false, false},
 		{"7f0a2c000000-7f0a2c000000 rw-s 00000000 00:01 1034\n", false, false, false},
 		{"tail of a long path\n", false, false, false},
+		{"0x1000-0x2000 rw-s 00000000 00:01 1034\n", false, false, false},
+		{" 1000-2000 rw-s 00000000 00:01 1034\n", false, false, false},
+		{"1000-2000 rw-s 00000000 00:01 18446744073709551616\n", false, false, false},
+		{"1000-2000 rw-q 00000000 00:01 1034\n", false, false, false},
 		{"", false, false, false},
 	};
 	struct line_mapping m;
