@@ -24,7 +24,7 @@ extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym __weak;
 struct latency_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* with a PMU: set at load */
-	__type(key, struct abi_latency_key);
+	__type(key, struct abi_access_key);
 	__type(value, struct abi_latency);
 };
 
@@ -33,7 +33,7 @@ struct latency_map latencies_even SEC(".maps"), latencies_odd SEC(".maps");
 /* An entry is too large for the stack. */
 const volatile struct abi_latency latency_zero;
 
-static __always_inline struct abi_latency *latency_get(void *map, const struct abi_latency_key *key)
+static __always_inline struct abi_latency *latency_get(void *map, const struct abi_access_key *key)
 {
 	struct abi_latency *l = bpf_map_lookup_elem(map, key);
 
@@ -43,18 +43,19 @@ static __always_inline struct abi_latency *latency_get(void *map, const struct a
 	return bpf_map_lookup_elem(map, key);
 }
 
-static __always_inline void note_latency(struct abi_line_counts *n, const struct abi_access_key *at,
-					 u64 ep, u32 cycles)
+static __always_inline void note_latency(struct abi_line_counts *n,
+					 const struct abi_access_key *key, u64 ep, u64 phys,
+					 u32 cycles)
 {
-	struct abi_latency_key key = {.line = at->line, .tgid = at->tgid, .cpu = at->cpu};
 	struct abi_latency *l =
-		ep & 1 ? latency_get(&latencies_odd, &key) : latency_get(&latencies_even, &key);
+		ep & 1 ? latency_get(&latencies_odd, key) : latency_get(&latencies_even, key);
 	u64 slot;
 
 	if (!l) {
 		n->latencies_full++;
 		return;
 	}
+	l->phys = phys;
 	slot = hist_slot(cycles);
 	if (slot >= ABI_LATENCY_SLOTS) {
 		l->over++;
@@ -90,6 +91,8 @@ static __always_inline void note_source(struct abi_access *a, u32 flags, u64 add
 		a->hitm_local++;
 	if (flags & DATA_HITM_REMOTE)
 		a->hitm_remote++;
+	if (flags & DATA_TOLD)
+		a->told++;
 }
 
 static __always_inline void pmu_place(struct abi_line_counts *n, struct task_struct *p, u64 ep,
@@ -120,7 +123,7 @@ static __always_inline void pmu_place(struct abi_line_counts *n, struct task_str
 	    bpf_core_field_exists(data->weight.full))
 		cycles = (u32)data->weight.full; /* of the struct: var1_dw, the latency */
 	if (cycles && moves)
-		note_latency(n, &key, ep, cycles);
+		note_latency(n, &key, ep, a->phys, cycles);
 }
 
 SEC("perf_event")

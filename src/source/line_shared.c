@@ -259,10 +259,10 @@ static uint64_t physical(uint32_t tgid, uint64_t addr)
 void line_shared_key(struct line_shared *s, const struct abi_access_key *at, uint64_t phys,
 		     struct line_key *out)
 {
-	uint64_t addr = at->line << ABI_LINE_SHIFT;
+	uint64_t addr = at->addr;
 	const struct line_mapping *m;
 
-	*out = (struct line_key){.line = at->line, .tgid = at->tgid};
+	*out = (struct line_key){.line = addr >> ABI_LINE_SHIFT, .tgid = at->tgid};
 	if (!at->tgid || addr & KERNEL_HALF)
 		return;
 	m = find(s, at->tgid, addr);
