@@ -126,29 +126,31 @@ static __always_inline void pmu_place(struct abi_line_counts *n, struct task_str
 		note_latency(n, &key, ep, a->phys, cycles);
 }
 
-SEC("perf_event")
-int ws_pmu(void *ctx)
+static __always_inline void pmu_sample(u64 ip, const struct perf_sample_data *data)
 {
 	struct abi_line_counts *n = counts_get();
-	struct bpf_perf_event_data_kern *kern;
-	struct perf_sample_data *data;
 	struct task_struct *p;
 	u64 ep = epoch;
 
-	if (!n || !ep)
-		return 0;
-	kern = bpf_cast_to_kern_ctx(ctx);
-	data = kern->data;
-	if (!data || !bpf_core_field_exists(data->sample_flags))
-		return 0;
+	if (!n || !ep || !bpf_core_field_exists(data->sample_flags))
+		return;
 	p = sampled(n);
 	if (!p)
-		return 0;
+		return;
 	if (!(data->sample_flags & SAMPLE_ADDR) || !data->addr) {
 		n->no_operand++; /* an operation that touched no memory: IBS samples all */
-		return 0;
+		return;
 	}
-	pmu_place(n, p, ep, regs_ip(ctx), data);
+	pmu_place(n, p, ep, ip, data);
+}
+
+SEC("perf_event")
+int ws_pmu(void *ctx)
+{
+	struct bpf_perf_event_data_kern *kern = bpf_cast_to_kern_ctx(ctx);
+
+	if (kern->data)
+		pmu_sample(regs_ip(ctx), kern->data);
 	return 0;
 }
 
