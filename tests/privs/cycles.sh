@@ -45,12 +45,31 @@ one() { # NUMBER
 
 # The kernel frees them a little after the last descriptor is closed.
 left() {
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
+	for _ in $(seq 60); do
 		found=$(ours)
 		[ -z "$found" ] && break
 		sleep 0.5
 	done
 	printf '%s' "$found"
+}
+
+# Kernel memory that the cycles took. Others may take some meanwhile, and what is freed comes back late: a
+# leak is there each time, so the least of three counts.
+grown_kb() {
+	least=
+	for _ in 1 2 3; do
+		kb_before=$(kernel_kb)
+		i=0
+		while [ $i -lt "$cycles" ]; do
+			one $i >&2
+			i=$((i + 1))
+		done
+		left >/dev/null
+		kb=$(($(kernel_kb) - kb_before))
+		[ -n "$least" ] && [ "$least" -le $kb ] || least=$kb
+		[ "$least" -gt $limit_kb ] || break
+	done
+	echo "$least"
 }
 
 # A user of its own tells our programs from those of others on this machine. Words, not a function: in
@@ -66,21 +85,19 @@ cd "$work" || exit 1
 
 $as_ours "$tool" -q -s sched -o json:/dev/null &
 pid=$!
-sleep 1
-seen=$(ours | wc -l)
+seen=0
+for _ in $(seq 60); do
+	seen=$(ours | wc -l)
+	[ "$seen" -eq 0 ] || break
+	sleep 0.5
+done
 kill -KILL $pid
 wait $pid 2>/dev/null
 one 0
 one 3
-sleep 1
-kb_before=$(kernel_kb)
-i=0
-while [ $i -lt "$cycles" ]; do
-	one $i
-	i=$((i + 1))
-done
+left >/dev/null
+kb=$(grown_kb)
 left=$(left)
-kb_after=$(kernel_kb)
 
 failed=0
 echo "1..3"
@@ -97,10 +114,10 @@ else
 	printf '%s\n' "$left" | sed 's/^/#   /'
 	failed=1
 fi
-if [ $((kb_after - kb_before)) -le $limit_kb ]; then
-	echo "ok 3 - $cycles cycles: kernel memory $((kb_after - kb_before)) KiB more, at most $limit_kb"
+if [ $kb -le $limit_kb ]; then
+	echo "ok 3 - $cycles cycles: kernel memory $kb KiB more, at most $limit_kb"
 else
-	echo "not ok 3 - $cycles cycles: kernel memory $((kb_after - kb_before)) KiB more, at most $limit_kb"
+	echo "not ok 3 - $cycles cycles: kernel memory $kb KiB more, at most $limit_kb"
 	failed=1
 fi
 exit $failed
