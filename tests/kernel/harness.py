@@ -321,15 +321,19 @@ class Cgroup:
 # ---- BPF objects ----
 
 
+def bpf_list(kind):
+    """What bpftool says; it gives up when a link's program goes while it lists them."""
+    for _ in range(100):
+        done = subprocess.run(["bpftool", "-j", kind, "show"], capture_output=True, text=True)
+        if not done.returncode:
+            return json.loads(done.stdout or "[]")
+        time.sleep(0.05)
+    raise AssertionError("bpftool %s show: %s%s" % (kind, done.stdout, done.stderr))
+
+
 def bpf_ids():
     """{("prog", id), ...} of all programs, maps and links in the kernel."""
-    found = set()
-    for kind in ("prog", "map", "link"):
-        text = subprocess.run(
-            ["bpftool", "-j", kind, "show"], check=True, stdout=subprocess.PIPE, text=True
-        ).stdout
-        found |= {(kind, o["id"]) for o in json.loads(text or "[]")}
-    return found
+    return {(kind, o["id"]) for kind in ("prog", "map", "link") for o in bpf_list(kind)}
 
 
 def bpf_held():

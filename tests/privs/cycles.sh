@@ -16,10 +16,11 @@ fi
 # Programs of our user, and links of those programs, one a line. Maps have no user: they live as long as
 # a program or a descriptor holds them, and our processes are gone; their memory would show.
 ours() {
-	{
-		bpftool -j prog list
-		bpftool -j link list
-	} | jq -r -s --argjson uid $uid '
+	for _ in $(seq 100); do # bpftool gives up when a link's program goes while it lists them
+		lists=$(bpftool -j prog list && bpftool -j link list) && break
+		sleep 0.05
+	done
+	printf '%s\n' "$lists" | jq -r -s --argjson uid $uid '
 		(.[0] | map(select(.uid == $uid))) as $progs |
 		($progs[] | "program \(.id) \(.name)"),
 		(.[1][] | select(.prog_id as $p | any($progs[]; .id == $p)) | "link \(.id) \(.type)")'
