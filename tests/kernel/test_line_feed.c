@@ -188,7 +188,7 @@ static int run(struct run *r, struct err *e)
 		ret = source_line.start(r->src, e);
 	if (ret)
 		return ret;
-	r->feeder.bpf->bss->epoch = r->line->epoch;
+	r->feeder.bpf->bss->epoch = r->line->base.epoch;
 	ret = feeder_run(&r->feeder, fed, sizeof(fed) / sizeof(fed[0]));
 	if (!ret)
 		ret = source_line.flip(r->src, e);
