@@ -28,9 +28,12 @@ static int futex_open(struct source **out, const struct source_args *args, struc
 
 static int futex_collect(struct source *src, struct source_report *r, struct err *e)
 {
-	int ret = contend_source_collect(src, r, e);
+	struct futex *f = (struct futex *)src;
+	int ret;
 
-	futex_addrs_tidy(((struct futex *)src)->addrs);
+	arena_reset(&f->arena);
+	ret = contend_source_collect(src, r, e);
+	futex_addrs_tidy(f->addrs, f->s.rows);
 	return ret;
 }
 

@@ -202,5 +202,5 @@ void futex_unload(struct contend_source *s)
 	f->skel = NULL;
 	futex_addrs_close(f->addrs);
 	f->addrs = NULL;
-	futex_rows_close(f);
+	arena_free(&f->arena);
 }

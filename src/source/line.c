@@ -56,7 +56,7 @@ int line_open_table(struct line_source *s)
 	}
 	ret = line_table_open(&s->table, core, s->ncpus, LINES_MAX);
 	free(core);
-	return ret;
+	return ret ? ret : numa_open(&s->numa, NUMA_SYSTEM, s->ncpus);
 }
 
 static int open_buffers(struct line_source *s)
@@ -113,6 +113,7 @@ static void line_close(struct source *src)
 	mapped_close(&s->counts);
 	line_bpf__destroy(s->skel);
 	line_table_close(s->table);
+	numa_close(s->numa);
 	line_shared_close(s->shared);
 	names_close(s->names);
 	arena_free(&s->arena);
@@ -189,6 +190,8 @@ static int collect(struct line_source *s, struct err *e)
 	sum_counts(s);
 	line_table_begin(s->table);
 	ret = line_take(s, ended ? 1U << (ended & 1) : (1U << ABI_BANKS) - 1);
+	if (!ret)
+		ret = numa_turn(s->numa);
 	if (ret)
 		return err_sys(e, ret, "line: read the accesses");
 	line_table_end(s->table);

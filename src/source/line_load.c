@@ -14,9 +14,10 @@
  * storm of new code it is the hot that gets in. */
 #define NEW_IPS_MAX 256
 
-/* Lines seen on two CPUs, by CPU; only a PMU's samples tell latencies. */
-#define LATENCIES_MIN 2048
-#define LATENCIES_PER_CPU 64
+/* Accesses to lines seen on two CPUs; only a PMU's samples tell latencies. 600 bytes each, in two
+ * banks. */
+#define LATENCIES_MIN 4096
+#define LATENCIES_PER_CPU 256
 
 static int size_latencies(struct line_source *s)
 {

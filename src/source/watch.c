@@ -143,6 +143,7 @@ void watch_free(struct watch_source *w)
 	mapped_close(&w->line.counts);
 	watch_bpf__destroy(w->skel);
 	line_table_close(w->line.table);
+	numa_close(w->line.numa);
 	if (!w->borrowed)
 		names_close(w->line.names);
 	arena_free(&w->line.arena);
@@ -263,6 +264,8 @@ int watch_report(struct watch_source *w, struct source_report *r, struct err *e)
 	w->lost_previous = lost;
 	ret = watch_push_rows(w, r);
 	line_table_begin(w->line.table);
+	if (!ret)
+		ret = numa_turn(w->line.numa);
 	return ret ? err_sys(e, ret, "watch: report") : 0;
 }
 
