@@ -86,7 +86,8 @@ static void exclusive(struct a64 *a, uint32_t w)
 	}
 }
 
-/* Size and direction of ldr, str and their kin; false: a prefetch (sz 3, opc 2), or not allocated. */
+/* Size and direction of ldr, str and their kin; false: a prefetch (sz 3, opc 2), or not allocated.
+ */
 static bool access_of(uint32_t w, uint32_t *size, bool *load, bool *general)
 {
 	uint32_t sz = bits(w, 31, 30), opc = bits(w, 23, 22);
