@@ -51,6 +51,8 @@ static int configure(struct watch_source *w, struct err *e)
 	skel->rodata->foreign_max = w->line.cfg->confirm * FOREIGN_FACTOR;
 	skel->rodata->user_tgid = w->user_pid;
 	ret = kmaps_banks(skel->obj, w->line.ncpus, sizeof(struct abi_counts));
+	if (!ret)
+		ret = kmaps_preallocate(skel->maps.target_ids);
 	if (ret)
 		return err_sys(e, ret, "watch: configure");
 	return filters_setup(&w->line.base.filters, skel->obj,
