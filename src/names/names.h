@@ -30,9 +30,10 @@ enum name_found {
 	NAME_MEMBER, /* down to the member */
 };
 
-/* An inode that the address lies in; the ext4 source makes a path of it (open_by_handle_at). */
+/* An inode that the address lies in; sources make a path of it (ext4_places.h). */
 struct name_inode {
 	bool known;
+	bool ext4;    /* it, or where none is known the super block, is of ext4 */
 	uint32_t dev; /* the kernel's: major << 20 | minor */
 	uint32_t generation;
 	uint64_t ino;

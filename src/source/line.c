@@ -90,7 +90,6 @@ static int open_buffers(struct line_source *s)
 
 static int open_all(struct line_source *s, struct err *e)
 {
-	struct names_args args = {.btf = s->cfg->btf, .debuginfod = s->cfg->debuginfod};
 	int ret = line_sampler_open(s, e);
 
 	if (ret)
@@ -102,7 +101,7 @@ static int open_all(struct line_source *s, struct err *e)
 	ret = open_buffers(s);
 	if (ret)
 		return err_sys(e, ret, "line");
-	ret = names_open(&s->names, &args, e);
+	ret = line_open_names(s, e);
 	if (!ret)
 		ret = filters_open(&s->filters, &s->args, s->ncpus, false, e);
 	if (!ret)
@@ -135,7 +134,7 @@ static void line_close(struct source *src)
 	line_bpf__destroy(s->skel);
 	line_table_close(s->table);
 	line_shared_close(s->shared);
-	names_close(s->names);
+	line_close_names(s);
 	arena_free(&s->arena);
 	filters_close(&s->filters);
 	free(s->batch_keys);

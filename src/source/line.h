@@ -49,6 +49,7 @@ struct line_source {
 	struct line_table *table;
 	struct line_shared *shared;
 	struct names *names;
+	struct ext4_places *places; /* of what lies in ext4 */
 	struct arena arena;
 	void *batch_keys;	/* of either's keys */
 	void *batch_values;	/* of struct abi_access or struct abi_latency */
@@ -97,7 +98,10 @@ void line_ips_close(struct line_ips *p);
 /* line.c: the table, for this machine's cores. 0 or -ENOMEM. */
 int line_open_table(struct line_source *s);
 
-/* line_rows.c. 0 or -ENOMEM, all of them. Contended lines of both views into the report: */
+/* line_rows.c: what rows are named by. 0, or negative with words. */
+int line_open_names(struct line_source *s, struct err *e);
+void line_close_names(struct line_source *s);
+/* 0 or -ENOMEM, all of these. Contended lines of both views into the report: */
 int line_push_rows(struct line_source *s, struct source_report *r);
 /* Parts of a row, from the arena: threads; offsets and code; then the words of a row that has these
  * two, at c->addr. */
