@@ -196,6 +196,7 @@ static int check_targets(struct opts_run *r)
 struct opts_scope {
 	const char *option, *sources;
 	bool (*given)(const struct config *cfg);
+	bool no_default; /* none of the default sources is one of these */
 };
 
 static bool given_es_time(const struct config *cfg)
@@ -213,21 +214,39 @@ static bool given_stack_every(const struct config *cfg)
 	return cfg->stack_every;
 }
 
+static bool given_slower(const struct config *cfg)
+{
+	return cfg->slower;
+}
+
+static bool given_freq(const struct config *cfg)
+{
+	return cfg->freq != DEFAULT_FREQ;
+}
+
+static bool given_line_source(const struct config *cfg)
+{
+	return cfg->line_by != LINE_BY_AUTO;
+}
+
 static const struct opts_scope scopes[] = {
 	{"es-time", "ext4", given_es_time},
 	{"by file", "ext4", given_by_file},
 	{"stack-every", "lock or futex", given_stack_every},
+	{"slower", "sched or ext4", given_slower},
+	{"freq", "line", given_freq, .no_default = true},
+	{"line-source", "line", given_line_source, .no_default = true},
 };
 
-/* Without --source the default ones run, and they cover all of these. */
+/* Without --source the default ones run. */
 static int check_scopes(struct opts_run *r)
 {
 	const struct str_list *named = &r->cfg->sources;
 	size_t i, k;
 	bool known;
 
-	for (i = 0; named->n && i < sizeof(scopes) / sizeof(scopes[0]); i++) {
-		known = !scopes[i].given(r->cfg);
+	for (i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++) {
+		known = !scopes[i].given(r->cfg) || (!named->n && !scopes[i].no_default);
 		for (k = 0; !known && k < named->n; k++)
 			known = strstr(scopes[i].sources, named->v[k]) ||
 				!strcmp(named->v[k], "synth");

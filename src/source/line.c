@@ -180,6 +180,7 @@ static int line_open(struct source **out, const struct source_args *args, struct
 	if (ret)
 		return ret;
 	line_sampler_say(s, why.text);
+	s->lacks[s->lacks[0] != NULL] = names_code_why(s->names);
 	*out = &s->base;
 	return 0;
 }

@@ -64,7 +64,7 @@ struct line_source {
 	char hook_texts[PMU_EVENTS_MAX][64];
 	const char *hooks[PMU_EVENTS_MAX + 1];
 	char why_clock[ERR_TEXT_LEN + 32]; /* why no PMU's events, though they might have been */
-	const char *lacks[2];
+	const char *lacks[3];
 };
 
 /* line_load.c: the programs of its sampler. */
