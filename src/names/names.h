@@ -66,7 +66,8 @@ void names_prepare(struct names *n);
 /* What names of the kernel's are missing here and why, in words: "kernel code: addresses are hidden
  * (CAP_SYSLOG ...)"; "" if nothing is. Holds until the next call. Known after names_prepare. */
 const char *names_why(struct names *n);
-/* Of that alone the part that costs nothing to ask: why kernel code has no names; NULL if it has. */
+/* Of that alone the part that costs nothing to ask: why kernel code has no names; NULL if it has.
+ */
 const char *names_code_why(struct names *n);
 /* Gives back the files' contents that names were looked up in: when a report is done. */
 void names_trim(struct names *n);

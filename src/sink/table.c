@@ -18,7 +18,7 @@
 #define COLUMNS_MAX 500
 #define TRIES_MAX 10  /* two of details, two of brief, the rest of rows */
 #define CLOCK_WIDTH 8 /* 14:02:11 */
-#define STUMP 5 /* a blank, three letters and the ellipsis */
+#define STUMP 5	      /* a blank, three letters and the ellipsis */
 
 struct table_sink {
 	struct sink base;
@@ -158,7 +158,8 @@ static void table_cut(char *out, size_t len, const char *text, size_t room)
 	line_cut(out, len, text, room);
 	space = strcmp(out, text) ? strrchr(out, ' ') : NULL;
 	if (space && text_width(space) < STUMP)
-		(void)snprintf(space, len - (size_t)(space - out), " …"); /* no longer than it was */
+		(void)snprintf(space, len - (size_t)(space - out),
+			       " …"); /* no longer than it was */
 }
 
 static void table_header(const struct table_sink *t, struct table_page *page)

@@ -234,7 +234,7 @@ void grid_fit(struct grid *g, struct table_page *page, const struct table_row *r
 			continue;
 		if (g->n <= 2)
 			return; /* the paper cuts */
-		g->n--; /* a very narrow window: no number at all before half of one */
+		g->n--;		/* a very narrow window: no number at all before half of one */
 	}
 	grid_lengthen_names(g, columns - width);
 }

@@ -184,7 +184,9 @@ static void lines_title(struct table_page *page)
 		(void)snprintf(text, sizeof(text), "%s %s%s  %s/s",
 			       format_count(share, sizeof(share), count),
 			       sampled ? "sample" : "access",
-			       count == 1 ? "" : sampled ? "s" : "es",
+			       count == 1 ? ""
+			       : sampled  ? "s"
+					  : "es",
 			       format_rate(samples, sizeof(samples), count,
 					   page->f->dur_ns)); /* fits: numbers */
 	table_title(page, title, false, text);

@@ -19,6 +19,8 @@ struct recorded_contended {
 	uint32_t cpus[CONTENDED_LIST];
 	struct site sites[CONTENDED_LIST];
 	struct line_member members[CONTENDED_LIST];
+	struct line_accesses accesses; /* of a line */
+	struct line_thread threads[CONTENDED_LIST];
 };
 
 struct recorded {
@@ -76,6 +78,9 @@ int do_contends(struct player *p, char **w, int n);
 int do_contended(struct player *p, char **w, int n);
 int do_site(struct player *p, char **w, int n);
 int do_member(struct player *p, char **w, int n);
+/* record_lines.c: a field that only a line has. */
+int line_field(struct player *p, struct contended *c, struct recorded_contended *more,
+	       const char *key, char *value);
 int same_contended(struct recorded *to, const struct recorded *from);
 void contended_clear(struct recorded *r);
 void recorded_clear(struct recorded *r);

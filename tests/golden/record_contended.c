@@ -13,7 +13,10 @@ static uint64_t any_number(const char *s)
 
 int do_contends(struct player *p, char **w, int n)
 {
-	p->interval->f.contends = p->total->f.contends = true;
+	bool lines = n > 1;
+
+	p->interval->f.contends = p->total->f.contends = !lines;
+	p->interval->f.lines = p->total->f.lines = lines;
 	return 0;
 }
 
@@ -80,7 +83,7 @@ static int contended_field(struct player *p, struct contended *c, struct recorde
 	else if (!strncmp(key, "by_", 3))
 		c->group = (struct label){key + 3, value};
 	else
-		return bad(p, key);
+		return line_field(p, c, more, key, value);
 	return 0;
 }
 
@@ -161,6 +164,7 @@ int same_contended(struct recorded *to, const struct recorded *from)
 	int ret = 0;
 
 	to->f.contends = from->f.contends;
+	to->f.lines = from->f.lines;
 	for (i = 0; i < from->f.ncontended && !ret; i++) {
 		struct recorded_contended *more = &to->more[i];
 		struct contended *c = &to->contended[i];
@@ -173,6 +177,8 @@ int same_contended(struct recorded *to, const struct recorded *from)
 		c->members = more->members;
 		c->cpus = c->cpus ? more->cpus : NULL;
 		c->futex = c->futex ? &more->futex : NULL;
+		c->accesses = c->accesses ? &more->accesses : NULL;
+		more->accesses.threads = more->threads;
 		if (!c->wait)
 			continue;
 		c->wait = &more->wait;

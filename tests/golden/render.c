@@ -18,7 +18,7 @@
  *	series METRIC [KEY=VALUE...] : SAMPLES...	see add_samples; =N: a counter's value;
  *							sum: the metric's CPUs, added up
  *	split BLOCKED_NS RUN_QUEUE_NS			of the series before it
- *	contends					a source of contended addresses runs
+ *	contends [lines]				a source of contended addresses runs
  *	contended SOURCE KIND FIELD=VALUE... [: SAMPLES...]
  *	site COUNT IP SYM, member OFFSET SIZE NAME [hot]	of the contended address before them
  *	same						series and quality of the interval

@@ -499,7 +499,7 @@ static const struct {
 	 "--by file: means nothing to these sources (expected ext4 in --source)"},
 	{"--stack-every 3 -s ext4",
 	 "--stack-every: means nothing to these sources (expected lock or futex in --source)"},
-	{"--slower 1ms -s lock,line",
+	{"--slower 1ms -s lock",
 	 "--slower: means nothing to these sources (expected sched or ext4 in --source)"},
 	{"--freq 99 -s sched",
 	 "--freq: means nothing to these sources (expected line in --source)"},
