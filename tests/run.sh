@@ -164,6 +164,7 @@ done
 suite kernel/bucket "$O/tests/kernel/test_bucket_bpf"
 suite kernel/shared "$O/tests/kernel/test_shared_bpf"
 suite kernel/line_pmu "$O/tests/kernel/test_line_pmu"
+suite kernel/line_feed tests/kernel/pmu.sh "$O/tests/kernel/test_line_feed"
 for t in "$O"/tests/names/test_kernel_*; do
 	[ ! -x "$t" ] || suite "names/${t##*/test_}" "$t"
 done

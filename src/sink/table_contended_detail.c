@@ -6,6 +6,9 @@
  *	    at ext4_es_lookup_extent+0x1f 61 %, ext4_map_blocks+0x8c 30 %
  *	    line 1344..1407: es_stats_cache_hits.lock*, .count*, es_stats_cache_misses.lock*
  *
+ *	    byte 40: 412 samples by 1573 at app`count+0x70, HITM 30 local, 2 remote, 50th 210, 99th
+ *930~ cycles
+ *
  *	    kw.c:15  wait_bitset, 3 threads, 12 eagain, 3 timeouts, 40 wakes (41 woken)
  */
 #include <inttypes.h>
@@ -19,6 +22,7 @@
 #define DETAIL_HANG 8 /* where a line that was full goes on */
 #define DETAIL_SITES 3
 #define DETAIL_THREADS 4
+#define DETAIL_SPOTS 4
 #define DETAIL_MEMBERS 8 /* and all that are hot */
 #define DETAIL_NAME 512
 #define DETAIL_TEXT (DETAIL_NAME + 128)
@@ -243,6 +247,73 @@ static void detail_threads(struct detail *d, const struct line_accesses *a)
 	detail_end(d);
 }
 
+/* Latencies first of those that fetch modified lines; then of the most frequent. */
+static bool spot_before(const struct line_spot *a, const struct line_spot *b)
+{
+	uint64_t x = a->hitm.local + a->hitm.remote, y = b->hitm.local + b->hitm.remote;
+
+	return x != y ? x > y : a->samples > b->samples;
+}
+
+/* "HITM 30 local, 2 remote, 50th 210, 99th 930~ cycles", as far as it is told */
+static void detail_spot_memory(struct detail *d, const struct line_spot *u)
+{
+	static const struct quantile p50 = {PPB_P50, "50"}, p99 = {PPB_P99, "99"};
+	char text[96], a[32], b[32];
+
+	if (u->hitm.told) {
+		(void)snprintf(text, sizeof(text), "HITM %s local, %s remote",
+			       format_count(a, sizeof(a), u->hitm.local),
+			       format_count(b, sizeof(b), u->hitm.remote)); /* fits */
+		detail_item(d, ", ", text);
+	}
+	if (!u->latency)
+		return;
+	table_cycles(d->page, a, sizeof(a), u->latency, &p50);
+	table_cycles(d->page, b, sizeof(b), u->latency, &p99);
+	a[strcspn(a, " ")] = b[strcspn(b, " ")] = '\0';			     /* columns' */
+	(void)snprintf(text, sizeof(text), "50th %s, 99th %s cycles", a, b); /* fits */
+	detail_item(d, ", ", text);
+}
+
+/* "byte 8: 412 samples of thread 1573 at app`count+0x70, HITM ..." */
+static void detail_spot(struct detail *d, const struct line_spot *u)
+{
+	char sym[DETAIL_NAME], text[DETAIL_TEXT], count[32];
+
+	(void)snprintf(text, sizeof(text), "byte %" PRIu32 ": %s by %" PRIu32 " at %s", u->offset,
+		       table_samples(count, sizeof(count), u->samples), u->tid,
+		       u->sym ? clean(sym, u->sym) : "?"); /* fits */
+	detail_item(d, "", text);
+	detail_spot_memory(d, u);
+	detail_end(d);
+}
+
+/* c2c's second level, of samplers that tell more than the threads' line does. */
+static void detail_spots(struct detail *d, const struct line_accesses *a)
+{
+	const struct line_spot *shown[DETAIL_SPOTS];
+	size_t n = 0, i, at;
+
+	if (!a->hitm.told && !a->latency)
+		return;
+	for (i = 0; i < a->nuses; i++) {
+		at = n;
+		while (at && spot_before(&a->uses[i], shown[at - 1])) {
+			if (at < DETAIL_SPOTS)
+				shown[at] = shown[at - 1];
+			at--;
+		}
+		if (at < DETAIL_SPOTS)
+			shown[at] = &a->uses[i];
+		n += n < DETAIL_SPOTS;
+	}
+	for (i = 0; i < n; i++)
+		detail_spot(d, shown[i]);
+	detail_count(d, a->nuses - n, "more", "more");
+	detail_end(d);
+}
+
 /* "1,000 accesses, 431 from another CPU than the one before, stopped at 1,000" */
 static void detail_exact(struct detail *d, const struct contended *c)
 {
@@ -306,6 +377,7 @@ void table_contended_detail(struct table_page *page, const struct contended *c, 
 	if (c->accesses && page->detail == DETAIL_ALL) {
 		detail_exact(&d, c);
 		detail_threads(&d, c->accesses);
+		detail_spots(&d, c->accesses);
 		detail_joined(&d, c);
 	}
 	detail_line(&d, c);

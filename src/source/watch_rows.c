@@ -44,9 +44,12 @@ static int fill_accesses(struct watch_source *w, const struct line *l, enum line
 		.bound = w->line.cfg->confirm,
 		.stopped = w->stopped,
 		.foreign = watch_counts(w)->foreign,
+		.memory_node = -1,
 	};
 	ret = line_fill_threads(&w->line, threads, n, a);
-	return ret ? ret : line_fill_uses(&w->line, l, v, a);
+	if (!ret)
+		ret = line_fill_uses(&w->line, l, v, a);
+	return ret ? ret : line_fill_nodes(&w->line, l, v, a);
 }
 
 static int push_row(struct watch_source *w, const struct watch_line *at, enum line_view v,

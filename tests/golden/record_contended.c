@@ -13,10 +13,7 @@ static uint64_t any_number(const char *s)
 
 int do_contends(struct player *p, char **w, int n)
 {
-	bool lines = n > 1;
-
-	p->interval->f.contends = p->total->f.contends = !lines;
-	p->interval->f.lines = p->total->f.lines = lines;
+	p->interval->f.contends = p->total->f.contends = true;
 	return 0;
 }
 
@@ -83,7 +80,7 @@ static int contended_field(struct player *p, struct contended *c, struct recorde
 	else if (!strncmp(key, "by_", 3))
 		c->group = (struct label){key + 3, value};
 	else
-		return line_field(p, c, more, key, value);
+		return bad(p, key);
 	return 0;
 }
 
@@ -177,12 +174,11 @@ int same_contended(struct recorded *to, const struct recorded *from)
 		c->members = more->members;
 		c->cpus = c->cpus ? more->cpus : NULL;
 		c->futex = c->futex ? &more->futex : NULL;
-		c->accesses = c->accesses ? &more->accesses : NULL;
-		more->accesses.threads = more->threads;
+		ret = same_lines(c, &more->lines, &from->more[i].lines);
 		if (!c->wait)
 			continue;
 		c->wait = &more->wait;
-		ret = hist_merge(&more->wait, &from->more[i].wait);
+		ret = ret ? ret : hist_merge(&more->wait, &from->more[i].wait);
 	}
 	return ret;
 }
@@ -191,6 +187,8 @@ void contended_clear(struct recorded *r)
 {
 	size_t i;
 
-	for (i = 0; i < r->f.ncontended; i++)
+	for (i = 0; i < r->f.ncontended; i++) {
 		hist_free(&r->more[i].wait);
+		lines_clear(&r->more[i].lines);
+	}
 }
