@@ -107,7 +107,6 @@ static int open_table(struct watch_source *w)
 static int open_all(struct watch_source *w, struct err *e)
 {
 	struct line_source *s = &w->line;
-	struct names_args args = {.btf = s->cfg->btf, .debuginfod = s->cfg->debuginfod};
 	int ret = possible_cpus(e);
 
 	if (ret < 0)
@@ -118,7 +117,7 @@ static int open_all(struct watch_source *w, struct err *e)
 		return err_sys(e, ret, "watch");
 	ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
 	if (!ret && !w->borrowed)
-		ret = names_open(&s->names, &args, e);
+		ret = line_open_names(s, e);
 	if (!ret && !w->borrowed)
 		ret = watch_resolve(w, e);
 	if (!ret)
@@ -147,7 +146,7 @@ void watch_free(struct watch_source *w)
 	line_table_close(w->line.table);
 	numa_close(w->line.numa);
 	if (!w->borrowed)
-		names_close(w->line.names);
+		line_close_names(&w->line);
 	arena_free(&w->line.arena);
 	for (v = 0; v < LINE_VIEWS; v++) {
 		free(w->none.cores[v]);
@@ -201,6 +200,7 @@ int watch_open_line(struct watch_source **out, const struct line_source *s,
 		return err_sys(e, -ENOMEM, "watch");
 	w->borrowed = true;
 	w->line.names = s->names;
+	w->line.places = s->places;
 	w->user_pid = line->tgid;
 	memcpy(w->slots, slots, n * sizeof(*slots));
 	w->nslots = n;
