@@ -113,6 +113,26 @@ int run_flip(struct run *r, struct err *e)
 	return ret;
 }
 
+int run_fold_flip(struct run *r, struct err *e)
+{
+	int ret = 0;
+
+	each_source (r, s)
+		if (!ret && s->ops->fold)
+			ret = s->ops->flip(s->src, e);
+	return ret;
+}
+
+int run_fold(struct run *r, struct err *e)
+{
+	int ret = 0;
+
+	each_source (r, s)
+		if (!ret && s->ops->fold)
+			ret = s->ops->fold(s->src, e);
+	return ret;
+}
+
 int run_stop(struct run *r, struct err *e)
 {
 	int ret = 0;

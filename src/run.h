@@ -47,6 +47,7 @@ struct run {
 	struct report_rows interval, total;
 	struct moment started, flipped, previous; /* counting began; last and last but one flip */
 	uint64_t seq;
+	uint64_t fold_ns; /* flips are at most that far apart; see run_fold */
 	struct self_cost cost;
 	uint64_t user_ns_start, user_ns_previous;
 	struct err slow_err; /* of a sink, from within drain */
@@ -63,6 +64,10 @@ int run_start(struct run *r, struct err *e);
 int run_flip(struct run *r, struct err *e);
 /* The interval that the last flip ended. -EPIPE: nobody reads us any more. */
 int run_report(struct run *r, struct err *e);
+/* In intervals that are longer: a flip of those sources that fold, and after the grace time what it
+ * ended joins the interval, which goes on. */
+int run_fold_flip(struct run *r, struct err *e);
+int run_fold(struct run *r, struct err *e);
 int run_stop(struct run *r, struct err *e);
 /* The last interval (`partial`: cut short) and the final report. */
 int run_finish(struct run *r, bool partial, const char *why, struct err *e);

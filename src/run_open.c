@@ -117,6 +117,7 @@ int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e
 	memset(r, 0, sizeof(*r));
 	r->cfg = cfg;
 	r->argv = argv;
+	r->fold_ns = SOURCE_FOLD_NS;
 	if (cfg->command)
 		ret = command_fork(&r->command, cfg->command, e);
 	if (!ret)

@@ -440,6 +440,11 @@ int contend_open(struct contend **out, const struct contend_args *args, struct e
 	return keyed_open(&c->keyed, &keyed, e);
 }
 
+int contend_fold(struct contend *c, uint64_t epoch, struct err *e)
+{
+	return keyed_fold(c->keyed, epoch, e);
+}
+
 int contend_collect(struct contend *c, uint64_t epoch, struct err *e)
 {
 	return keyed_collect(c->keyed, epoch, e);

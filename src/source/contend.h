@@ -65,6 +65,7 @@ struct contend_args {
 int contend_open(struct contend **out, const struct contend_args *args, struct err *e);
 /* A record of the ring buffer. 0 or negative errno. */
 int contend_sample(struct contend *c, const struct abi_contend_sample *s);
+int contend_fold(struct contend *c, uint64_t epoch, struct err *e); /* as keyed_fold */
 /* As keyed_collect; rows that have long been cold then leave the kernel's maps, into `other`. */
 int contend_collect(struct contend *c, uint64_t epoch, struct err *e);
 void contend_forget(struct contend *c);

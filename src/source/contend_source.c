@@ -244,11 +244,15 @@ static void set_epoch(struct contend_source *s, uint64_t epoch)
 	__atomic_store_n(s->epoch_word, epoch, __ATOMIC_SEQ_CST);
 }
 
-/* Descriptions first: a row that appears then knows what it is. */
-static int collect(struct contend_source *s, struct err *e)
+/* Running: the epoch before this one has ended; stopped: whatever is left, in both banks. */
+static uint64_t ended_epoch(const struct contend_source *s)
 {
-	/* running: the epoch before this one has ended; stopped: whatever is left, in both banks */
-	uint64_t ended = s->stopped ? 0 : s->epoch - 1;
+	return s->stopped ? 0 : s->epoch - 1;
+}
+
+/* Descriptions first: a row that appears then knows what it is. */
+static int describe(struct contend_source *s, struct err *e)
+{
 	size_t turns;
 	int ret = 1;
 
@@ -256,9 +260,26 @@ static int collect(struct contend_source *s, struct err *e)
 		ret = contend_source_drain(&s->base, e);
 	if (ret >= 0 && describe_later(s))
 		ret = err_sys(e, -ENOMEM, "%s: describe waits", s->spec->ops->name);
-	if (ret >= 0 && whole_collect(&s->whole, ended))
+	return ret < 0 ? ret : 0;
+}
+
+int contend_source_fold(struct source *src, struct err *e)
+{
+	struct contend_source *s = source_of(src);
+	int ret = describe(s, e);
+
+	if (!ret && whole_fold(&s->whole, ended_epoch(s)))
 		ret = err_sys(e, -ENOMEM, "%s: read the histograms", s->spec->ops->name);
-	return ret < 0 ? ret : contend_collect(s->rows, ended, e);
+	return ret ? ret : contend_fold(s->rows, ended_epoch(s), e);
+}
+
+static int collect(struct contend_source *s, struct err *e)
+{
+	int ret = describe(s, e);
+
+	if (!ret && whole_collect(&s->whole, ended_epoch(s)))
+		ret = err_sys(e, -ENOMEM, "%s: read the histograms", s->spec->ops->name);
+	return ret ? ret : contend_collect(s->rows, ended_epoch(s), e);
 }
 
 int contend_source_start(struct source *src, struct err *e)

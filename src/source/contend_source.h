@@ -81,6 +81,7 @@ int contend_source_setup(struct contend_source *s, struct bpf_object *obj, const
 /* For source_ops. */
 int contend_source_start(struct source *src, struct err *e);
 int contend_source_flip(struct source *src, struct err *e);
+int contend_source_fold(struct source *src, struct err *e);
 int contend_source_collect(struct source *src, struct source_report *r, struct err *e);
 int contend_source_stop(struct source *src, struct err *e);
 int contend_source_event_fd(const struct source *src);

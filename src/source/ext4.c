@@ -173,17 +173,29 @@ static void set_epoch(struct ext4 *x, uint64_t epoch)
 	__atomic_store_n(&x->skel->bss->epoch, epoch, __ATOMIC_SEQ_CST);
 }
 
+/* Running: the epoch before this one has ended; stopped: whatever is left, in both banks. */
+static uint64_t ended_epoch(const struct ext4 *x)
+{
+	return x->stopped ? 0 : x->epoch - 1;
+}
+
+static int ext4_fold(struct source *src, struct err *e)
+{
+	struct ext4 *x = ext4_of(src);
+
+	counts_fold(&x->counts, ended_epoch(x));
+	return ext4_rows_fold(x->rows, ended_epoch(x), e);
+}
+
 static int collect(struct ext4 *x, struct err *e)
 {
-	/* running: the epoch before this one has ended; stopped: whatever is left, in both banks */
-	uint64_t ended = x->stopped ? 0 : x->epoch - 1;
 	int ret;
 
-	counts_collect(&x->counts, ended);
+	counts_collect(&x->counts, ended_epoch(x));
 	ret = ext4_es_collect(x->es);
 	if (ret)
 		return err_sys(e, ret, "ext4: read the look-ups");
-	return ext4_rows_collect(x->rows, ended, e);
+	return ext4_rows_collect(x->rows, ended_epoch(x), e);
 }
 
 /* First call: begin. Later (the warm-up is over; flip and the grace time are behind us): forget. */
@@ -322,6 +334,7 @@ const struct source_ops source_ext4 = {
 	.open = ext4_open,
 	.start = ext4_start,
 	.flip = ext4_flip,
+	.fold = ext4_fold,
 	.collect = ext4_collect,
 	.stop = ext4_stop,
 	.event_fd = ext4_event_fd,

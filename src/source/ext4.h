@@ -45,6 +45,9 @@ struct ext4_rows_args {
 
 struct ext4_rows;
 int ext4_rows_open(struct ext4_rows **out, const struct ext4_rows_args *args, struct err *e);
+/* What was counted under `epoch` joins the interval, which goes on. */
+int ext4_rows_fold(struct ext4_rows *r, uint64_t epoch, struct err *e);
+/* The same, and ends the interval. */
 int ext4_rows_collect(struct ext4_rows *r, uint64_t epoch, struct err *e);
 void ext4_rows_forget(struct ext4_rows *r);
 int ext4_rows_push(struct ext4_rows *r, struct source_report *to);

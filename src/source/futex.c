@@ -46,6 +46,7 @@ const struct source_ops source_futex = {
 	.open = futex_open,
 	.start = contend_source_start,
 	.flip = contend_source_flip,
+	.fold = contend_source_fold,
 	.collect = futex_collect,
 	.stop = contend_source_stop,
 	.event_fd = contend_source_event_fd,

@@ -67,6 +67,9 @@ struct keyed_row {
 };
 
 int keyed_open(struct keyed **out, const struct keyed_args *args, struct err *e);
+/* What was counted under `epoch` joins the interval, which goes on; rows' totals come with its end.
+ */
+int keyed_fold(struct keyed *k, uint64_t epoch, struct err *e);
 /* Ends the interval counted under `epoch` (0: the end of the run, both banks). Rows' intervals hold
  * until the next call. 0 or negative errno with words. */
 int keyed_collect(struct keyed *k, uint64_t epoch, struct err *e);

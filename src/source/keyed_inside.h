@@ -28,6 +28,7 @@ struct keyed {
 	uint32_t nentries[ABI_BANKS];
 	void *rows; /* tree of struct keyed_row */
 	struct keyed_row *first, **last;
+	bool begun; /* something of the interval was read */
 	struct abi_key *batch_keys;
 	char *batch_entries;
 };

@@ -213,6 +213,7 @@ const struct source_ops source_lock = {
 	.open = lock_open,
 	.start = contend_source_start,
 	.flip = contend_source_flip,
+	.fold = contend_source_fold,
 	.collect = contend_source_collect,
 	.stop = contend_source_stop,
 	.event_fd = contend_source_event_fd,

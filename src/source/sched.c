@@ -148,10 +148,25 @@ static void set_epoch(struct sched *s, uint64_t epoch)
 	__atomic_store_n(s->bpf.epoch, epoch, __ATOMIC_SEQ_CST);
 }
 
+/* Running: the epoch before this one has ended; stopped: whatever is left, in both banks. */
+static uint64_t ended_epoch(const struct sched *s)
+{
+	return s->stopped ? 0 : s->epoch - 1;
+}
+
+static int sched_fold(struct source *src, struct err *e)
+{
+	struct sched *s = sched_of(src);
+	int ret = sched_banks_fold(&s->banks, ended_epoch(s));
+
+	if (ret)
+		return err_sys(e, ret, "sched: read the histograms");
+	return s->keys ? sched_keys_fold(s->keys, ended_epoch(s), e) : 0;
+}
+
 static int collect(struct sched *s, struct err *e)
 {
-	/* running: the epoch before this one has ended; stopped: whatever is left, in both banks */
-	uint64_t ended = s->stopped ? 0 : s->epoch - 1;
+	uint64_t ended = ended_epoch(s);
 	int ret = sched_banks_collect(&s->banks, ended);
 
 	if (ret)
@@ -325,6 +340,7 @@ const struct source_ops source_sched = {
 	.open = sched_open,
 	.start = sched_start,
 	.flip = sched_flip,
+	.fold = sched_fold,
 	.collect = sched_collect,
 	.stop = sched_stop,
 	.event_fd = sched_event_fd,

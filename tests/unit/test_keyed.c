@@ -97,7 +97,7 @@ static struct abi_khead *entry(uint32_t bank, uint64_t id, uint32_t cpu)
 static void sample(uint64_t epoch, uint64_t id, uint32_t cpu, uint32_t m, uint64_t v)
 {
 	struct abi_khead *e = entry(epoch & 1, id, cpu);
-	struct abi_hist *h = (void *)((char *)(e + 1) + m * ABI_KHIST_BYTES(SCHEMA));
+	struct abi_hist *h = (void *)((char *)(e + 1) + m * ABI_HIST_BYTES(SCHEMA));
 
 	if (h->epoch != epoch || v < h->min_ns)
 		h->min_ns = v;
@@ -421,6 +421,48 @@ static void test_wrap(void **state)
 	end(&f);
 }
 
+static void fold(struct fixture *f, uint64_t epoch)
+{
+	struct err e = {0};
+
+	assert_int_equal(keyed_fold(f->k, epoch, &e), 0);
+}
+
+/* A long interval is read in parts, each an epoch of its own: slots that wrap between two of them
+ * lose nothing, and what the interval had before stays. */
+static void test_fold(void **state)
+{
+	struct keyed_row *row;
+	struct abi_hist *h;
+	struct fixture f;
+
+	begin(&f, false);
+	sample(1, 7, 0, 0, 1000);
+	h = (void *)(entry(1, 7, 0) + 1);
+	((uint32_t *)(h + 1))[bucket_slot(&table, SCHEMA, 1000)] = UINT32_MAX - 1;
+	entry(1, 7, 0)->sums[0] = 5;
+	entry(1, 7, 0)->sums[MASK] = 1;
+	fold(&f, 1);
+	sample(2, 7, 1, 0, 50);
+	entry(0, 7, 1)->sums[MASK] = 2;
+	fold(&f, 2);
+	sample(3, 7, 0, 0, 1000);
+	sample(3, 7, 0, 0, 1000);
+	collect(&f, 3);
+	row = row_of(&f, 7, 0);
+	check_hist(&row->interval[0], UINT32_MAX + 2ULL, 3050, 50, 1000);
+	check_hist(&row->total[0], UINT32_MAX + 2ULL, 3050, 50, 1000);
+	assert_int_equal(row->sums_interval[0], 5);
+	assert_int_equal(row->sums_total[0], 5);
+	assert_int_equal(row->sums_interval[MASK], 3);
+	assert_int_equal(row->cpus_interval[0], 3);
+	sample(4, 7, 0, 0, 10);
+	collect(&f, 4);
+	check_hist(&row->interval[0], 1, 10, 10, 10);
+	assert_int_equal(row->total[0].count, UINT32_MAX + 3ULL);
+	end(&f);
+}
+
 static void test_many(void **state)
 {
 	uint64_t id, total = 0;
@@ -534,6 +576,7 @@ int main(void)
 		cmocka_unit_test(test_cold),
 		cmocka_unit_test(test_cold_with_room),
 		cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_fold),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_names_and_forget),
 		cmocka_unit_test(test_derived),
