@@ -18,7 +18,6 @@
 #include "filter.bpf.h"
 #include "follow.bpf.h"
 
-#define KEYED_ENTRY_MAX sizeof(struct abi_kentry)
 #include "keyed.bpf.h"
 #include "slow.bpf.h"
 

@@ -11,7 +11,7 @@
 #include "source/flight.h"
 #include "source/groups.h"
 
-#define RING_BYTES (64U << 10)
+#define RING_BYTES_OF_CPU (16U << 10)
 #define KEYS 1023 /* with the others' entry a power of two for each CPU: no bucket idles */
 #define LATER_MAX 1024
 #define DRAIN_MAX 256 /* records at a time */
@@ -28,6 +28,16 @@ static int map_fd(const struct contend_source *s, const char *name)
 }
 
 /* ---- opening ---- */
+
+/* A power of two, as ring buffers are. */
+static uint32_t ring_bytes(const struct contend_source *s)
+{
+	uint32_t bytes = s->spec->ring_bytes;
+
+	while (bytes < s->ncpus * RING_BYTES_OF_CPU)
+		bytes *= 2;
+	return bytes;
+}
 
 int contend_source_setup(struct contend_source *s, struct bpf_object *obj, const struct btf *btf,
 			 const struct contend_rodata *ro, struct err *e)
@@ -47,12 +57,12 @@ int contend_source_setup(struct contend_source *s, struct bpf_object *obj, const
 		.ncpus = s->ncpus,
 	};
 	*ro->stack_every = s->cfg->stack_every;
-	*ro->ring_wake_bytes = RING_BYTES / 4;
+	*ro->ring_wake_bytes = ring_bytes(s) / 4;
 	if (ro->preempt_count_known && !preempt_count_offset(btf, &from_rq)) {
 		*ro->preempt_count_known = true;
 		*ro->preempt_count_from_rq = from_rq;
 	}
-	ret = ring ? bpf_map__set_max_entries(ring, RING_BYTES) : -ENOENT;
+	ret = ring ? bpf_map__set_max_entries(ring, ring_bytes(s)) : -ENOENT;
 	if (!ret)
 		ret = kmaps_buckets(ro->hists, s->cfg->precision);
 	if (!ret)
@@ -253,10 +263,10 @@ static uint64_t ended_epoch(const struct contend_source *s)
 /* Descriptions first: a row that appears then knows what it is. */
 static int describe(struct contend_source *s, struct err *e)
 {
-	size_t turns;
+	size_t turns, most = ring_bytes(s) / DRAIN_BYTES_MIN + 1;
 	int ret = 1;
 
-	for (turns = 0; ret > 0 && turns < RING_BYTES / DRAIN_BYTES_MIN; turns++)
+	for (turns = 0; ret > 0 && turns < most; turns++)
 		ret = contend_source_drain(&s->base, e);
 	if (ret >= 0 && describe_later(s))
 		ret = err_sys(e, -ENOMEM, "%s: describe waits", s->spec->ops->name);

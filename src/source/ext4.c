@@ -89,6 +89,7 @@ static int open_rows(struct ext4 *x, struct err *e)
 		.map_fd = bpf_map__fd(x->skel->maps.es_counts),
 		.cpu_kinds = x->cfg->by == BY_CPU,
 		.ncpus = x->ncpus,
+		.ndevs = x->ndevs,
 		.names = x->names,
 		.cpu_names = x->cpu_names,
 	};

@@ -59,6 +59,7 @@ struct ext4_es_args {
 	int map_fd;
 	bool cpu_kinds; /* what hits were is told for each CPU, too */
 	uint32_t ncpus;
+	uint32_t ndevs; /* places in a CPU's table */
 	struct ext4_names *names;
 	const char (*cpu_names)[12];
 };
@@ -119,6 +120,7 @@ struct ext4 {
 	struct ext4_slow *slow; /* NULL without --slower */
 	struct ext4_slow_name slow_names[ABI_EXT4_OPS];
 	int event_fd;	     /* -1: nothing to poll */
+	uint32_t ndevs;	     /* places for devices in a CPU's table of look-ups */
 	char files_why[128]; /* whole calls cannot be traced */
 	struct ext4_lacks lacks;
 	struct cost_sampler cost;

@@ -13,6 +13,7 @@ static const struct contend_spec spec = {
 	.metrics = metrics,
 	.nmetrics = ABI_FUTEX_HISTS,
 	.others = ABI_FUTEX_KINDS,
+	.ring_bytes = 64U << 10, /* each new address is told of at once */
 	.size = sizeof(struct futex),
 	.load = futex_load,
 	.attach = futex_attach,

@@ -175,6 +175,7 @@ static const struct contend_spec lock_spec = {
 	.metrics = &lock_wait,
 	.nmetrics = 1,
 	.others = ABI_KIND_OTHER + 1,
+	.ring_bytes = 32U << 10,
 	.size = sizeof(struct lock),
 	.kernel_code = true,
 	.load = lock_load,
