@@ -12,7 +12,7 @@
 #include "source/contend.h"
 #include "source/groups.h"
 
-#define COLD_AFTER 8 /* intervals without a wait */
+#define COLD_AFTER 8 /* intervals without a wait, where room is short */
 #define SITES_MAX 32 /* of a row; later ones, if more code waits for it, are left out */
 #define MEMBERS_MAX 16
 #define LINE_BYTES 64
@@ -425,6 +425,7 @@ int contend_open(struct contend **out, const struct contend_args *args, struct e
 		.masks = 1U << ABI_CONTEND_TASKS,
 		.room = args->room / 4 * 3,
 		.cold_after = COLD_AFTER,
+		.rest_after = args->rest_after,
 		.join = on_join,
 		.appeared = on_appear,
 		.leaves = on_leave,

@@ -56,6 +56,7 @@ struct contend_args {
 	uint32_t ncpus;
 	enum by_key by;
 	uint32_t room;		      /* entries for which a bank's map has room */
+	uint32_t rest_after;	      /* intervals without a wait, for an entry to leave */
 	struct cgroup_names *cgroups; /* --by cgroup */
 	struct names *names;	      /* for the members on a line; or NULL */
 	bool kernel_code;	      /* code addresses mean the same in every process */

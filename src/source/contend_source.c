@@ -12,7 +12,9 @@
 #include "source/groups.h"
 
 #define RING_BYTES_OF_CPU (16U << 10)
-#define KEYS 1023 /* with the others' entry a power of two for each CPU: no bucket idles */
+#define KEYS 511 /* with the others' entry a power of two for each CPU: no bucket idles */
+#define REST_NS 10000000000ULL
+#define REST_INTERVALS 8 /* at least */
 #define LATER_MAX 1024
 #define DRAIN_MAX 256 /* records at a time */
 #define DRAIN_BYTES_MIN (DRAIN_MAX * sizeof(struct abi_contend_sample))
@@ -112,6 +114,14 @@ static int on_record(void *ctx, void *data, size_t len)
 	return ret || ++s->drained < DRAIN_MAX ? ret : -EAGAIN;
 }
 
+/* Intervals without a wait, before an address leaves the kernel's maps. */
+static uint32_t rest_after(const struct config *cfg)
+{
+	uint64_t n = cfg->interval_ns ? REST_NS / cfg->interval_ns : 0;
+
+	return n > REST_INTERVALS ? (uint32_t)n : REST_INTERVALS;
+}
+
 static int open_rows(struct contend_source *s, struct err *e)
 {
 	const char *what = s->spec->ops->name;
@@ -122,6 +132,7 @@ static int open_rows(struct contend_source *s, struct err *e)
 		.ncpus = s->ncpus,
 		.by = s->cfg->by,
 		.room = bpf_map__max_entries(bpf_object__find_map_by_name(s->obj, "keyed_even")),
+		.rest_after = rest_after(s->cfg),
 		.cgroups = s->filters.names,
 		.names = s->names,
 		.kernel_code = s->spec->kernel_code,

@@ -65,6 +65,7 @@ static struct keyed_row *row_new(struct keyed *k, const struct abi_key *key)
 	}
 	*k->last = row;
 	k->last = &row->next;
+	k->nrows++;
 	return row;
 }
 
@@ -412,5 +413,6 @@ void keyed_close(struct keyed *k)
 	}
 	free(k->batch_keys);
 	free(k->batch_entries);
+	free(k->cold);
 	free(k);
 }
