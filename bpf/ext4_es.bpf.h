@@ -6,8 +6,8 @@
 #ifndef WS_EXT4_ES_BPF_H
 #define WS_EXT4_ES_BPF_H
 
-const volatile bool es_by;   /* --by: counted per group, too */
-const volatile bool es_time; /* --es-time */
+const volatile bool es_by;    /* --by: counted per group, too */
+const volatile bool es_time;  /* --es-time */
 const volatile __u32 es_mask; /* places for devices, less one */
 
 /* A CPU's table, mapped into user space as the banks are. */

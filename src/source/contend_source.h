@@ -25,10 +25,10 @@ struct contend_spec {
 	const struct contend_ops *rows;
 	const struct metric_desc *metrics; /* one for each histogram of its banks */
 	uint32_t nmetrics;
-	uint32_t others;  /* kinds that have a row for other addresses: at least ABI_KIND_OTHER */
+	uint32_t others; /* kinds that have a row for other addresses: at least ABI_KIND_OTHER */
 	uint32_t ring_bytes; /* for described waits: at least, a power of two */
 	size_t size;	     /* of the source's struct; it begins with struct contend_source */
-	bool kernel_code; /* see contend_args */
+	bool kernel_code;    /* see contend_args */
 	/* Opens the object, calls contend_source_setup, loads it; sets obj and epoch_word. */
 	int (*load)(struct contend_source *s, struct err *e);
 	/* Attaches it; sets flight. */

@@ -112,7 +112,8 @@ int keyed_forget_cold(struct keyed *k)
 	int ret = 0;
 
 	while (!ret && k->nrows > k->args.room && (row = *at)) {
-		others = row->entries || !is_quiet(row, k->args.cold_after) ? NULL : others_of(k, row);
+		others = row->entries || !is_quiet(row, k->args.cold_after) ? NULL
+									    : others_of(k, row);
 		if (!others) {
 			at = &row->next;
 			continue;

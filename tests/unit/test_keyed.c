@@ -373,7 +373,7 @@ static void test_cold(void **state)
 		sum += 10;
 		assert_int_equal(sum_of_totals(&f), 2 * (1000 + 2000 + 3000 + 4000) + sum);
 	}
-	assert_int_equal(f.left, 1); /* as many as there is no room for, with the others */
+	assert_int_equal(f.left, 1);	/* as many as there is no room for, with the others */
 	assert_int_equal(maps[0].n, 2); /* the one, and the others */
 	assert_int_equal(maps[1].n, 2);
 	check_hist(&row_of(&f, 0, 0)->total[0], 2, 4000, 2000, 2000);
