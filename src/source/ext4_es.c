@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "source/ext4.h"
 #include "source/ext4_metrics.h"
@@ -24,9 +23,7 @@ struct es_dev {
 
 struct ext4_es {
 	struct ext4_es_args args;
-	/* by CPU and place */
-	const struct abi_ext4_es *map;
-	size_t map_len;
+	struct mapped map; /* struct abi_ext4_es by CPU and place, as are: */
 	struct abi_ext4_es *seen;
 	struct es_dev **of;
 	struct es_dev *first, **last;
@@ -35,20 +32,18 @@ struct ext4_es {
 int ext4_es_open(struct ext4_es **out, const struct ext4_es_args *args, struct err *e)
 {
 	struct ext4_es *es = calloc(1, sizeof(*es));
-	size_t nslots;
-	void *map;
+	size_t nslots = (size_t)args->ncpus * args->ndevs;
+	int ret;
 
 	*out = es;
 	if (!es)
 		return err_sys(e, -ENOMEM, "ext4");
 	es->args = *args;
 	es->last = &es->first;
-	nslots = (size_t)args->ncpus * args->ndevs;
-	es->map_len = nslots * sizeof(*es->map);
-	map = mmap(NULL, es->map_len, PROT_READ, MAP_SHARED, args->map_fd, 0);
-	if (map == MAP_FAILED)
-		return err_sys(e, -errno, "ext4: map the look-up counts");
-	es->map = map;
+	ret = mapped_open(&es->map, args->map_fd, nslots * sizeof(struct abi_ext4_es),
+			  "ext4: map the look-up counts", e);
+	if (ret)
+		return ret;
 	es->seen = calloc(nslots, sizeof(*es->seen));
 	es->of = calloc(nslots, sizeof(*es->of));
 	if (!es->seen || !es->of)
@@ -86,7 +81,7 @@ static void count_add(struct es_count *c, int i, uint64_t n)
 static int collect_slot(struct ext4_es *es, uint32_t cpu, uint32_t slot)
 {
 	size_t at = (size_t)cpu * es->args.ndevs + slot;
-	const struct abi_ext4_es *now = &es->map[at];
+	const struct abi_ext4_es *now = (const struct abi_ext4_es *)es->map.at + at;
 	struct abi_ext4_es *seen = &es->seen[at];
 	struct es_dev **of = &es->of[at];
 	uint64_t n;
@@ -211,8 +206,7 @@ void ext4_es_close(struct ext4_es *es)
 		free(d->cpus);
 		free(d);
 	}
-	if (es->map)
-		munmap((void *)es->map, es->map_len);
+	mapped_close(&es->map);
 	free(es->seen);
 	free(es->of);
 	free(es);

@@ -8,12 +8,11 @@
 #include "abi_line.h"
 #include "core/arena.h"
 #include "names/names.h"
-#include "source/bpf_util.h"
-#include "source/filters.h"
+#include "source/bpf_source.h"
 #include "source/line_shared.h"
 #include "source/line_table.h"
+#include "source/mapped.h"
 #include "source/pmu_plan.h"
-#include "source/source.h"
 
 struct line_bpf;
 struct ring_buffer;
@@ -34,14 +33,11 @@ struct line_events {
 #define LINE_CONFIRMS 8 /* lines that --confirm watches in a run */
 
 struct line_source {
-	struct source base;
+	struct bpf_source base;
 	const struct config *cfg;
 	struct source_args args;
 	struct line_bpf *skel;
-	uint64_t epoch; /* 0: not counting */
-	bool stopped;
 	uint32_t ncpus;
-	struct filters filters;
 	bool pmu; /* else the CPU clock */
 	struct pmu_plan plan;
 	struct line_events events;
@@ -50,20 +46,17 @@ struct line_source {
 	struct line_shared *shared;
 	struct names *names;
 	struct arena arena;
-	void *batch_keys;	/* of either's keys */
-	void *batch_values;	/* of struct abi_access or struct abi_latency */
-	const char *counts_map; /* struct abi_line_counts by CPU, read-only */
-	size_t counts_len;
+	void *batch_keys;     /* of either's keys */
+	void *batch_values;   /* of struct abi_access or struct abi_latency */
+	struct mapped counts; /* struct abi_line_counts by CPU */
 	struct abi_line_counts counted, previous, started; /* sums over CPUs: now, then */
 	uint64_t dropped_previous;
-	struct cost_sampler cost;
 	struct watch_source *confirms[LINE_CONFIRMS]; /* --confirm: the last one may be under way */
 	size_t nconfirms;
-	int event_fd;
 	char hook_texts[PMU_EVENTS_MAX][64];
 	const char *hooks[PMU_EVENTS_MAX + 1];
 	char why_clock[ERR_TEXT_LEN + 32]; /* why no PMU's events, though they might have been */
-	const char *lacks[2];
+	const char *lacks[3];		   /* the first is what the user is told at the start */
 };
 
 /* line_load.c: the programs of its sampler. */
