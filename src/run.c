@@ -410,6 +410,7 @@ int run_close(struct run *r, struct err *e)
 		rows_free(&s->report.interval);
 		rows_free(&s->report.total);
 	}
+	names_shared_close(&r->names);
 	for (i = 0; i < r->nsinks; i++) {
 		one = r->sinks[i] ? r->sinks[i]->ops->close(r->sinks[i], e) : 0;
 		if (one && one != -EPIPE && !ret)

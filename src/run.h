@@ -18,6 +18,7 @@
 #include "core/config.h"
 #include "core/err.h"
 #include "core/frame.h"
+#include "names/names.h"
 #include "sink/sink.h"
 #include "source/source.h"
 
@@ -46,6 +47,7 @@ struct run {
 	struct command *command; /* NULL without one */
 	struct report_rows interval, total;
 	struct moment started, flipped, previous; /* counting began; last and last but one flip */
+	struct names_shared names;		  /* the sources' */
 	uint64_t seq;
 	uint64_t fold_ns; /* flips are at most that far apart; see run_fold */
 	struct self_cost cost;

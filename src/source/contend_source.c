@@ -187,7 +187,6 @@ static int load(struct contend_source *s, struct err *e)
 
 static int open_all(struct contend_source *s, struct err *e)
 {
-	const struct names_args names = {.btf = s->cfg->btf, .debuginfod = s->cfg->debuginfod};
 	int ret = possible_cpus(e);
 
 	if (ret < 0)
@@ -195,7 +194,7 @@ static int open_all(struct contend_source *s, struct err *e)
 	s->ncpus = (uint32_t)ret;
 	ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
 	if (!ret)
-		ret = names_open(&s->names, &names, e);
+		ret = names_borrow(s->args.names, &s->names, e);
 	if (!ret)
 		ret = load(s, e);
 	if (!ret)
@@ -242,7 +241,6 @@ void contend_source_close(struct source *src)
 	s->spec->unload(s);
 	contend_close(s->rows);
 	free(s->later);
-	names_close(s->names);
 	whole_close(&s->whole);
 	bpf_source_close(&s->base);
 	free(s);

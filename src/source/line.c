@@ -74,7 +74,6 @@ static int open_buffers(struct line_source *s)
 
 static int open_all(struct line_source *s, struct err *e)
 {
-	struct names_args args = {.btf = s->cfg->btf, .debuginfod = s->cfg->debuginfod};
 	int ret = line_sampler_open(s, e);
 
 	if (ret)
@@ -86,7 +85,7 @@ static int open_all(struct line_source *s, struct err *e)
 	ret = open_buffers(s);
 	if (ret)
 		return err_sys(e, ret, "line");
-	ret = names_open(&s->names, &args, e);
+	ret = names_borrow(s->args.names, &s->names, e);
 	if (!ret)
 		ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
 	if (!ret)
@@ -115,7 +114,6 @@ static void line_close(struct source *src)
 	line_bpf__destroy(s->skel);
 	line_table_close(s->table);
 	line_shared_close(s->shared);
-	names_close(s->names);
 	arena_free(&s->arena);
 	free(s->batch_keys);
 	free(s->batch_values);

@@ -19,6 +19,7 @@
  * each 140 ns, and the tracepoint that makes a sample takes longer. */
 #define SOURCE_FOLD_NS 600000000000ULL
 
+struct names_shared;
 struct source;
 
 /* Where collect puts its series; main owns it and turns it into frames. Grows, never shrinks. */
@@ -59,6 +60,7 @@ struct source_args {
 	uint32_t command_pid;	/* forked and held before its exec, or 0 */
 	source_slow_fn on_slow; /* called from drain */
 	void *slow_ctx;
+	struct names_shared *names; /* outlives the sources */
 };
 
 struct source_ops {

@@ -106,7 +106,6 @@ static int open_table(struct watch_source *w)
 static int open_all(struct watch_source *w, struct err *e)
 {
 	struct line_source *s = &w->line;
-	struct names_args args = {.btf = s->cfg->btf, .debuginfod = s->cfg->debuginfod};
 	int ret = possible_cpus(e);
 
 	if (ret < 0)
@@ -117,7 +116,7 @@ static int open_all(struct watch_source *w, struct err *e)
 		return err_sys(e, ret, "watch");
 	ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
 	if (!ret && !w->borrowed)
-		ret = names_open(&s->names, &args, e);
+		ret = names_borrow(s->args.names, &s->names, e);
 	if (!ret && !w->borrowed)
 		ret = watch_resolve(w, e);
 	if (!ret)
@@ -144,8 +143,6 @@ void watch_free(struct watch_source *w)
 	mapped_close(&w->line.counts);
 	watch_bpf__destroy(w->skel);
 	line_table_close(w->line.table);
-	if (!w->borrowed)
-		names_close(w->line.names);
 	arena_free(&w->line.arena);
 	for (v = 0; v < LINE_VIEWS; v++) {
 		free(w->none.cores[v]);
