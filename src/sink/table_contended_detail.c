@@ -95,7 +95,7 @@ static void detail_sites(struct detail *d, const struct contended *c)
 		(void)snprintf(text, sizeof(text), "%s%s%s%s%s", i ? "" : "at ",
 			       clean(sym, c->sites[i].sym), all > 1 ? " " : "", share,
 			       all > 1 ? " %" : ""); /* fits */
-		detail_item(d, ", ", text);
+		detail_item(d, i ? ", " : "  ", text);
 	}
 	detail_end(d);
 }
@@ -139,6 +139,8 @@ static void detail_identity(struct detail *d, const struct contended *c, uint32_
 	}
 	if (c->place && *c->place)
 		detail_item(d, "  ", clean(text, c->place));
+	if (d->page->detail == DETAIL_LINE && c->nsites)
+		return; /* who waits there tells more than how many */
 	if (c->op)
 		detail_item(d, "  ", clean(text, c->op));
 	if (!c->accesses) /* a line's row has them */
@@ -221,6 +223,7 @@ static void detail_threads(struct detail *d, const struct line_accesses *a)
 {
 	char comm[DETAIL_NAME / 4], text[DETAIL_TEXT];
 	size_t i;
+	int n;
 
 	for (i = 0; i < a->nthreads && i < DETAIL_THREADS; i++) {
 		const struct line_thread *t = &a->threads[i];
@@ -229,9 +232,12 @@ static void detail_threads(struct detail *d, const struct line_accesses *a)
 		if (!bytes)
 			continue;
 		text_clean(comm, sizeof(comm), t->comm ? t->comm : "?", SIZE_MAX);
-		(void)snprintf(text, sizeof(text), "%s/%" PRIu32 " CPU %" PRIu32 " %s %d..%d", comm,
-			       t->tid, t->cpu, t->writes ? "writes" : "reads",
-			       __builtin_ctzll(bytes), 63 - __builtin_clzll(bytes)); /* fits */
+		n = snprintf(text, sizeof(text), "%s/%" PRIu32 " CPU %" PRIu32 " %s %d", comm,
+			     t->tid, t->cpu, t->writes ? "writes" : "reads",
+			     __builtin_ctzll(bytes)); /* fits, with what follows */
+		if (bytes & (bytes - 1))
+			(void)snprintf(text + n, sizeof(text) - (size_t)n, "..%d",
+				       63 - __builtin_clzll(bytes));
 		detail_item(d, ", ", text);
 	}
 	if (a->nthreads > DETAIL_THREADS) {
@@ -358,7 +364,7 @@ static void detail_joined(struct detail *d, const struct contended *line)
 	detail_end(d);
 }
 
-/* With one line only: the name, if the row does not say it, else where it is waited for. */
+/* With one line only: the name, if the row does not say it, and where it is waited for. */
 void table_contended_detail(struct table_page *page, const struct contended *c, uint32_t said)
 {
 	struct detail d = {.page = page};

@@ -73,11 +73,13 @@ static int lines_compare(const void *a, const void *b)
 	return (x->c->addr > y->c->addr) - (x->c->addr < y->c->addr);
 }
 
-/* A share that may be unknown. */
+/* A share that may be unknown; all and nothing are said as format_share does. */
 static const char *lines_share(double part, char *out, size_t len)
 {
 	if (part < 0)
 		return "-";
+	if (part <= 0 || part >= 1)
+		return part <= 0 ? "0" : "100";
 	(void)snprintf(out, len, "%.1f", 100 * part); /* fits */
 	return out;
 }
@@ -155,6 +157,16 @@ static void lines_add(struct grid *g, enum lines_column what, enum grid_kind kin
 	c->left = kind == GRID_TEXT;
 }
 
+/* Some are sampled, not watched. */
+static bool lines_sampled(const struct table_rows *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->n && r->v[i].c->accesses->exact; i++)
+		;
+	return i < r->n;
+}
+
 /* What any of the rows has. */
 struct lines_has {
 	bool time, hitm, latency, nodes, memory;
@@ -189,7 +201,8 @@ static void lines_grid(struct table_page *page, struct grid *g, const struct lin
 	lines_add(g, LINES_SHARING, GRID_TEXT, "SHARING", YIELD_NEVER);
 	if (has->time)
 		lines_add(g, LINES_TIME, GRID_SHARE, "time%", YIELD_NEVER);
-	(void)grid_add(g, GRID_COUNT, "samples/s"); /* NULL: the grid is full, which it is not */
+	/* NULL: the grid is full, which it is not */
+	(void)grid_add(g, GRID_COUNT, lines_sampled(page->rows) ? "samples/s" : "accesses/s");
 	lines_add(g, LINES_READ, GRID_SHARE, "read%", YIELD_LATE);
 	lines_add(g, LINES_WRITE, GRID_SHARE, "write%", YIELD_LATE);
 	lines_add(g, LINES_MOVES, GRID_SHARE, "moves%", YIELD_LATE);
@@ -207,10 +220,12 @@ static void lines_grid(struct table_page *page, struct grid *g, const struct lin
 		lines_add(g, LINES_MEMORY, GRID_SHARE, "MEMORY", YIELD_LAST);
 }
 
+/* "1,434 samples  31.2 % of busy time", or of watches alone "2,000 accesses  1,954/s" */
 static void lines_title(struct table_page *page, const struct lines_has *has)
 {
 	char title[64], samples[48], share[32], text[160] = "none contended";
 	const struct table_rows *r = page->rows;
+	bool sampled = lines_sampled(r);
 	uint64_t count = 0;
 	double time = 0;
 	size_t i;
@@ -219,16 +234,25 @@ static void lines_title(struct table_page *page, const struct lines_has *has)
 		       r->n ? r->v[r->n - 1].c->accesses->sampler : "sampled",
 		       has->latency ? ", cycles" : ""); /* words */
 	for (i = 0; i < r->n; i++) {
-		if (r->v[i].c->accesses->exact)
+		if (sampled && r->v[i].c->accesses->exact)
 			continue;
 		count += r->v[i].c->count;
 		time += r->v[i].c->accesses->share > 0 ? r->v[i].c->accesses->share : 0;
 	}
-	if (count)
-		(void)snprintf(text, sizeof(text), has->time ? "%s  %s %% of busy time" : "%s",
+	if (time > 0)
+		(void)snprintf(text, sizeof(text), "%s  %s %% of busy time",
 			       table_samples(samples, sizeof(samples), count),
 			       lines_share(time, share, sizeof(share))); /* fits: numbers */
-	table_title(page, title, false, r->n && !count ? "" : text);
+	else if (r->n)
+		(void)snprintf(text, sizeof(text), "%s %s%s  %s/s",
+			       format_count(share, sizeof(share), count),
+			       sampled ? "sample" : "access",
+			       count == 1 ? ""
+			       : sampled  ? "s"
+					  : "es",
+			       format_rate(samples, sizeof(samples), count,
+					   page->f->dur_ns)); /* fits: numbers */
+	table_title(page, title, false, text);
 }
 
 /* What the row says in full; the rest is said below it. */

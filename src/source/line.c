@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/cpus.h"
+#include "source/ext4_places.h"
 #include "source/line.h"
 #include "source/poll.h"
 
@@ -73,7 +75,6 @@ static int open_buffers(struct line_source *s)
 
 static int open_all(struct line_source *s, struct err *e)
 {
-	struct names_args args = {.btf = s->cfg->btf, .debuginfod = s->cfg->debuginfod};
 	int ret = line_sampler_open(s, e);
 
 	if (ret)
@@ -85,7 +86,7 @@ static int open_all(struct line_source *s, struct err *e)
 	ret = open_buffers(s);
 	if (ret)
 		return err_sys(e, ret, "line");
-	ret = names_open(&s->names, &args, e);
+	ret = line_open_names(s, e);
 	if (!ret)
 		ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
 	if (!ret)
@@ -115,7 +116,7 @@ static void line_close(struct source *src)
 	line_table_close(s->table);
 	numa_close(s->numa);
 	line_shared_close(s->shared);
-	names_close(s->names);
+	ext4_places_close(s->places);
 	arena_free(&s->arena);
 	free(s->batch_keys);
 	free(s->batch_values);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/ext4_places.h"
 #include "source/line.h"
 #include "source/line_device.h"
 
@@ -14,6 +15,13 @@
 static uint64_t line_address(const struct line_use *u)
 {
 	return u->line << ABI_LINE_SHIFT;
+}
+
+int line_open_names(struct line_source *s, struct err *e)
+{
+	s->places = ext4_places_new();
+	return s->places ? names_borrow(s->args.names, &s->names, e)
+			 : err_sys(e, -ENOMEM, "names");
 }
 
 static bool is_kernels(const struct line *l)
@@ -306,7 +314,8 @@ int line_describe(struct line_source *s, const struct line *l, enum line_view v,
 
 	name_data(s, l, pid, c->addr, &name);
 	c->name = arena_text(&s->arena, name.text);
-	c->place = name.place[0] ? arena_text(&s->arena, name.place) : NULL;
+	if (name.place[0])
+		c->place = arena_text(&s->arena, ext4_place(s->places, &name.inode, name.place));
 	if (!is_kernels(l) && a->nthreads)
 		c->owner = a->threads[0].comm;
 	c->ntasks = a->nthreads;
@@ -362,6 +371,7 @@ int line_push_rows(struct line_source *s, struct source_report *r)
 	int ret = 0;
 
 	arena_reset(&s->arena);
+	ext4_places_begin(s->places);
 	for (l = line_table_first(s->table); !ret && l; l = l->next) {
 		now = line_contended(s->table, l, LINE_INTERVAL);
 		ever = line_contended(s->table, l, LINE_TOTAL);

@@ -2,6 +2,7 @@
 /* Watched lines in words: rows of the contended table, also where nothing was seen. */
 #include <errno.h>
 
+#include "source/ext4_places.h"
 #include "source/watch.h"
 
 #include "watch.skel.h" /* needs abi_watch.h */
@@ -82,6 +83,8 @@ int watch_push_rows(struct watch_source *w, struct source_report *r)
 	int ret = 0;
 
 	arena_reset(&w->line.arena);
+	if (!w->borrowed)
+		ext4_places_begin(w->line.places);
 	for (k = 0; !ret && k < w->nlines; k++) {
 		l = find_line(w, &w->lines[k]);
 		if (l)

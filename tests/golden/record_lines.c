@@ -54,7 +54,8 @@ static int accesses_field(struct player *p, struct recorded_lines *l, const char
 		{"reads", &a->reads, NULL},   {"writes", &a->writes, NULL},
 		{"locked", &a->locked, NULL}, {"inferred", &a->inferred, NULL},
 		{"share", NULL, &a->share},   {"moves", NULL, &a->interleave},
-		{"rank", NULL, &a->rank},
+		{"rank", NULL, &a->rank},     {"transfers", &a->transfers, NULL},
+		{"bound", &a->bound, NULL},   {"foreign", &a->foreign, NULL},
 	};
 	size_t i;
 
@@ -69,6 +70,10 @@ static int accesses_field(struct player *p, struct recorded_lines *l, const char
 	}
 	if (!strcmp(key, "sharing"))
 		a->sharing = value;
+	else if (!strcmp(key, "exact"))
+		a->exact = number(value);
+	else if (!strcmp(key, "stopped"))
+		a->stopped = number(value);
 	else if (!strcmp(key, "cores"))
 		a->cores = (uint32_t)number(value);
 	else if (!strcmp(key, "hitm"))
