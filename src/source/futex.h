@@ -60,7 +60,8 @@ struct futex {
 	struct futex_addrs *addrs;
 	void *rows;		 /* tree of struct futex_row */
 	bool raw;		 /* the tracepoints of all calls, not those of single ones */
-	struct bpf_link **links; /* of the latter */
+	int *events;		 /* of the latter, from load to attach; -1: none */
+	struct bpf_link **links;
 	size_t nlinks;
 	const char *hooks[20]; /* NULL-terminated */
 	size_t nhooks;

@@ -78,9 +78,26 @@ static void close_events(int fds[2 * TRACED])
 {
 	size_t i;
 
-	for (i = 0; i < 2 * TRACED; i++)
+	for (i = 0; i < 2 * TRACED; i++) {
 		if (fds[i] >= 0)
 			close(fds[i]);
+		fds[i] = -1;
+	}
+}
+
+/*
+ * Are there tracepoints of single calls, for us? What was opened to see it is what gets attached:
+ * at each closing the kernel waits for grace periods, 12 times.
+ */
+static int choose_events(struct futex *f)
+{
+	f->events = calloc(2 * TRACED, sizeof(*f->events));
+	if (!f->events)
+		return -ENOMEM;
+	f->raw = open_events(f->events) < 0; /* whatever the reason */
+	if (f->raw)
+		close_events(f->events);
+	return 0;
 }
 
 static void choose_programs(struct futex *f, bool raw)
@@ -141,10 +158,10 @@ static int open_object(struct futex *f, struct err *e)
 int futex_load(struct contend_source *s, struct err *e)
 {
 	struct futex *f = futex_of(s);
-	int fds[2 * TRACED], ret;
+	int ret = choose_events(f);
 
-	f->raw = open_events(fds) < 0; /* whatever the reason */
-	close_events(fds);
+	if (ret)
+		return err_sys(e, ret, "futex");
 	ret = open_object(f, e);
 	if (ret)
 		return ret;
@@ -177,12 +194,11 @@ static int attach_event(struct futex *f, size_t prog, int *fd, const char *name)
 /* What leaves first, so that no call is seen to enter only. */
 static int attach_traced(struct futex *f)
 {
-	int fds[2 * TRACED], ret = open_events(fds);
+	int *fds = f->events, ret;
 	size_t i;
 
 	f->links = calloc(2 * TRACED, sizeof(struct bpf_link *));
-	if (!ret && !f->links)
-		ret = -ENOMEM;
+	ret = f->links ? 0 : -ENOMEM;
 	for (i = 0; !ret && i < TRACED; i++)
 		if (fds[TRACED + i] >= 0)
 			ret = attach_event(f, traced[i].exit_prog, &fds[TRACED + i],
@@ -190,7 +206,6 @@ static int attach_traced(struct futex *f)
 	for (i = 0; !ret && i < TRACED; i++)
 		if (fds[i] >= 0)
 			ret = attach_event(f, traced[i].enter_prog, &fds[i], traced[i].enter);
-	close_events(fds);
 	return ret;
 }
 
@@ -223,6 +238,10 @@ void futex_unload(struct contend_source *s)
 		bpf_link__destroy(f->links[--f->nlinks]);
 	free(f->links);
 	f->links = NULL;
+	if (f->events)
+		close_events(f->events);
+	free(f->events);
+	f->events = NULL;
 	futex_bpf__destroy(f->skel);
 	f->skel = NULL;
 	futex_addrs_close(f->addrs);
