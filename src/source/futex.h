@@ -58,9 +58,9 @@ struct futex {
 	struct contend_source s;
 	struct futex_bpf *skel;
 	struct futex_addrs *addrs;
-	void *rows;		 /* tree of struct futex_row */
-	bool raw;		 /* the tracepoints of all calls, not those of single ones */
-	int *events;		 /* of the latter, from load to attach; -1: none */
+	void *rows;  /* tree of struct futex_row */
+	bool raw;    /* the tracepoints of all calls, not those of single ones */
+	int *events; /* of the latter, from load to attach; -1: none */
 	struct bpf_link **links;
 	size_t nlinks;
 	const char *hooks[20]; /* NULL-terminated */
