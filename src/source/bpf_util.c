@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -287,17 +288,6 @@ int self_tgid(uint32_t *tgid)
 	close(fd);
 	*tgid = run.retval;
 	return ret;
-}
-
-int possible_cpus(struct err *e)
-{
-	int n = libbpf_num_possible_cpus();
-
-	if (n <= 0)
-		return err_set(e, EXIT_CANNOT, n ? n : -EINVAL,
-			       "possible CPUs: %s (/sys must be mounted)",
-			       strerror(n ? -n : EINVAL));
-	return n;
 }
 
 /* Sum over the programs of an object; false when none could be read. */

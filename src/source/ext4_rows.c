@@ -72,7 +72,11 @@ static int group_appeared(void *ctx, struct keyed_row *row)
 
 static void group_leaves(void *ctx, struct keyed_row *row)
 {
-	free(row->user);
+	struct group *g = row->user;
+
+	if (g)
+		group_text_free(&g->text);
+	free(g);
 }
 
 int ext4_rows_open(struct ext4_rows **out, const struct ext4_rows_args *args, struct err *e)
@@ -166,6 +170,13 @@ static int add_totals(struct ext4_rows *r)
 		w->split_total = split_of(w->sums_total, &w->total);
 	}
 	return ret;
+}
+
+int ext4_rows_fold(struct ext4_rows *r, uint64_t epoch, struct err *e)
+{
+	int ret = keyed_fold(r->ops, epoch, e);
+
+	return ret ? ret : keyed_fold(r->counted, epoch, e);
 }
 
 int ext4_rows_collect(struct ext4_rows *r, uint64_t epoch, struct err *e)

@@ -29,6 +29,8 @@ static int group_appeared(void *ctx, struct keyed_row *row)
 
 static void group_leaves(void *ctx, struct keyed_row *row)
 {
+	if (row->user)
+		group_text_free(row->user);
 	free(row->user);
 }
 
@@ -64,6 +66,11 @@ static int add_run_delay(struct keyed_row *row)
 	if (!ret)
 		ret = hist_merge(delay, &row->interval[SCHED_PREEMPT_WAIT]);
 	return ret ? ret : hist_merge(&row->total[SCHED_RUN_DELAY], delay);
+}
+
+int sched_keys_fold(struct sched_keys *k, uint64_t epoch, struct err *e)
+{
+	return keyed_fold(k->keyed, epoch, e);
 }
 
 int sched_keys_collect(struct sched_keys *k, uint64_t epoch, struct err *e)

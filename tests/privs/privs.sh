@@ -7,18 +7,8 @@ built=$(realpath "$1")
 work=$(mktemp -d)
 tool=$work/waitscope
 trap 'rm -rf "$work"' EXIT
-nr=0 failed=0
-
-result() { # STATUS TEXT [LOG]
-	nr=$((nr + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $nr - $2"
-	else
-		echo "not ok $nr - $2"
-		printf '%s\n' "${3:-}" | sed 's/^/#   /'
-		failed=1
-	fi
-}
+# shellcheck source=tests/tap.sh
+. "$(dirname "$0")/../tap.sh"
 
 if [ "$(id -u)" -ne 0 ]; then
 	echo "1..0 # SKIP not root: cannot become others"
@@ -40,7 +30,7 @@ effective_of() {
 	"$@" -q -o json:/dev/null >/dev/null 2>&1 &
 	pid=$!
 	# Dropping is the last step of starting; wait for it, not for a fixed time.
-	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	for _ in $(seq 300); do
 		grep -qs '^NoNewPrivs:.1' "/proc/$pid/status" && break
 		sleep 0.1
 	done
