@@ -56,9 +56,10 @@ struct futex {
 	struct contend_source s;
 	struct futex_bpf *skel;
 	struct futex_addrs *addrs;
-	struct arena arena;	 /* of the last report */
-	bool raw;		 /* the tracepoints of all calls, not those of single ones */
-	struct bpf_link **links; /* of the latter */
+	struct arena arena; /* of the last report */
+	bool raw;	    /* the tracepoints of all calls, not those of single ones */
+	int *events;	    /* of the latter, from load to attach; -1: none */
+	struct bpf_link **links;
 	size_t nlinks;
 };
 
