@@ -107,7 +107,8 @@ class Slower(KernelTest):
             self.assertEqual(s["metric"], "sched_wakeup_latency")
         # Naps end by a timer: an interrupt wakes them, not the task it came upon.
         # (Others are woken by the load's main thread, or by migration/N after a change of CPU.)
-        naps = [s for s in wakeups if s["waker"].get("pid") != first["pid"]
+        naps = [s for s in wakeups if s["tid"] in first["tids"]  # not the main thread, whom we wake
+                and s["waker"].get("pid") != first["pid"]
                 and not s["waker"].get("comm", "").startswith("migration/")]
         self.assertGreater(len(naps), 20)
         self.assertEqual([s for s in naps if s["waker"]["kind"] != "irq"], [])
