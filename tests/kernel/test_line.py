@@ -47,15 +47,6 @@ class LineTest(KernelTest):
         self.skipTest("the load had too little of the CPUs")
         return None
 
-    def by_chance(self, look):
-        """What look() returns the first time that its assertions hold."""
-        for _ in range(TRIES - 1):
-            try:
-                return look()
-            except (AssertionError, KeyError) as e:
-                self.note("again: %s", str(e).splitlines()[0])
-        return look()
-
     def found(self, mode):
         said, report = self.watch(mode)
         lines = lines_of(report.final, said["pid"])

