@@ -434,27 +434,30 @@ class KernelTest(unittest.TestCase):
         """
         for _ in range(attempts):
             result = run()
-            final = result[0]
-            quality, n = final["quality"], count(final, "sched_run_delay")
-            if not quality["unpaired"] and not quality["inferred"] and (not waits or n < waits):
+            finals = [r for r in result if isinstance(r, dict) and "quality" in r]
+            hidden = sum(f["quality"][k] for f in finals for k in ("unpaired", "inferred", "map_full"))
+            n = count(finals[0], "sched_run_delay")
+            if not hidden and (not waits or n < waits):
                 break
-        self.note("%d waits, unpaired %d, inferred %d", n, quality["unpaired"], quality["inferred"])
+        self.note("%d waits, %d hidden", n, hidden)
         return result
 
     def assertWithin(self, got, want, relative, absolute=0, msg=None):
         room = abs(want) * relative + absolute
         self.assertLessEqual(abs(got - want), room, msg)
 
-    def assertComplete(self, frame, samples=None):
+    def assertComplete(self, frame, samples=None, keyed=False):
         """No losses but waits whose end or beginning the kernel did not report, up to 1 % of them.
 
-        Those are the kernel's (see keep_busy), and waitscope's part is to count them.
+        Those are the kernel's (see keep_busy), and waitscope's part is to count them. Of groups that are
+        new (keyed), it makes entries from a stock of each CPU, which it fills a little later.
         """
         q = frame["quality"]
-        for loss in ("clamped", "map_full", "recursion_misses", "lost_events", "over_range"):
-            self.assertEqual(q[loss], 0, "%s in %s" % (loss, q))
         if samples is None:
             samples = count(frame, "sched_run_delay")
+        for loss in ("clamped", "map_full", "recursion_misses", "lost_events", "over_range"):
+            room = 3 + samples // 1000 if keyed and loss == "map_full" else 0
+            self.assertLessEqual(q[loss], room, "%s in %s" % (loss, q))
         self.assertLessEqual(q["unpaired"], 3 + samples // 100, q)
 
     def assertCounted(self, frame, got, want):

@@ -37,7 +37,7 @@ class Schedstat(KernelTest):
             self.assertWithin(total_ns(each, "sched_run_delay", tid=tid), delay, 0.02,
                               msg="tid %d" % tid)
         self.assertComplete(whole)
-        self.assertComplete(each)
+        self.assertComplete(each, keyed=True)
 
     def test_hogs(self):
         """run delay of 3 hogs on 1 CPU is schedstat's within 2 %"""
