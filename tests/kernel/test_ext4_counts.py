@@ -201,7 +201,7 @@ class EsLookups(Ext4):
             if m["name"] == "ext4_es_lookup_latency" and "comm" not in m["labels"]:
                 timed += m["count"]
         self.assertTrue(0 <= whole - grouped <= final["quality"]["map_full"], (whole, grouped))
-        self.assertComplete(final, whole, keyed=True)
+        self.assertComplete(final, whole)
         self.assertEqual(whole, timed)
         self.assertGreater(whole, 2 * 8 * 256)
 

@@ -5,7 +5,7 @@ import os
 import time
 
 import harness
-from harness import KernelTest, count, groups, load_path, metric
+from harness import KernelTest, count, groups, load_path, metric, withheld
 
 
 class CgroupFilter(KernelTest):
@@ -40,8 +40,8 @@ class CgroupFilter(KernelTest):
         whole = metric(report.final, "sched_run_delay")
         left = whole["count"] - sum(m["count"] for m in found.values())
         rest = whole["sum"] - sum(m["sum"] for m in found.values())
-        self.assertEqual(left, report.final["quality"]["map_full"])
-        self.assertComplete(report.final, keyed=True)
+        self.assertTrue(0 <= left <= report.final["quality"]["map_full"], left)
+        self.assertComplete(report.final)
         self.assertTrue(left * whole["min"] <= rest <= left * whole["max"], (left, rest))
 
     def test_path(self):
@@ -203,10 +203,9 @@ class Follow(KernelTest):
         """One of `want` new tasks were seen, give or take what the kernel did not report."""
         f = report.final
         new = count(f, "sched_queue_to_run") - count(f, "sched_wakeup_latency")
-        unpaired = f["quality"]["unpaired"]
-        self.note("%d new tasks, unpaired %d", new, unpaired)
-        self.assertLessEqual(min(abs(new - w) for w in want), unpaired)
-        self.assertLess(unpaired, 20)
+        self.note("%d new tasks, withheld %d", new, withheld(f))
+        self.assertLessEqual(min(abs(new - w) for w in want), withheld(f))
+        self.assertLess(withheld(f), 20)
 
     def command(self, *args):
         return self.tool(*args, "--", load_path("spawn"), 200, 4).end()

@@ -93,7 +93,7 @@ class Live(KernelTest):
         """sums over threads are the whole, but for the waits counted as map_full
 
         The kernel makes new entries from a stock of each CPU that it fills again a little later: of two
-        new threads in a row, the second may find it empty.
+        new threads in a row, the second may find it empty. A task whose stamp finds no room is in neither.
         """
         final = self.busy_run("--by", "tid").stop().final
         full = final["quality"]["map_full"]
@@ -105,8 +105,6 @@ class Live(KernelTest):
             whole = metric(final, name)
             left = whole["count"] - sum(p["count"] for p in parts)
             self.assertTrue(0 <= left <= full, "%s: %d are in no group, map_full %d" % (name, left, full))
-            if name == "sched_run_delay":  # each wait once; nothing throttles here
-                self.assertEqual(left, full)
             rest = whole["sum"] - sum(p["sum"] for p in parts)
             self.assertTrue(left * whole["min"] <= rest <= left * whole["max"], (name, left, rest))
             if left:
