@@ -194,8 +194,10 @@ static int check_targets(struct opts_run *r)
 
 /* Options that mean something to these sources only; made-up data takes them all. */
 struct opts_scope {
-	const char *option, *sources;
+	const char *option;
+	const char *sources[2]; /* one, or two */
 	bool (*given)(const struct config *cfg);
+	bool no_default; /* none of the default sources is one of these */
 };
 
 static bool given_es_time(const struct config *cfg)
@@ -213,28 +215,62 @@ static bool given_stack_every(const struct config *cfg)
 	return cfg->stack_every;
 }
 
+static bool given_slower(const struct config *cfg)
+{
+	return cfg->slower;
+}
+
+static bool given_freq(const struct config *cfg)
+{
+	return cfg->freq != DEFAULT_FREQ;
+}
+
+static bool given_line_source(const struct config *cfg)
+{
+	return cfg->line_by != LINE_BY_AUTO;
+}
+
 static const struct opts_scope scopes[] = {
-	{"es-time", "ext4", given_es_time},
-	{"by file", "ext4", given_by_file},
-	{"stack-every", "lock or futex", given_stack_every},
+	{"es-time", {"ext4"}, given_es_time},
+	{"by file", {"ext4"}, given_by_file},
+	{"stack-every", {"lock", "futex"}, given_stack_every},
+	{"slower", {"sched", "ext4"}, given_slower},
+	{"freq", {"line"}, given_freq, .no_default = true},
+	{"line-source", {"line"}, given_line_source, .no_default = true},
 };
 
-/* Without --source the default ones run, and they cover all of these. */
-static int check_scopes(struct opts_run *r)
+static bool source_named(const struct opts_run *r, const char *name)
 {
 	const struct str_list *named = &r->cfg->sources;
-	size_t i, k;
-	bool known;
+	size_t i;
 
-	for (i = 0; named->n && i < sizeof(scopes) / sizeof(scopes[0]); i++) {
-		known = !scopes[i].given(r->cfg);
-		for (k = 0; !known && k < named->n; k++)
-			known = strstr(scopes[i].sources, named->v[k]) ||
-				!strcmp(named->v[k], "synth");
-		if (!known)
+	for (i = 0; i < named->n; i++)
+		if (!strcmp(named->v[i], name))
+			return true;
+	return false;
+}
+
+static bool in_scope(const struct opts_run *r, const struct opts_scope *s)
+{
+	if (!r->cfg->sources.n) /* the default ones run */
+		return !s->no_default;
+	return source_named(r, s->sources[0]) ||
+	       (s->sources[1] && source_named(r, s->sources[1])) || source_named(r, "synth");
+}
+
+static int check_scopes(struct opts_run *r)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++) {
+		const struct opts_scope *s = &scopes[i];
+
+		if (s->given(r->cfg) && !in_scope(r, s))
 			return opts_bad(
-				r, "--%s: means nothing to these sources (expected %s in --source)",
-				scopes[i].option, scopes[i].sources);
+				r,
+				"--%s: means nothing to these sources (expected %s%s%s in --source)",
+				s->option, s->sources[0], s->sources[1] ? " or " : "",
+				s->sources[1] ? s->sources[1] : "");
 	}
 	return 0;
 }
@@ -243,13 +279,8 @@ static int check_scopes(struct opts_run *r)
 static int check_watches(struct opts_run *r)
 {
 	struct config *cfg = r->cfg;
-	bool named = false, line = false;
-	size_t i;
+	bool named = source_named(r, "watch"), line = source_named(r, "line");
 
-	for (i = 0; i < cfg->sources.n; i++) {
-		named |= !strcmp(cfg->sources.v[i], "watch");
-		line |= !strcmp(cfg->sources.v[i], "line");
-	}
 	if (named && !cfg->watches.n)
 		return opts_bad(r, "--source 'watch': watches nothing (give --watch ADDR|SYMBOL)");
 	if (r->confirm_given && !cfg->watches.n && !line)

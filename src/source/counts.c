@@ -2,41 +2,28 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "source/counts.h"
 
 #define COUNTERS (sizeof(struct abi_counts) / sizeof(uint64_t))
 
-static size_t page_round(size_t n)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	return (n + page - 1) / page * page;
-}
-
 int counts_open(struct counts *c, int map_fd, uint32_t ncpus, size_t bank_bytes, struct err *e)
 {
-	void *map;
-
 	memset(c, 0, sizeof(*c));
 	c->ncpus = ncpus;
 	c->bank_bytes = bank_bytes;
 	c->seen = calloc((size_t)ncpus * ABI_BANKS, sizeof(*c->seen));
 	if (!c->seen)
 		return err_sys(e, -ENOMEM, "counters of %u CPUs", ncpus);
-	c->map_len = page_round((size_t)ncpus * ABI_BANKS * bank_bytes);
-	map = mmap(NULL, c->map_len, PROT_READ, MAP_SHARED, map_fd, 0);
-	if (map == MAP_FAILED)
-		return err_sys(e, -errno, "map the counters and histograms");
-	c->map = map;
-	return 0;
+	return mapped_open(&c->map, map_fd, (size_t)ncpus * ABI_BANKS * bank_bytes,
+			   "map the counters and histograms", e);
 }
 
 const struct abi_counts *counts_bank(const struct counts *c, uint32_t cpu, uint32_t bank)
 {
-	return (const void *)(c->map + ((size_t)cpu * ABI_BANKS + bank) * c->bank_bytes);
+	const char *banks = c->map.at;
+
+	return (const void *)(banks + ((size_t)cpu * ABI_BANKS + bank) * c->bank_bytes);
 }
 
 void counts_begin(struct counts *c)
@@ -61,15 +48,31 @@ bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank)
 	return moved;
 }
 
+bool counts_hist_head(struct hist *to, const struct abi_hist *now, uint64_t zero, uint64_t sum_ns,
+		      uint64_t before)
+{
+	to->zero += now->zero - zero;
+	to->count += now->zero - zero;
+	to->sum_ns += now->sum_ns - sum_ns;
+	if (to->count == before)
+		return false;
+	if (!before || now->min_ns < to->min_ns)
+		to->min_ns = now->min_ns;
+	if (!before || now->max_ns > to->max_ns)
+		to->max_ns = now->max_ns;
+	return true;
+}
+
 int counts_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *seen, uint32_t nslots)
 {
 	const uint64_t *slots = (const uint64_t *)(now + 1);
-	uint64_t *old = (uint64_t *)(seen + 1), n, before = to->count;
+	uint64_t *old = (uint64_t *)(seen + 1), before = to->count;
 	uint32_t i;
 	int ret;
 
 	for (i = 0; i < nslots; i++) {
-		n = slots[i] - old[i];
+		uint64_t n = slots[i] - old[i];
+
 		if (!n)
 			continue;
 		ret = hist_add_slot(to, i, n);
@@ -77,17 +80,8 @@ int counts_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *se
 			return ret;
 		old[i] = slots[i];
 	}
-	n = now->zero - seen->zero;
-	to->zero += n;
-	to->count += n;
-	to->sum_ns += now->sum_ns - seen->sum_ns;
+	(void)counts_hist_head(to, now, seen->zero, seen->sum_ns, before); /* any or none */
 	*seen = *now;
-	if (to->count == before)
-		return 0;
-	if (!before || now->min_ns < to->min_ns)
-		to->min_ns = now->min_ns;
-	if (!before || now->max_ns > to->max_ns)
-		to->max_ns = now->max_ns;
 	return 0;
 }
 
@@ -119,8 +113,7 @@ void counts_forget(struct counts *c)
 
 void counts_close(struct counts *c)
 {
-	if (c->map)
-		(void)munmap((void *)c->map, c->map_len); /* nothing to do about a failure */
+	mapped_close(&c->map);
 	free(c->seen);
 	memset(c, 0, sizeof(*c));
 }

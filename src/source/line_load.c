@@ -4,7 +4,6 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <malloc.h>
 
 #include "source/kmaps.h"
 #include "source/line.h"
@@ -15,9 +14,10 @@
  * storm of new code it is the hot that gets in. */
 #define NEW_IPS_MAX 256
 
-/* Lines seen on two CPUs, by CPU; only a PMU's samples tell latencies. */
-#define LATENCIES_MIN 2048
-#define LATENCIES_PER_CPU 64
+/* Accesses to lines seen on two CPUs; only a PMU's samples tell latencies. 600 bytes each, in two
+ * banks. */
+#define LATENCIES_MIN 4096
+#define LATENCIES_PER_CPU 256
 
 static int size_latencies(struct line_source *s)
 {
@@ -43,17 +43,6 @@ static int choose_programs(struct line_source *s)
 	return ret ? ret : bpf_program__set_autoload(s->skel->progs.ws_pmu, s->pmu);
 }
 
-/*
- * Before 34dd3bad1a6f ("bpf: Relax the requirement to use preallocated hash maps in tracing
- * progs.", 6.1) a program of a perf event was refused any other.
- */
-static int preallocate(struct line_bpf *skel)
-{
-	struct bpf_map *ids = skel->maps.target_ids;
-
-	return bpf_map__set_map_flags(ids, bpf_map__map_flags(ids) & ~(__u32)BPF_F_NO_PREALLOC);
-}
-
 static int configure(struct line_source *s, struct err *e)
 {
 	struct line_bpf *skel = s->skel;
@@ -71,10 +60,11 @@ static int configure(struct line_source *s, struct err *e)
 	if (!ret)
 		ret = choose_programs(s);
 	if (!ret)
-		ret = preallocate(skel);
+		ret = kmaps_preallocate(skel->maps.target_ids);
 	if (ret)
 		return err_sys(e, ret, "line: configure");
-	return filters_setup(&s->filters, skel->obj, (struct abi_filter *)&skel->rodata->filter, e);
+	return filters_setup(&s->base.filters, skel->obj,
+			     (struct abi_filter *)&skel->rodata->filter, e);
 }
 
 int line_load(struct line_source *s, struct err *e)
@@ -86,13 +76,11 @@ int line_load(struct line_source *s, struct err *e)
 	ret = s->skel ? configure(s, e) : err_sys(e, -errno, "line: open BPF object");
 	if (ret)
 		return ret;
-	ret = line_bpf__load(s->skel);
-	(void)malloc_trim(0); /* of the kernel's BTF */
+	ret = bpf_source_load(&s->base, s->skel->skeleton, e);
 	if (ret)
-		return bpf_fail(e, ret, "line: load BPF programs");
-	ret = line_bpf__attach(
-		s->skel); /* those of follow.bpf.h; samplers have events of their own */
-	if (ret)
-		return bpf_fail(e, ret, "line: attach BPF programs");
-	return filters_fill(&s->filters, s->skel->obj, e);
+		return ret;
+	s->base.epoch_word = &s->skel->bss->epoch;
+	/* those of follow.bpf.h; samplers have events of their own */
+	ret = bpf_source_attach(&s->base, s->skel->skeleton, e);
+	return ret ? ret : filters_fill(&s->base.filters, s->base.obj, e);
 }
