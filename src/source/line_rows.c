@@ -77,6 +77,8 @@ static int by_offset(const void *a, const void *b)
 {
 	const struct line_spot *x = a, *y = b;
 
+	if (!x->ip != !y->ip) /* the others last */
+		return x->ip ? -1 : 1;
 	if (x->offset != y->offset)
 		return x->offset < y->offset ? -1 : 1;
 	if (x->reads + x->writes != y->reads + y->writes)

@@ -6,9 +6,9 @@
 
 #include "source/line_table_inside.h"
 
-#define QUIET_TURNS 30	   /* intervals after which a line that is not contended is forgotten */
-#define CONTENDED_MAX 1024 /* lines; beyond that quiet ones leave */
-#define USES_MAX 128	   /* of a line: threads come and go */
+#define QUIET_TURNS 30	  /* intervals after which a line that is not contended is forgotten */
+#define CONTENDED_MAX 256 /* lines, each named at each report; beyond that quiet ones leave */
+#define USES_MAX 128	  /* of a line: threads come and go */
 
 static int compare_line(const void *a, const void *b)
 {
