@@ -16,7 +16,7 @@
 
 #define PROCESS_FRESH_NS 100000000ULL
 #define PROCESSES_MAX 1024
-#define ADDRS_MIN 4096 /* fewer are not worth a look */
+#define ADDRS_MIN 1024 /* fewer are not worth a look */
 
 /* A shared futex, and under whose number its waits come together. */
 struct shared {
