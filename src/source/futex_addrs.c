@@ -282,9 +282,9 @@ static void forget_unmarked(struct futex_addrs *a)
 	}
 }
 
-void futex_addrs_tidy(struct futex_addrs *a, const struct contend *rows)
+void futex_addrs_tidy(struct futex_addrs *a, const struct contend *rows, bool full)
 {
-	if (a->procfs && a->held >= a->room / 4 * 3)
+	if (a->procfs && (full || a->held >= a->room / 4 * 3))
 		empty_map(a);
 	if (a->naddrs < a->look_at)
 		return;

@@ -33,6 +33,21 @@ int line_table_open(struct line_table **out, const uint32_t *core_of, uint32_t n
 	return 0;
 }
 
+static void latency_free(struct line_use *u)
+{
+	int v;
+
+	for (v = 0; u->latency && v < LINE_VIEWS; v++)
+		hist_free(&u->latency[v]);
+	free(u->latency);
+}
+
+static void use_free(struct line_use *u)
+{
+	latency_free(u);
+	free(u);
+}
+
 static void line_free(struct line *l)
 {
 	struct line_use *u, *next;
@@ -40,8 +55,9 @@ static void line_free(struct line *l)
 
 	for (u = l->uses; u; u = next) {
 		next = u->next;
-		free(u);
+		use_free(u);
 	}
+	latency_free(&l->others);
 	for (v = 0; v < LINE_VIEWS; v++) {
 		hist_free(&l->latency[v]);
 		free(l->cores[v]);
@@ -113,6 +129,21 @@ static int line_get(struct line_table *t, const struct line_key *key, struct lin
 	return *out ? 0 : -ENOMEM;
 }
 
+static uint32_t offset_of(const struct abi_access_key *key)
+{
+	return key->addr & ((1U << ABI_LINE_SHIFT) - 1);
+}
+
+static struct line_use *use_find(const struct line *l, const struct abi_access_key *key)
+{
+	struct line_use *u;
+
+	for (u = l->uses; u; u = u->next)
+		if (u->tid == key->tid && u->ip == key->ip && u->offset == offset_of(key))
+			return u;
+	return NULL;
+}
+
 void line_samples_add(struct line_samples *to, const struct line_samples *s)
 {
 	to->samples += s->samples;
@@ -120,10 +151,23 @@ void line_samples_add(struct line_samples *to, const struct line_samples *s)
 	to->writes += s->writes;
 	to->locked += s->locked;
 	to->inferred += s->inferred;
+	to->told += s->told;
 	to->hitm_local += s->hitm_local;
 	to->hitm_remote += s->hitm_remote;
 	to->read_bytes |= s->read_bytes;
 	to->write_bytes |= s->write_bytes;
+}
+
+static struct hist *use_latency(struct line_use *u)
+{
+	int v;
+
+	if (!u->latency) {
+		u->latency = calloc(LINE_VIEWS, sizeof(*u->latency));
+		for (v = 0; u->latency && v < LINE_VIEWS; v++)
+			hist_init(&u->latency[v], ABI_LATENCY_SCHEMA);
+	}
+	return u->latency;
 }
 
 /* What it had goes to the others; it was not sampled in this interval. */
@@ -134,9 +178,11 @@ static void use_leaves(struct line *l, struct line_use **at)
 	l->others_many |= l->others.view[LINE_TOTAL].samples && l->others.tid != u->tid;
 	l->others.tid = u->tid;
 	line_samples_add(&l->others.view[LINE_TOTAL], &u->view[LINE_TOTAL]);
+	if (u->latency && use_latency(&l->others)) /* no memory: the line itself still has them */
+		(void)hist_merge(&l->others.latency[LINE_TOTAL], &u->latency[LINE_TOTAL]);
 	*at = u->next;
 	l->nuses--;
-	free(u);
+	use_free(u);
 }
 
 /* The one with the fewest samples makes room, of those without any in this interval. */
@@ -157,11 +203,10 @@ static bool make_room(struct line *l)
 /* Without room: the others'. NULL: no memory. */
 static struct line_use *use_get(struct line *l, const struct abi_access_key *key)
 {
-	struct line_use *u;
+	struct line_use *u = use_find(l, key);
 
-	for (u = l->uses; u; u = u->next)
-		if (u->tid == key->tid && u->ip == key->ip)
-			return u;
+	if (u)
+		return u;
 	if (l->nuses == USES_MAX && !make_room(l)) {
 		l->others_many |= l->others.view[LINE_TOTAL].samples && l->others.tid != key->tid;
 		l->others.tid = key->tid;
@@ -173,6 +218,7 @@ static struct line_use *use_get(struct line *l, const struct abi_access_key *key
 	u->tid = key->tid;
 	u->pid = key->pid;
 	u->ip = key->ip;
+	u->offset = offset_of(key);
 	u->next = l->uses;
 	l->uses = u;
 	l->nuses++;
@@ -193,6 +239,7 @@ int line_table_add(struct line_table *t, const struct line_key *at,
 		.writes = a->writes,
 		.locked = a->locked,
 		.inferred = a->inferred,
+		.told = a->told,
 		.hitm_local = a->hitm_local,
 		.hitm_remote = a->hitm_remote,
 		.read_bytes = a->read_bytes,
@@ -211,7 +258,9 @@ int line_table_add(struct line_table *t, const struct line_key *at,
 		return -ENOMEM;
 	u->cpu = key->cpu;
 	u->back = a->back;
-	u->line = key->line;
+	u->line = key->addr >> ABI_LINE_SHIFT;
+	if (a->phys)
+		u->phys = a->phys;
 	memcpy(u->comm, a->comm, sizeof(a->comm));
 	for (v = 0; v < LINE_VIEWS; v++) {
 		line_samples_add(&u->view[v], &s);
@@ -239,17 +288,25 @@ static int add_latency(struct hist *h, const struct abi_latency *a)
 }
 
 int line_table_add_latency(struct line_table *t, const struct line_key *at,
-			   const struct abi_latency *a)
+			   const struct abi_access_key *key, const struct abi_latency *a)
 {
-	void *found = tfind(at, &t->tree, compare_line);
-	struct line *l;
+	struct line **found = tfind(at, &t->tree, compare_line);
+	struct line_use *u = found ? use_find(*found, key) : NULL;
+	struct hist *latency;
 	int v, ret = 0;
 
-	if (!found)
+	if (found && !u && (*found)->others.view[LINE_INTERVAL].samples)
+		u = &(*found)->others;
+	if (!u)
 		return 0;
-	l = *(struct line **)found;
-	for (v = 0; !ret && v < LINE_VIEWS; v++)
-		ret = add_latency(&l->latency[v], a);
+	latency = use_latency(u);
+	if (!latency)
+		return -ENOMEM;
+	for (v = 0; !ret && v < LINE_VIEWS; v++) {
+		ret = add_latency(&latency[v], a);
+		if (!ret)
+			ret = add_latency(&(*found)->latency[v], a);
+	}
 	return ret;
 }
 
@@ -257,9 +314,14 @@ static void forget_view(struct line_table *t, struct line *l, enum line_view v)
 {
 	struct line_use *u;
 
-	for (u = l->uses; u; u = u->next)
+	for (u = l->uses; u; u = u->next) {
 		memset(&u->view[v], 0, sizeof(u->view[v]));
+		if (u->latency)
+			hist_reset(&u->latency[v]);
+	}
 	memset(&l->others.view[v], 0, sizeof(l->others.view[v]));
+	if (l->others.latency)
+		hist_reset(&l->others.latency[v]);
 	memset(&l->view[v], 0, sizeof(l->view[v]));
 	memset(l->cores[v], 0, t->words * sizeof(uint64_t));
 	memset(l->cpus[v], 0, t->words * sizeof(uint64_t));
