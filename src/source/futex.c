@@ -34,7 +34,7 @@ static int futex_collect(struct source *src, struct source_report *r, struct err
 
 	arena_reset(&f->arena);
 	ret = contend_source_collect(src, r, e);
-	futex_addrs_tidy(f->addrs, f->s.rows);
+	futex_addrs_tidy(f->addrs, f->s.rows, f->s.whole.counts.interval.keys_full);
 	return ret;
 }
 
