@@ -7,6 +7,7 @@
 
 #include "source/contend_source.h"
 #include "source/cpus.h"
+#include "source/ext4_places.h"
 #include "source/flight.h"
 #include "source/groups.h"
 #include "source/poll.h"
@@ -136,6 +137,7 @@ static int open_rows(struct contend_source *s, struct err *e)
 		.rest_after = rest_after(s->cfg),
 		.cgroups = s->base.filters.names,
 		.names = s->names,
+		.places = s->places,
 		.kernel_code = s->spec->kernel_code,
 		.what = what,
 	};
@@ -195,6 +197,9 @@ static int open_all(struct contend_source *s, struct err *e)
 	ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
 	if (!ret)
 		ret = names_borrow(s->args.names, &s->names, e);
+	s->places = ext4_places_new();
+	if (!ret && !s->places)
+		ret = err_sys(e, -ENOMEM, "%s", s->spec->ops->name);
 	if (!ret)
 		ret = load(s, e);
 	if (!ret)
@@ -241,6 +246,7 @@ void contend_source_close(struct source *src)
 	s->spec->unload(s);
 	contend_close(s->rows);
 	free(s->later);
+	ext4_places_close(s->places);
 	whole_close(&s->whole);
 	bpf_source_close(&s->base);
 	free(s);

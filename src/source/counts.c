@@ -50,11 +50,26 @@ bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank)
 	return moved;
 }
 
+bool counts_hist_head(struct hist *to, const struct abi_hist *now, uint64_t zero, uint64_t sum_ns,
+		      uint64_t before)
+{
+	to->zero += now->zero - zero;
+	to->count += now->zero - zero;
+	to->sum_ns += now->sum_ns - sum_ns;
+	if (to->count == before)
+		return false;
+	if (!before || now->min_ns < to->min_ns)
+		to->min_ns = now->min_ns;
+	if (!before || now->max_ns > to->max_ns)
+		to->max_ns = now->max_ns;
+	return true;
+}
+
 int counts_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *seen, uint32_t nslots)
 {
 	const uint32_t *slots = (const uint32_t *)(now + 1);
 	uint32_t *old = (uint32_t *)(seen + 1), i, d;
-	uint64_t before = to->count, n;
+	uint64_t before = to->count;
 	int ret;
 
 	for (i = 0; i < nslots; i++) {
@@ -66,17 +81,8 @@ int counts_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *se
 			return ret;
 		old[i] += d;
 	}
-	n = now->zero - seen->zero;
-	to->zero += n;
-	to->count += n;
-	to->sum_ns += now->sum_ns - seen->sum_ns;
+	(void)counts_hist_head(to, now, seen->zero, seen->sum_ns, before); /* any or none */
 	*seen = *now;
-	if (to->count == before)
-		return 0;
-	if (!before || now->min_ns < to->min_ns)
-		to->min_ns = now->min_ns;
-	if (!before || now->max_ns > to->max_ns)
-		to->max_ns = now->max_ns;
 	return 0;
 }
 

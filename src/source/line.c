@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "source/cpus.h"
+#include "source/ext4_places.h"
 #include "source/line.h"
 #include "source/poll.h"
 
@@ -57,7 +58,7 @@ int line_open_table(struct line_source *s)
 	}
 	ret = line_table_open(&s->table, core, s->ncpus, LINES_MAX);
 	free(core);
-	return ret;
+	return ret ? ret : numa_open(&s->numa, NUMA_SYSTEM, s->ncpus);
 }
 
 static int open_buffers(struct line_source *s)
@@ -85,7 +86,7 @@ static int open_all(struct line_source *s, struct err *e)
 	ret = open_buffers(s);
 	if (ret)
 		return err_sys(e, ret, "line");
-	ret = names_borrow(s->args.names, &s->names, e);
+	ret = line_open_names(s, e);
 	if (!ret)
 		ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
 	if (!ret)
@@ -113,7 +114,9 @@ static void line_close(struct source *src)
 	mapped_close(&s->counts);
 	line_bpf__destroy(s->skel);
 	line_table_close(s->table);
+	numa_close(s->numa);
 	line_shared_close(s->shared);
+	ext4_places_close(s->places);
 	arena_free(&s->arena);
 	free(s->batch_keys);
 	free(s->batch_values);
@@ -188,6 +191,8 @@ static int collect(struct line_source *s, struct err *e)
 	sum_counts(s);
 	line_table_begin(s->table);
 	ret = line_take(s, ended ? 1U << (ended & 1) : (1U << ABI_BANKS) - 1);
+	if (!ret)
+		ret = numa_turn(s->numa);
 	if (ret)
 		return err_sys(e, ret, "line: read the accesses");
 	line_table_end(s->table);
