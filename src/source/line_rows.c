@@ -20,8 +20,7 @@ static uint64_t line_address(const struct line_use *u)
 int line_open_names(struct line_source *s, struct err *e)
 {
 	s->places = ext4_places_new();
-	return s->places ? names_borrow(s->args.names, &s->names, e)
-			 : err_sys(e, -ENOMEM, "names");
+	return s->places ? names_borrow(s->args.names, &s->names, e) : err_sys(e, -ENOMEM, "names");
 }
 
 static bool is_kernels(const struct line *l)
