@@ -12,7 +12,7 @@
 #include "source/groups.h"
 #include "source/poll.h"
 
-#define RING_BYTES_OF_CPU (16U << 10)
+#define RING_BYTES_OF_CPU (8U << 10)
 #define KEYS 511 /* with the others' entry a power of two for each CPU: no bucket idles */
 #define REST_NS 10000000000ULL
 #define REST_INTERVALS 8 /* at least */

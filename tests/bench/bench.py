@@ -4,7 +4,7 @@
 
 	bench.py [quick] [PART...]	prints tables; writes them and results.json to $O/bench
 
-Parts, all of them if none is named: the groups of groups.py, then exact loader growth programs
+Parts, all of them if none is named: the groups of groups.py, then exact loader memory growth programs
 inflation held.
 """
 import json
@@ -16,6 +16,7 @@ import held
 import inflation
 import loader
 import machine
+import memory
 import programs_cost
 import table
 from added import Quiet
@@ -82,6 +83,7 @@ def others(build, place, quick, quiet):
     return {
         "exact": lambda: judged(exact.measure(build, 1 if quick else 5), exact),
         "loader": lambda: judged(loader.measure(build, 1 if quick else 20), loader),
+        "memory": lambda: judged(memory.measure(build), memory),
         "growth": lambda: grown(build, quick),
         "programs": lambda: (programs_cost.ns_per_event(build, place, quick), []),
         "inflation": lambda: inflated(build, quick, quiet),
@@ -89,7 +91,7 @@ def others(build, place, quick, quiet):
     }
 
 
-OTHERS = ("exact", "loader", "growth", "programs", "inflation", "held")
+OTHERS = ("exact", "loader", "memory", "growth", "programs", "inflation", "held")
 
 
 def measure(build, quick, parts):
