@@ -279,8 +279,6 @@ struct meta {
 	size_t nfilters;
 };
 
-/* The whole's series of a metric in a frame, or NULL. */
-const struct series *frame_whole(const struct frame *f, const char *name);
 /* value of a label, or NULL */
 const char *series_label(const struct series *s, const char *key);
 /* No loss in it? (edges do not count) */

@@ -29,7 +29,7 @@ struct table_rows {
 	struct table_row *v;
 	size_t n, cap;
 	uint64_t *values;
-	size_t nvalues, values_cap;
+	size_t values_cap;
 };
 
 /* How much is said below a row of the contended table. */

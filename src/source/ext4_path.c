@@ -176,11 +176,6 @@ void ext4_paths_trim(struct ext4_paths *p)
 	cache_trim(&p->known);
 }
 
-const char *ext4_paths_why(const struct ext4_paths *p)
-{
-	return p->denied ? "files are named by inode number: paths need CAP_DAC_READ_SEARCH" : NULL;
-}
-
 struct ext4_paths *ext4_paths_new(struct ext4_devs *devs)
 {
 	struct ext4_paths *p = calloc(1, sizeof(*p));

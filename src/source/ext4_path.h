@@ -31,7 +31,4 @@ const char *ext4_path_found(struct ext4_paths *p, uint32_t kdev, uint64_t ino, u
 /* Bounds what is remembered, where nobody uses a path of before: at each report. */
 void ext4_paths_trim(struct ext4_paths *p);
 
-/* Why none can be had at all (words for a notice), or NULL. */
-const char *ext4_paths_why(const struct ext4_paths *p);
-
 #endif

@@ -19,16 +19,9 @@ static uint64_t line_address(const struct line_use *u)
 
 int line_open_names(struct line_source *s, struct err *e)
 {
-	struct names_args args = {.btf = s->cfg->btf, .debuginfod = s->cfg->debuginfod};
-
 	s->places = ext4_places_new();
-	return s->places ? names_open(&s->names, &args, e) : err_sys(e, -ENOMEM, "names");
-}
-
-void line_close_names(struct line_source *s)
-{
-	ext4_places_close(s->places);
-	names_close(s->names);
+	return s->places ? names_borrow(s->args.names, &s->names, e)
+			 : err_sys(e, -ENOMEM, "names");
 }
 
 static bool is_kernels(const struct line *l)
