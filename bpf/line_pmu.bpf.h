@@ -105,10 +105,10 @@ static __always_inline void pmu_place(struct abi_line_counts *n, struct task_str
 	access_key(&key, p, ip, addr);
 	a = ep & 1 ? access_get(&accesses_odd, &key) : access_get(&accesses_even, &key);
 	if (!a) {
-		n->lines_full++;
+		n->results[ABI_LINE_NO_ROOM]++;
 		return;
 	}
-	n->placed++;
+	n->results[ABI_IP_RECIPE]++;
 	if (has & SAMPLE_DATA_SRC)
 		from = data_src_decode(data->data_src.val);
 	note_source(a, from.flags, addr);
@@ -126,11 +126,11 @@ static __always_inline void pmu_place(struct abi_line_counts *n, struct task_str
 SEC("perf_event")
 int ws_pmu(void *ctx)
 {
-	struct abi_line_counts *n = counts_get();
+	u64 ep = epoch;
+	struct abi_line_counts *n = counts_get(ep);
 	struct bpf_perf_event_data_kern *kern;
 	struct perf_sample_data *data;
 	struct task_struct *p;
-	u64 ep = epoch;
 
 	if (!n || !ep)
 		return 0;
@@ -142,7 +142,8 @@ int ws_pmu(void *ctx)
 	if (!p)
 		return 0;
 	if (!(data->sample_flags & SAMPLE_ADDR) || !data->addr) {
-		n->no_operand++; /* an operation that touched no memory: IBS samples all */
+		/* an operation that touched no memory: IBS samples all */
+		n->results[ABI_IP_NO_OPERAND]++;
 		return 0;
 	}
 	pmu_place(n, p, ep, regs_ip(ctx), data);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "source/line.h"
@@ -32,20 +31,6 @@ static int open_poll(struct line_source *s, struct err *e)
 	for (i = 0; i < 2; i++)
 		if (fds[i] >= 0 && epoll_ctl(s->event_fd, EPOLL_CTL_ADD, fds[i], &ev))
 			return err_sys(e, -errno, "line: epoll");
-	return 0;
-}
-
-static int map_counts(struct line_source *s, struct err *e)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *map;
-
-	s->counts_len = (s->ncpus * sizeof(struct abi_line_counts) + page - 1) / page * page;
-	map = mmap(NULL, s->counts_len, PROT_READ, MAP_SHARED,
-		   bpf_map__fd(s->skel->maps.line_counts), 0);
-	if (map == MAP_FAILED)
-		return err_sys(e, -errno, "line: map the counters");
-	s->counts_map = map;
 	return 0;
 }
 
@@ -108,7 +93,8 @@ static int open_all(struct line_source *s, struct err *e)
 	if (!ret)
 		ret = line_load(s, e);
 	if (!ret)
-		ret = map_counts(s, e);
+		ret = line_counts_open(&s->counts, bpf_map__fd(s->skel->maps.line_counts), s->ncpus,
+				       e);
 	if (!ret)
 		ret = line_ips_open(&s->ips, s, e);
 	if (!ret)
@@ -130,8 +116,7 @@ static void line_close(struct source *src)
 	line_ips_close(s->ips);
 	if (s->event_fd >= 0)
 		close(s->event_fd);
-	if (s->counts_map)
-		(void)munmap((void *)s->counts_map, s->counts_len); /* nothing to do about it */
+	line_counts_close(&s->counts);
 	line_bpf__destroy(s->skel);
 	line_table_close(s->table);
 	line_shared_close(s->shared);
@@ -192,31 +177,15 @@ static void set_epoch(struct line_source *s, uint64_t epoch)
 
 /* ---- collecting ---- */
 
-static void sum_counts(struct line_source *s)
-{
-	uint64_t *to = (uint64_t *)&s->counted;
-	uint32_t c;
-	size_t k;
-
-	memset(&s->counted, 0, sizeof(s->counted));
-	for (c = 0; c < s->ncpus; c++) {
-		const uint64_t *from =
-			(const uint64_t *)(s->counts_map + c * sizeof(struct abi_line_counts));
-
-		for (k = 0; k < sizeof(s->counted) / sizeof(*to); k++)
-			to[k] += from[k];
-	}
-}
-
 static int collect(struct line_source *s, struct err *e)
 {
 	uint64_t ended = s->stopped ? 0 : s->epoch - 1;
+	uint32_t banks = ended ? 1U << (ended & 1) : (1U << ABI_BANKS) - 1;
 	int ret;
 
-	s->previous = s->counted;
-	sum_counts(s);
+	line_counts_collect(&s->counts, banks);
 	line_table_begin(s->table);
-	ret = line_take(s, ended ? 1U << (ended & 1) : (1U << ABI_BANKS) - 1);
+	ret = line_take(s, banks);
 	if (ret)
 		return err_sys(e, ret, "line: read the accesses");
 	line_table_end(s->table);
@@ -237,7 +206,7 @@ static int line_start(struct source *src, struct err *e)
 	if (ret)
 		return ret;
 	line_table_forget(s->table);
-	s->started = s->counted;
+	line_counts_forget(&s->counts);
 	return 0;
 }
 
@@ -260,18 +229,6 @@ static int line_stop(struct source *src, struct err *e)
 	return 0;
 }
 
-static void fill_quality(const struct line_source *s, const struct abi_line_counts *since,
-			 uint64_t dropped, struct quality *q)
-{
-	const struct abi_line_counts *now = &s->counted;
-
-	*q = (struct quality){0};
-	q->map_full = now->lines_full - since->lines_full + now->ips_full - since->ips_full +
-		      now->latencies_full - since->latencies_full + dropped;
-	q->over_range = now->latencies_over - since->latencies_over;
-	q->pending = now->pending - since->pending; /* also those that found the ring full */
-}
-
 static int line_collect(struct source *src, struct source_report *r, struct err *e)
 {
 	struct line_source *s = line_of(src);
@@ -283,10 +240,17 @@ static int line_collect(struct source *src, struct source_report *r, struct err 
 	rows_forget(&r->interval);
 	rows_forget(&r->total);
 	dropped = line_table_dropped(s->table);
-	fill_quality(s, &s->previous, dropped - s->dropped_previous, &r->quality_interval);
-	fill_quality(s, &s->started, dropped, &r->quality_total);
+	r->quality_interval = r->quality_total = (struct quality){0};
+	line_counts_quality(&s->counts.interval, &r->quality_interval);
+	line_counts_quality(&s->counts.total, &r->quality_total);
+	r->quality_interval.map_full += dropped - s->dropped_previous;
+	r->quality_total.map_full += dropped;
 	s->dropped_previous = dropped;
-	ret = line_push_rows(s, r);
+	ret = line_counts_push(&s->counts.interval, &r->interval.series);
+	if (!ret)
+		ret = line_counts_push(&s->counts.total, &r->total.series);
+	if (!ret)
+		ret = line_push_rows(s, r);
 	if (ret)
 		return err_sys(e, ret, "line: report");
 	return s->cfg->confirm_lines ? line_confirm_report(s, r, e) : 0;

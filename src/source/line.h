@@ -31,6 +31,14 @@ struct line_events {
 	const struct pmu_plan *plan; /* NULL: the CPU clock */
 };
 
+/* What became of the samples, sums over CPUs. */
+struct line_counts {
+	const struct abi_line_counts *map; /* by CPU, then bank; read-only */
+	size_t map_len, n;
+	struct abi_line_counts *seen; /* as last read */
+	struct abi_line_counts interval, total;
+};
+
 #define LINE_CONFIRMS 8 /* lines that --confirm watches in a run */
 
 struct line_source {
@@ -50,11 +58,9 @@ struct line_source {
 	struct line_shared *shared;
 	struct names *names;
 	struct arena arena;
-	void *batch_keys;	/* of either's keys */
-	void *batch_values;	/* of struct abi_access or struct abi_latency */
-	const char *counts_map; /* struct abi_line_counts by CPU, read-only */
-	size_t counts_len;
-	struct abi_line_counts counted, previous, started; /* sums over CPUs: now, then */
+	void *batch_keys;   /* of either's keys */
+	void *batch_values; /* of struct abi_access or struct abi_latency */
+	struct line_counts counts;
 	uint64_t dropped_previous;
 	struct cost_sampler cost;
 	struct watch_source *confirms[LINE_CONFIRMS]; /* --confirm: the last one may be under way */
@@ -77,6 +83,15 @@ void line_sampler_say(struct line_source *s, const char *why_no_pmu);
 /* line_take.c: what the programs counted, into the table; `banks` that nobody writes, as bits. */
 int line_take_alloc(struct line_source *s);
 int line_take(struct line_source *s, uint32_t banks);
+
+/* line_counts.c: read from `banks` that nobody writes, as bits; then the metric (0 or -ENOMEM), and
+ * what of it is a loss. */
+int line_counts_open(struct line_counts *c, int map_fd, uint32_t ncpus, struct err *e);
+void line_counts_collect(struct line_counts *c, uint32_t banks);
+void line_counts_forget(struct line_counts *c); /* the total starts anew */
+int line_counts_push(const struct abi_line_counts *c, struct series_list *to);
+void line_counts_quality(const struct abi_line_counts *c, struct quality *q);
+void line_counts_close(struct line_counts *c); /* unopened (all zero) is fine */
 
 /* line_events.c: opens what is not open on CPUs that are online. 0, or negative with words if not
  * one CPU can be sampled. */

@@ -211,9 +211,7 @@ static const char *const sharing_words[] = {
 
 static uint64_t busy_samples(const struct line_source *s, enum line_view v)
 {
-	const struct abi_line_counts *then = v == LINE_INTERVAL ? &s->previous : &s->started;
-
-	return s->counted.samples - then->samples;
+	return (v == LINE_INTERVAL ? &s->counts.interval : &s->counts.total)->samples;
 }
 
 static int fill_accesses(struct line_source *s, const struct line *l, enum line_view v,

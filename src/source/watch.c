@@ -42,7 +42,7 @@ static int watch_probe(struct err *e)
 
 const struct abi_watch_counts *watch_counts(const struct watch_source *w)
 {
-	return (const struct abi_watch_counts *)w->line.counts_map;
+	return (const struct abi_watch_counts *)w->counts_map;
 }
 
 static int configure(struct watch_source *w, struct err *e)
@@ -84,12 +84,12 @@ static int map_counts(struct watch_source *w, struct err *e)
 {
 	void *map;
 
-	w->line.counts_len = (size_t)sysconf(_SC_PAGESIZE);
-	map = mmap(NULL, w->line.counts_len, PROT_READ, MAP_SHARED,
+	w->counts_len = (size_t)sysconf(_SC_PAGESIZE);
+	map = mmap(NULL, w->counts_len, PROT_READ, MAP_SHARED,
 		   bpf_map__fd(w->skel->maps.watch_counts), 0);
 	if (map == MAP_FAILED)
 		return err_sys(e, -errno, "watch: map the counters");
-	w->line.counts_map = map;
+	w->counts_map = map;
 	return 0;
 }
 
@@ -162,8 +162,8 @@ void watch_free(struct watch_source *w)
 	watch_hits_close(w);
 	if (w->line.event_fd >= 0)
 		close(w->line.event_fd);
-	if (w->line.counts_map)
-		(void)munmap((void *)w->line.counts_map, w->line.counts_len); /* nothing to do */
+	if (w->counts_map)
+		(void)munmap((void *)w->counts_map, w->counts_len); /* nothing to do */
 	watch_bpf__destroy(w->skel);
 	line_table_close(w->line.table);
 	if (!w->borrowed)
