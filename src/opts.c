@@ -196,6 +196,7 @@ static int check_targets(struct opts_run *r)
 struct opts_scope {
 	const char *option, *sources;
 	bool (*given)(const struct config *cfg);
+	const char *why; /* to others, if that is no matter of course */
 };
 
 static bool given_es_time(const struct config *cfg)
@@ -208,6 +209,11 @@ static bool given_by_file(const struct config *cfg)
 	return cfg->by == BY_FILE;
 }
 
+static bool given_by(const struct config *cfg)
+{
+	return cfg->by != BY_NONE;
+}
+
 static bool given_stack_every(const struct config *cfg)
 {
 	return cfg->stack_every;
@@ -216,6 +222,7 @@ static bool given_stack_every(const struct config *cfg)
 static const struct opts_scope scopes[] = {
 	{"es-time", "ext4", given_es_time},
 	{"by file", "ext4", given_by_file},
+	{"by", "sched, ext4, lock or futex", given_by, ", whose rows name their threads"},
 	{"stack-every", "lock or futex", given_stack_every},
 };
 
@@ -233,8 +240,10 @@ static int check_scopes(struct opts_run *r)
 				!strcmp(named->v[k], "synth");
 		if (!known)
 			return opts_bad(
-				r, "--%s: means nothing to these sources (expected %s in --source)",
-				scopes[i].option, scopes[i].sources);
+				r,
+				"--%s: means nothing to these sources%s (expected %s in --source)",
+				scopes[i].option, scopes[i].why ? scopes[i].why : "",
+				scopes[i].sources);
 	}
 	return 0;
 }

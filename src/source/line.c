@@ -308,6 +308,7 @@ const struct source_ops source_line = {
 	.name = "line",
 	.summary = "contended cache lines, by sampling",
 	.lines = true,
+	.ungrouped = "its rows name their threads",
 	.probe = bpf_probe,
 	.open = line_open,
 	.start = line_start,

@@ -354,6 +354,7 @@ static const char *const *watch_hooks(const struct source *src)
 const struct source_ops source_watch = {
 	.name = "watch",
 	.summary = "every access to the addresses of --watch",
+	.ungrouped = "its rows name their threads",
 	.probe = watch_probe,
 	.open = watch_open,
 	.start = watch_start,
