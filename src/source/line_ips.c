@@ -21,6 +21,7 @@
 #define TURN_BUDGET_NS 5000000ULL /* of decoding: at most 5 % of a CPU */
 #define PROCESSES_PER_TURN 8	  /* whose maps are read */
 #define FORGET_AT_PERCENT 75	  /* of the map: then the oldest processes' pointers make room */
+#define PROCESSES_MAX 4096	  /* remembered; then those that live come again with new code */
 
 struct line_ips {
 	struct ring_buffer *ring;
@@ -30,6 +31,7 @@ struct line_ips {
 	uint64_t turn_ends_ns;
 	uint32_t processes;	  /* of this turn */
 	void *tgids;		  /* whose maps were read: a tree of numbers */
+	uint32_t ntgids;
 	struct abi_ip_key *known; /* in order of appearance, a ring of `max` */
 	uint32_t first;
 	int timer_fd;
@@ -80,11 +82,18 @@ static void note_process(struct line_ips *p, uint32_t tgid, uint32_t image)
 		return;
 	p->processes++;
 	(void)names_process(p->names, tgid); /* it may be gone: names fall back */
+	if (p->ntgids >= PROCESSES_MAX) {
+		tdestroy(p->tgids, free);
+		p->tgids = NULL;
+		p->ntgids = 0;
+	}
 	one = malloc(sizeof(*one));
 	if (!one)
 		return;
 	*one = id;
-	if (!tsearch(one, &p->tgids, compare_id))
+	if (tsearch(one, &p->tgids, compare_id))
+		p->ntgids++;
+	else
 		free(one);
 }
 
@@ -146,8 +155,11 @@ int line_ips_drain(struct line_ips *p, struct err *e)
 	uint64_t turns;
 	int ret;
 
-	if (read(p->timer_fd, &turns, sizeof(turns)) < 0 && errno != EAGAIN)
+	if (read(p->timer_fd, &turns, sizeof(turns)) < 0) {
+		if (errno == EAGAIN)
+			return 0; /* woken for another's sake: not our turn yet */
 		return err_sys(e, -errno, "line: timer");
+	}
 	p->turn_ends_ns = mono_now_ns() + TURN_BUDGET_NS;
 	p->processes = 0;
 	ret = ring_buffer__consume(p->ring);
