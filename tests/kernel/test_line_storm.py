@@ -23,7 +23,7 @@ TURNS_A_SECOND = 10
 MAP_MAX = 65536
 CPU_SHARE = 0.2  # of one CPU, for the tool: decoding may take 0.05
 RSS_KB = 65536
-END_S = 5
+END_S = 20
 TICK = os.sysconf("SC_CLK_TCK")
 
 
