@@ -192,9 +192,12 @@ static int check_targets(struct opts_run *r)
 	return 0;
 }
 
+#define SCOPE_SOURCES 4
+
 /* Options that mean something to these sources only; made-up data takes them all. */
 struct opts_scope {
-	const char *option, *sources;
+	const char *option;
+	const char *sources[SCOPE_SOURCES]; /* fewer: NULL */
 	bool (*given)(const struct config *cfg);
 	const char *why; /* to others, if that is no matter of course */
 };
@@ -220,30 +223,65 @@ static bool given_stack_every(const struct config *cfg)
 }
 
 static const struct opts_scope scopes[] = {
-	{"es-time", "ext4", given_es_time},
-	{"by file", "ext4", given_by_file},
-	{"by", "sched, ext4, lock or futex", given_by, ", whose rows name their threads"},
-	{"stack-every", "lock or futex", given_stack_every},
+	{"es-time", {"ext4"}, given_es_time},
+	{"by file", {"ext4"}, given_by_file},
+	{"by", {"sched", "ext4", "lock", "futex"}, given_by, ", whose rows name their threads"},
+	{"stack-every", {"lock", "futex"}, given_stack_every},
 };
+
+static bool source_named(const struct opts_run *r, const char *name)
+{
+	const struct str_list *named = &r->cfg->sources;
+	size_t i;
+
+	for (i = 0; i < named->n; i++)
+		if (!strcmp(named->v[i], name))
+			return true;
+	return false;
+}
+
+static bool in_scope(const struct opts_run *r, const struct opts_scope *s)
+{
+	size_t i;
+
+	for (i = 0; i < SCOPE_SOURCES && s->sources[i]; i++)
+		if (source_named(r, s->sources[i]))
+			return true;
+	return source_named(r, "synth");
+}
+
+/* "sched, ext4 or lock" */
+static const char *scope_text(const struct opts_scope *s, char *out, size_t len)
+{
+	size_t i, at = 0;
+
+	for (i = 0; i < SCOPE_SOURCES && s->sources[i] && at < len; i++) {
+		bool last = i + 1 == SCOPE_SOURCES || !s->sources[i + 1];
+
+		at += (size_t)snprintf(out + at, len - at, "%s%s", /* fits: short names */
+				       !i     ? ""
+				       : last ? " or "
+					      : ", ",
+				       s->sources[i]);
+	}
+	return out;
+}
 
 /* Without --source the default ones run, and they cover all of these. */
 static int check_scopes(struct opts_run *r)
 {
-	const struct str_list *named = &r->cfg->sources;
-	size_t i, k;
-	bool known;
+	char names[64];
+	size_t i;
 
-	for (i = 0; named->n && i < sizeof(scopes) / sizeof(scopes[0]); i++) {
-		known = !scopes[i].given(r->cfg);
-		for (k = 0; !known && k < named->n; k++)
-			known = strstr(scopes[i].sources, named->v[k]) ||
-				!strcmp(named->v[k], "synth");
-		if (!known)
+	for (i = 0; r->cfg->sources.n && i < sizeof(scopes) / sizeof(scopes[0]); i++) {
+		const struct opts_scope *s = &scopes[i];
+
+		if (s->given(r->cfg) && !in_scope(r, s))
 			return opts_bad(
 				r,
 				"--%s: means nothing to these sources%s (expected %s in --source)",
-				scopes[i].option, scopes[i].why ? scopes[i].why : "",
-				scopes[i].sources);
+				s->option, s->why ? s->why : "",
+				scope_text(s, names, sizeof(names)));
 	}
 	return 0;
 }
@@ -252,13 +290,8 @@ static int check_scopes(struct opts_run *r)
 static int check_watches(struct opts_run *r)
 {
 	struct config *cfg = r->cfg;
-	bool named = false, line = false;
-	size_t i;
+	bool named = source_named(r, "watch"), line = source_named(r, "line");
 
-	for (i = 0; i < cfg->sources.n; i++) {
-		named |= !strcmp(cfg->sources.v[i], "watch");
-		line |= !strcmp(cfg->sources.v[i], "line");
-	}
 	if (named && !cfg->watches.n)
 		return opts_bad(r, "--source 'watch': watches nothing (give --watch ADDR|SYMBOL)");
 	if (r->confirm_given && !cfg->watches.n && !line)

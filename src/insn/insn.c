@@ -9,6 +9,13 @@ int insn_available(void)
 	return 1;
 }
 
+const char *insn_doubt(void)
+{
+	return "a measured skid: how far behind the instruction that they wait for arm64 "
+	       "processors take the clock's interrupt was never seen on hardware; a row may "
+	       "blame a neighbour";
+}
+
 enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,
 			    struct abi_recipe *out)
 {
@@ -44,6 +51,15 @@ enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,
 			    struct abi_recipe *out)
 {
 	return INSN_UNDECODED;
+}
+
+#endif
+
+#ifndef __aarch64__
+
+const char *insn_doubt(void)
+{
+	return NULL;
 }
 
 #endif

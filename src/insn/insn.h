@@ -33,6 +33,10 @@ enum insn_found {
 /* Is there a decoder for this machine's code in this build? */
 int insn_available(void);
 
+/* What is not known of this machine's interrupts, "WHAT: WHY"; NULL: all that matters was measured.
+ */
+const char *insn_doubt(void);
+
 /* `before` bytes end at the instruction pointer, `after` bytes begin there. `out` is written for
  * INSN_RECIPE only. */
 enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,

@@ -2,6 +2,7 @@
 #include "sink/json_build.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "sink/escape.h"
 
 #define JSON_RECORD_VERSION 1
+#define HEX_CHARS 19 /* 0x, sixteen digits, a NUL */
 
 /* Every object passes here: an allocation that failed becomes the builder's error. */
 static struct json_object *json_checked(struct json_build *b, struct json_object *o)
@@ -100,6 +102,14 @@ void json_add_text(struct json_build *b, struct json_object *obj, const char *ke
 void json_add_null(struct json_build *b, struct json_object *obj, const char *key)
 {
 	json_add(b, obj, key, NULL);
+}
+
+void json_add_hex(struct json_build *b, struct json_object *obj, const char *key, uint64_t v)
+{
+	char text[HEX_CHARS];
+
+	(void)snprintf(text, sizeof(text), "0x%" PRIx64, v); /* fits */
+	json_add_text(b, obj, key, text);
 }
 
 void json_add_decimal(struct json_build *b, struct json_object *obj, const char *key, double v)

@@ -37,6 +37,8 @@ void json_add_bool(struct json_build *b, struct json_object *obj, const char *ke
 void json_add_text(struct json_build *b, struct json_object *obj, const char *key,
 		   const char *text);
 void json_add_null(struct json_build *b, struct json_object *obj, const char *key);
+/* "0x…", a string: readers whose numbers are doubles would round it. */
+void json_add_hex(struct json_build *b, struct json_object *obj, const char *key, uint64_t v);
 /* One decimal: what is measured no better should not look it. */
 void json_add_decimal(struct json_build *b, struct json_object *obj, const char *key, double v);
 void json_add_time(struct json_build *b, struct json_object *obj, const char *key,
@@ -47,9 +49,10 @@ struct json_object *json_new_record(struct json_build *b, const char *type);
 /* Put the record as one line into out and free it. */
 void json_finish(struct json_build *b, struct json_object *record, struct out *out);
 
-/* count to buckets of a histogram, and the metric object of a series (json_metric.c). */
-void json_add_hist(struct json_build *b, struct json_object *o, const struct hist *h,
-		   const struct quantile *q, size_t nq);
+/* {"count":…,"buckets":…} of a histogram, NULL gives JSON null; and the metric object of a series
+ * (json_metric.c). */
+struct json_object *json_new_hist(struct json_build *b, const struct hist *h,
+				  const struct config *cfg);
 struct json_object *json_new_metric(struct json_build *b, const struct series *s,
 				    const struct quantile *q, size_t nq);
 

@@ -1,21 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* {"source":"lock","kind":"mutex","addr":"0x…","name":"…","count":…,"wait_ns":{…},"sites":[…],…} */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "sink/json_build.h"
-
-#define ADDRESS_CHARS 19 /* 0x, sixteen digits, a NUL */
-
-/* A string: readers whose numbers are doubles would round it. */
-static void json_add_address(struct json_build *b, struct json_object *o, const char *key,
-			     uint64_t addr)
-{
-	char text[ADDRESS_CHARS];
-
-	(void)snprintf(text, sizeof(text), "0x%" PRIx64, addr); /* fits */
-	json_add_text(b, o, key, text);
-}
 
 static struct json_object *json_new_cpus(struct json_build *b, const struct contended *c)
 {
@@ -34,7 +19,7 @@ static struct json_object *json_new_sites(struct json_build *b, const struct con
 
 	for (i = 0; i < c->nsites; i++) {
 		site = json_new_object(b);
-		json_add_address(b, site, "ip", c->sites[i].ip);
+		json_add_hex(b, site, "ip", c->sites[i].ip);
 		json_add_text(b, site, "sym", c->sites[i].sym);
 		json_add_u64(b, site, "count", c->sites[i].count);
 		json_append(b, sites, site);
@@ -68,21 +53,9 @@ static struct json_object *json_new_line(struct json_build *b, const struct cont
 		json_add_bool(b, m, "hot", c->members[i].hot);
 		json_append(b, members, m);
 	}
-	json_add_address(b, line, "addr", c->line);
+	json_add_hex(b, line, "addr", c->line);
 	json_add(b, line, "members", members);
 	return line;
-}
-
-static struct json_object *json_new_wait(struct json_build *b, const struct hist *h,
-					 const struct config *cfg)
-{
-	struct json_object *wait;
-
-	if (!h)
-		return NULL;
-	wait = json_new_object(b);
-	json_add_hist(b, wait, h, cfg->quantiles, cfg->nquantiles);
-	return wait;
 }
 
 struct json_object *json_new_contended(struct json_build *b, const struct contended *c,
@@ -98,7 +71,7 @@ struct json_object *json_new_contended(struct json_build *b, const struct conten
 	if (c->other)
 		json_add_null(b, o, "addr");
 	else
-		json_add_address(b, o, "addr", c->addr);
+		json_add_hex(b, o, "addr", c->addr);
 	json_add_text(b, o, "name", c->name);
 	json_add_text(b, o, "place", c->place);
 	if (c->pid)
@@ -108,7 +81,7 @@ struct json_object *json_new_contended(struct json_build *b, const struct conten
 	json_add_text(b, o, "owner", c->owner);
 	json_add(b, o, "labels", labels);
 	json_add_u64(b, o, "count", c->count);
-	json_add(b, o, "wait_ns", json_new_wait(b, c->wait, cfg));
+	json_add(b, o, "wait_ns", json_new_hist(b, c->wait, cfg));
 	json_add(b, o, "cpus", json_new_cpus(b, c));
 	if (c->ntasks)
 		json_add_u64(b, o, "threads", c->ntasks);

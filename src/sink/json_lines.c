@@ -1,21 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a row of the contended table has for a cache line:
  * "sampler":"clock","reads":…,"writes":…,"hitm":null,"tids":[…],"offsets":[…] */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "sink/json_build.h"
-
-#define HEX_CHARS 19 /* 0x, sixteen digits, a NUL */
-
-/* A string: readers whose numbers are doubles would round it. */
-static void json_add_hex(struct json_build *b, struct json_object *o, const char *key, uint64_t v)
-{
-	char text[HEX_CHARS];
-
-	(void)snprintf(text, sizeof(text), "0x%" PRIx64, v); /* fits */
-	json_add_text(b, o, key, text);
-}
 
 /* A share of 0..1, or null where it is not known. */
 static void json_add_ppm(struct json_build *b, struct json_object *o, const char *key, double share)
@@ -83,18 +69,6 @@ static struct json_object *json_new_hitm(struct json_build *b, const struct line
 	return hitm;
 }
 
-static struct json_object *json_new_latency(struct json_build *b, const struct hist *h,
-					    const struct config *cfg)
-{
-	struct json_object *latency;
-
-	if (!h)
-		return NULL;
-	latency = json_new_object(b);
-	json_add_hist(b, latency, h, cfg->quantiles, cfg->nquantiles);
-	return latency;
-}
-
 void json_add_accesses(struct json_build *b, struct json_object *o, const struct line_accesses *a,
 		       const struct config *cfg)
 {
@@ -116,7 +90,7 @@ void json_add_accesses(struct json_build *b, struct json_object *o, const struct
 		json_add_u64(b, o, "foreign", a->foreign);
 	}
 	json_add(b, o, "hitm", json_new_hitm(b, a));
-	json_add(b, o, "latency_cycles", json_new_latency(b, a->latency, cfg));
+	json_add(b, o, "latency_cycles", json_new_hist(b, a->latency, cfg));
 	json_add(b, o, "tids", json_new_threads(b, a));
 	json_add(b, o, "offsets", json_new_offsets(b, a));
 }

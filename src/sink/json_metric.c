@@ -104,8 +104,8 @@ static struct json_object *json_new_buckets(struct json_build *b, const struct h
 	return buckets;
 }
 
-void json_add_hist(struct json_build *b, struct json_object *metric, const struct hist *h,
-		   const struct quantile *q, size_t nq)
+static void json_add_hist(struct json_build *b, struct json_object *metric, const struct hist *h,
+			  const struct quantile *q, size_t nq)
 {
 	json_add_u64(b, metric, "count", h->count);
 	json_add_u64(b, metric, "sum", h->sum_ns);
@@ -118,6 +118,18 @@ void json_add_hist(struct json_build *b, struct json_object *metric, const struc
 	}
 	json_add_quantiles(b, metric, h, q, nq);
 	json_add(b, metric, "buckets", json_new_buckets(b, h));
+}
+
+struct json_object *json_new_hist(struct json_build *b, const struct hist *h,
+				  const struct config *cfg)
+{
+	struct json_object *o;
+
+	if (!h)
+		return NULL;
+	o = json_new_object(b);
+	json_add_hist(b, o, h, cfg->quantiles, cfg->nquantiles);
+	return o;
 }
 
 /* What the sum was spent on. */

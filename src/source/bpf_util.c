@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -298,6 +299,16 @@ int possible_cpus(struct err *e)
 			       "possible CPUs: %s (/sys must be mounted)",
 			       strerror(n ? -n : EINVAL));
 	return n;
+}
+
+cpu_name *cpu_names(uint32_t ncpus)
+{
+	cpu_name *names = calloc(ncpus, sizeof(*names));
+	uint32_t c;
+
+	for (c = 0; names && c < ncpus; c++)
+		(void)snprintf(names[c], sizeof(names[c]), "%u", c); /* fits */
+	return names;
 }
 
 /* Sum over the programs of an object; false when none could be read. */

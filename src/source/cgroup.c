@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +10,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "core/cache.h"
 #include "core/text.h"
 #include "source/cgroup.h"
 #include "source/mountinfo.h"
+
+#define NAMES_MAX 1024 /* remembered: containers come and go */
 
 #ifndef FILEID_KERNFS
 #define FILEID_KERNFS 0xfe
@@ -197,13 +199,14 @@ int cgroup_resolve(const struct cgroup_mount *m, const char *text, struct cgroup
 /* ---- names by id ---- */
 
 struct cgroup_name_entry {
+	struct cache_item item;
 	uint64_t id;
 	char *name;
 };
 
 struct cgroup_names {
 	struct cgroup_mount *mount;
-	void *tree;
+	struct cache cache;
 };
 
 static int compare_id(const void *a, const void *b)
@@ -226,37 +229,39 @@ struct cgroup_names *cgroup_names_new(struct cgroup_mount *m)
 {
 	struct cgroup_names *n = calloc(1, sizeof(*n));
 
-	if (n)
-		n->mount = m;
+	if (!n)
+		return NULL;
+	n->mount = m;
+	cache_init(&n->cache, NAMES_MAX, compare_id, free_entry);
 	return n;
 }
 
 const char *cgroup_name(struct cgroup_names *n, uint64_t id)
 {
-	struct cgroup_name_entry key = {.id = id}, *e;
+	struct cgroup_name_entry like = {.id = id}, *e = cache_find(&n->cache, &like);
 	char path[PATH_MAX];
-	void *found = tfind(&key, &n->tree, compare_id);
 
-	if (found)
-		return (*(struct cgroup_name_entry **)found)->name;
-	e = calloc(1, sizeof(*e));
+	if (e)
+		return e->name;
+	cache_trim(&n->cache);
+	e = malloc(sizeof(*e));
 	if (!e)
 		return "?";
-	e->id = id;
+	*e = like;
 	if (!n->mount || cgroup_path_of(n->mount, id, path, sizeof(path)))
 		snprintf(path, sizeof(path), "id:%llu", (unsigned long long)id);
 	e->name = strdup(path);
-	if (!e->name || !tsearch(e, &n->tree, compare_id)) {
-		free_entry(e);
+	if (!e->name) {
+		free(e);
 		return "?";
 	}
-	return e->name;
+	return cache_add(&n->cache, e) ? "?" : e->name;
 }
 
 void cgroup_names_free(struct cgroup_names *n)
 {
 	if (!n)
 		return;
-	tdestroy(n->tree, free_entry);
+	cache_clear(&n->cache);
 	free(n);
 }

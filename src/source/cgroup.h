@@ -39,10 +39,13 @@ int cgroup_resolve(const struct cgroup_mount *m, const char *text, struct cgroup
 /* Path below the mount of a living cgroup, or negative errno (-ESTALE: gone). */
 int cgroup_path_of(const struct cgroup_mount *m, uint64_t id, char *out, size_t len);
 
-/* Paths by id, remembered: a cgroup that is gone keeps the name it had when first seen. */
+/* Paths by id, some of them remembered: a cgroup that is gone keeps the name it had when first
+ * seen.
+ */
 struct cgroup_names;
 struct cgroup_names *cgroup_names_new(struct cgroup_mount *m); /* m outlives it; may be NULL */
-const char *cgroup_name(struct cgroup_names *n, uint64_t id);  /* never NULL; "id:N" if unknown */
+/* Never NULL; "id:N" if unknown. Valid until the next call. */
+const char *cgroup_name(struct cgroup_names *n, uint64_t id);
 void cgroup_names_free(struct cgroup_names *n);
 
 #endif

@@ -9,18 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/contend.h"
+#include "source/contend_sites.h"
 #include "source/groups.h"
 
-#define COLD_AFTER 8 /* intervals without a wait */
-#define SITES_MAX 32 /* of a row; later ones, if more code waits for it, are left out */
+#define COLD_AFTER 8   /* intervals without a wait */
+#define EARLY_MAX 4096 /* rows that are described before they are counted */
 #define MEMBERS_MAX 16
 #define LINE_BYTES 64
-
-struct row_site {
-	uint64_t ip, count;
-	const char *sym; /* of the code tree */
-};
 
 struct contend_row {
 	struct abi_key key; /* trees compare the first member */
@@ -29,41 +24,28 @@ struct contend_row {
 	char *name, *place;		 /* NULL: not known */
 	struct line_member *members;
 	size_t nmembers;
-	struct row_site *sites;
-	size_t nsites;
-	struct site *shown; /* sites for a frame */
-	uint32_t *cpus[2];  /* interval, total: for a frame */
+	struct sites sites;
+	const struct site *shown; /* of them, for a frame */
+	size_t nshown;
+	uint32_t *cpus[2]; /* interval, total: for a frame */
 	uint32_t ncpus[2];
 	struct group_text group;
-};
-
-/* Names of code, each asked for once. A process's addresses mean something in it alone. */
-struct code {
-	uint64_t ip;
-	uint32_t pid, pad;
-	bool skip;
-	char *sym;
+	uint32_t early;		  /* collects without `keyed` */
+	struct contend_row *next; /* in the list of early ones */
 };
 
 struct contend {
 	struct contend_args args;
 	struct keyed *keyed;
-	void *rows;  /* tree of struct contend_row */
-	void *codes; /* tree of struct code */
+	void *rows;		   /* tree of struct contend_row */
+	struct contend_row *early; /* described, and not counted by the last collect */
+	size_t nearly;
+	struct cache codes;
 };
 
 static int compare_key(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(struct abi_key));
-}
-
-static int compare_code(const void *a, const void *b)
-{
-	const struct code *x = a, *y = b;
-
-	if (x->ip != y->ip)
-		return x->ip < y->ip ? -1 : 1;
-	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
 static bool is_other(const struct contend_row *r)
@@ -92,8 +74,8 @@ static void free_row(void *p)
 	free(r->said);
 	free(r->name);
 	free(r->place);
-	free(r->sites);
-	free(r->shown);
+	sites_free(&r->sites);
+	group_text_free(&r->group);
 	free(r->cpus[0]);
 	free(r->cpus[1]);
 	free(r);
@@ -219,78 +201,36 @@ static void on_leave(void *ctx, struct keyed_row *row)
 
 /* ---- descriptions ---- */
 
-static struct code *code_get(struct contend *c, const struct abi_contend_sample *s, uint64_t ip)
+/* Whose row a description is in. A storm of addresses that find no room has that of the others. */
+static struct contend_row *row_described(struct contend *c, const struct abi_key *key)
 {
-	struct code *n, key = {.ip = ip, .pid = s->pid};
-	struct name name = {0};
-	void *found;
+	struct abi_key other = {.obj = ABI_OBJ_OTHER, .kind = key->kind};
+	void *found = tfind(key, &c->rows, compare_key);
 
-	if (c->args.kernel_code)
-		key.pid = 0;
-	found = tfind(&key, &c->codes, compare_code);
-	if (found)
-		return *(struct code **)found;
-	n = calloc(1, sizeof(*n));
-	if (!n)
-		return NULL;
-	*n = key;
-	c->args.ops->code(c->args.ctx, s, ip, &name);
-	n->skip = c->args.ops->skip(c->args.ctx, s, ip, &name);
-	n->sym = strdup(name.text);
-	if (!n->sym || !tsearch(n, &c->codes, compare_code)) {
-		free(n->sym);
-		free(n);
-		return NULL;
-	}
-	return n;
-}
-
-/* The innermost caller of what is to be skipped; the outermost known if all is. */
-static struct code *site_of(struct contend *c, const struct abi_contend_sample *s)
-{
-	uint32_t i, n = s->nips < ABI_CONTEND_IPS ? s->nips : ABI_CONTEND_IPS;
-	struct code *code = NULL;
-
-	for (i = 0; i < n; i++) {
-		code = code_get(c, s, s->ips[i]);
-		if (!code || !code->skip)
-			break;
-	}
-	return code;
-}
-
-static int count_site(struct contend_row *r, const struct code *code)
-{
-	struct row_site *sites;
-	size_t i;
-
-	for (i = 0; i < r->nsites; i++) {
-		if (r->sites[i].ip == code->ip) {
-			r->sites[i].count++;
-			return 0;
-		}
-	}
-	if (r->nsites == SITES_MAX)
-		return 0;
-	sites = realloc(r->sites, (r->nsites + 1) * sizeof(*sites));
-	if (!sites)
-		return -ENOMEM;
-	r->sites = sites;
-	r->sites[r->nsites++] = (struct row_site){code->ip, 1, code->sym};
-	return 0;
+	if (!found && c->nearly == EARLY_MAX)
+		found = tfind(&other, &c->rows, compare_key);
+	other.kind = ABI_KIND_OTHER;
+	if (!found && c->nearly == EARLY_MAX)
+		found = tfind(&other, &c->rows, compare_key);
+	return found ? *(struct contend_row **)found : row_get(c, key);
 }
 
 int contend_sample(struct contend *c, const struct abi_contend_sample *s)
 {
 	struct abi_key key = s->key;
+	const struct code *code;
 	struct contend_row *r;
-	struct code *code;
 
 	key.cpu = 0;
 	on_join(c, &key);
-	r = row_get(c, &key);
+	r = row_described(c, &key);
 	if (!r)
 		return -ENOMEM;
+	if (!r->said && !r->keyed) {
+		r->next = c->early;
+		c->early = r;
+		c->nearly++;
+	}
 	if (!r->said) {
 		r->said = malloc(sizeof(*s));
 		if (!r->said)
@@ -301,34 +241,11 @@ int contend_sample(struct contend *c, const struct abi_contend_sample *s)
 	}
 	if (!s->nips)
 		return 0;
-	code = site_of(c, s);
-	return code ? count_site(r, code) : -ENOMEM;
+	code = codes_site(&c->codes, &c->args, s);
+	return code ? sites_count(&r->sites, code) : -ENOMEM;
 }
 
 /* ---- reports ---- */
-
-static int compare_sites(const void *a, const void *b)
-{
-	const struct site *x = a, *y = b;
-
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	return (x->ip > y->ip) - (x->ip < y->ip);
-}
-
-static int show_sites(struct contend_row *r)
-{
-	struct site *shown = realloc(r->shown, (r->nsites + 1) * sizeof(*shown));
-	size_t i;
-
-	if (!shown)
-		return -ENOMEM;
-	r->shown = shown;
-	for (i = 0; i < r->nsites; i++)
-		shown[i] = (struct site){r->sites[i].ip, r->sites[i].sym, r->sites[i].count};
-	qsort(shown, r->nsites, sizeof(*shown), compare_sites);
-	return 0;
-}
 
 static uint32_t list_cpus(uint32_t *out, const uint64_t *bits, uint32_t ncpus)
 {
@@ -353,7 +270,7 @@ static void fill(struct contend *c, struct contend_row *r, bool total, struct co
 	out->cpus = r->cpus[total];
 	out->ncpus = r->ncpus[total];
 	out->sites = r->shown;
-	out->nsites = r->nsites;
+	out->nsites = r->nshown;
 	out->ntasks = (uint64_t)__builtin_popcountll(
 		(total ? k->sums_total : k->sums_interval)[ABI_CONTEND_TASKS]);
 	if (is_other(r)) {
@@ -388,11 +305,12 @@ static int push_row(struct contend *c, struct contend_row *r, struct source_repo
 {
 	const struct keyed_row *k = r->keyed;
 	struct contended one;
-	int ret = show_sites(r);
+	int ret = 0;
 
+	r->shown = sites_show(&r->sites, &r->nshown);
 	r->ncpus[0] = list_cpus(r->cpus[0], k->cpus_interval, c->args.ncpus);
 	r->ncpus[1] = list_cpus(r->cpus[1], k->cpus_total, c->args.ncpus);
-	if (!ret && had_any(c, &k->interval[0], k->sums_interval)) {
+	if (had_any(c, &k->interval[0], k->sums_interval)) {
 		fill(c, r, false, &one);
 		ret = contended_push(&to->interval.contended, &one);
 	}
@@ -435,27 +353,65 @@ int contend_open(struct contend **out, const struct contend_args *args, struct e
 	if (!c)
 		return err_sys(e, -ENOMEM, "%s", args->what);
 	c->args = *args;
+	codes_init(&c->codes);
 	keyed.ctx = c;
 	memcpy(keyed.fds, args->fds, sizeof(keyed.fds));
 	return keyed_open(&c->keyed, &keyed, e);
 }
 
+/* Described, but never counted by itself: the kernel's map had no room. Its waits are the others'.
+ */
+static void forget_early(struct contend *c)
+{
+	struct contend_row **at = &c->early, *r;
+
+	while ((r = *at)) {
+		if (!r->keyed && r->early++ < COLD_AFTER) {
+			at = &r->next;
+			continue;
+		}
+		*at = r->next;
+		c->nearly--;
+		if (!r->keyed) {
+			tdelete(r, &c->rows, compare_key);
+			free_row(r);
+		}
+	}
+}
+
 int contend_collect(struct contend *c, uint64_t epoch, struct err *e)
 {
-	return keyed_collect(c->keyed, epoch, e);
+	int ret = keyed_collect(c->keyed, epoch, e);
+
+	forget_early(c);
+	return ret;
+}
+
+struct keys_walk {
+	void (*fn)(void *ctx, const struct abi_key *key);
+	void *ctx;
+};
+
+static void visit_key(const void *node, VISIT visit, void *ctx)
+{
+	const struct contend_row *r = *(struct contend_row *const *)node;
+	const struct keys_walk *w = ctx;
+
+	if (visit == postorder || visit == leaf)
+		w->fn(w->ctx, &r->key);
+}
+
+void contend_keys(const struct contend *c, void (*fn)(void *ctx, const struct abi_key *key),
+		  void *ctx)
+{
+	struct keys_walk w = {fn, ctx};
+
+	twalk_r(c->rows, visit_key, &w);
 }
 
 void contend_forget(struct contend *c)
 {
 	keyed_forget(c->keyed);
-}
-
-static void free_code(void *p)
-{
-	struct code *n = p;
-
-	free(n->sym);
-	free(n);
 }
 
 void contend_close(struct contend *c)
@@ -464,6 +420,6 @@ void contend_close(struct contend *c)
 		return;
 	keyed_close(c->keyed); /* its rows take theirs along */
 	tdestroy(c->rows, free_row);
-	tdestroy(c->codes, free_code);
+	cache_clear(&c->codes);
 	free(c);
 }

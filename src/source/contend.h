@@ -69,6 +69,9 @@ int contend_sample(struct contend *c, const struct abi_contend_sample *s);
 int contend_collect(struct contend *c, uint64_t epoch, struct err *e);
 void contend_forget(struct contend *c);
 int contend_push_rows(struct contend *c, struct source_report *r); /* 0 or -ENOMEM */
-void contend_close(struct contend *c);				   /* NULL is fine */
+/* The keys of all rows, also of those that are only described yet. */
+void contend_keys(const struct contend *c, void (*fn)(void *ctx, const struct abi_key *key),
+		  void *ctx);
+void contend_close(struct contend *c); /* NULL is fine */
 
 #endif

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
 #include "source/contend_source.h"
 #include "source/flight.h"
 #include "source/groups.h"
+#include "source/poll.h"
 
 #define RING_BYTES (64U << 10)
 #define KEYS 1023 /* with the others' entry a power of two for each CPU: no bucket idles */
@@ -24,7 +23,7 @@ static struct contend_source *source_of(struct source *src)
 
 static int map_fd(const struct contend_source *s, const char *name)
 {
-	return bpf_object__find_map_fd_by_name(s->obj, name);
+	return bpf_object__find_map_fd_by_name(s->base.obj, name);
 }
 
 /* ---- opening ---- */
@@ -62,7 +61,7 @@ int contend_source_setup(struct contend_source *s, struct bpf_object *obj, const
 		ret = kmaps_keyed(obj, ro->keyed, btf, &s->keyed);
 	if (ret)
 		return err_sys(e, ret, "%s: histogram maps", s->spec->ops->name);
-	return filters_setup(&s->filters, obj, ro->filter, e);
+	return filters_setup(&s->base.filters, obj, ro->filter, e);
 }
 
 static int describe_later(struct contend_source *s)
@@ -111,15 +110,16 @@ static int open_rows(struct contend_source *s, struct err *e)
 		.nhists = s->keyed.nhists,
 		.ncpus = s->ncpus,
 		.by = s->cfg->by,
-		.room = bpf_map__max_entries(bpf_object__find_map_by_name(s->obj, "keyed_even")),
-		.cgroups = s->filters.names,
+		.room = bpf_map__max_entries(
+			bpf_object__find_map_by_name(s->base.obj, "keyed_even")),
+		.cgroups = s->base.filters.names,
 		.names = s->names,
 		.kernel_code = s->spec->kernel_code,
 		.what = what,
 	};
 	int ret;
 
-	ret = kmaps_others(s->obj, &s->keyed);
+	ret = kmaps_others(s->base.obj, &s->keyed);
 	if (ret)
 		return err_sys(e, ret, "%s: entry for other addresses", what);
 	ret = whole_open(&s->whole, map_fd(s, "banks"), s->spec->nmetrics, s->cfg->precision,
@@ -129,7 +129,7 @@ static int open_rows(struct contend_source *s, struct err *e)
 	s->later = s->spec->rows->told ? calloc(LATER_MAX, sizeof(*s->later)) : NULL;
 	if (s->spec->rows->told && !s->later)
 		return err_sys(e, -ENOMEM, "%s", what);
-	kmaps_keyed_fds(s->obj, args.fds);
+	kmaps_keyed_fds(s->base.obj, args.fds);
 	ret = contend_open(&s->rows, &args, e);
 	if (ret)
 		return ret;
@@ -139,32 +139,28 @@ static int open_rows(struct contend_source *s, struct err *e)
 
 static int open_poll(struct contend_source *s, struct err *e)
 {
-	struct epoll_event ev = {.events = EPOLLIN};
-	int fds[2] = {ring_buffer__epoll_fd(s->ring), s->filters.targets.epoll_fd}, i;
+	const int fds[] = {ring_buffer__epoll_fd(s->ring), s->base.filters.targets.epoll_fd};
 
-	s->event_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (s->event_fd < 0)
-		return err_sys(e, -errno, "%s: epoll", s->spec->ops->name);
-	for (i = 0; i < 2; i++)
-		if (fds[i] >= 0 && epoll_ctl(s->event_fd, EPOLL_CTL_ADD, fds[i], &ev))
-			return err_sys(e, -errno, "%s: epoll", s->spec->ops->name);
-	return 0;
+	return poll_open(&s->base.event_fd, fds, sizeof(fds) / sizeof(fds[0]), s->spec->ops->name,
+			 e);
 }
 
-static void list_hooks(struct contend_source *s)
+/* The kernel's BTF is several MB of heap: it goes before libbpf loads its own. */
+static int load(struct contend_source *s, struct err *e)
 {
-	struct bpf_program *prog;
-	size_t n = 0;
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = s->cfg->btf);
+	struct btf *btf = kernel_btf(s->cfg->btf, e);
+	int ret;
 
-	bpf_object__for_each_program(prog, s->obj)
-	{
-		const char *section = bpf_program__section_name(prog);
-		const char *slash = strchr(section, '/');
-
-		if (bpf_program__fd(prog) >= 0 && slash && strncmp(section, "iter/", 5) &&
-		    n + 1 < sizeof(s->hooks) / sizeof(s->hooks[0]))
-			s->hooks[n++] = slash + 1;
-	}
+	if (!btf)
+		return -ENOENT;
+	s->skel = s->spec->object(s, &opts);
+	ret = s->skel ? s->spec->configure(s, btf, e)
+		      : err_sys(e, -errno, "%s: open BPF object", s->spec->ops->name);
+	btf__free(btf);
+	if (!ret)
+		ret = bpf_source_load(&s->base, s->skel, e);
+	return ret ? ret : s->spec->loaded(s, e);
 }
 
 static int open_all(struct contend_source *s, struct err *e)
@@ -175,23 +171,22 @@ static int open_all(struct contend_source *s, struct err *e)
 	if (ret < 0)
 		return ret;
 	s->ncpus = (uint32_t)ret;
-	ret = filters_open(&s->filters, &s->args, s->ncpus, false, e);
+	ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
 	if (!ret)
 		ret = names_open(&s->names, &names, e);
 	if (!ret)
-		ret = s->spec->load(s, e);
+		ret = load(s, e);
 	if (!ret)
-		ret = filters_fill(&s->filters, s->obj, e);
+		ret = filters_fill(&s->base.filters, s->base.obj, e);
 	if (!ret)
 		ret = open_rows(s, e);
 	if (!ret)
 		ret = open_poll(s, e);
 	if (!ret)
 		ret = s->spec->attach(s, e);
-	if (ret)
-		return ret;
-	list_hooks(s);
-	return filters_follow(&s->filters, e);
+	if (!ret)
+		ret = bpf_source_list_hooks(&s->base, e);
+	return ret ? ret : filters_follow(&s->base.filters, e);
 }
 
 int contend_source_open(struct source **out, const struct source_args *args,
@@ -202,18 +197,16 @@ int contend_source_open(struct source **out, const struct source_args *args,
 
 	if (!s)
 		return err_sys(e, -ENOMEM, "%s", spec->ops->name);
-	s->base.ops = spec->ops;
+	bpf_source_init(&s->base, spec->ops);
 	s->spec = spec;
 	s->args = *args;
 	s->cfg = args->cfg;
-	s->event_fd = s->cost.stats_fd = -1;
-	filters_init(&s->filters);
 	ret = open_all(s, e);
 	if (ret) {
-		contend_source_close(&s->base);
+		contend_source_close(&s->base.source);
 		return ret;
 	}
-	*out = &s->base;
+	*out = &s->base.source;
 	return 0;
 }
 
@@ -223,37 +216,27 @@ void contend_source_close(struct source *src)
 
 	if (!s)
 		return;
-	cost_sampler_close(&s->cost);
-	if (s->ring)
-		ring_buffer__free(s->ring);
-	if (s->event_fd >= 0)
-		close(s->event_fd);
+	ring_buffer__free(s->ring);
 	s->spec->unload(s);
 	contend_close(s->rows);
 	free(s->later);
 	names_close(s->names);
 	whole_close(&s->whole);
-	filters_close(&s->filters);
+	bpf_source_close(&s->base);
 	free(s);
 }
 
 /* ---- running ---- */
 
-static void set_epoch(struct contend_source *s, uint64_t epoch)
-{
-	__atomic_store_n(s->epoch_word, epoch, __ATOMIC_SEQ_CST);
-}
-
 /* Descriptions first: a row that appears then knows what it is. */
 static int collect(struct contend_source *s, struct err *e)
 {
-	/* running: the epoch before this one has ended; stopped: whatever is left, in both banks */
-	uint64_t ended = s->stopped ? 0 : s->epoch - 1;
+	uint64_t ended = bpf_source_ended(&s->base);
 	size_t turns;
 	int ret = 1;
 
 	for (turns = 0; ret > 0 && turns < RING_BYTES / DRAIN_BYTES_MIN; turns++)
-		ret = contend_source_drain(&s->base, e);
+		ret = contend_source_drain(&s->base.source, e);
 	if (ret >= 0 && describe_later(s))
 		ret = err_sys(e, -ENOMEM, "%s: describe waits", s->spec->ops->name);
 	if (ret >= 0 && whole_collect(&s->whole, ended))
@@ -266,12 +249,8 @@ int contend_source_start(struct source *src, struct err *e)
 	struct contend_source *s = source_of(src);
 	int ret;
 
-	s->misses_start = s->misses_seen = recursion_misses(s->obj);
-	if (!s->epoch) {
-		s->epoch = 1;
-		set_epoch(s, s->epoch);
+	if (bpf_source_begin(&s->base))
 		return 0;
-	}
 	ret = collect(s, e);
 	if (ret)
 		return ret;
@@ -280,49 +259,10 @@ int contend_source_start(struct source *src, struct err *e)
 	return 0;
 }
 
-int contend_source_flip(struct source *src, struct err *e)
-{
-	struct contend_source *s = source_of(src);
-
-	s->epoch++;
-	set_epoch(s, s->epoch);
-	return 0;
-}
-
-int contend_source_stop(struct source *src, struct err *e)
-{
-	struct contend_source *s = source_of(src);
-
-	s->stopped = true;
-	set_epoch(s, 0);
-	return 0;
-}
-
-static int fill_quality(struct contend_source *s, struct source_report *r, struct err *e)
-{
-	struct abi_in_flight flight;
-	uint64_t misses;
-	int ret;
-
-	memset(&r->quality_interval, 0, sizeof(r->quality_interval));
-	memset(&r->quality_total, 0, sizeof(r->quality_total));
-	counts_quality(&s->whole.counts.interval, &r->quality_interval);
-	counts_quality(&s->whole.counts.total, &r->quality_total);
-	misses = recursion_misses(s->obj);
-	r->quality_interval.recursion_misses = misses - s->misses_seen;
-	r->quality_total.recursion_misses = misses - s->misses_start;
-	s->misses_seen = misses;
-	ret = flight_walk(s->flight, map_fd(s, "in_flight"), &flight);
-	if (ret)
-		return err_sys(e, ret, "%s: tasks still waiting", s->spec->ops->name);
-	flight_quality(&flight, &r->quality_interval);
-	flight_quality(&flight, &r->quality_total);
-	return 0;
-}
-
 int contend_source_collect(struct source *src, struct source_report *r, struct err *e)
 {
 	struct contend_source *s = source_of(src);
+	struct abi_in_flight flight;
 	int ret = collect(s, e);
 
 	if (ret)
@@ -334,12 +274,11 @@ int contend_source_collect(struct source *src, struct source_report *r, struct e
 		ret = contend_push_rows(s->rows, r);
 	if (ret)
 		return err_sys(e, ret, "%s: report", s->spec->ops->name);
-	return fill_quality(s, r, e);
-}
-
-int contend_source_event_fd(const struct source *src)
-{
-	return ((const struct contend_source *)src)->event_fd;
+	ret = flight_walk(s->flight, map_fd(s, "in_flight"), &flight);
+	if (ret)
+		return err_sys(e, ret, "%s: tasks still waiting", s->spec->ops->name);
+	bpf_source_quality(&s->base, &s->whole.counts, &flight, r);
+	return 0;
 }
 
 /* After some records the other events have their turn. */
@@ -353,28 +292,4 @@ int contend_source_drain(struct source *src, struct err *e)
 	if (ret == -EAGAIN && s->drained == DRAIN_MAX)
 		return 1;
 	return ret < 0 ? err_sys(e, ret, "%s: read the ring buffer", s->spec->ops->name) : 0;
-}
-
-int contend_source_cost_begin(struct source *src, struct err *e)
-{
-	struct contend_source *s = source_of(src);
-
-	return cost_sampler_begin(&s->cost, s->obj, e);
-}
-
-int contend_source_cost_end(struct source *src, struct self_cost *cost, struct err *e)
-{
-	struct contend_source *s = source_of(src);
-
-	return cost_sampler_end(&s->cost, s->obj, cost);
-}
-
-bool contend_source_target_alive(struct source *src, char *why, size_t len)
-{
-	return filters_alive(&source_of(src)->filters, why, len);
-}
-
-const char *const *contend_source_hooks(const struct source *src)
-{
-	return ((const struct contend_source *)src)->hooks;
 }

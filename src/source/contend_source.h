@@ -8,15 +8,15 @@
 #ifndef WS_CONTEND_SOURCE_H
 #define WS_CONTEND_SOURCE_H
 
-#include "source/bpf_util.h"
+#include "source/bpf_source.h"
 #include "source/contend.h"
-#include "source/filters.h"
 #include "source/kmaps.h"
-#include "source/source.h"
 #include "source/whole.h"
 
 struct bpf_link;
 struct bpf_object;
+struct bpf_object_open_opts;
+struct btf;
 struct ring_buffer;
 struct contend_source;
 
@@ -28,11 +28,16 @@ struct contend_spec {
 	uint32_t others;  /* kinds that have a row for other addresses: at least ABI_KIND_OTHER */
 	size_t size;	  /* of the source's struct; it begins with struct contend_source */
 	bool kernel_code; /* see contend_args */
-	/* Opens the object, calls contend_source_setup, loads it; sets obj and epoch_word. */
-	int (*load)(struct contend_source *s, struct err *e);
+	/* Opens the object; NULL with errno. */
+	struct bpf_object_skeleton *(*object)(struct contend_source *s,
+					      const struct bpf_object_open_opts *opts);
+	/* Before the load; calls contend_source_setup. */
+	int (*configure)(struct contend_source *s, const struct btf *btf, struct err *e);
+	/* After it; sets epoch_word. */
+	int (*loaded)(struct contend_source *s, struct err *e);
 	/* Attaches it; sets flight. */
 	int (*attach)(struct contend_source *s, struct err *e);
-	void (*unload)(struct contend_source *s); /* NULL obj is fine */
+	void (*unload)(struct contend_source *s); /* no object is fine */
 };
 
 /* The parts of the object's rodata that contend_source_setup fills. */
@@ -47,17 +52,13 @@ struct contend_rodata {
 };
 
 struct contend_source {
-	struct source base;
+	struct bpf_source base;
 	const struct contend_spec *spec;
 	const struct config *cfg;
 	struct source_args args;
-	struct bpf_object *obj;
-	volatile __u64 *epoch_word;    /* the programs read it */
+	struct bpf_object_skeleton *skel;
 	const struct bpf_link *flight; /* the walk over the tasks */
-	uint64_t epoch;		       /* 0: not counting */
-	bool stopped;
-	uint32_t ncpus; /* possible */
-	struct filters filters;
+	uint32_t ncpus;		       /* possible */
 	struct kmaps_keyed keyed;
 	struct whole whole;
 	struct contend *rows;
@@ -66,10 +67,6 @@ struct contend_source {
 	uint32_t drained;		  /* records of this drain */
 	struct abi_contend_sample *later; /* told of, to be described at the next report */
 	size_t nlater;
-	int event_fd;
-	struct cost_sampler cost;
-	uint64_t misses_start, misses_seen; /* recursion misses */
-	const char *hooks[16];
 };
 
 int contend_source_open(struct source **out, const struct source_args *args,
@@ -80,15 +77,8 @@ int contend_source_setup(struct contend_source *s, struct bpf_object *obj, const
 
 /* For source_ops. */
 int contend_source_start(struct source *src, struct err *e);
-int contend_source_flip(struct source *src, struct err *e);
 int contend_source_collect(struct source *src, struct source_report *r, struct err *e);
-int contend_source_stop(struct source *src, struct err *e);
-int contend_source_event_fd(const struct source *src);
 int contend_source_drain(struct source *src, struct err *e);
-int contend_source_cost_begin(struct source *src, struct err *e);
-int contend_source_cost_end(struct source *src, struct self_cost *cost, struct err *e);
-bool contend_source_target_alive(struct source *src, char *why, size_t len);
-const char *const *contend_source_hooks(const struct source *src);
 void contend_source_close(struct source *src);
 
 #endif

@@ -2,41 +2,28 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "source/counts.h"
 
 #define COUNTERS (sizeof(struct abi_counts) / sizeof(uint64_t))
 
-static size_t page_round(size_t n)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	return (n + page - 1) / page * page;
-}
-
 int counts_open(struct counts *c, int map_fd, uint32_t ncpus, size_t bank_bytes, struct err *e)
 {
-	void *map;
-
 	memset(c, 0, sizeof(*c));
 	c->ncpus = ncpus;
 	c->bank_bytes = bank_bytes;
 	c->seen = calloc((size_t)ncpus * ABI_BANKS, sizeof(*c->seen));
 	if (!c->seen)
 		return err_sys(e, -ENOMEM, "counters of %u CPUs", ncpus);
-	c->map_len = page_round((size_t)ncpus * ABI_BANKS * bank_bytes);
-	map = mmap(NULL, c->map_len, PROT_READ, MAP_SHARED, map_fd, 0);
-	if (map == MAP_FAILED)
-		return err_sys(e, -errno, "map the counters and histograms");
-	c->map = map;
-	return 0;
+	return mapped_open(&c->map, map_fd, (size_t)ncpus * ABI_BANKS * bank_bytes,
+			   "map the counters and histograms", e);
 }
 
 const struct abi_counts *counts_bank(const struct counts *c, uint32_t cpu, uint32_t bank)
 {
-	return (const void *)(c->map + ((size_t)cpu * ABI_BANKS + bank) * c->bank_bytes);
+	const char *banks = c->map.at;
+
+	return (const void *)(banks + ((size_t)cpu * ABI_BANKS + bank) * c->bank_bytes);
 }
 
 void counts_begin(struct counts *c)
@@ -119,8 +106,7 @@ void counts_forget(struct counts *c)
 
 void counts_close(struct counts *c)
 {
-	if (c->map)
-		(void)munmap((void *)c->map, c->map_len); /* nothing to do about a failure */
+	mapped_close(&c->map);
 	free(c->seen);
 	memset(c, 0, sizeof(*c));
 }

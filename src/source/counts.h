@@ -13,10 +13,10 @@
 #include "core/err.h"
 #include "core/frame.h"
 #include "core/hist.h"
+#include "source/mapped.h"
 
 struct counts {
-	const char *map; /* the BPF map, read-only */
-	size_t map_len;
+	struct mapped map; /* the banks */
 	size_t bank_bytes;
 	uint32_t ncpus;		 /* possible */
 	struct abi_counts *seen; /* of each bank, as last read */

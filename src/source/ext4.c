@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The ext4 source: its life cycle and its reports. */
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
 #include "source/ext4.h"
 #include "source/ext4_dev.h"
 #include "source/ext4_metrics.h"
 #include "source/kmaps.h"
+#include "source/poll.h"
 
 #include "ext4.skel.h" /* needs abi_ext4.h */
 
 static struct ext4 *ext4_of(struct source *src)
 {
 	return (struct ext4 *)src;
-}
-
-static int open_names(struct ext4 *x, struct err *e)
-{
-	uint32_t c;
-
-	x->cpu_names = calloc(x->ncpus, sizeof(*x->cpu_names));
-	if (!x->cpu_names)
-		return err_sys(e, -ENOMEM, "ext4");
-	for (c = 0; c < x->ncpus; c++)
-		snprintf(x->cpu_names[c], sizeof(x->cpu_names[c]), "%u", c);
-	return ext4_names_open(&x->names, x->cfg, e);
 }
 
 static int open_slow(struct ext4 *x, struct err *e)
@@ -40,7 +24,7 @@ static int open_slow(struct ext4 *x, struct err *e)
 		.names = x->slow_names,
 		.nnames = ABI_EXT4_OPS,
 		.devs = ext4_names_devs(x->names),
-		.cgroups = x->filters.names,
+		.cgroups = x->base.filters.names,
 		.on_slow = x->args.on_slow,
 		.slow_ctx = x->args.slow_ctx,
 	};
@@ -59,25 +43,17 @@ static int open_slow(struct ext4 *x, struct err *e)
 /* Slow operations, targets that may be gone, mounts that change. */
 static int open_poll(struct ext4 *x, struct err *e)
 {
-	const int fds[] = {x->slow ? ext4_slow_fd(x->slow) : -1, x->filters.targets.epoll_fd,
+	const int fds[] = {x->slow ? ext4_slow_fd(x->slow) : -1, x->base.filters.targets.epoll_fd,
 			   ext4_devs_fd(ext4_names_devs(x->names))};
-	struct epoll_event ev = {.events = EPOLLIN};
-	size_t i;
 
-	x->event_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (x->event_fd < 0)
-		return err_sys(e, -errno, "ext4: epoll");
-	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-		if (fds[i] >= 0 && epoll_ctl(x->event_fd, EPOLL_CTL_ADD, fds[i], &ev))
-			return err_sys(e, -errno, "ext4: epoll");
-	return 0;
+	return poll_open(&x->base.event_fd, fds, sizeof(fds) / sizeof(fds[0]), "ext4", e);
 }
 
 static int open_rows(struct ext4 *x, struct err *e)
 {
 	struct ext4_rows_args args = {
 		.cfg = x->cfg,
-		.cgroups = x->filters.names,
+		.cgroups = x->base.filters.names,
 		.names = x->names,
 		.count_fds = {bpf_map__fd(x->skel->maps.counted_even),
 			      bpf_map__fd(x->skel->maps.counted_odd)},
@@ -106,9 +82,12 @@ static int open_all(struct ext4 *x, struct err *e)
 	if (ret < 0)
 		return ret;
 	x->ncpus = (uint32_t)ret;
-	ret = open_names(x, e);
+	x->cpu_names = cpu_names(x->ncpus);
+	if (!x->cpu_names)
+		return err_sys(e, -ENOMEM, "ext4");
+	ret = ext4_names_open(&x->names, x->cfg, e);
 	if (!ret)
-		ret = filters_open(&x->filters, &x->args, x->ncpus, x->cfg->slower, e);
+		ret = filters_open(&x->base.filters, &x->args, x->ncpus, x->cfg->slower, e);
 	if (!ret)
 		ret = ext4_load(x, e);
 	if (!ret)
@@ -131,18 +110,14 @@ static void ext4_close(struct source *src)
 
 	if (!x)
 		return;
-	cost_sampler_close(&x->cost);
-	if (x->event_fd >= 0)
-		close(x->event_fd);
 	ext4_slow_close(x->slow);
-	if (x->skel)
-		ext4_unload(x);
+	ext4_bpf__destroy(x->skel);
 	ext4_rows_close(x->rows);
 	ext4_es_close(x->es);
 	counts_close(&x->counts);
-	filters_close(&x->filters);
 	ext4_names_close(x->names);
 	free(x->cpu_names);
+	bpf_source_close(&x->base);
 	free(x);
 }
 
@@ -153,30 +128,21 @@ static int ext4_open(struct source **out, const struct source_args *args, struct
 
 	if (!x)
 		return err_sys(e, -ENOMEM, "ext4");
-	x->base.ops = &source_ext4;
+	bpf_source_init(&x->base, &source_ext4);
 	x->args = *args;
 	x->cfg = args->cfg;
-	x->event_fd = x->cost.stats_fd = -1;
-	filters_init(&x->filters);
 	ret = open_all(x, e);
 	if (ret) {
-		ext4_close(&x->base);
+		ext4_close(&x->base.source);
 		return ret;
 	}
-	*out = &x->base;
+	*out = &x->base.source;
 	return 0;
-}
-
-/* The word the programs read; raising it ends the interval for them. */
-static void set_epoch(struct ext4 *x, uint64_t epoch)
-{
-	__atomic_store_n(&x->skel->bss->epoch, epoch, __ATOMIC_SEQ_CST);
 }
 
 static int collect(struct ext4 *x, struct err *e)
 {
-	/* running: the epoch before this one has ended; stopped: whatever is left, in both banks */
-	uint64_t ended = x->stopped ? 0 : x->epoch - 1;
+	uint64_t ended = bpf_source_ended(&x->base);
 	int ret;
 
 	counts_collect(&x->counts, ended);
@@ -192,12 +158,8 @@ static int ext4_start(struct source *src, struct err *e)
 	struct ext4 *x = ext4_of(src);
 	int ret;
 
-	x->misses_start = x->misses_seen = recursion_misses(x->skel->obj);
-	if (!x->epoch) {
-		x->epoch = 1;
-		set_epoch(x, x->epoch);
+	if (bpf_source_begin(&x->base))
 		return 0;
-	}
 	ret = collect(x, e);
 	if (ret)
 		return ret;
@@ -207,40 +169,10 @@ static int ext4_start(struct source *src, struct err *e)
 	return 0;
 }
 
-static int ext4_flip(struct source *src, struct err *e)
-{
-	struct ext4 *x = ext4_of(src);
-
-	x->epoch++;
-	set_epoch(x, x->epoch);
-	return 0;
-}
-
-static int ext4_stop(struct source *src, struct err *e)
-{
-	struct ext4 *x = ext4_of(src);
-
-	x->stopped = true;
-	set_epoch(x, 0);
-	return 0;
-}
-
-static void fill_quality(const struct abi_counts *c, uint64_t misses,
-			 const struct abi_in_flight *flight, struct quality *q)
-{
-	*q = (struct quality){.recursion_misses = misses};
-	counts_quality(c, q);
-	q->in_flight = flight->count;
-	q->longest_ns = flight->longest_ns;
-	q->longest_tid = flight->tid;
-	memcpy(q->longest_comm, flight->comm, sizeof(q->longest_comm));
-}
-
 static int ext4_collect(struct source *src, struct source_report *r, struct err *e)
 {
 	struct ext4 *x = ext4_of(src);
 	struct abi_in_flight flight;
-	uint64_t misses;
 	int ret = collect(x, e);
 
 	if (ret)
@@ -256,16 +188,8 @@ static int ext4_collect(struct source *src, struct source_report *r, struct err 
 	ret = ext4_in_flight(x, &flight);
 	if (ret)
 		return err_sys(e, ret, "ext4: operations in flight");
-	misses = recursion_misses(x->skel->obj);
-	fill_quality(&x->counts.interval, misses - x->misses_seen, &flight, &r->quality_interval);
-	fill_quality(&x->counts.total, misses - x->misses_start, &flight, &r->quality_total);
-	x->misses_seen = misses;
+	bpf_source_quality(&x->base, &x->counts, &flight, r);
 	return 0;
-}
-
-static int ext4_event_fd(const struct source *src)
-{
-	return ((const struct ext4 *)src)->event_fd;
 }
 
 static int ext4_drain(struct source *src, struct err *e)
@@ -274,30 +198,6 @@ static int ext4_drain(struct source *src, struct err *e)
 
 	ext4_devs_check(ext4_names_devs(x->names));
 	return x->slow ? ext4_slow_drain(x->slow, e) : 0;
-}
-
-static int ext4_cost_begin(struct source *src, struct err *e)
-{
-	struct ext4 *x = ext4_of(src);
-
-	return cost_sampler_begin(&x->cost, x->skel->obj, e);
-}
-
-static int ext4_cost_end(struct source *src, struct self_cost *cost, struct err *e)
-{
-	struct ext4 *x = ext4_of(src);
-
-	return cost_sampler_end(&x->cost, x->skel->obj, cost);
-}
-
-static bool ext4_target_alive(struct source *src, char *why, size_t len)
-{
-	return filters_alive(&ext4_of(src)->filters, why, len);
-}
-
-static const char *const *ext4_hooks(const struct source *src)
-{
-	return ((const struct ext4 *)src)->hooks;
 }
 
 static const char *const *ext4_lacks(const struct source *src)
@@ -321,15 +221,15 @@ const struct source_ops source_ext4 = {
 	.probe = ext4_probe,
 	.open = ext4_open,
 	.start = ext4_start,
-	.flip = ext4_flip,
+	.flip = bpf_source_flip,
 	.collect = ext4_collect,
-	.stop = ext4_stop,
-	.event_fd = ext4_event_fd,
+	.stop = bpf_source_stop,
+	.event_fd = bpf_source_event_fd,
 	.drain = ext4_drain,
-	.cost_begin = ext4_cost_begin,
-	.cost_end = ext4_cost_end,
-	.target_alive = ext4_target_alive,
-	.hooks = ext4_hooks,
+	.cost_begin = bpf_source_cost_begin,
+	.cost_end = bpf_source_cost_end,
+	.target_alive = bpf_source_target_alive,
+	.hooks = bpf_source_hooks,
 	.lacks = ext4_lacks,
 	.notice = ext4_notice,
 	.close = ext4_close,

@@ -6,13 +6,10 @@
 #include <linux/types.h>
 
 #include "abi_ext4.h"
-#include "source/bpf_util.h"
-#include "source/counts.h"
-#include "source/filters.h"
+#include "source/bpf_source.h"
 #include "source/ext4_slow.h"
 #include "source/groups.h"
 #include "source/keyed.h"
-#include "source/source.h"
 
 struct ext4_bpf;
 struct ext4_names;
@@ -40,7 +37,7 @@ struct ext4_rows_args {
 	struct ext4_names *names;
 	int op_fds[ABI_BANKS], count_fds[ABI_BANKS];
 	uint32_t schema, ncpus;
-	const char (*cpu_names)[12];
+	const cpu_name *cpu_names;
 };
 
 struct ext4_rows;
@@ -57,7 +54,7 @@ struct ext4_es_args {
 	bool cpu_kinds; /* what hits were is told for each CPU, too */
 	uint32_t ncpus;
 	struct ext4_names *names;
-	const char (*cpu_names)[12];
+	const cpu_name *cpu_names;
 };
 
 struct ext4_es;
@@ -98,37 +95,27 @@ void ext4_lacks_init(struct ext4_lacks *l, const struct config *cfg, const struc
 
 /* ---- the source ---- */
 
-#define EXT4_HOOKS 64
-
 struct ext4 {
-	struct source base;
+	struct bpf_source base;
 	const struct config *cfg;
 	struct source_args args;
 	struct ext4_bpf *skel;
 	uint32_t ncpus; /* possible */
-	uint64_t epoch; /* 0: not counting */
-	bool stopped;
-	struct filters filters;
 	struct counts counts;
 	struct ext4_rows *rows;
 	struct ext4_es *es;
 	struct ext4_names *names;
 	struct ext4_slow *slow; /* NULL without --slower */
 	struct ext4_slow_name slow_names[ABI_EXT4_OPS];
-	int event_fd;	     /* -1: nothing to poll */
 	char files_why[128]; /* whole calls cannot be traced */
 	struct ext4_lacks lacks;
-	struct cost_sampler cost;
-	uint64_t misses_start, misses_seen; /* recursion misses */
-	char (*cpu_names)[12];
-	const char *hooks[EXT4_HOOKS];
+	cpu_name *cpu_names;
 };
 
 /* ext4_load.c: skeleton opened, configured for this kernel and these filters, loaded, attached. */
 int ext4_probe(struct err *e);
 int ext4_load(struct ext4 *x, struct err *e);
 int ext4_attach(struct ext4 *x, struct err *e);
-void ext4_unload(struct ext4 *x);
 uint32_t ext4_schema(const struct config *cfg); /* of its histograms */
 
 /* ext4_flight.c: operations still in flight; 0 or negative errno */

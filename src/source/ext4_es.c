@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "source/ext4.h"
 #include "source/ext4_metrics.h"
@@ -24,8 +23,7 @@ struct es_dev {
 
 struct ext4_es {
 	struct ext4_es_args args;
-	const struct abi_ext4_es_cpu *map;
-	size_t map_len;
+	struct mapped map; /* struct abi_ext4_es_cpu by CPU */
 	struct abi_ext4_es_cpu *seen;
 	struct es_dev **of; /* by CPU and slot */
 	struct es_dev *first, **last;
@@ -34,18 +32,17 @@ struct ext4_es {
 int ext4_es_open(struct ext4_es **out, const struct ext4_es_args *args, struct err *e)
 {
 	struct ext4_es *es = calloc(1, sizeof(*es));
-	void *map;
+	int ret;
 
 	*out = es;
 	if (!es)
 		return err_sys(e, -ENOMEM, "ext4");
 	es->args = *args;
 	es->last = &es->first;
-	es->map_len = args->ncpus * sizeof(*es->map);
-	map = mmap(NULL, es->map_len, PROT_READ, MAP_SHARED, args->map_fd, 0);
-	if (map == MAP_FAILED)
-		return err_sys(e, -errno, "ext4: map the look-up counts");
-	es->map = map;
+	ret = mapped_open(&es->map, args->map_fd, args->ncpus * sizeof(struct abi_ext4_es_cpu),
+			  "ext4: map the look-up counts", e);
+	if (ret)
+		return ret;
 	es->seen = calloc(args->ncpus, sizeof(*es->seen));
 	es->of = calloc((size_t)args->ncpus * ABI_EXT4_DEVS, sizeof(*es->of));
 	if (!es->seen || !es->of)
@@ -80,9 +77,16 @@ static void count_add(struct es_count *c, int i, uint64_t n)
 	c->total[i] += n;
 }
 
+static const struct abi_ext4_es *slot_now(const struct ext4_es *es, uint32_t cpu, uint32_t slot)
+{
+	const struct abi_ext4_es_cpu *cpus = es->map.at;
+
+	return &cpus[cpu].dev[slot];
+}
+
 static int collect_slot(struct ext4_es *es, uint32_t cpu, uint32_t slot)
 {
-	const struct abi_ext4_es *now = &es->map[cpu].dev[slot];
+	const struct abi_ext4_es *now = slot_now(es, cpu, slot);
 	struct abi_ext4_es *seen = &es->seen[cpu].dev[slot];
 	struct es_dev **of = &es->of[cpu * ABI_EXT4_DEVS + slot];
 	uint64_t n;
@@ -114,7 +118,7 @@ int ext4_es_collect(struct ext4_es *es)
 	}
 	for (cpu = 0; !ret && cpu < es->args.ncpus; cpu++)
 		for (slot = 0; !ret && slot < ABI_EXT4_DEVS; slot++)
-			if (es->map[cpu].dev[slot].dev)
+			if (slot_now(es, cpu, slot)->dev)
 				ret = collect_slot(es, cpu, slot);
 	return ret;
 }
@@ -206,8 +210,7 @@ void ext4_es_close(struct ext4_es *es)
 		free(d->cpus);
 		free(d);
 	}
-	if (es->map)
-		munmap((void *)es->map, es->map_len);
+	mapped_close(&es->map);
 	free(es->seen);
 	free(es->of);
 	free(es);

@@ -2,31 +2,12 @@
 /* What is in flight: a walk over all tasks in the kernel, and direct I/O that nobody waits for. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "source/ext4.h"
+#include "source/flight.h"
 
 #include "ext4.skel.h" /* needs abi_ext4.h */
-
-static int walk_tasks(struct ext4 *x)
-{
-	int fd, ret = 0;
-	char buf[64];
-	ssize_t n;
-
-	fd = bpf_iter_create(bpf_link__fd(x->skel->links.ws_in_flight));
-	if (fd < 0)
-		return fd;
-	do {
-		n = read(fd, buf, sizeof(buf)); /* the program writes nothing: reading runs it */
-	} while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
-	if (n < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
 
 /* They may end as we look: as many as are left. */
 static void walk_dios(const struct ext4 *x, struct abi_in_flight *out)
@@ -53,18 +34,9 @@ static void walk_dios(const struct ext4 *x, struct abi_in_flight *out)
 
 int ext4_in_flight(struct ext4 *x, struct abi_in_flight *out)
 {
-	const struct abi_in_flight zero = {0};
-	int map = bpf_map__fd(x->skel->maps.in_flight), ret;
-	uint32_t key = 0;
+	int ret =
+		flight_walk(x->skel->links.ws_in_flight, bpf_map__fd(x->skel->maps.in_flight), out);
 
-	*out = zero;
-	if (!x->skel->links.ws_in_flight)
-		return -ENOTSUP;
-	if (bpf_map_update_elem(map, &key, &zero, BPF_ANY))
-		return -errno;
-	ret = walk_tasks(x);
-	if (!ret && bpf_map_lookup_elem(map, &key, out))
-		ret = -errno;
 	if (!ret)
 		walk_dios(x, out);
 	return ret;

@@ -4,7 +4,6 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -146,17 +145,11 @@ static int choose_programs(struct ext4 *x, const struct kernel_types *t, struct 
 	return 0;
 }
 
-/* The function at whose return a program runs, or NULL. */
-static const char *function_of(const struct bpf_program *prog)
+static bool traces_function(const struct bpf_program *prog)
 {
 	const char *section = bpf_program__section_name(prog);
 
-	return strncmp(section, "fexit/", 6) ? NULL : section + 6;
-}
-
-static bool traces_function(const struct bpf_program *prog)
-{
-	return !strncmp(bpf_program__section_name(prog), "fentry/", 7) || function_of(prog);
+	return !strncmp(section, "fentry/", 7) || !strncmp(section, "fexit/", 6);
 }
 
 /* With other types than the kernel's own (--btf) functions are not found. */
@@ -289,7 +282,8 @@ static int configure(struct ext4 *x, const struct kernel_types *t, struct err *e
 		ret = configure_slow(x);
 	if (ret)
 		return err_sys(e, ret, "ext4: --dev, --slower");
-	ret = filters_setup(&x->filters, skel->obj, (struct abi_filter *)&skel->rodata->filter, e);
+	ret = filters_setup(&x->base.filters, skel->obj, (struct abi_filter *)&skel->rodata->filter,
+			    e);
 	if (ret)
 		return ret;
 	choose_file_programs(x, t);
@@ -318,38 +312,22 @@ int ext4_load(struct ext4 *x, struct err *e)
 
 	if (ret)
 		return ret;
-	ret = ext4_bpf__load(x->skel);
-	(void)malloc_trim(0); /* of the kernel's BTF, again */
+	ret = bpf_source_load(&x->base, x->skel->skeleton, e);
 	if (ret)
-		return bpf_fail(e, ret, "ext4: load BPF programs");
+		return ret;
+	x->base.epoch_word = &x->skel->bss->epoch;
 	ret = fill_devs(x);
 	if (ret)
 		return err_sys(e, ret, "ext4: --dev");
-	return filters_fill(&x->filters, x->skel->obj, e);
+	return filters_fill(&x->base.filters, x->skel->obj, e);
 }
 
 /* Programs are attached in the order in which they stand in ext4.bpf.c: ends before begins. */
 int ext4_attach(struct ext4 *x, struct err *e)
 {
-	struct bpf_program *prog;
-	size_t n = 0;
-	int ret;
+	int ret = bpf_source_attach(&x->base, x->skel->skeleton, e);
 
-	bpf_object__for_each_program(prog, x->skel->obj)
-	{
-		const char *hook = hook_of(prog) ? hook_of(prog) : function_of(prog);
-
-		if (hook && bpf_program__fd(prog) >= 0 && n + 1 < EXT4_HOOKS)
-			x->hooks[n++] = hook;
-	}
-	ret = ext4_bpf__attach(x->skel);
-	if (ret)
-		return bpf_fail(e, ret, "ext4: attach BPF programs");
-	return filters_follow(&x->filters, e);
-}
-
-void ext4_unload(struct ext4 *x)
-{
-	ext4_bpf__destroy(x->skel);
-	x->skel = NULL;
+	if (!ret)
+		ret = bpf_source_list_hooks(&x->base, e);
+	return ret ? ret : filters_follow(&x->base.filters, e);
 }

@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/cache.h"
 #include "source/bpf_util.h"
 #include "source/ext4_path.h"
 #include "source/texts.h"
@@ -20,6 +20,7 @@
 #define FRESH_NS 5000000000ULL
 
 struct known {
+	struct cache_item item;
 	uint32_t kdev;
 	uint32_t generation;
 	uint64_t ino;
@@ -30,8 +31,7 @@ struct known {
 
 struct ext4_paths {
 	struct ext4_devs *devs;
-	void *tree;
-	size_t n;
+	struct cache known;
 	bool denied;
 	struct str_list old;
 };
@@ -57,21 +57,15 @@ static void free_known(void *p)
 
 static struct known *known_get(struct ext4_paths *p, const struct known *key)
 {
-	void *found = tfind(key, &p->tree, compare);
-	struct known *k;
+	struct known *k = cache_find(&p->known, key);
 
-	if (found)
-		return *(struct known **)found;
+	if (k)
+		return k;
 	k = malloc(sizeof(*k));
 	if (!k)
 		return NULL;
 	*k = *key;
-	if (!tsearch(k, &p->tree, compare)) {
-		free(k);
-		return NULL;
-	}
-	p->n++;
-	return k;
+	return cache_add(&p->known, k) ? NULL : k;
 }
 
 static int open_inode(int mount_fd, const struct known *k)
@@ -164,11 +158,7 @@ const char *ext4_path(struct ext4_paths *p, uint32_t kdev, uint64_t ino, uint32_
 void ext4_paths_trim(struct ext4_paths *p)
 {
 	texts_drop(&p->old);
-	if (p->n <= REMEMBERED_MAX)
-		return;
-	tdestroy(p->tree, free_known);
-	p->tree = NULL;
-	p->n = 0;
+	cache_trim(&p->known);
 }
 
 const char *ext4_paths_why(const struct ext4_paths *p)
@@ -180,8 +170,10 @@ struct ext4_paths *ext4_paths_new(struct ext4_devs *devs)
 {
 	struct ext4_paths *p = calloc(1, sizeof(*p));
 
-	if (p)
-		p->devs = devs;
+	if (!p)
+		return NULL;
+	p->devs = devs;
+	cache_init(&p->known, REMEMBERED_MAX, compare, free_known);
 	return p;
 }
 
@@ -189,7 +181,7 @@ void ext4_paths_free(struct ext4_paths *p)
 {
 	if (!p)
 		return;
-	tdestroy(p->tree, free_known);
+	cache_clear(&p->known);
 	texts_drop(&p->old);
 	free(p);
 }

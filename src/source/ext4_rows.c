@@ -72,7 +72,11 @@ static int group_appeared(void *ctx, struct keyed_row *row)
 
 static void group_leaves(void *ctx, struct keyed_row *row)
 {
-	free(row->user);
+	struct group *g = row->user;
+
+	if (g)
+		group_text_free(&g->text);
+	free(g);
 }
 
 int ext4_rows_open(struct ext4_rows **out, const struct ext4_rows_args *args, struct err *e)

@@ -2,7 +2,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "source/flight.h"
@@ -32,13 +31,4 @@ int flight_walk(const struct bpf_link *link, int map_fd, struct abi_in_flight *o
 	if (!ret && bpf_map_lookup_elem(map_fd, &key, out))
 		ret = -errno;
 	return ret;
-}
-
-void flight_quality(const struct abi_in_flight *f, struct quality *q)
-{
-	q->missed += f->unseen;
-	q->in_flight = f->count;
-	q->longest_ns = f->longest_ns;
-	q->longest_tid = f->tid;
-	memcpy(q->longest_comm, f->comm, sizeof(q->longest_comm));
 }

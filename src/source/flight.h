@@ -6,12 +6,10 @@
 #include <linux/types.h>
 
 #include "abi.h"
-#include "core/frame.h"
 
 struct bpf_link;
 
 /* The program behind `link` fills the one entry of map_fd. 0 or negative errno. */
 int flight_walk(const struct bpf_link *link, int map_fd, struct abi_in_flight *out);
-void flight_quality(const struct abi_in_flight *f, struct quality *q);
 
 #endif

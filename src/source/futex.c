@@ -14,7 +14,9 @@ static const struct contend_spec spec = {
 	.nmetrics = ABI_FUTEX_HISTS,
 	.others = ABI_FUTEX_KINDS,
 	.size = sizeof(struct futex),
-	.load = futex_load,
+	.object = futex_object,
+	.configure = futex_configure,
+	.loaded = futex_loaded,
 	.attach = futex_attach,
 	.unload = futex_unload,
 };
@@ -26,15 +28,13 @@ static int futex_open(struct source **out, const struct source_args *args, struc
 
 static int futex_collect(struct source *src, struct source_report *r, struct err *e)
 {
-	int ret = contend_source_collect(src, r, e);
+	struct futex *f = (struct futex *)src;
+	int ret;
 
-	futex_addrs_tidy(((struct futex *)src)->addrs);
+	arena_reset(&f->arena);
+	ret = contend_source_collect(src, r, e);
+	futex_addrs_tidy(f->addrs, f->s.rows);
 	return ret;
-}
-
-static const char *const *futex_hooks(const struct source *src)
-{
-	return ((const struct futex *)src)->hooks;
 }
 
 const struct source_ops source_futex = {
@@ -45,14 +45,14 @@ const struct source_ops source_futex = {
 	.probe = bpf_probe,
 	.open = futex_open,
 	.start = contend_source_start,
-	.flip = contend_source_flip,
+	.flip = bpf_source_flip,
 	.collect = futex_collect,
-	.stop = contend_source_stop,
-	.event_fd = contend_source_event_fd,
+	.stop = bpf_source_stop,
+	.event_fd = bpf_source_event_fd,
 	.drain = contend_source_drain,
-	.cost_begin = contend_source_cost_begin,
-	.cost_end = contend_source_cost_end,
-	.target_alive = contend_source_target_alive,
-	.hooks = futex_hooks,
+	.cost_begin = bpf_source_cost_begin,
+	.cost_end = bpf_source_cost_end,
+	.target_alive = bpf_source_target_alive,
+	.hooks = bpf_source_hooks,
 	.close = contend_source_close,
 };

@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 #include "abi_futex.h"
+#include "core/arena.h"
 #include "names/names.h"
 #include "source/contend_source.h"
 
@@ -22,7 +23,9 @@ struct futex_addr {
 	uint32_t flags;		 /* ABI_FUTEX_*, and what was called first */
 	struct futex_addr *same; /* whose row it is in: its own, or another's */
 	bool joined;		 /* others are in its row */
+	uint32_t used;		 /* see futex_addrs_tidy */
 	char comm[ABI_COMM_LEN + 1];
+	struct futex_addr *next;
 };
 
 struct futex_addrs;
@@ -30,8 +33,9 @@ struct futex_addrs;
  */
 int futex_addrs_open(struct futex_addrs **out, int map_fd, uint32_t room, bool procfs,
 		     struct names *names, struct err *e);
-/* Once an interval: before the map is full, those of processes that have ended leave it. */
-void futex_addrs_tidy(struct futex_addrs *a);
+/* Once an interval: before the map is full, those of processes that have ended leave it; and what
+ * is neither there nor in one of `rows` is forgotten. */
+void futex_addrs_tidy(struct futex_addrs *a, const struct contend *rows);
 /* By number; one never heard of is looked for in the map. NULL: it is not there, or no memory. */
 struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id);
 /* What a described wait says of its address. */
@@ -48,31 +52,25 @@ bool futex_place_parse(const char *line, uint64_t addr, struct futex_place *out)
 /* false: it is private, or the process has ended. */
 bool futex_place_find(uint32_t pid, uint64_t addr, struct futex_place *out);
 
-/* Counters of a row, for a frame. */
-struct futex_row {
-	const struct keyed_row *row;   /* trees compare it */
-	struct futex_counts counts[2]; /* interval, total */
-};
-
 struct futex {
 	struct contend_source s;
 	struct futex_bpf *skel;
 	struct futex_addrs *addrs;
-	void *rows;		 /* tree of struct futex_row */
+	struct arena arena;	 /* of the last report */
 	bool raw;		 /* the tracepoints of all calls, not those of single ones */
 	struct bpf_link **links; /* of the latter */
 	size_t nlinks;
-	const char *hooks[20]; /* NULL-terminated */
-	size_t nhooks;
 };
 
 /* futex_load.c */
-int futex_load(struct contend_source *s, struct err *e);
+struct bpf_object_skeleton *futex_object(struct contend_source *s,
+					 const struct bpf_object_open_opts *opts);
+int futex_configure(struct contend_source *s, const struct btf *btf, struct err *e);
+int futex_loaded(struct contend_source *s, struct err *e);
 int futex_attach(struct contend_source *s, struct err *e);
 void futex_unload(struct contend_source *s);
 
 /* futex_rows.c: what is the futexes' own in the contended table. */
 extern const struct contend_ops futex_rows;
-void futex_rows_close(struct futex *f);
 
 #endif

@@ -4,7 +4,6 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,8 +96,21 @@ static void choose_programs(struct futex *f, bool raw)
 
 /* ---- load ---- */
 
-static int configure(struct futex *f, const struct btf *btf, struct err *e)
+struct bpf_object_skeleton *futex_object(struct contend_source *s,
+					 const struct bpf_object_open_opts *opts)
 {
+	struct futex *f = futex_of(s);
+	int fds[2 * TRACED];
+
+	f->raw = open_events(fds) < 0; /* whatever the reason */
+	close_events(fds);
+	f->skel = futex_bpf__open_opts(opts);
+	return f->skel ? f->skel->skeleton : NULL;
+}
+
+int futex_configure(struct contend_source *s, const struct btf *btf, struct err *e)
+{
+	struct futex *f = futex_of(s);
 	struct futex_bpf *skel = f->skel;
 	const struct contend_rodata ro = {
 		.hists = (struct abi_buckets *)&skel->rodata->hists,
@@ -116,44 +128,17 @@ static int configure(struct futex *f, const struct btf *btf, struct err *e)
 	choose_programs(f, f->raw);
 	skel->rodata->have_pt_regs =
 		libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACEPOINT, BPF_FUNC_task_pt_regs, NULL) == 1;
-	ret = bpf_map__set_max_entries(skel->maps.addresses, f->s.cfg->max_keys);
+	ret = bpf_map__set_max_entries(skel->maps.addresses, s->cfg->max_keys);
 	if (ret)
 		return err_sys(e, ret, "futex: map of addresses");
-	return contend_source_setup(&f->s, skel->obj, btf, &ro, e);
+	return contend_source_setup(s, skel->obj, btf, &ro, e);
 }
 
-/* Opened and configured. The kernel's BTF is several MB of heap: it goes before libbpf loads its
- * own. */
-static int open_object(struct futex *f, struct err *e)
-{
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = f->s.cfg->btf);
-	struct btf *btf = kernel_btf(f->s.cfg->btf, e);
-	int ret;
-
-	if (!btf)
-		return -ENOENT;
-	f->skel = futex_bpf__open_opts(&opts);
-	ret = f->skel ? configure(f, btf, e) : err_sys(e, -errno, "futex: open BPF object");
-	btf__free(btf);
-	return ret;
-}
-
-int futex_load(struct contend_source *s, struct err *e)
+int futex_loaded(struct contend_source *s, struct err *e)
 {
 	struct futex *f = futex_of(s);
-	int fds[2 * TRACED], ret;
 
-	f->raw = open_events(fds) < 0; /* whatever the reason */
-	close_events(fds);
-	ret = open_object(f, e);
-	if (ret)
-		return ret;
-	ret = futex_bpf__load(f->skel);
-	(void)malloc_trim(0); /* of the kernel's BTF, again */
-	if (ret)
-		return bpf_fail(e, ret, "futex: load BPF programs");
-	s->obj = f->skel->obj;
-	s->epoch_word = &f->skel->bss->epoch;
+	s->base.epoch_word = &f->skel->bss->epoch;
 	return futex_addrs_open(&f->addrs, bpf_map__fd(f->skel->maps.addresses), s->cfg->max_keys,
 				f->skel->rodata->filter.self_tgid == (uint32_t)getpid(), s->names,
 				e);
@@ -170,8 +155,7 @@ static int attach_event(struct futex *f, size_t prog, int *fd, const char *name)
 		return -errno;
 	*fd = -1;
 	f->links[f->nlinks++] = link;
-	f->hooks[f->nhooks++] = name;
-	return 0;
+	return bpf_source_add_hook(&f->s.base, name);
 }
 
 /* What leaves first, so that no call is seen to enter only. */
@@ -197,22 +181,13 @@ static int attach_traced(struct futex *f)
 int futex_attach(struct contend_source *s, struct err *e)
 {
 	struct futex *f = futex_of(s);
-	struct bpf_program *prog;
-	int ret = futex_bpf__attach(f->skel);
+	int ret = bpf_source_attach(&s->base, s->skel, e);
 
-	if (!ret && !f->raw)
-		ret = attach_traced(f);
-	if (ret)
-		return bpf_fail(e, ret, "futex: attach BPF programs");
-	bpf_object__for_each_program(prog, f->skel->obj)
-	{
-		const char *section = bpf_program__section_name(prog);
-
-		if (bpf_program__fd(prog) >= 0 && !strncmp(section, "tp_btf/", 7))
-			f->hooks[f->nhooks++] = section + 7;
-	}
 	s->flight = f->skel->links.ws_in_flight;
-	return 0;
+	if (ret || f->raw)
+		return ret;
+	ret = attach_traced(f);
+	return ret ? bpf_fail(e, ret, "futex: attach BPF programs") : 0;
 }
 
 void futex_unload(struct contend_source *s)
@@ -227,5 +202,5 @@ void futex_unload(struct contend_source *s)
 	f->skel = NULL;
 	futex_addrs_close(f->addrs);
 	f->addrs = NULL;
-	futex_rows_close(f);
+	arena_free(&f->arena);
 }

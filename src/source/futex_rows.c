@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rows of the contended table: what futexes have of their own. */
-#include <search.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "source/futex.h"
@@ -98,47 +96,22 @@ static bool skip(void *ctx, const struct abi_contend_sample *s, uint64_t ip, con
 
 /* ---- counters ---- */
 
-static int compare_row(const void *a, const void *b)
-{
-	const struct futex_row *x = a, *y = b;
-
-	return (x->row > y->row) - (x->row < y->row);
-}
-
-static struct futex_row *row_get(struct futex *f, const struct keyed_row *row)
-{
-	struct futex_row *r, key = {.row = row};
-	void *found = tfind(&key, &f->rows, compare_row);
-
-	if (found)
-		return *(struct futex_row **)found;
-	r = calloc(1, sizeof(*r));
-	if (!r)
-		return NULL;
-	r->row = row;
-	if (!tsearch(r, &f->rows, compare_row)) {
-		free(r);
-		return NULL;
-	}
-	return r;
-}
-
 static void fill(void *ctx, const struct contend_info *i, bool total, struct contended *c)
 {
 	const uint64_t *sums = total ? i->row->sums_total : i->row->sums_interval;
 	struct futex *f = futex_of(ctx);
-	struct futex_row *r = row_get(f, i->row);
+	struct futex_counts *counts = arena_take(&f->arena, sizeof(*counts));
 	struct futex_addr *a;
 
-	if (r) {
-		r->counts[total] = (struct futex_counts){
+	if (counts) {
+		*counts = (struct futex_counts){
 			.eagain = sums[ABI_FUTEX_EAGAIN],
 			.timeouts = sums[ABI_FUTEX_TIMEOUT],
 			.wakes = sums[ABI_FUTEX_WAKES],
 			.woken = sums[ABI_FUTEX_WOKEN],
 			.idle = i->key->kind == ABI_FUTEX_IDLE,
 		};
-		c->futex = &r->counts[total];
+		c->futex = counts;
 	}
 	a = c->other ? NULL : futex_addrs_get(f->addrs, i->key->obj);
 	if (!a)
@@ -147,12 +120,6 @@ static void fill(void *ctx, const struct contend_info *i, bool total, struct con
 	c->pid = a->joined ? 0 : a->pid;
 	c->owner = a->comm[0] ? a->comm : NULL;
 	c->op = op_names[(a->flags & ABI_FUTEX_OP_MASK) % ABI_FUTEX_OPS];
-}
-
-void futex_rows_close(struct futex *f)
-{
-	tdestroy(f->rows, free);
-	f->rows = NULL;
 }
 
 const struct contend_ops futex_rows = {

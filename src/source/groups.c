@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "source/groups.h"
@@ -13,7 +14,12 @@ void group_text_init(struct group_text *t, enum by_key by, const struct abi_key 
 	else
 		snprintf(t->id, sizeof(t->id), "%llu", (unsigned long long)key->id);
 	if (by == BY_CGROUP)
-		t->cgroup = cgroup_name(names, key->id);
+		t->cgroup = strdup(cgroup_name(names, key->id));
+}
+
+void group_text_free(struct group_text *t)
+{
+	free(t->cgroup);
 }
 
 uint32_t group_labels(struct group_text *t, enum by_key by, const struct keyed_row *row,
@@ -36,7 +42,7 @@ uint32_t group_labels(struct group_text *t, enum by_key by, const struct keyed_r
 		labels[n++] = (struct label){"comm", t->comm};
 		break;
 	case BY_CGROUP:
-		labels[n++] = (struct label){"cgroup", t->cgroup};
+		labels[n++] = (struct label){"cgroup", t->cgroup ? t->cgroup : "?"};
 		break;
 	default:
 		break;

@@ -12,7 +12,7 @@
 struct group_text {
 	char id[24], pid[24];
 	char comm[ABI_COMM_LEN + 1];
-	const char *cgroup;
+	char *cgroup; /* NULL: none, or no memory */
 };
 
 #define GROUP_LABELS 3
@@ -20,6 +20,7 @@ struct group_text {
 /* Once, when the group appears: a cgroup keeps the name it had. */
 void group_text_init(struct group_text *t, enum by_key by, const struct abi_key *key,
 		     struct cgroup_names *names);
+void group_text_free(struct group_text *t); /* zeroed is fine */
 /* The group's labels, key first, with the names as last seen; how many: 0 where it has none
  * (BY_NONE, and BY_CPU, whose label is the source's). */
 uint32_t group_labels(struct group_text *t, enum by_key by, const struct keyed_row *row,

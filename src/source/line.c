@@ -6,10 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
 #include "source/line.h"
+#include "source/poll.h"
 
 #include "line.skel.h" /* needs abi_line.h */
 
@@ -22,16 +21,9 @@ static struct line_source *line_of(struct source *src)
 
 static int open_poll(struct line_source *s, struct err *e)
 {
-	struct epoll_event ev = {.events = EPOLLIN};
-	int fds[2] = {line_ips_fd(s->ips), s->filters.targets.epoll_fd}, i;
+	const int fds[] = {line_ips_fd(s->ips), s->base.filters.targets.epoll_fd};
 
-	s->event_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (s->event_fd < 0)
-		return err_sys(e, -errno, "line: epoll");
-	for (i = 0; i < 2; i++)
-		if (fds[i] >= 0 && epoll_ctl(s->event_fd, EPOLL_CTL_ADD, fds[i], &ev))
-			return err_sys(e, -errno, "line: epoll");
-	return 0;
+	return poll_open(&s->base.event_fd, fds, sizeof(fds) / sizeof(fds[0]), "line", e);
 }
 
 /* First CPU of each CPU's core, by sysfs; a CPU that says nothing is its own core. */
@@ -89,7 +81,7 @@ static int open_all(struct line_source *s, struct err *e)
 		return err_sys(e, ret, "line");
 	ret = names_open(&s->names, &args, e);
 	if (!ret)
-		ret = filters_open(&s->filters, &s->args, s->ncpus, false, e);
+		ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
 	if (!ret)
 		ret = line_load(s, e);
 	if (!ret)
@@ -101,7 +93,7 @@ static int open_all(struct line_source *s, struct err *e)
 		ret = open_poll(s, e);
 	if (!ret)
 		ret = line_events_open(&s->events, s, e);
-	return ret ? ret : filters_follow(&s->filters, e);
+	return ret ? ret : filters_follow(&s->base.filters, e);
 }
 
 static void line_close(struct source *src)
@@ -111,20 +103,17 @@ static void line_close(struct source *src)
 	if (!s)
 		return;
 	line_confirm_close(s);
-	cost_sampler_close(&s->cost);
 	line_events_close(&s->events);
 	line_ips_close(s->ips);
-	if (s->event_fd >= 0)
-		close(s->event_fd);
 	line_counts_close(&s->counts);
 	line_bpf__destroy(s->skel);
 	line_table_close(s->table);
 	line_shared_close(s->shared);
 	names_close(s->names);
 	arena_free(&s->arena);
-	filters_close(&s->filters);
 	free(s->batch_keys);
 	free(s->batch_values);
+	bpf_source_close(&s->base);
 	free(s);
 }
 
@@ -136,15 +125,13 @@ static int open_with(struct line_source **out, const struct source_args *args, b
 
 	if (!s)
 		return err_sys(e, -ENOMEM, "line");
-	s->base.ops = &source_line;
+	bpf_source_init(&s->base, &source_line);
 	s->args = *args;
 	s->cfg = args->cfg;
 	s->pmu = pmu;
-	s->event_fd = s->cost.stats_fd = -1;
-	filters_init(&s->filters);
 	ret = open_all(s, e);
 	if (ret) {
-		line_close(&s->base);
+		line_close(&s->base.source);
 		return ret;
 	}
 	*out = s;
@@ -166,20 +153,15 @@ static int line_open(struct source **out, const struct source_args *args, struct
 	if (ret)
 		return ret;
 	line_sampler_say(s, why.text);
-	*out = &s->base;
+	*out = &s->base.source;
 	return 0;
-}
-
-static void set_epoch(struct line_source *s, uint64_t epoch)
-{
-	__atomic_store_n(&s->skel->bss->epoch, epoch, __ATOMIC_SEQ_CST);
 }
 
 /* ---- collecting ---- */
 
 static int collect(struct line_source *s, struct err *e)
 {
-	uint64_t ended = s->stopped ? 0 : s->epoch - 1;
+	uint64_t ended = bpf_source_ended(&s->base);
 	uint32_t banks = ended ? 1U << (ended & 1) : (1U << ABI_BANKS) - 1;
 	int ret;
 
@@ -197,11 +179,8 @@ static int line_start(struct source *src, struct err *e)
 	struct line_source *s = line_of(src);
 	int ret;
 
-	if (!s->epoch) {
-		s->epoch = 1;
-		set_epoch(s, s->epoch);
+	if (bpf_source_begin(&s->base))
 		return 0;
-	}
 	ret = collect(s, e);
 	if (ret)
 		return ret;
@@ -214,19 +193,14 @@ static int line_flip(struct source *src, struct err *e)
 {
 	struct line_source *s = line_of(src);
 
-	s->epoch++;
-	set_epoch(s, s->epoch);
+	(void)bpf_source_flip(src, e);		   /* cannot fail */
 	return line_events_open(&s->events, s, e); /* CPUs that came back */
 }
 
 static int line_stop(struct source *src, struct err *e)
 {
-	struct line_source *s = line_of(src);
-
-	s->stopped = true;
-	line_confirm_stop(s);
-	set_epoch(s, 0);
-	return 0;
+	line_confirm_stop(line_of(src));
+	return bpf_source_stop(src, e);
 }
 
 static int line_collect(struct source *src, struct source_report *r, struct err *e)
@@ -256,35 +230,11 @@ static int line_collect(struct source *src, struct source_report *r, struct err 
 	return s->cfg->confirm_lines ? line_confirm_report(s, r, e) : 0;
 }
 
-static int line_event_fd(const struct source *src)
-{
-	return ((const struct line_source *)src)->event_fd;
-}
-
 static int line_drain(struct source *src, struct err *e)
 {
 	int ret = line_confirm_drain(line_of(src), e);
 
 	return ret ? ret : line_ips_drain(line_of(src)->ips, e);
-}
-
-static int line_cost_begin(struct source *src, struct err *e)
-{
-	struct line_source *s = line_of(src);
-
-	return cost_sampler_begin(&s->cost, s->skel->obj, e);
-}
-
-static int line_cost_end(struct source *src, struct self_cost *cost, struct err *e)
-{
-	struct line_source *s = line_of(src);
-
-	return cost_sampler_end(&s->cost, s->skel->obj, cost);
-}
-
-static bool line_target_alive(struct source *src, char *why, size_t len)
-{
-	return filters_alive(&line_of(src)->filters, why, len);
 }
 
 static const char *const *line_hooks(const struct source *src)
@@ -315,11 +265,11 @@ const struct source_ops source_line = {
 	.flip = line_flip,
 	.collect = line_collect,
 	.stop = line_stop,
-	.event_fd = line_event_fd,
+	.event_fd = bpf_source_event_fd,
 	.drain = line_drain,
-	.cost_begin = line_cost_begin,
-	.cost_end = line_cost_end,
-	.target_alive = line_target_alive,
+	.cost_begin = bpf_source_cost_begin,
+	.cost_end = bpf_source_cost_end,
+	.target_alive = bpf_source_target_alive,
 	.hooks = line_hooks,
 	.lacks = line_lacks,
 	.notice = line_notice,

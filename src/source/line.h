@@ -8,12 +8,11 @@
 #include "abi_line.h"
 #include "core/arena.h"
 #include "names/names.h"
-#include "source/bpf_util.h"
-#include "source/filters.h"
+#include "source/bpf_source.h"
 #include "source/line_shared.h"
 #include "source/line_table.h"
+#include "source/mapped.h"
 #include "source/pmu_plan.h"
-#include "source/source.h"
 
 struct line_bpf;
 struct ring_buffer;
@@ -33,23 +32,20 @@ struct line_events {
 
 /* What became of the samples, sums over CPUs. */
 struct line_counts {
-	const struct abi_line_counts *map; /* by CPU, then bank; read-only */
-	size_t map_len, n;
-	struct abi_line_counts *seen; /* as last read */
+	struct mapped map;	      /* by CPU, then bank */
+	struct abi_line_counts *seen; /* of each, as last read */
+	size_t n;
 	struct abi_line_counts interval, total;
 };
 
 #define LINE_CONFIRMS 8 /* lines that --confirm watches in a run */
 
 struct line_source {
-	struct source base;
+	struct bpf_source base;
 	const struct config *cfg;
 	struct source_args args;
 	struct line_bpf *skel;
-	uint64_t epoch; /* 0: not counting */
-	bool stopped;
 	uint32_t ncpus;
-	struct filters filters;
 	bool pmu; /* else the CPU clock */
 	struct pmu_plan plan;
 	struct line_events events;
@@ -62,14 +58,12 @@ struct line_source {
 	void *batch_values; /* of struct abi_access or struct abi_latency */
 	struct line_counts counts;
 	uint64_t dropped_previous;
-	struct cost_sampler cost;
 	struct watch_source *confirms[LINE_CONFIRMS]; /* --confirm: the last one may be under way */
 	size_t nconfirms;
-	int event_fd;
 	char hook_texts[PMU_EVENTS_MAX][64];
 	const char *hooks[PMU_EVENTS_MAX + 1];
 	char why_clock[ERR_TEXT_LEN + 32]; /* why no PMU's events, though they might have been */
-	const char *lacks[2];
+	const char *lacks[3];		   /* the first is what the user is told at the start */
 };
 
 /* line_load.c: the programs of its sampler. */

@@ -5,8 +5,8 @@
  */
 #include <errno.h>
 #include <linux/capability.h>
-#include <sys/epoll.h>
 
+#include "source/poll.h"
 #include "source/privs.h"
 #include "source/watch.h"
 
@@ -93,7 +93,6 @@ static int watch_next(struct line_source *s, struct err *e)
 {
 	const struct line *l = s->nconfirms < LINE_CONFIRMS ? next_line(s) : NULL;
 	struct watch_slot slots[ABI_WATCH_SLOTS];
-	struct epoll_event ev = {.events = EPOLLIN};
 	struct watch_source *w;
 	size_t n = l ? hottest(l, slots) : 0;
 	int ret;
@@ -104,9 +103,8 @@ static int watch_next(struct line_source *s, struct err *e)
 	if (ret)
 		return ret;
 	s->confirms[s->nconfirms++] = w;
-	if (epoll_ctl(s->event_fd, EPOLL_CTL_ADD, w->line.event_fd, &ev))
-		return err_sys(e, -errno, "line: epoll");
-	return watch_begin(w, e);
+	ret = poll_open(&s->base.event_fd, &w->line.base.event_fd, 1, "line", e);
+	return ret ? ret : watch_begin(w, e);
 }
 
 int line_confirm_report(struct line_source *s, struct source_report *r, struct err *e)
@@ -124,7 +122,7 @@ int line_confirm_report(struct line_source *s, struct source_report *r, struct e
 		watch_end(w); /* nobody comes any more */
 	if (w)
 		w->reported = w->counted;
-	return under_way(s) || s->stopped ? 0 : watch_next(s, e);
+	return under_way(s) || s->base.stopped ? 0 : watch_next(s, e);
 }
 
 int line_confirm_drain(struct line_source *s, struct err *e)

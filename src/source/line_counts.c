@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What became of the samples: a metric of their own, and what was lost. */
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "source/line.h"
-
-#include "line.skel.h" /* needs abi_line.h */
 
 #define COUNTERS (sizeof(struct abi_line_counts) / sizeof(uint64_t))
 
@@ -38,25 +32,16 @@ static const struct {
 
 int line_counts_open(struct line_counts *c, int map_fd, uint32_t ncpus, struct err *e)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), n = (size_t)ncpus * ABI_BANKS;
-	void *map;
-
-	c->n = n;
-	c->seen = calloc(n, sizeof(*c->seen));
+	c->n = (size_t)ncpus * ABI_BANKS;
+	c->seen = calloc(c->n, sizeof(*c->seen));
 	if (!c->seen)
 		return err_sys(e, -ENOMEM, "line");
-	c->map_len = (n * sizeof(struct abi_line_counts) + page - 1) / page * page;
-	map = mmap(NULL, c->map_len, PROT_READ, MAP_SHARED, map_fd, 0);
-	if (map == MAP_FAILED)
-		return err_sys(e, -errno, "line: map the counters");
-	c->map = map;
-	return 0;
+	return mapped_open(&c->map, map_fd, c->n * sizeof(*c->seen), "line: map the counters", e);
 }
 
 void line_counts_close(struct line_counts *c)
 {
-	if (c->map)
-		(void)munmap((void *)c->map, c->map_len); /* nothing to do about it */
+	mapped_close(&c->map);
 	free(c->seen);
 	memset(c, 0, sizeof(*c));
 }
@@ -64,11 +49,12 @@ void line_counts_close(struct line_counts *c)
 void line_counts_collect(struct line_counts *c, uint32_t banks)
 {
 	uint64_t *interval = (uint64_t *)&c->interval, *total = (uint64_t *)&c->total;
+	const struct abi_line_counts *map = c->map.at;
 	size_t at, k;
 
 	memset(&c->interval, 0, sizeof(c->interval));
 	for (at = 0; at < c->n; at++) {
-		const uint64_t *from = (const uint64_t *)&c->map[at];
+		const uint64_t *from = (const uint64_t *)&map[at];
 		uint64_t *seen = (uint64_t *)&c->seen[at], now;
 
 		if (!(banks >> at % ABI_BANKS & 1))

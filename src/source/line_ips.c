@@ -7,21 +7,29 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "core/cache.h"
 #include "insn/insn.h"
 #include "source/line.h"
 
 #include "line.skel.h" /* needs abi_line.h */
 
 #define TURN_NS 100000000L
-#define TURN_BUDGET_NS 5000000ULL /* of decoding: at most 5 % of a CPU */
-#define PROCESSES_PER_TURN 8	  /* whose maps are read */
-#define FORGET_AT_PERCENT 75	  /* of the map: then the oldest processes' pointers make room */
-#define PROCESSES_MAX 4096	  /* remembered; then those that live come again with new code */
+#define TURN_BUDGET_NS 5000000ULL    /* of decoding: at most 5 % of a CPU */
+#define PROCESSES_PER_TURN 8	     /* whose maps are read */
+#define PROCESSES_MAX 4096	     /* remembered to have been read */
+#define READ_AGAIN_NS 10000000000ULL /* a number may be another process's by then */
+#define FORGET_AT_PERCENT 75	     /* of the map: then the oldest processes' pointers make room */
+
+/* Whose maps were read, and when. */
+struct process {
+	struct cache_item item;
+	uint64_t id; /* image and number */
+	uint64_t at_ns;
+};
 
 struct line_ips {
 	struct ring_buffer *ring;
@@ -29,19 +37,18 @@ struct line_ips {
 	int map_fd;
 	uint32_t max, n; /* pointers in the map that are known to us */
 	uint64_t turn_ends_ns;
-	uint32_t processes;	  /* of this turn */
-	void *tgids;		  /* whose maps were read: a tree of numbers */
-	uint32_t ntgids;
+	uint32_t reads; /* of maps, in this turn */
+	struct cache processes;
 	struct abi_ip_key *known; /* in order of appearance, a ring of `max` */
 	uint32_t first;
 	int timer_fd;
 };
 
-static int compare_id(const void *a, const void *b)
+static int compare_process(const void *a, const void *b)
 {
-	const uint64_t *x = a, *y = b;
+	const struct process *x = a, *y = b;
 
-	return (*x > *y) - (*x < *y);
+	return (x->id > y->id) - (x->id < y->id);
 }
 
 static uint32_t state_of(enum insn_found found)
@@ -76,25 +83,24 @@ static void forget_oldest(struct line_ips *p)
  */
 static void note_process(struct line_ips *p, uint32_t tgid, uint32_t image)
 {
-	uint64_t id = (uint64_t)image << 32 | tgid, *one;
+	struct process like = {.id = (uint64_t)image << 32 | tgid}, *one;
+	uint64_t now = mono_now_ns();
 
-	if (tfind(&id, &p->tgids, compare_id) || p->processes >= PROCESSES_PER_TURN)
+	one = cache_find(&p->processes, &like);
+	if ((one && now - one->at_ns < READ_AGAIN_NS) || p->reads >= PROCESSES_PER_TURN)
 		return;
-	p->processes++;
+	p->reads++;
 	(void)names_process(p->names, tgid); /* it may be gone: names fall back */
-	if (p->ntgids >= PROCESSES_MAX) {
-		tdestroy(p->tgids, free);
-		p->tgids = NULL;
-		p->ntgids = 0;
+	if (!one) {
+		cache_trim(&p->processes);
+		one = malloc(sizeof(*one));
+		if (!one)
+			return;
+		*one = like;
+		if (cache_add(&p->processes, one))
+			return;
 	}
-	one = malloc(sizeof(*one));
-	if (!one)
-		return;
-	*one = id;
-	if (tsearch(one, &p->tgids, compare_id))
-		p->ntgids++;
-	else
-		free(one);
+	one->at_ns = now;
 }
 
 void line_ips_process(struct line_ips *p, uint32_t tgid)
@@ -130,6 +136,7 @@ int line_ips_open(struct line_ips **out, struct line_source *s, struct err *e)
 	if (!p)
 		return err_sys(e, -ENOMEM, "line");
 	p->timer_fd = -1;
+	cache_init(&p->processes, PROCESSES_MAX, compare_process, free);
 	p->names = s->names;
 	p->map_fd = bpf_map__fd(s->skel->maps.ips);
 	p->max = bpf_map__max_entries(s->skel->maps.ips);
@@ -161,7 +168,7 @@ int line_ips_drain(struct line_ips *p, struct err *e)
 		return err_sys(e, -errno, "line: timer");
 	}
 	p->turn_ends_ns = mono_now_ns() + TURN_BUDGET_NS;
-	p->processes = 0;
+	p->reads = 0;
 	ret = ring_buffer__consume(p->ring);
 	if (ret < 0 && ret != -EAGAIN)
 		return err_sys(e, ret, "line: new instruction pointers");
@@ -176,7 +183,7 @@ void line_ips_close(struct line_ips *p)
 		ring_buffer__free(p->ring);
 	if (p->timer_fd >= 0)
 		close(p->timer_fd);
-	tdestroy(p->tgids, free);
+	cache_clear(&p->processes);
 	free(p->known);
 	free(p);
 }

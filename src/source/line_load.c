@@ -4,7 +4,6 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <malloc.h>
 
 #include "source/kmaps.h"
 #include "source/line.h"
@@ -74,7 +73,8 @@ static int configure(struct line_source *s, struct err *e)
 		ret = preallocate(skel);
 	if (ret)
 		return err_sys(e, ret, "line: configure");
-	return filters_setup(&s->filters, skel->obj, (struct abi_filter *)&skel->rodata->filter, e);
+	return filters_setup(&s->base.filters, skel->obj,
+			     (struct abi_filter *)&skel->rodata->filter, e);
 }
 
 int line_load(struct line_source *s, struct err *e)
@@ -86,13 +86,11 @@ int line_load(struct line_source *s, struct err *e)
 	ret = s->skel ? configure(s, e) : err_sys(e, -errno, "line: open BPF object");
 	if (ret)
 		return ret;
-	ret = line_bpf__load(s->skel);
-	(void)malloc_trim(0); /* of the kernel's BTF */
+	ret = bpf_source_load(&s->base, s->skel->skeleton, e);
 	if (ret)
-		return bpf_fail(e, ret, "line: load BPF programs");
-	ret = line_bpf__attach(
-		s->skel); /* those of follow.bpf.h; samplers have events of their own */
-	if (ret)
-		return bpf_fail(e, ret, "line: attach BPF programs");
-	return filters_fill(&s->filters, s->skel->obj, e);
+		return ret;
+	s->base.epoch_word = &s->skel->bss->epoch;
+	/* those of follow.bpf.h; samplers have events of their own */
+	ret = bpf_source_attach(&s->base, s->skel->skeleton, e);
+	return ret ? ret : filters_fill(&s->base.filters, s->base.obj, e);
 }

@@ -57,7 +57,7 @@ static const char *without_prefix(const char *text, const char *prefix)
 
 void line_sampler_say(struct line_source *s, const char *why_no_pmu)
 {
-	uint32_t k;
+	uint32_t k, n = 0;
 
 	s->hooks[0] = "cpu-clock";
 	for (k = 0; s->pmu && k < s->plan.n; k++) {
@@ -67,10 +67,12 @@ void line_sampler_say(struct line_source *s, const char *why_no_pmu)
 			       one->event ? one->event : ""); /* fits: our own words */
 		s->hooks[k] = s->hook_texts[k];
 	}
+	if (!s->pmu && insn_doubt())
+		s->lacks[n++] = insn_doubt();
 	if (!*why_no_pmu)
 		return;
 	why_no_pmu = without_prefix(without_prefix(why_no_pmu, "line: "), "PMU: ");
 	(void)snprintf(s->why_clock, sizeof(s->why_clock), "HITM and latency: %s",
 		       why_no_pmu); /* has room */
-	s->lacks[0] = s->why_clock;
+	s->lacks[n] = s->why_clock;
 }

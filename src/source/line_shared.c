@@ -2,23 +2,25 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/cache.h"
 #include "source/line_shared.h"
 
 #define KERNEL_HALF (1ULL << 63)
-#define PROCESSES_MAX 1024 /* remembered; then all are read anew */
+#define PROCESSES_MAX 1024 /* whose mappings are remembered */
+#define FILES_MAX 16384	   /* a file that comes back after so many others has new lines */
 #define READS_PER_TURN 64  /* of maps; a storm's other processes wait for the next interval */
 #define FRESH_TURNS 30	   /* then maps are read again: a mapping may have given way to another */
 #define SHARE_PHYSICAL UINT32_MAX
 #define PFN_BITS 55
 
 struct process {
-	uint32_t tgid; /* trees compare it */
+	struct cache_item item;
+	uint32_t tgid;
 	uint32_t read_turn;
 	struct line_mapping *v; /* by address */
 	size_t n;
@@ -26,15 +28,15 @@ struct process {
 
 /* What is mapped, and its number in line_key.share. */
 struct file_id {
-	uint64_t dev, inode; /* trees compare these */
+	struct cache_item item;
+	uint64_t dev, inode;
 	uint32_t share;
 };
 
 struct line_shared {
-	void *processes, *files; /* trees */
-	size_t nprocesses;
+	struct cache processes, files;
 	uint32_t turn, reads;
-	uint32_t nfiles;
+	uint32_t shares; /* handed out */
 };
 
 /* "7f0a2c000000-7f0a2c001000 rw-s 00000000 00:01 1034	/dev/zero (deleted)" */
@@ -56,7 +58,7 @@ bool line_mapping_parse(const char *text, struct line_mapping *out)
 	return true;
 }
 
-/* ---- trees ---- */
+/* ---- what is remembered ---- */
 
 static int compare_process(const void *a, const void *b)
 {
@@ -82,23 +84,22 @@ static void process_free(void *p)
 
 int line_shared_open(struct line_shared **out)
 {
-	*out = calloc(1, sizeof(**out));
-	return *out ? 0 : -ENOMEM;
-}
+	struct line_shared *s = calloc(1, sizeof(*s));
 
-static void forget_processes(struct line_shared *s)
-{
-	tdestroy(s->processes, process_free);
-	s->processes = NULL;
-	s->nprocesses = 0;
+	*out = s;
+	if (!s)
+		return -ENOMEM;
+	cache_init(&s->processes, PROCESSES_MAX, compare_process, process_free);
+	cache_init(&s->files, FILES_MAX, compare_file, free);
+	return 0;
 }
 
 void line_shared_close(struct line_shared *s)
 {
 	if (!s)
 		return;
-	forget_processes(s);
-	tdestroy(s->files, free);
+	cache_clear(&s->processes);
+	cache_clear(&s->files);
 	free(s);
 }
 
@@ -106,8 +107,8 @@ void line_shared_turn(struct line_shared *s)
 {
 	s->turn++;
 	s->reads = 0;
-	if (s->nprocesses > PROCESSES_MAX)
-		forget_processes(s);
+	cache_trim(&s->processes);
+	cache_trim(&s->files);
 }
 
 /* ---- mappings ---- */
@@ -178,22 +179,16 @@ static const struct line_mapping *mapping_at(const struct process *p, uint64_t a
 
 static struct process *process_get(struct line_shared *s, uint32_t tgid)
 {
-	struct process key = {.tgid = tgid}, *p;
-	void *found = tfind(&key, &s->processes, compare_process);
+	struct process like = {.tgid = tgid}, *p = cache_find(&s->processes, &like);
 
-	if (found)
-		return *(struct process **)found;
-	if (s->reads >= READS_PER_TURN)
-		return NULL;
-	p = calloc(1, sizeof(*p));
+	if (p || s->reads >= READS_PER_TURN)
+		return p;
+	p = malloc(sizeof(*p));
 	if (!p)
 		return NULL;
-	p->tgid = tgid;
-	if (!tsearch(p, &s->processes, compare_process)) {
-		free(p);
+	*p = like;
+	if (cache_add(&s->processes, p))
 		return NULL;
-	}
-	s->nprocesses++;
 	read_maps(s, p);
 	return p;
 }
@@ -219,21 +214,17 @@ static const struct line_mapping *find(struct line_shared *s, uint32_t tgid, uin
 /* 0: no memory. */
 static uint32_t file_number(struct line_shared *s, const struct line_mapping *m)
 {
-	struct file_id key = {.dev = m->dev, .inode = m->inode}, *f;
-	void *found = tfind(&key, &s->files, compare_file);
+	struct file_id like = {.dev = m->dev, .inode = m->inode};
+	struct file_id *f = cache_find(&s->files, &like);
 
-	if (found)
-		return (*(struct file_id **)found)->share;
+	if (f)
+		return f->share;
 	f = malloc(sizeof(*f));
 	if (!f)
 		return 0;
-	*f = key;
-	f->share = ++s->nfiles;
-	if (!tsearch(f, &s->files, compare_file)) {
-		free(f);
-		return 0;
-	}
-	return f->share;
+	*f = like;
+	f->share = ++s->shares;
+	return cache_add(&s->files, f) ? 0 : f->share;
 }
 
 /* 0: not told. */

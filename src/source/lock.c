@@ -3,7 +3,6 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <malloc.h>
 #include <string.h>
 
 #include "source/contend_source.h"
@@ -108,9 +107,18 @@ static int no_tracepoint(struct err *e)
 		"lock: this kernel has no lock:contention_begin tracepoint (since Linux 5.19)");
 }
 
-static int configure(struct lock *l, const struct btf *btf, struct err *e)
+static struct bpf_object_skeleton *lock_object(struct contend_source *s,
+					       const struct bpf_object_open_opts *opts)
 {
-	struct lock_bpf *skel = l->skel;
+	struct lock *l = lock_of(s);
+
+	l->skel = lock_bpf__open_opts(opts);
+	return l->skel ? l->skel->skeleton : NULL;
+}
+
+static int lock_configure(struct contend_source *s, const struct btf *btf, struct err *e)
+{
+	struct lock_bpf *skel = lock_of(s)->skel;
 	const struct contend_rodata ro = {
 		.hists = (struct abi_buckets *)&skel->rodata->hists,
 		.keyed = (struct abi_keyed *)&skel->rodata->keyed,
@@ -124,44 +132,23 @@ static int configure(struct lock *l, const struct btf *btf, struct err *e)
 	if (tracepoint_args(btf, "contention_begin") < 0)
 		return no_tracepoint(e);
 	skel->rodata->preempt_rt = struct_has_member(btf, "task_struct", "softirq_disable_cnt");
-	if (bpf_map__set_max_entries(skel->maps.lock_cpus, l->base.ncpus))
+	if (bpf_map__set_max_entries(skel->maps.lock_cpus, s->ncpus))
 		return err_sys(e, -EINVAL, "lock: CPUs");
-	return contend_source_setup(&l->base, skel->obj, btf, &ro, e);
+	return contend_source_setup(s, skel->obj, btf, &ro, e);
 }
 
-/* The kernel's BTF is several MB of heap: it goes before libbpf loads its own. */
-static int lock_load(struct contend_source *s, struct err *e)
+static int lock_loaded(struct contend_source *s, struct err *e)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = s->cfg->btf);
-	struct btf *btf = kernel_btf(s->cfg->btf, e);
-	struct lock *l = lock_of(s);
-	int ret;
-
-	if (!btf)
-		return -ENOENT;
-	l->skel = lock_bpf__open_opts(&opts);
-	ret = l->skel ? configure(l, btf, e) : err_sys(e, -errno, "lock: open BPF object");
-	btf__free(btf);
-	if (ret)
-		return ret;
-	ret = lock_bpf__load(l->skel);
-	(void)malloc_trim(0); /* of the kernel's BTF, again */
-	if (ret)
-		return bpf_fail(e, ret, "lock: load BPF programs");
-	s->obj = l->skel->obj;
-	s->epoch_word = &l->skel->bss->epoch;
+	s->base.epoch_word = &lock_of(s)->skel->bss->epoch;
 	return 0;
 }
 
 static int lock_attach(struct contend_source *s, struct err *e)
 {
-	struct lock *l = lock_of(s);
-	int ret = lock_bpf__attach(l->skel);
+	int ret = bpf_source_attach(&s->base, s->skel, e);
 
-	if (ret)
-		return bpf_fail(e, ret, "lock: attach BPF programs");
-	s->flight = l->skel->links.ws_lock_in_flight;
-	return 0;
+	s->flight = lock_of(s)->skel->links.ws_lock_in_flight;
+	return ret;
 }
 
 static void lock_unload(struct contend_source *s)
@@ -177,7 +164,9 @@ static const struct contend_spec lock_spec = {
 	.others = ABI_KIND_OTHER + 1,
 	.size = sizeof(struct lock),
 	.kernel_code = true,
-	.load = lock_load,
+	.object = lock_object,
+	.configure = lock_configure,
+	.loaded = lock_loaded,
 	.attach = lock_attach,
 	.unload = lock_unload,
 };
@@ -212,14 +201,14 @@ const struct source_ops source_lock = {
 	.probe = lock_probe,
 	.open = lock_open,
 	.start = contend_source_start,
-	.flip = contend_source_flip,
+	.flip = bpf_source_flip,
 	.collect = contend_source_collect,
-	.stop = contend_source_stop,
-	.event_fd = contend_source_event_fd,
+	.stop = bpf_source_stop,
+	.event_fd = bpf_source_event_fd,
 	.drain = contend_source_drain,
-	.cost_begin = contend_source_cost_begin,
-	.cost_end = contend_source_cost_end,
-	.target_alive = contend_source_target_alive,
-	.hooks = contend_source_hooks,
+	.cost_begin = bpf_source_cost_begin,
+	.cost_end = bpf_source_cost_end,
+	.target_alive = bpf_source_target_alive,
+	.hooks = bpf_source_hooks,
 	.close = contend_source_close,
 };

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The scheduler source: its life cycle, and reports out of banks and groups. */
-#include <bpf/bpf.h>
 #include <bpf/btf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
 #include "source/groups.h"
-#include "source/flight.h"
 #include "source/kmaps.h"
+#include "source/poll.h"
 #include "source/sched.h"
 
 static struct sched *sched_of(struct source *src)
@@ -22,30 +17,9 @@ static struct sched *sched_of(struct source *src)
 
 static int open_poll(struct sched *s, struct err *e)
 {
-	struct epoll_event ev = {.events = EPOLLIN};
-	int fds[2] = {slow_ring_fd(&s->slow), s->filters.targets.epoll_fd}, i;
+	const int fds[] = {slow_ring_fd(&s->slow), s->base.filters.targets.epoll_fd};
 
-	if (fds[0] < 0 && fds[1] < 0)
-		return 0;
-	s->event_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (s->event_fd < 0)
-		return err_sys(e, -errno, "sched: epoll");
-	for (i = 0; i < 2; i++)
-		if (fds[i] >= 0 && epoll_ctl(s->event_fd, EPOLL_CTL_ADD, fds[i], &ev))
-			return err_sys(e, -errno, "sched: epoll");
-	return 0;
-}
-
-static int open_names(struct sched *s, struct err *e)
-{
-	uint32_t c;
-
-	s->cpu_names = calloc(s->banks.ncpus, sizeof(*s->cpu_names));
-	if (!s->cpu_names)
-		return err_sys(e, -ENOMEM, "sched");
-	for (c = 0; c < s->banks.ncpus; c++)
-		snprintf(s->cpu_names[c], sizeof(s->cpu_names[c]), "%u", c);
-	return 0;
+	return poll_open(&s->base.event_fd, fds, sizeof(fds) / sizeof(fds[0]), "sched", e);
 }
 
 static int open_keys(struct sched *s, struct err *e)
@@ -53,7 +27,7 @@ static int open_keys(struct sched *s, struct err *e)
 	struct sched_keys_args args = {
 		.by = s->cfg->by,
 		.ncpus = s->banks.ncpus,
-		.names = s->filters.names,
+		.names = s->base.filters.names,
 	};
 
 	kmaps_keyed_fds(s->bpf.obj, args.fds);
@@ -82,9 +56,10 @@ static int open_all(struct sched *s, struct err *e)
 	if (ret < 0)
 		return ret;
 	s->banks.ncpus = (uint32_t)ret;
-	ret = open_names(s, e);
-	if (!ret)
-		ret = filters_open(&s->filters, &s->args, s->banks.ncpus, s->cfg->slower, e);
+	s->cpu_names = cpu_names(s->banks.ncpus);
+	if (!s->cpu_names)
+		return err_sys(e, -ENOMEM, "sched");
+	ret = filters_open(&s->base.filters, &s->args, s->banks.ncpus, s->cfg->slower, e);
 	if (!ret)
 		ret = sched_load(s, e);
 	if (ret)
@@ -108,16 +83,12 @@ static void sched_close(struct source *src)
 
 	if (!s)
 		return;
-	cost_sampler_close(&s->cost);
 	slow_ring_close(&s->slow);
-	if (s->event_fd >= 0)
-		close(s->event_fd);
-	sched_unload(s);
+	sched_object_close(&s->bpf);
 	sched_keys_close(s->keys);
-	if (s->banks.cpus)
-		sched_banks_close(&s->banks);
-	filters_close(&s->filters);
+	sched_banks_close(&s->banks);
 	free(s->cpu_names);
+	bpf_source_close(&s->base);
 	free(s);
 }
 
@@ -128,30 +99,21 @@ static int sched_open(struct source **out, const struct source_args *args, struc
 
 	if (!s)
 		return err_sys(e, -ENOMEM, "sched");
-	s->base.ops = &source_sched;
+	bpf_source_init(&s->base, &source_sched);
 	s->args = *args;
 	s->cfg = args->cfg;
-	s->event_fd = s->cost.stats_fd = -1;
-	filters_init(&s->filters);
 	ret = open_all(s, e);
 	if (ret) {
-		sched_close(&s->base);
+		sched_close(&s->base.source);
 		return ret;
 	}
-	*out = &s->base;
+	*out = &s->base.source;
 	return 0;
-}
-
-/* The word the programs read; raising it ends the interval for them. */
-static void set_epoch(struct sched *s, uint64_t epoch)
-{
-	__atomic_store_n(s->bpf.epoch, epoch, __ATOMIC_SEQ_CST);
 }
 
 static int collect(struct sched *s, struct err *e)
 {
-	/* running: the epoch before this one has ended; stopped: whatever is left, in both banks */
-	uint64_t ended = s->stopped ? 0 : s->epoch - 1;
+	uint64_t ended = bpf_source_ended(&s->base);
 	int ret = sched_banks_collect(&s->banks, ended);
 
 	if (ret)
@@ -165,36 +127,14 @@ static int sched_start(struct source *src, struct err *e)
 	struct sched *s = sched_of(src);
 	int ret;
 
-	s->misses_start = s->misses_seen = recursion_misses(s->bpf.obj);
-	if (!s->epoch) {
-		s->epoch = 1;
-		set_epoch(s, s->epoch);
+	if (bpf_source_begin(&s->base))
 		return 0;
-	}
 	ret = collect(s, e);
 	if (ret)
 		return ret;
 	sched_banks_forget(&s->banks);
 	if (s->keys)
 		sched_keys_forget(s->keys);
-	return 0;
-}
-
-static int sched_flip(struct source *src, struct err *e)
-{
-	struct sched *s = sched_of(src);
-
-	s->epoch++;
-	set_epoch(s, s->epoch);
-	return 0;
-}
-
-static int sched_stop(struct source *src, struct err *e)
-{
-	struct sched *s = sched_of(src);
-
-	s->stopped = true;
-	set_epoch(s, 0);
 	return 0;
 }
 
@@ -250,7 +190,6 @@ static int sched_collect(struct source *src, struct source_report *r, struct err
 {
 	struct sched *s = sched_of(src);
 	struct abi_in_flight flight;
-	uint64_t misses;
 	int ret;
 
 	ret = collect(s, e);
@@ -259,54 +198,16 @@ static int sched_collect(struct source *src, struct source_report *r, struct err
 	ret = push_all(s, r);
 	if (ret)
 		return err_sys(e, ret, "sched: report");
-	r->quality_interval = r->quality_total = (struct quality){0};
-	counts_quality(&s->banks.counts.interval, &r->quality_interval);
-	counts_quality(&s->banks.counts.total, &r->quality_total);
-	misses = recursion_misses(s->bpf.obj);
-	r->quality_interval.recursion_misses = misses - s->misses_seen;
-	r->quality_total.recursion_misses = misses - s->misses_start;
-	s->misses_seen = misses;
 	ret = sched_in_flight(s, &flight);
 	if (ret)
 		return err_sys(e, ret, "sched: tasks still waiting");
-	flight_quality(&flight, &r->quality_total);
-	flight.unseen = 0; /* an edge of the run, not of an interval */
-	flight_quality(&flight, &r->quality_interval);
+	bpf_source_quality(&s->base, &s->banks.counts, &flight, r);
 	return 0;
-}
-
-static int sched_event_fd(const struct source *src)
-{
-	return ((const struct sched *)src)->event_fd;
 }
 
 static int sched_drain(struct source *src, struct err *e)
 {
 	return slow_ring_drain(&sched_of(src)->slow, e);
-}
-
-static int sched_cost_begin(struct source *src, struct err *e)
-{
-	struct sched *s = sched_of(src);
-
-	return cost_sampler_begin(&s->cost, s->bpf.obj, e);
-}
-
-static int sched_cost_end(struct source *src, struct self_cost *cost, struct err *e)
-{
-	struct sched *s = sched_of(src);
-
-	return cost_sampler_end(&s->cost, s->bpf.obj, cost);
-}
-
-static bool sched_target_alive(struct source *src, char *why, size_t len)
-{
-	return filters_alive(&sched_of(src)->filters, why, len);
-}
-
-static const char *const *sched_hooks(const struct source *src)
-{
-	return ((const struct sched *)src)->hooks;
 }
 
 static const char *sched_how(const struct source *src)
@@ -324,15 +225,15 @@ const struct source_ops source_sched = {
 	.probe = bpf_probe_call,
 	.open = sched_open,
 	.start = sched_start,
-	.flip = sched_flip,
+	.flip = bpf_source_flip,
 	.collect = sched_collect,
-	.stop = sched_stop,
-	.event_fd = sched_event_fd,
+	.stop = bpf_source_stop,
+	.event_fd = bpf_source_event_fd,
 	.drain = sched_drain,
-	.cost_begin = sched_cost_begin,
-	.cost_end = sched_cost_end,
-	.target_alive = sched_target_alive,
-	.hooks = sched_hooks,
+	.cost_begin = bpf_source_cost_begin,
+	.cost_end = bpf_source_cost_end,
+	.target_alive = bpf_source_target_alive,
+	.hooks = bpf_source_hooks,
 	.how = sched_how,
 	.close = sched_close,
 };

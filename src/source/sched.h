@@ -6,13 +6,10 @@
 #include <linux/types.h>
 
 #include "abi.h"
-#include "source/bpf_util.h"
-#include "source/counts.h"
-#include "source/filters.h"
+#include "source/bpf_source.h"
 #include "source/sched_metrics.h"
 #include "source/sched_object.h"
 #include "source/slow_ring.h"
-#include "source/source.h"
 
 /* Histograms of one row: by metric, of the interval and of the whole. */
 struct sched_row {
@@ -43,7 +40,7 @@ int sched_banks_open(struct sched_banks *b, int map_fd, uint32_t schema, uint32_
 /* Ends the interval that was counted under `epoch` (both banks if 0: at the end). 0 or -ENOMEM. */
 int sched_banks_collect(struct sched_banks *b, uint64_t epoch);
 void sched_banks_forget(struct sched_banks *b); /* totals start anew */
-void sched_banks_close(struct sched_banks *b);
+void sched_banks_close(struct sched_banks *b);	/* unopened (all zero) is fine */
 
 /* Groups (--by). */
 struct sched_keys;
@@ -65,28 +62,20 @@ int sched_push_hists(struct source_report *r, const struct hist *interval, const
 		     const struct label *labels, uint32_t nlabels, bool all);
 
 struct sched {
-	struct source base;
+	struct bpf_source base;
 	const struct config *cfg;
 	struct source_args args;
 	struct sched_object bpf;
-	uint64_t epoch; /* 0: not counting */
-	bool stopped;
 	struct sched_banks banks;
 	struct sched_keys *keys; /* NULL without --by */
-	struct filters filters;
-	struct slow_ring slow; /* not open without --slower */
-	int event_fd;	       /* -1: nothing to poll */
-	struct cost_sampler cost;
-	uint64_t misses_start, misses_seen; /* recursion misses */
-	char (*cpu_names)[12];
-	const char *hooks[8];
+	struct slow_ring slow;	 /* not open without --slower */
+	cpu_name *cpu_names;
 };
 
 /* sched_load.c: BPF object opened, configured for this kernel and these filters, loaded, attached.
  */
 int sched_load(struct sched *s, struct err *e);
 int sched_attach(struct sched *s, struct err *e);
-void sched_unload(struct sched *s);
 
 /* sched_slow.c: --slower */
 int sched_slow_open(struct sched *s, struct err *e);

@@ -29,6 +29,8 @@ static int group_appeared(void *ctx, struct keyed_row *row)
 
 static void group_leaves(void *ctx, struct keyed_row *row)
 {
+	if (row->user)
+		group_text_free(row->user);
 	free(row->user);
 }
 

@@ -4,7 +4,6 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <malloc.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -84,7 +83,7 @@ static int configure(struct sched *s, const struct btf *btf, struct err *e)
 	ret = configure_slow(s, btf);
 	if (ret)
 		return err_sys(e, ret, "sched: --slower");
-	return filters_setup(&s->filters, s->bpf.obj, (struct abi_filter *)&ro->filter, e);
+	return filters_setup(&s->base.filters, s->bpf.obj, (struct abi_filter *)&ro->filter, e);
 }
 
 /* Opened and configured. The kernel's BTF is several MB of heap: it goes before libbpf loads its
@@ -116,7 +115,7 @@ static int other_types(const struct sched *s, int err, struct err *e)
 static int load_raw(struct sched *s, struct err *e)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
-	int ret = sched_object_load(&s->bpf);
+	int ret = bpf_source_load(&s->base, s->bpf.skeleton, NULL); /* in other words */
 
 	if (ret == -EINVAL || ret == -ENOENT || ret == -ESRCH)
 		return other_types(s, ret, e);
@@ -130,46 +129,24 @@ static int load_raw(struct sched *s, struct err *e)
 	return run.retval ? 0 : other_types(s, -EINVAL, e);
 }
 
-static int load_btf(struct sched *s, struct err *e)
-{
-	int ret = sched_object_load(&s->bpf);
-
-	return ret ? bpf_fail(e, ret, "sched: load BPF programs") : 0;
-}
-
 int sched_load(struct sched *s, struct err *e)
 {
 	int ret = open_object(s, e);
 
 	if (ret)
 		return ret;
-	ret = s->bpf.raw ? load_raw(s, e) : load_btf(s, e);
-	(void)malloc_trim(0); /* of the kernel's BTF, again */
-	return ret ? ret : filters_fill(&s->filters, s->bpf.obj, e);
+	ret = s->bpf.raw ? load_raw(s, e) : bpf_source_load(&s->base, s->bpf.skeleton, e);
+	if (ret)
+		return ret;
+	s->base.epoch_word = sched_object_epoch(&s->bpf);
+	return filters_fill(&s->base.filters, s->base.obj, e);
 }
 
 int sched_attach(struct sched *s, struct err *e)
 {
-	struct bpf_program *prog;
-	size_t n = 0;
-	int ret;
+	int ret = bpf_source_attach(&s->base, s->bpf.skeleton, e);
 
-	bpf_object__for_each_program(prog, s->bpf.obj)
-	{
-		const char *section = bpf_program__section_name(prog);
-
-		if (strncmp(section, "tp_btf/", 7) && strncmp(section, "raw_tp/", 7))
-			continue;
-		if (bpf_program__fd(prog) >= 0 && n + 1 < sizeof(s->hooks) / sizeof(s->hooks[0]))
-			s->hooks[n++] = section + 7;
-	}
-	ret = sched_object_attach(&s->bpf);
-	if (ret)
-		return bpf_fail(e, ret, "sched: attach BPF programs");
-	return filters_follow(&s->filters, e);
-}
-
-void sched_unload(struct sched *s)
-{
-	sched_object_close(&s->bpf);
+	if (!ret)
+		ret = bpf_source_list_hooks(&s->base, e);
+	return ret ? ret : filters_follow(&s->base.filters, e);
 }

@@ -58,19 +58,9 @@ int sched_object_open(struct sched_object *o, const char *btf_file, bool raw)
 	return raw ? open_raw(o, &opts) : open_btf(o, &opts);
 }
 
-int sched_object_load(struct sched_object *o)
+volatile __u64 *sched_object_epoch(const struct sched_object *o)
 {
-	int ret = bpf_object__load_skeleton(o->skeleton);
-
-	if (ret)
-		return ret;
-	o->epoch = (uint64_t *)(o->raw ? &o->raw_tp->bss->epoch : &o->btf->bss->epoch);
-	return 0;
-}
-
-int sched_object_attach(struct sched_object *o)
-{
-	return bpf_object__attach_skeleton(o->skeleton);
+	return o->raw ? &o->raw_tp->bss->epoch : &o->btf->bss->epoch;
 }
 
 struct bpf_link *sched_object_iter(const struct sched_object *o)

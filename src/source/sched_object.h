@@ -24,13 +24,12 @@ struct sched_object {
 	struct sched_raw_bpf *raw_tp;
 	struct bpf_object_skeleton *skeleton;
 	struct sched_bpf__rodata *rodata; /* before the load; of both alike */
-	uint64_t *epoch;		  /* after it: the word the programs read */
 };
 
-/* All of them 0 or negative errno; btf_file may be NULL. */
+/* 0 or negative errno; btf_file may be NULL. */
 int sched_object_open(struct sched_object *o, const char *btf_file, bool raw);
-int sched_object_load(struct sched_object *o);
-int sched_object_attach(struct sched_object *o);
+/* After the load: the word the programs read. */
+volatile __u64 *sched_object_epoch(const struct sched_object *o);
 /* The iterator over tasks; NULL where there is none. */
 struct bpf_link *sched_object_iter(const struct sched_object *o);
 int sched_object_map(const struct sched_object *o, const char *name); /* its fd */

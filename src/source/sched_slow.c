@@ -50,7 +50,7 @@ static int on_record(void *ctx, const void *data, size_t len)
 	w.pid = r.pid;
 	w.tid = r.tid;
 	w.comm = r.comm;
-	w.cgroup = cgroup_name(s->filters.names, r.cgroup_id);
+	w.cgroup = cgroup_name(s->base.filters.names, r.cgroup_id);
 	w.queue_to_run_ns = minus(r.t2_ns, r.t1_ns);
 	w.wait_ns = w.queue_to_run_ns;
 	w.has_legs = r.t0_ns != 0;

@@ -4,16 +4,13 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "insn/insn.h"
 #include "source/kmaps.h"
+#include "source/poll.h"
 #include "source/watch.h"
 
 #include "watch.skel.h" /* needs abi_watch.h */
@@ -42,7 +39,7 @@ static int watch_probe(struct err *e)
 
 const struct abi_watch_counts *watch_counts(const struct watch_source *w)
 {
-	return (const struct abi_watch_counts *)w->counts_map;
+	return w->counts.at;
 }
 
 static int configure(struct watch_source *w, struct err *e)
@@ -56,7 +53,7 @@ static int configure(struct watch_source *w, struct err *e)
 	ret = kmaps_banks(skel->obj, w->line.ncpus, sizeof(struct abi_counts));
 	if (ret)
 		return err_sys(e, ret, "watch: configure");
-	return filters_setup(&w->line.filters, skel->obj,
+	return filters_setup(&w->line.base.filters, skel->obj,
 			     (struct abi_filter *)&skel->rodata->filter, e);
 }
 
@@ -69,42 +66,26 @@ static int load(struct watch_source *w, struct err *e)
 	ret = w->skel ? configure(w, e) : err_sys(e, -errno, "watch: open BPF object");
 	if (ret)
 		return ret;
-	ret = watch_bpf__load(w->skel);
-	(void)malloc_trim(0); /* of the kernel's BTF */
-	if (ret)
-		return bpf_fail(e, ret, "watch: load BPF programs");
-	ret = filters_fill(&w->line.filters, w->skel->obj, e);
+	ret = bpf_source_load(&w->line.base, w->skel->skeleton, e);
 	if (ret)
 		return ret;
-	ret = watch_bpf__attach(w->skel); /* those of follow.bpf.h */
-	return ret ? bpf_fail(e, ret, "watch: attach") : 0;
+	w->line.base.epoch_word = &w->skel->bss->epoch;
+	ret = filters_fill(&w->line.base.filters, w->skel->obj, e);
+	/* those of follow.bpf.h */
+	return ret ? ret : bpf_source_attach(&w->line.base, w->skel->skeleton, e);
 }
 
 static int map_counts(struct watch_source *w, struct err *e)
 {
-	void *map;
-
-	w->counts_len = (size_t)sysconf(_SC_PAGESIZE);
-	map = mmap(NULL, w->counts_len, PROT_READ, MAP_SHARED,
-		   bpf_map__fd(w->skel->maps.watch_counts), 0);
-	if (map == MAP_FAILED)
-		return err_sys(e, -errno, "watch: map the counters");
-	w->counts_map = map;
-	return 0;
+	return mapped_open(&w->counts, bpf_map__fd(w->skel->maps.watch_counts),
+			   sizeof(struct abi_watch_counts), "watch: map the counters", e);
 }
 
 static int open_poll(struct watch_source *w, struct err *e)
 {
-	struct epoll_event ev = {.events = EPOLLIN};
-	int fds[2] = {bpf_map__fd(w->skel->maps.hits), w->line.filters.targets.epoll_fd}, i;
+	const int fds[] = {bpf_map__fd(w->skel->maps.hits), w->line.base.filters.targets.epoll_fd};
 
-	w->line.event_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (w->line.event_fd < 0)
-		return err_sys(e, -errno, "watch: epoll");
-	for (i = 0; i < 2; i++)
-		if (fds[i] >= 0 && epoll_ctl(w->line.event_fd, EPOLL_CTL_ADD, fds[i], &ev))
-			return err_sys(e, -errno, "watch: epoll");
-	return 0;
+	return poll_open(&w->line.base.event_fd, fds, sizeof(fds) / sizeof(fds[0]), "watch", e);
 }
 
 static int open_table(struct watch_source *w)
@@ -133,7 +114,7 @@ static int open_all(struct watch_source *w, struct err *e)
 	ret = open_table(w);
 	if (ret)
 		return err_sys(e, ret, "watch");
-	ret = filters_open(&s->filters, &s->args, s->ncpus, false, e);
+	ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
 	if (!ret && !w->borrowed)
 		ret = names_open(&s->names, &args, e);
 	if (!ret && !w->borrowed)
@@ -148,7 +129,7 @@ static int open_all(struct watch_source *w, struct err *e)
 		ret = open_poll(w, e);
 	if (!ret)
 		ret = watch_events_open(w, e);
-	return ret ? ret : filters_follow(&s->filters, e);
+	return ret ? ret : filters_follow(&s->base.filters, e);
 }
 
 void watch_free(struct watch_source *w)
@@ -157,23 +138,19 @@ void watch_free(struct watch_source *w)
 
 	if (!w)
 		return;
-	cost_sampler_close(&w->line.cost);
 	watch_events_close(w);
 	watch_hits_close(w);
-	if (w->line.event_fd >= 0)
-		close(w->line.event_fd);
-	if (w->counts_map)
-		(void)munmap((void *)w->counts_map, w->counts_len); /* nothing to do */
+	mapped_close(&w->counts);
 	watch_bpf__destroy(w->skel);
 	line_table_close(w->line.table);
 	if (!w->borrowed)
 		names_close(w->line.names);
 	arena_free(&w->line.arena);
-	filters_close(&w->line.filters);
 	for (v = 0; v < LINE_VIEWS; v++) {
 		free(w->none.cores[v]);
 		free(w->none.cpus[v]);
 	}
+	bpf_source_close(&w->line.base);
 	free(w);
 }
 
@@ -188,11 +165,9 @@ static struct watch_source *watch_new(const struct source_args *args)
 
 	if (!w)
 		return NULL;
-	w->line.base.ops = &source_watch;
+	bpf_source_init(&w->line.base, &source_watch);
 	w->line.args = *args;
 	w->line.cfg = args->cfg;
-	w->line.event_fd = w->line.cost.stats_fd = -1;
-	filters_init(&w->line.filters);
 	return w;
 }
 
@@ -208,7 +183,7 @@ static int watch_open(struct source **out, const struct source_args *args, struc
 		watch_free(w);
 		return ret;
 	}
-	*out = &w->line.base;
+	*out = &w->line.base.source;
 	return 0;
 }
 
@@ -237,22 +212,16 @@ int watch_open_line(struct watch_source **out, const struct line_source *s,
 	return 0;
 }
 
-static void set_epoch(struct watch_source *w, uint64_t epoch)
-{
-	w->line.epoch = epoch;
-	__atomic_store_n(&w->skel->bss->epoch, epoch, __ATOMIC_SEQ_CST);
-}
-
 int watch_begin(struct watch_source *w, struct err *e)
 {
-	set_epoch(w, 1);
+	(void)bpf_source_begin(&w->line.base); /* the first time */
 	return watch_events_arm(w, e);
 }
 
 void watch_end(struct watch_source *w)
 {
 	watch_events_disarm(w);
-	set_epoch(w, 0);
+	(void)bpf_source_stop(&w->line.base.source, NULL); /* cannot fail */
 }
 
 /* Nothing is watched during a warm-up: the accesses that may be spent are not for that. */
@@ -305,28 +274,9 @@ static int watch_collect(struct source *src, struct source_report *r, struct err
 	return watch_report(watch_of(src), r, e);
 }
 
-static int watch_event_fd(const struct source *src)
-{
-	return ((const struct watch_source *)src)->line.event_fd;
-}
-
 static int watch_drain(struct source *src, struct err *e)
 {
 	return watch_hits_drain(watch_of(src), e);
-}
-
-static int watch_cost_begin(struct source *src, struct err *e)
-{
-	struct watch_source *w = watch_of(src);
-
-	return cost_sampler_begin(&w->line.cost, w->skel->obj, e);
-}
-
-static int watch_cost_end(struct source *src, struct self_cost *cost, struct err *e)
-{
-	struct watch_source *w = watch_of(src);
-
-	return cost_sampler_end(&w->line.cost, w->skel->obj, cost);
 }
 
 /* A run of nothing else ends with what it waited for. */
@@ -335,7 +285,7 @@ static bool watch_target_alive(struct source *src, char *why, size_t len)
 	struct watch_source *w = watch_of(src);
 
 	if (!w->stopped || w->line.cfg->sources.n > 1)
-		return filters_alive(&w->line.filters, why, len);
+		return filters_alive(&w->line.base.filters, why, len);
 	if (w->counted < w->line.cfg->confirm)
 		(void)snprintf(why, len,
 			       "stopped watching: too many accesses by others"); /* fits */
@@ -361,10 +311,10 @@ const struct source_ops source_watch = {
 	.flip = watch_flip,
 	.collect = watch_collect,
 	.stop = watch_stop,
-	.event_fd = watch_event_fd,
+	.event_fd = bpf_source_event_fd,
 	.drain = watch_drain,
-	.cost_begin = watch_cost_begin,
-	.cost_end = watch_cost_end,
+	.cost_begin = bpf_source_cost_begin,
+	.cost_end = bpf_source_cost_end,
 	.target_alive = watch_target_alive,
 	.hooks = watch_hooks,
 	.close = watch_close,

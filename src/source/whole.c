@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,15 +53,13 @@ int whole_open(struct whole *w, int map_fd, uint32_t nhists, uint32_t schema, ui
 	w->schema = schema;
 	w->ncpus = ncpus;
 	w->cpus = calloc(ncpus, sizeof(*w->cpus));
-	w->cpu_names = calloc(ncpus, sizeof(*w->cpu_names));
+	w->cpu_names = cpu_names(ncpus);
 	w->seen = calloc((size_t)ncpus * ABI_BANKS, nhists * ABI_HIST_BYTES(schema));
 	if (!w->cpus || !w->cpu_names || !w->seen)
 		return err_sys(e, -ENOMEM, "histograms of %u CPUs", ncpus);
 	ret = row_open(&w->all, nhists, schema);
-	for (c = 0; !ret && c < ncpus; c++) {
-		(void)snprintf(w->cpu_names[c], sizeof(w->cpu_names[c]), "%u", c); /* fits */
+	for (c = 0; !ret && c < ncpus; c++)
 		ret = row_open(&w->cpus[c], nhists, schema);
-	}
 	if (ret)
 		return err_sys(e, ret, "histograms of %u CPUs", ncpus);
 	return counts_open(&w->counts, map_fd, ncpus, WHOLE_BANK_BYTES(nhists, schema), e);

@@ -7,6 +7,7 @@
 #define WS_WHOLE_H
 
 #include "core/hist.h"
+#include "source/bpf_util.h"
 #include "source/counts.h"
 #include "source/source.h"
 
@@ -24,7 +25,7 @@ struct whole {
 	char *seen;	/* the histograms of each bank, as last read */
 	struct whole_row all;
 	struct whole_row *cpus; /* NULL: not open */
-	char (*cpu_names)[12];
+	cpu_name *cpu_names;
 };
 
 #define WHOLE_BANK_BYTES(n, s) (sizeof(struct abi_counts) + (n)*ABI_HIST_BYTES(s))

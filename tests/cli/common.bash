@@ -31,6 +31,29 @@ fail() {
 	return 1
 }
 
+# Our programs in the kernel.
+bpf_ours() {
+	bpftool -j prog show | jq '.[] | select((.name // "") | startswith("ws_")).id' | sort
+}
+
+# bpf_left BEFORE: those that have come since and no process holds open: another run of the tool on this
+# machine is no leak of ours. The kernel frees them a while after they are let go.
+bpf_left() {
+	local left
+
+	for _ in $(seq 150); do
+		left=$(comm -13 <(echo "$1") <(bpf_ours))
+		[ -z "$left" ] || left=$(comm -23 <(echo "$left") <(bpf_held))
+		[ -n "$left" ] || return 0
+		sleep 0.1
+	done
+	echo "$left"
+}
+
+bpf_held() {
+	sed -n 's/^prog_id:[[:space:]]*//p' /proc/[0-9]*/fdinfo/* 2>/dev/null | sort
+}
+
 need_root() {
 	[ "$(id -u)" -eq 0 ] || skip "not root"
 }

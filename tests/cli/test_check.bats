@@ -47,14 +47,10 @@ setup() {
 }
 
 @test "--check leaves nothing attached" {
-	before=$(bpftool prog show | grep -c ' name ws_' || true)
+	before=$(bpf_ours)
 	"$WS" --check >/dev/null
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		now=$(bpftool prog show | grep -c ' name ws_' || true)
-		[ "$now" -gt "$before" ] || break
-		sleep 0.1
-	done
-	[ "$now" -le "$before" ]
+	left=$(bpf_left "$before")
+	[ -z "$left" ] || fail "left: $left"
 }
 
 @test "--btf: the kernel's own types from a file do as well" {

@@ -8,24 +8,15 @@ bats_require_minimum_version 1.5.0
 setup() {
 	load common
 	need_root
-	before=$(objects)
+	before=$(bpf_ours)
 }
 
 teardown() {
+	local left
+
 	rm -rf "${copy:-}"
-	[ "$(objects)" -le "$before" ] || fail "BPF objects left: $(objects)"
-}
-
-# Our programs in the kernel; freed a moment after they are let go.
-objects() {
-	local i now
-
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		now=$(bpftool prog show | grep -c ' name ws_' || true)
-		[ "$now" -gt 0 ] || break
-		sleep 0.1
-	done
-	echo "$now"
+	left=$(bpf_left "$before")
+	[ -z "$left" ] || fail "BPF objects left: $left"
 }
 
 # A copy that everybody may execute.

@@ -19,6 +19,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("O", "build"))
 TOOL = os.path.join(BUILD, "waitscope")
+PATIENCE_S = 60  # with what comes at once on a machine at rest: another may be busy
 
 METRICS = (
     "sched_wakeup_latency",
@@ -146,12 +147,12 @@ class Tool:
     def json(self):
         return self.text_of(self.json_path)
 
-    def ready(self, timeout=10):
+    def ready(self, timeout=PATIENCE_S):
         """Waits for the meta line: from then on everything is counted."""
         self.await_line('"type":"meta"', timeout)
         return self
 
-    def await_line(self, text, timeout=10):
+    def await_line(self, text, timeout=PATIENCE_S):
         end = time.monotonic() + timeout
         while text not in self.json():
             if self.proc.poll() is not None and text not in self.json():
@@ -165,19 +166,19 @@ class Tool:
     def send(self, sig):
         self.proc.send_signal(sig)
 
-    def wait(self, timeout=30):
+    def wait(self, timeout=PATIENCE_S):
         try:
             return self.proc.wait(timeout)
         except subprocess.TimeoutExpired:
             self.kill()
             raise AssertionError("waitscope did not end within %d s" % timeout) from None
 
-    def end(self, timeout=30):
+    def end(self, timeout=PATIENCE_S):
         """Waits for the end; the report, which must be whole."""
         status = self.wait(timeout)
         return Report(self.json(), status, self.stderr())
 
-    def stop(self, sig=signal.SIGINT, timeout=30):
+    def stop(self, sig=signal.SIGINT, timeout=PATIENCE_S):
         self.send(sig)
         return self.end(timeout)
 
@@ -211,7 +212,7 @@ class Load:
         self.proc.stdin.write("x")
         self.proc.stdin.flush()
 
-    def end(self, timeout=60):
+    def end(self, timeout=2 * PATIENCE_S):
         """Lets it run to its end; the lines not yet read."""
         out, _ = self.proc.communicate(timeout=timeout)
         if self.proc.returncode:
@@ -320,15 +321,19 @@ class Cgroup:
 # ---- BPF objects ----
 
 
+def bpf_list(kind):
+    """What bpftool says; it gives up when a link's program goes while it lists them."""
+    for _ in range(100):
+        done = subprocess.run(["bpftool", "-j", kind, "show"], capture_output=True, text=True)
+        if not done.returncode:
+            return json.loads(done.stdout or "[]")
+        time.sleep(0.05)
+    raise AssertionError("bpftool %s show: %s%s" % (kind, done.stdout, done.stderr))
+
+
 def bpf_ids():
     """{("prog", id), ...} of all programs, maps and links in the kernel."""
-    found = set()
-    for kind in ("prog", "map", "link"):
-        text = subprocess.run(
-            ["bpftool", "-j", kind, "show"], check=True, stdout=subprocess.PIPE, text=True
-        ).stdout
-        found |= {(kind, o["id"]) for o in json.loads(text or "[]")}
-    return found
+    return {(kind, o["id"]) for kind in ("prog", "map", "link") for o in bpf_list(kind)}
 
 
 def bpf_held():
@@ -348,7 +353,7 @@ def bpf_held_by(pid):
     return held
 
 
-def bpf_leaked(before, patience_s=3):
+def bpf_leaked(before, patience_s=PATIENCE_S / 4):
     """What was made since `before` and nobody holds; the kernel frees some time after the close."""
     end = time.monotonic() + patience_s
     while True:
@@ -371,6 +376,14 @@ class KernelTest(unittest.TestCase):
         if os.geteuid():
             self.skipTest("not root")
         self.notes = []
+
+    def until(self, true, what):
+        """Waits until true() is; `what` words it."""
+        end = time.monotonic() + PATIENCE_S
+        while not true():
+            if time.monotonic() > end:
+                self.fail("not within %d s: %s" % (PATIENCE_S, what))
+            time.sleep(0.01)
 
     def note(self, fmt, *args):
         """A figure for the log."""

@@ -6,12 +6,14 @@ import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 
 import harness
-from harness import KernelTest, bpf_ids, bpf_leaked, children_of, count, load_path, runs
+from harness import KernelTest, bpf_ids, bpf_leaked, children_of, count, load_path, metric, runs
 
 F_SETPIPE_SZ = 1031
 
@@ -29,14 +31,22 @@ def catches(pid, sig):
     return bool(held >> (sig - 1) & 1)
 
 
+def cpu_s(pid):
+    """CPU time that the process has had, or 0 when it is gone."""
+    try:
+        with open("/proc/%d/schedstat" % pid) as f:
+            return int(f.read().split()[0]) / 1e9
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
 class Signals(KernelTest):
     def interrupt_after(self, sig, delay_s):
-        """One run, signalled `delay_s` after it began to catch signals; how long that took."""
-        begin = time.monotonic()
+        """One run, signalled `delay_s` after it began to catch signals; CPU time until then, in s."""
         tool = self.tool("-i", "0.1")
         while not catches(tool.proc.pid, sig):
             time.sleep(0.0005)
-        took = time.monotonic() - begin
+        took = cpu_s(tool.proc.pid)
         time.sleep(delay_s)
         report = tool.stop(sig)
         what = "%s after %.0f ms" % (sig.name, delay_s * 1000)
@@ -47,20 +57,29 @@ class Signals(KernelTest):
         self.assertEqual(report.lines[-1]["type"], "final", what)
         return took
 
+    def start_cpu_s(self):
+        """CPU time that a start takes as a whole."""
+        tool = self.tool("-i", "3600").ready()
+        took = cpu_s(tool.proc.pid)
+        tool.stop()
+        return took
+
     def test_any_moment(self):
         """SIGINT and SIGTERM at 50 random moments: exit 0, whole final report, no BPF object left"""
         seed = int(os.environ.get("WS_SEED", time.time()))
         self.note("seed %d (WS_SEED)", seed)
         rnd = random.Random(seed)
         before = bpf_ids()
-        slowest = 0
+        caught, started = [], self.start_cpu_s()
         for i in range(50):
             # Most within the start-up, where there is most to go wrong.
             delay = rnd.uniform(0, 0.3) if i % 3 else rnd.uniform(0.3, 1.5)
             sig = signal.SIGINT if i % 2 else signal.SIGTERM
-            slowest = max(slowest, self.interrupt_after(sig, delay))
-        self.note("signals are caught within %.0f ms of the start", slowest * 1000)
-        self.assertLess(slowest, 0.5)
+            caught.append(self.interrupt_after(sig, delay))
+        # Before the programs are loaded. Its own time, most often: we are late to see it on a busy machine.
+        caught = sorted(caught)[len(caught) // 2]
+        self.note("signals are caught after %.0f of %.0f ms of CPU time to start", caught * 1000, started * 1000)
+        self.assertLess(caught, started / 2)
         self.assertEqual(bpf_leaked(before), set())
 
     def test_sigkill(self):
@@ -79,7 +98,7 @@ class Signals(KernelTest):
         sleeper.go()
         sleeper.line()
         report = tool.stop(signal.SIGTERM)
-        self.assertEqual(count(report.final, "sched_wakeup_latency"), 211)
+        self.assertCounted(report.final, count(report.final, "sched_wakeup_latency"), 211)
 
     def test_usr1(self):
         """SIGUSR1: a report now, and the run goes on"""
@@ -89,12 +108,13 @@ class Signals(KernelTest):
         sleeper.go()
         sleeper.line()
         tool.send(signal.SIGUSR1)
-        tool.await_line('"type":"interval"', 5)
+        tool.await_line('"type":"interval"')
         self.assertIsNone(tool.proc.poll())
         report = tool.stop()
-        self.assertEqual(count(report.intervals[0], "sched_wakeup_latency"), 101)
-        self.assertEqual(sum(count(i, "sched_wakeup_latency") for i in report.intervals), 101)
-        self.assertEqual(count(report.final, "sched_wakeup_latency"), 101)
+        self.assertCounted(report.final, count(report.final, "sched_wakeup_latency"), 101)
+        # All of them are in the first interval.
+        self.assertEqual(metric(report.intervals[0], "sched_wakeup_latency"),
+                         metric(report.final, "sched_wakeup_latency"))
 
     def full_pipe(self):
         """A run whose stdout is full and not read."""
@@ -106,20 +126,28 @@ class Signals(KernelTest):
         self.addCleanup(proc.kill)
         self.addCleanup(os.close, r)
         os.close(w)
-        time.sleep(1.5)
+        self.await_blocked(r)
         self.assertIsNone(proc.poll())
         return proc
+
+    def await_blocked(self, pipe):
+        """Returns once something is in the pipe, and no more has come for twenty intervals."""
+        had, since = 0, time.monotonic()
+        while time.monotonic() < since + 1:
+            (have,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))
+            if have != had or not have:
+                had, since = have, time.monotonic()
+            time.sleep(0.01)
 
     def test_second_signal(self):
         """a second SIGINT ends at once, even when nobody reads the first one's report"""
         proc = self.full_pipe()
         proc.send_signal(signal.SIGINT)
+        self.until(lambda: not catches(proc.pid, signal.SIGINT), "the first is taken")
         time.sleep(0.3)
         self.assertIsNone(proc.poll(), "the final report has nowhere to go")
-        begin = time.monotonic()
         proc.send_signal(signal.SIGINT)
-        proc.wait(5)
-        self.assertLess(time.monotonic() - begin, 1)
+        self.assertEqual(proc.wait(harness.PATIENCE_S), -signal.SIGINT)
 
     def test_rotate(self):
         """SIGHUP reopens -o FILE: rotated by mv, nothing is lost or said twice"""
@@ -166,7 +194,7 @@ class ClosedPipe(KernelTest):
         proc.stdout.close()
         err = proc.stderr.read()
         proc.stderr.close()
-        self.assertEqual((proc.wait(10), err), (0, ""))
+        self.assertEqual((proc.wait(harness.PATIENCE_S), err), (0, ""))
         self.assertEqual(bpf_leaked(before), set())
 
     def test_json(self):
@@ -213,31 +241,35 @@ class Command(KernelTest):
         self.assertEqual(bpf_leaked(before), set())
 
     def test_whole_life(self):
-        """-- COMMAND is traced from its first to its last moment: 307 wakeups of 307"""
-        script = "import time\nfor i in range(307): time.sleep(0.0005)"
-        report = self.tool("--", "python3", "-c", script).end()
+        """-- COMMAND is traced from its first to its last moment: 307 naps and all"""
+        script = "import resource, time\n" \
+                 "for i in range(307): time.sleep(0.0005)\n" \
+                 "print(resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw)"
+        tool = self.tool("--", "python3", "-c", script)
+        report = tool.end()
+        # As often as it blocked, by its own account: the interpreter's start may, too, on the disk.
+        blocked = int(tool.stdout())
         got = count(report.final, "sched_wakeup_latency")
         unpaired = report.final["quality"]["unpaired"]
-        # The interpreter's own start may block some more times, on disk or its parent.
-        self.assertTrue(307 <= got + unpaired and got <= 330, (got, unpaired))
+        self.note("%d wakeups, unpaired %d, blocked %d times", got, unpaired, blocked)
+        self.assertGreaterEqual(blocked, 300)
+        self.assertGreaterEqual(got + unpaired, blocked - 2)  # before its exec
+        self.assertLessEqual(got, blocked + 4)  # on its way out
 
     def test_signal_with_command(self):
         """SIGINT with -- COMMAND: final report, and the command does not outlive it unseen"""
         tool = self.tool("--", load_path("hog"), 1, 30).ready()
-        time.sleep(0.3)
+        self.until(lambda: children_of(tool.proc.pid), "the command is there")
         command, = children_of(tool.proc.pid)
-        report = tool.stop(signal.SIGINT, 10)
+        report = tool.stop(signal.SIGINT)
         self.assertEqual(report.lines[-1]["type"], "final")
         self.assertEqual(report.status, 0)
-        deadline = time.monotonic() + 5
-        while runs(command) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        self.assertFalse(runs(command), "the command still runs")
+        self.until(lambda: not runs(command), "the command does not run")
 
 
 class Vanished(KernelTest):
     def check(self, tool, word):
-        report = tool.end(10)
+        report = tool.end()
         self.assertEqual(report.status, 0, report.stderr)
         self.assertIn(word, report.final["end"])
         self.assertRegex(report.final["end"], "ha(s|ve) (ended|been removed)")

@@ -43,6 +43,15 @@ def sum_of(found, *path):
     return total
 
 
+def states(pid):
+    """Of a process's threads: "S", "R", ..."""
+    return [harness.stat_of("%d/task/%d" % (pid, t))[0] for t in harness.threads_of(pid)]
+
+
+def asleep(pid, n):
+    return states(pid) == ["S"] * n
+
+
 class FutexTest(KernelTest):
     PREFIX = ()
     HOOK = None
@@ -264,10 +273,7 @@ class Ends(FutexTest):
         load = self.load("futex", "killed")
         pid = load.line()["pid"]
         load.go()
-        end = time.monotonic() + 10
-        while len(harness.threads_of(pid)) < 4 and time.monotonic() < end:
-            time.sleep(0.01)
-        time.sleep(0.1)
+        self.until(lambda: asleep(pid, 4), "three threads wait, and who started them")
         tool = self.tool("-s", "futex", "-p", pid).ready()
         os.kill(pid, signal.SIGKILL)
         load.proc.wait()
@@ -281,10 +287,11 @@ class Ends(FutexTest):
         for prefix in ((), NO_TRACEFS):
             with self.subTest(prefix=prefix):
                 self.PREFIX = prefix
+
                 def stop(load):
-                    time.sleep(0.2)
+                    self.until(lambda: asleep(load.pid, 2), "the thread waits, and who started it")
                     os.kill(load.pid, signal.SIGSTOP)
-                    time.sleep(0.1)
+                    self.until(lambda: states(load.pid) == ["T", "T"], "both are stopped")
                     os.kill(load.pid, signal.SIGCONT)
 
                 report, words, _ = self.run_load("restart", before_go=stop)
@@ -422,7 +429,8 @@ class Filters(FutexTest):
             load.go()
             waits += sum(w["waits"] for w in load.end())
             time.sleep(0.02)
-        time.sleep(0.3)
+        had = tool.json().count('"type":"interval"')
+        self.until(lambda: tool.json().count('"type":"interval"') > had + 4, "those that ended are gone")
         last = self.load("futex", "timeout", 7)
         pid = last.line()["pid"]
         last.go()

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import signal
+import statistics
 import time
 
 import harness
@@ -141,19 +142,32 @@ class Live(KernelTest):
         self.check_intervals(report)
 
     def test_interval_lengths(self):
-        """intervals do not drift: the tenth ends ten intervals after the start"""
-        report = self.tool("0.1", "10").end()
-        first, last = report.intervals[0], report.intervals[-1]
-        self.assertWithin(last["mono_ns"] - first["mono_ns"], 900_000_000, 0, 80_000_000)
+        """intervals do not drift: their ends stay where the clock puts them
+
+        One may come late on a busy machine; the middle of twenty does not move with it.
+        """
+        step = 50_000_000
+        ends = [i["mono_ns"] for i in self.tool("0.05", "40").end().intervals]
+        self.assertEqual(len(ends), 40)
+        off = [end - ends[0] - i * step for i, end in enumerate(ends)]
+        first, last = (statistics.median(part) for part in (off[:20], off[20:]))
+        self.note("the later half ends %+.2f ms off the earlier", (last - first) / 1e6)
+        self.assertWithin(last, first, 0, 10_000_000)
 
     def test_warm_up(self):
         """-w: what happens in the warm-up is not counted"""
-        tool = self.tool("-w", "2", "-d", "0.5", "--comm", "spawn")
-        time.sleep(0.6)
-        self.load("spawn", 500, 4).end()
-        final = tool.end().final
+        for warm_up in (2, 10, 50):
+            tool = self.tool("-w", warm_up, "-d", "0.5", "--comm", "spawn")
+            time.sleep(0.6)
+            self.load("spawn", 500, 4).end()
+            ended = time.monotonic_ns()
+            final = tool.end(3 * harness.PATIENCE_S).final
+            if ended < final["mono_ns"] - final["dur_ns"]:  # in time
+                break
+        else:
+            self.fail("500 tasks took longer than a warm-up of %d s" % warm_up)
         self.assertEqual(metric(final, "sched_queue_to_run")["count"], 0)
-        self.assertWithin(final["dur_ns"], 500_000_000, 0.2)
+        self.assertTrue(0.49e9 < final["dur_ns"] < 1.5e9, final["dur_ns"])
 
     def test_group_buckets(self):
         """--by: a group's buckets add up to its count, as the whole's do"""

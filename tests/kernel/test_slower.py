@@ -137,11 +137,11 @@ class Slower(KernelTest):
         load.line()
         load.go()
         began = time.monotonic()
-        report = self.tool("--slower", "0", "-d", 1).end(30)
+        report = self.tool("--slower", "0", "-d", 1).end()
         took = time.monotonic() - began
         self.note("%.1f s, %d lines, %d lost", took, len(report.slow),
                   report.final["quality"]["lost_events"])
-        self.assertLess(took, 15)  # alone: 2 s
+        self.assertLess(took, 45)  # alone: 2 s, beside a hog 8
         self.assertGreater(len(report.slow), 1000)
         metrics = ("sched_wakeup_latency", "sched_preempt_wait")
         samples = sum(count(report.final, m) for m in metrics)

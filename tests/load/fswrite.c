@@ -6,7 +6,9 @@
  *there.
  *
  *	stdout: {"pid":P}, waits for a byte,
- *{"writes":N,"syncs":N,"bytes":N,"write_ns":T,"sync_ns":T}
+ *{"writes":N,"syncs":N,"bytes":N,"write_ns":T,"sync_ns":T,"delay_ns":T}
+ *
+ * delay_ns: how long it was queued for a CPU meanwhile, by the kernel's account (schedstat).
  */
 #include "fs.h"
 
@@ -18,7 +20,7 @@ struct job {
 	int open_flags;
 	int (*sync)(int fd);
 	bool untouched, over;
-	uint64_t write_ns, sync_ns;
+	uint64_t write_ns, sync_ns, delay_ns;
 };
 
 static void usage(void)
@@ -47,6 +49,7 @@ static void run(struct job *j, int fd)
 
 	if (!j->untouched)
 		memset(buf, 'w', j->bytes);
+	j->delay_ns = load_schedstat(load_tid()).delay_ns;
 	for (i = 0; i < j->count; i++) {
 		before = load_now_ns();
 		fs_pwrite(fd, buf, j->bytes, j->over ? 0 : (off_t)(i * j->bytes));
@@ -62,6 +65,7 @@ static void run(struct job *j, int fd)
 		if (j->pause_us)
 			load_sleep_ns(j->pause_us * 1000);
 	}
+	j->delay_ns = load_schedstat(load_tid()).delay_ns - j->delay_ns;
 }
 
 static void parse(struct job *j, int argc, char **argv)
@@ -109,8 +113,8 @@ int main(int argc, char **argv)
 	fs_begin();
 	run(&j, fd);
 	printf("{\"writes\":%lu,\"syncs\":%lu,\"bytes\":%lu,\"write_ns\":%" PRIu64
-	       ",\"sync_ns\":%" PRIu64 "}\n",
+	       ",\"sync_ns\":%" PRIu64 ",\"delay_ns\":%" PRIu64 "}\n",
 	       j.count, j.sync || j.open_flags ? j.count : 0, j.count * j.bytes, j.write_ns,
-	       j.sync_ns);
+	       j.sync_ns, j.delay_ns);
 	return 0;
 }

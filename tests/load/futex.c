@@ -265,7 +265,7 @@ static void mode_signal(void)
 /* A wait with a time-out, stopped and continued: restart_syscall has the rest of it. */
 static void *stopped_waiter(void *arg)
 {
-	const struct timespec long_time = {.tv_nsec = 600000000};
+	const struct timespec long_time = {.tv_sec = 2};
 
 	fwait(arg, FUTEX_WAIT_PRIVATE, 2, &long_time);
 	return NULL;
@@ -471,7 +471,7 @@ static void mode_shared(void)
 			(void)woke(w, syscall(SYS_futex, mine, FUTEX_WAKE, 1));
 	}
 	if (!child) {
-		load_sleep_ns(500000000); /* to be looked at, also on a busy machine */
+		load_sleep_ns(1000000000); /* to be looked at, also on a busy machine */
 		_exit(0);
 	}
 	if (waitpid(child, &status, 0) < 0 || status)

@@ -16,10 +16,11 @@ fi
 # Programs of our user, and links of those programs, one a line. Maps have no user: they live as long as
 # a program or a descriptor holds them, and our processes are gone; their memory would show.
 ours() {
-	{
-		bpftool -j prog list
-		bpftool -j link list
-	} | jq -r -s --argjson uid $uid '
+	for _ in $(seq 100); do # bpftool gives up when a link's program goes while it lists them
+		lists=$(bpftool -j prog list && bpftool -j link list) && break
+		sleep 0.05
+	done
+	printf '%s\n' "$lists" | jq -r -s --argjson uid $uid '
 		(.[0] | map(select(.uid == $uid))) as $progs |
 		($progs[] | "program \(.id) \(.name)"),
 		(.[1][] | select(.prog_id as $p | any($progs[]; .id == $p)) | "link \(.id) \(.type)")'
@@ -45,12 +46,31 @@ one() { # NUMBER
 
 # The kernel frees them a little after the last descriptor is closed.
 left() {
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
+	for _ in $(seq 60); do
 		found=$(ours)
 		[ -z "$found" ] && break
 		sleep 0.5
 	done
 	printf '%s' "$found"
+}
+
+# Kernel memory that the cycles took. Others may take some meanwhile, and what is freed comes back late: a
+# leak is there each time, so the least of three counts.
+grown_kb() {
+	least=
+	for _ in 1 2 3; do
+		kb_before=$(kernel_kb)
+		i=0
+		while [ $i -lt "$cycles" ]; do
+			one $i >&2
+			i=$((i + 1))
+		done
+		left >/dev/null
+		kb=$(($(kernel_kb) - kb_before))
+		[ -n "$least" ] && [ "$least" -le $kb ] || least=$kb
+		[ "$least" -gt $limit_kb ] || break
+	done
+	echo "$least"
 }
 
 # A user of its own tells our programs from those of others on this machine. Words, not a function: in
@@ -66,21 +86,19 @@ cd "$work" || exit 1
 
 $as_ours "$tool" -q -s sched -o json:/dev/null &
 pid=$!
-sleep 1
-seen=$(ours | wc -l)
+seen=0
+for _ in $(seq 60); do
+	seen=$(ours | wc -l)
+	[ "$seen" -eq 0 ] || break
+	sleep 0.5
+done
 kill -KILL $pid
 wait $pid 2>/dev/null
 one 0
 one 3
-sleep 1
-kb_before=$(kernel_kb)
-i=0
-while [ $i -lt "$cycles" ]; do
-	one $i
-	i=$((i + 1))
-done
+left >/dev/null
+kb=$(grown_kb)
 left=$(left)
-kb_after=$(kernel_kb)
 
 failed=0
 echo "1..3"
@@ -97,10 +115,10 @@ else
 	printf '%s\n' "$left" | sed 's/^/#   /'
 	failed=1
 fi
-if [ $((kb_after - kb_before)) -le $limit_kb ]; then
-	echo "ok 3 - $cycles cycles: kernel memory $((kb_after - kb_before)) KiB more, at most $limit_kb"
+if [ $kb -le $limit_kb ]; then
+	echo "ok 3 - $cycles cycles: kernel memory $kb KiB more, at most $limit_kb"
 else
-	echo "not ok 3 - $cycles cycles: kernel memory $((kb_after - kb_before)) KiB more, at most $limit_kb"
+	echo "not ok 3 - $cycles cycles: kernel memory $kb KiB more, at most $limit_kb"
 	failed=1
 fi
 exit $failed

@@ -40,7 +40,7 @@ effective_of() {
 	"$@" -q -o json:/dev/null >/dev/null 2>&1 &
 	pid=$!
 	# Dropping is the last step of starting; wait for it, not for a fixed time.
-	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	for _ in $(seq 300); do
 		grep -qs '^NoNewPrivs:.1' "/proc/$pid/status" && break
 		sleep 0.1
 	done

@@ -518,6 +518,7 @@ static void test_labels(void **state)
 			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s=%s ",
 				 labels[l].key, labels[l].value);
 		assert_string_equal(text, rows[i].text);
+		group_text_free(&t);
 	}
 	cgroup_names_free(names);
 }

@@ -51,8 +51,8 @@ make_disk() {
 	disk="-drive if=none,id=disk,format=raw,file=$out/disk -device nvme,drive=disk,serial=ws"
 }
 
-# What the options say, as arguments of QEMU ($smp, $disk) and of the kernel ($append).
-smp=2 append='' tests=ws.sched modules='' disk=''
+# What the options say, as arguments of QEMU ($smp, $disk, $clock) and of the kernel ($append).
+smp=2 append='' tests='ws.sched ws.btf' modules='' disk='' clock=''
 read_options() {
 	for option in $(echo "$options" | tr , ' '); do
 		case $option in
@@ -61,6 +61,8 @@ read_options() {
 		hotplug) tests="$tests ws.hotplug" ;;
 		ext4) make_disk && tests="$tests ws.ext4" ;;
 		modules) modules=$("$here/fetch.sh" modules "${row% *}" "$arch") && tests="$tests ws.modules" ;;
+		nobtf) tests='ws.sched ws.nobtf' ;;
+		icount) clock='-icount shift=3,sleep=off' tests=ws.line ;;
 		refused) tests=ws.refused ;;
 		lockdown=*) append="$append lockdown=${option#lockdown=}" tests=ws.lockdown ;;
 		*) echo "boot.sh: $guest: unknown option '$option' in guests.list" >&2; exit 2 ;;
@@ -74,9 +76,9 @@ arm64) machine='-M virt' console=ttyAMA0 ;;
 esac
 
 run() {
-	# shellcheck disable=SC2086 # $machine and $disk are several words
+	# shellcheck disable=SC2086 # $machine, $disk and $clock are several words
 	timeout "$timeout" "$qemu" $machine -cpu max -m 512 -smp "$smp" -nodefaults -display none \
-		-no-reboot $disk -kernel "$kernel/vmlinuz" -initrd "$out/initrd" \
+		-no-reboot $disk $clock -kernel "$kernel/vmlinuz" -initrd "$out/initrd" \
 		-append "console=$console panic=-1 quiet loglevel=4 $append $tests" \
 		-serial "file:$out/console" -serial "file:$out/tap" </dev/null >"$out/qemu" 2>&1
 }

@@ -4,12 +4,13 @@
 #
 #	# kernel 6.1.0-50-cloud-amd64 ..., 2 of 2 CPUs
 #	# source sched --slower     yes
+#	# source sched              yes (HOW)
 #	# source lock               no: WHY
 #	# lacks WHAT: WHY			of the source above it
 #	ok 3 - NAME: ...
 
 BEGIN {
-	nsources = split("sched ext4 lock futex line", sources, " ")
+	nsources = split("sched ext4 lock futex line watch", sources, " ")
 	printf "| guest (%s) | kernel | CPUs online |", arch
 	for (i = 1; i <= nsources; i++)
 		printf " %s |", sources[i]
@@ -37,10 +38,10 @@ function cannot(source, what, why) {
 
 function cell(source) {
 	if (!(source in state))
-		return "not tried"
+		return ""
 	if (state[source] == "no")
 		return "no" without[source]
-	return "yes" (without[source] ? ", but not " without[source] : "")
+	return "yes" (source in how ? note(how[source]) : "") (without[source] ? ", but not " without[source] : "")
 }
 
 function row(i) {
@@ -53,6 +54,7 @@ function row(i) {
 function forget() {
 	delete state
 	delete without
+	delete how
 	passed = skipped = 0
 	guest = FILENAME
 	sub(/\/tap$/, "", guest)
@@ -79,7 +81,11 @@ FNR == 1 {
 	why = way
 	sub(/^.*no: /, "", why)
 	no = sub(/ *no: .*/, "", way)
-	sub(/ *yes$/, "", way)
+	if (way ~ /yes \(.*\)$/) {
+		how[source] = way
+		gsub(/^.*yes \(|\)$/, "", how[source])
+	}
+	sub(/ *yes( \(.*\))?$/, "", way)
 	if (way == "")
 		state[source] = no ? "no" : "yes"
 	if (no)

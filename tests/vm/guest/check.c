@@ -74,30 +74,80 @@ static int print_sources(struct guest *g, char *text)
 	return n;
 }
 
-static int test_check(struct guest *g)
+/* Its exit status; the sources that it told of are added to *sources. */
+static int check(struct guest *g, const char *const argv[], int *sources)
 {
-	const char *const argv[] = {TOOL, "--check", "-s", SOURCES, NULL};
 	struct proc tool;
 	char text[8192];
 	ssize_t n = 0;
-	int status, sources;
 
-	if (proc_start(&tool, argv, ERR, NULL, NULL))
-		return FAIL;
+	if (tool_run(&tool, argv, NULL, NULL))
+		return -1;
 	for (ssize_t got; n < (ssize_t)sizeof(text) - 1; n += got) {
 		got = read(tool.out, text + n, sizeof(text) - 1 - (size_t)n);
 		if (got <= 0)
 			break;
 	}
 	text[n] = 0;
-	status = proc_wait(&tool, END_MS);
-	sources = print_sources(g, text);
-	return say(g, (status == 0 || status == 3) && sources >= 5 ? PASS : FAIL,
+	*sources += print_sources(g, text);
+	return proc_wait(&tool, END_MS);
+}
+
+/* yes (0) or no (3) to each */
+static bool answered(int status)
+{
+	return status == 0 || status == 3;
+}
+
+static int test_check(struct guest *g)
+{
+	const char *const argv[] = {TOOL, "--check", "-s", SOURCES, NULL};
+	int sources = 0, status = check(g, argv, &sources);
+
+	return say(g, answered(status) && sources >= 5 ? PASS : FAIL,
 		   "exit %d, %d sources in their ways %s", status, sources, stderr_line());
 }
 
+/* Some variable, of ours. */
+static int test_check_watch(struct guest *g)
+{
+	static uint64_t variable;
+	char pid[16], addr[24];
+	const char *const argv[] = {TOOL, "--check", "-s", "watch", "-p",
+				    pid,  "--watch", addr, NULL};
+	int sources = 0, status;
+
+	(void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	(void)snprintf(addr, sizeof(addr), "%p", (void *)&variable);
+	status = check(g, argv, &sources);
+	return say(g, answered(status) && sources > 0 ? PASS : FAIL, "exit %d %s", status,
+		   stderr_line());
+}
+
+static int test_check_line(struct guest *g)
+{
+	const char *const argv[] = {TOOL, "--check", "-s", "line", NULL};
+	int sources = 0, status = check(g, argv, &sources);
+
+	return say(g, status == 0 && sources > 0 ? PASS : FAIL, "exit %d %s", status,
+		   stderr_line());
+}
+
+/* Without the kernel's own types the scheduler's is the only source. */
+static int test_check_sched(struct guest *g)
+{
+	const char *const argv[] = {TOOL, "--check", "-s", "sched", NULL};
+	int sources = 0, status = check(g, argv, &sources);
+
+	return say(g, status == 0 && sources >= 4 ? PASS : FAIL, "exit %d %s", status,
+		   stderr_line());
+}
+
 const struct test check_tests[] = {
-	{"check", test_check, "sched"},
+	{"check", test_check, "btf"},
+	{"check-watch", test_check_watch, "btf"},
 	{"check", test_check, "lockdown"},
+	{"check-line", test_check_line, "line"},
+	{"check-sched", test_check_sched, "nobtf"},
 	{0},
 };

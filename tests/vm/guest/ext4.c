@@ -109,6 +109,23 @@ static bool kernel_counts(struct counts *c)
 
 enum { READS, FILES, WRITES, LOADS };
 
+/* Starts a load that waits for a byte, and reads what it says first (NULL: it does not). */
+static struct json_object *load_start(struct proc *load, const char *const argv[])
+{
+	return proc_start(load, argv, NULL, NULL, NULL) ? NULL : proc_read_json(load);
+}
+
+/* Lets it go, and awaits its end: its last line. */
+static struct json_object *load_finish(struct proc *load)
+{
+	struct json_object *last;
+
+	proc_poke(load);
+	last = proc_read_json(load);
+	(void)proc_wait(load, END_MS);
+	return last;
+}
+
 /* Look-ups, creates and unlinks, writes with fsyncs: each has made what it needs, and waits. */
 static void prepare(struct proc loads[LOADS])
 {

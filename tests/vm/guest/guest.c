@@ -27,6 +27,8 @@
 #include "futex.h"
 #include "guest.h"
 
+#define TOOL_ARGS 24
+
 int say(struct guest *g, int result, const char *fmt, ...)
 {
 	va_list ap;
@@ -59,15 +61,29 @@ const char *stderr_line(void)
 	return line;
 }
 
+int tool_run(struct proc *tool, const char *const argv[], proc_setup_fn setup, void *ctx)
+{
+	const char *all[TOOL_ARGS] = {argv[0]};
+	int n = 1;
+
+	if (!strcmp(argv[0], TOOL) && access("/sys/kernel/btf/vmlinux", F_OK)) {
+		all[n++] = "--btf";
+		all[n++] = BTF_FILE;
+	}
+	while (*++argv && n < TOOL_ARGS - 1)
+		all[n++] = *argv;
+	return proc_start(tool, all, ERR, setup, ctx);
+}
+
 bool tool_start(struct guest *g, struct proc *tool, const char *source, const char *const more[])
 {
-	const char *argv[24] = {TOOL, "-s", source, "-i", "1", "-o", "json:" OUT};
+	const char *argv[TOOL_ARGS] = {TOOL, "-s", source, "-i", "1", "-o", "json:" OUT};
 	int n = 7;
 
-	while (*more && n < 23)
+	while (*more && n < TOOL_ARGS - 1)
 		argv[n++] = *more++;
 	(void)unlink(OUT);
-	if (proc_start(tool, argv, ERR, NULL, NULL))
+	if (tool_run(tool, argv, NULL, NULL))
 		return say(g, FAIL, "cannot start waitscope") == PASS;
 	if (report_await(tool, OUT, "meta", START_MS))
 		return true;
@@ -101,22 +117,59 @@ int status_of(const char *const argv[])
 {
 	struct proc tool;
 
-	return proc_start(&tool, argv, ERR, NULL, NULL) ? -1 : proc_wait(&tool, END_MS);
+	return tool_run(&tool, argv, NULL, NULL) ? -1 : proc_wait(&tool, END_MS);
 }
 
-struct json_object *load_start(struct proc *load, const char *const argv[])
+bool run_start(struct guest *g, struct run *r, const char *const load[], const char *source,
+	       const char *filter, const char *const more[])
 {
-	return proc_start(load, argv, NULL, NULL, NULL) ? NULL : proc_read_json(load);
+	const char *all[TOOL_ARGS];
+	char id[24];
+	int n = 0;
+
+	if (proc_start(&r->load, load, NULL, NULL, NULL))
+		return say(g, FAIL, "cannot start %s", load[0]) == PASS;
+	r->said = proc_read_json(&r->load);
+	if (filter) {
+		(void)snprintf(id, sizeof(id), "%lld",
+			       (long long)json_number(r->said, filter[1] == 'p' ? "pid" : "tid"));
+		all[n++] = filter;
+		all[n++] = id;
+	}
+	while (*more && n < TOOL_ARGS - 1)
+		all[n++] = *more++;
+	all[n] = NULL;
+	if (tool_start(g, &r->tool, source, all))
+		return true;
+	json_object_put(r->said);
+	(void)proc_wait(&r->load, 0);
+	return false;
 }
 
-struct json_object *load_finish(struct proc *load)
+struct json_object *run_go(struct run *r)
 {
-	struct json_object *last;
+	proc_poke(&r->load);
+	return proc_read_json(&r->load);
+}
 
-	proc_poke(load);
-	last = proc_read_json(load);
-	(void)proc_wait(load, END_MS);
-	return last;
+struct json_object *run_finish(struct guest *g, struct run *r)
+{
+	struct json_object *report = tool_finish(g, &r->tool);
+
+	json_object_put(r->said);
+	proc_poke(&r->load);
+	(void)proc_wait(&r->load, END_MS);
+	return report;
+}
+
+int64_t json_number(struct json_object *o, const char *key)
+{
+	return json_object_get_int64(json_object_object_get(o, key));
+}
+
+struct json_object *contended_rows(struct json_object *final)
+{
+	return json_object_object_get(json_object_object_get(final, "tables"), "contended");
 }
 
 int online_cpus(void)
@@ -176,7 +229,7 @@ static int run_as_user(__u64 caps)
 
 	(void)mkdir("/tmp/user", 0777);
 	(void)chmod("/tmp/user", 0777);
-	if (proc_start(&tool, argv, ERR, become_user, &caps))
+	if (tool_run(&tool, argv, become_user, &caps))
 		return -1;
 	return proc_wait(&tool, START_MS + END_MS);
 }
@@ -247,6 +300,20 @@ static int test_no_sys(struct guest *g)
 		   status, stderr_line());
 }
 
+/* As on a kernel that was built without: no start without a file of its types. */
+static int test_no_btf(struct guest *g)
+{
+	const char *const argv[] = {TOOL, "-s", "sched", "1", "1", NULL};
+	struct proc tool;
+	int status;
+
+	if (proc_start(&tool, argv, ERR, NULL, NULL))
+		return FAIL;
+	status = proc_wait(&tool, END_MS);
+	return say(g, status == 3 && strstr(stderr_line(), "--btf FILE") ? PASS : FAIL,
+		   "without --btf: exit %d: %s", status, stderr_line());
+}
+
 /* lockdown=confidentiality: what needs no bpf_probe_read_kernel works, the rest says why not. */
 static int test_lockdown(struct guest *g)
 {
@@ -270,16 +337,17 @@ static int test_lockdown(struct guest *g)
 static const struct test tests[] = {
 	{"user-with-caps", test_user_with_caps, "sched"},
 	{"user-without-caps", test_user_without_caps, "sched"},
-	{"futex", test_futex, "sched"},
-	{"futex-user", test_futex_user, "sched"},
+	{"futex", test_futex, "btf"},
+	{"futex-user", test_futex_user, "btf"},
 	{"no-sys", test_no_sys, "sched"},
+	{"no-btf", test_no_btf, "nobtf"},
 	{"lockdown", test_lockdown, "lockdown"},
 	{0},
 };
 
 /* The file systems first: the others find them mounted. */
 static const struct test *const suites[] = {
-	ext4_tests, check_tests, sched_tests, lock_tests, line_tests, tests,
+	ext4_tests, check_tests, sched_tests, lock_tests, line_tests, watch_tests, tests,
 };
 
 static bool wanted(const struct guest *g, const struct test *t)
@@ -305,6 +373,16 @@ static void run_suite(struct guest *g, const struct test *t)
 	}
 }
 
+/* The kernel's types go to a file, and what the kernel shows of them out of sight. */
+static void hide_btf(void)
+{
+	const char *const argv[] = {"/bin/busybox", "cp", "/sys/kernel/btf/vmlinux", BTF_FILE,
+				    NULL};
+
+	if (status_of(argv) || mount("none", "/sys/kernel/btf", "tmpfs", 0, NULL))
+		perror("hide the kernel's BTF");
+}
+
 int main(void)
 {
 	struct guest g = {0};
@@ -313,6 +391,8 @@ int main(void)
 
 	(void)snprintf(g.cmdline, sizeof(g.cmdline), "%s", cmdline);
 	free(cmdline);
+	if (strstr(g.cmdline, "ws.nobtf"))
+		hide_btf();
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	(void)uname(&un); /* cannot fail */

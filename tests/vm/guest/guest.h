@@ -11,7 +11,8 @@
 #define TOOL "/bin/waitscope"
 #define OUT "/tmp/report.json"
 #define ERR "/tmp/stderr"
-#define START_MS 30000 /* a guest is emulated: 10 to 50 times slower */
+#define BTF_FILE "/tmp/btf" /* the kernel's types, in a guest whose kernel shows none */
+#define START_MS 30000	    /* a guest is emulated: 10 to 50 times slower */
 #define END_MS 30000
 
 struct guest {
@@ -41,10 +42,30 @@ bool tool_start(struct guest *g, struct proc *tool, const char *source, const ch
 struct json_object *tool_finish(struct guest *g, struct proc *tool);
 /* Runs a program to its end; its exit status, its messages in ERR. */
 int status_of(const char *const argv[]);
-/* Starts a load that waits for a byte, and reads what it says first (NULL: it does not). */
-struct json_object *load_start(struct proc *load, const char *const argv[]);
-/* Lets it go, and awaits its end: its last line. */
-struct json_object *load_finish(struct proc *load);
+/* proc_start, its messages in ERR; waitscope, where the kernel shows no BTF, with the file of it.
+ */
+int tool_run(struct proc *tool, const char *const argv[], proc_setup_fn setup, void *ctx);
+
+/* A load that waits for a byte, and waitscope beside it. */
+struct run {
+	struct proc load, tool;
+	struct json_object *said; /* the load's first line; what it is known by */
+};
+/*
+ * `-s SOURCE FILTER MORE...` beside a load that waits; counting when this returns true, else with
+ * words. `filter`: "-p" or "-t" of the load, or NULL: of all.
+ */
+bool run_start(struct guest *g, struct run *r, const char *const load[], const char *source,
+	       const char *filter, const char *const more[]);
+/* Lets the load go, and reads its next line: NULL if there is none. */
+struct json_object *run_go(struct run *r);
+/* Ends both, the load last; waitscope's reports, or NULL with words. */
+struct json_object *run_finish(struct guest *g, struct run *r);
+
+/* The member that is a number, 0 if there is none. */
+int64_t json_number(struct json_object *o, const char *key);
+/* Rows of the contended table, an array; NULL if there is no table. */
+struct json_object *contended_rows(struct json_object *final);
 
 int online_cpus(void);
 bool older_than(int major, int minor); /* is the running kernel? */
@@ -52,6 +73,7 @@ bool older_than(int major, int minor); /* is the running kernel? */
 int64_t quality_of(struct json_object *final, const char *key);
 
 /* Tables of tests, each ended by one without a name. */
-extern const struct test sched_tests[], check_tests[], ext4_tests[], lock_tests[], line_tests[];
+extern const struct test sched_tests[], check_tests[], ext4_tests[], lock_tests[], line_tests[],
+	watch_tests[];
 
 #endif

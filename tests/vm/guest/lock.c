@@ -16,11 +16,6 @@ struct seen {
 	bool named;
 };
 
-static int64_t number(struct json_object *o, const char *key)
-{
-	return json_object_get_int64(json_object_object_get(o, key));
-}
-
 /* A wait is shorter than the run, and its percentiles rise. */
 static void look_at(struct seen *s, struct json_object *row, int64_t run_ns)
 {
@@ -28,24 +23,23 @@ static void look_at(struct seen *s, struct json_object *row, int64_t run_ns)
 	struct json_object *p = json_object_object_get(wait, "p");
 	const char *kind = json_text(row, "kind");
 
-	s->waits += number(row, "count");
+	s->waits += json_number(row, "count");
 	if (!strcmp(kind, "mutex") || !strcmp(kind, "rt-mutex"))
-		s->pipe += number(row, "count");
+		s->pipe += json_number(row, "count");
 	s->named |= strstr(json_text(row, "name"), NAMED) != NULL;
-	if (number(p, "50") > number(p, "99") || number(wait, "max") >= run_ns ||
-	    number(row, "count") != number(wait, "count"))
+	if (json_number(p, "50") > json_number(p, "99") || json_number(wait, "max") >= run_ns ||
+	    json_number(row, "count") != json_number(wait, "count"))
 		(void)snprintf(
 			s->bad, sizeof(s->bad),
 			"%s %s: %lld waits, p50 %lld, p99 %lld, max %lld ns of a run of %lld", kind,
-			json_text(row, "addr"), (long long)number(row, "count"),
-			(long long)number(p, "50"), (long long)number(p, "99"),
-			(long long)number(wait, "max"), (long long)run_ns);
+			json_text(row, "addr"), (long long)json_number(row, "count"),
+			(long long)json_number(p, "50"), (long long)json_number(p, "99"),
+			(long long)json_number(wait, "max"), (long long)run_ns);
 }
 
 static void look(struct seen *s, struct json_object *final, int64_t run_ns)
 {
-	struct json_object *tables = json_object_object_get(final, "tables");
-	struct json_object *rows = json_object_object_get(tables, "contended");
+	struct json_object *rows = contended_rows(final);
 
 	for (size_t i = 0; rows && i < json_object_array_length(rows); i++)
 		look_at(s, json_object_array_get_idx(rows, i), run_ns);
@@ -67,21 +61,18 @@ static bool contend(struct guest *g, const char *mode, struct seen *s)
 	const char *const load_argv[] = {"/bin/locks", mode, "4", LOAD_MS, NULL};
 	const char *const more[] = {NULL};
 	struct json_object *report, *final;
-	struct proc load, tool;
+	struct run r;
 	int64_t whole;
 
 	memset(s, 0, sizeof(*s));
-	json_object_put(load_start(&load, load_argv));
-	if (!tool_start(g, &tool, "lock", more)) {
-		(void)proc_wait(&load, 0);
+	if (!run_start(g, &r, load_argv, "lock", NULL, more))
 		return false;
-	}
-	json_object_put(load_finish(&load));
-	report = tool_finish(g, &tool);
+	json_object_put(run_go(&r));
+	report = run_finish(g, &r);
 	if (!report)
 		return false;
 	final = report_line(report, "final");
-	look(s, final, number(final, "dur_ns"));
+	look(s, final, json_number(final, "dur_ns"));
 	whole = report_sum(final, "lock_wait", NULL, NULL, "count");
 	json_object_put(report);
 	if (whole != s->waits)
@@ -118,7 +109,7 @@ static int test_lock_name(struct guest *g)
 }
 
 const struct test lock_tests[] = {
-	{"lock", test_lock, "sched"},
-	{"lock-name", test_lock_name, "sched"},
+	{"lock", test_lock, "btf"},
+	{"lock-name", test_lock_name, "btf"},
 	{0},
 };

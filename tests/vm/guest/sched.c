@@ -129,33 +129,23 @@ static bool toggle_cpu(void)
 /* One more busy thread than CPUs; the kernel's own sum of their waits is the truth. */
 static int run_delay(struct guest *g, bool hotplug, int tolerance_percent)
 {
-	char threads[16], pid[16];
+	char threads[16];
 	const char *const load_argv[] = {"/bin/hog", "--wait", threads, "3", NULL};
-	const char *const more[] = {"-p", pid, NULL};
-	struct json_object *hello, *report;
+	const char *const more[] = {NULL};
 	int n = online_cpus() + 1;
-	struct proc load, tool;
+	struct json_object *report;
 	int64_t truth, ours;
 	bool toggled = true;
+	struct run r;
 
 	(void)snprintf(threads, sizeof(threads), "%d", n);
-	if (proc_start(&load, load_argv, NULL, NULL, NULL))
-		return say(g, FAIL, "cannot start hog");
-	hello = proc_read_json(&load);
-	(void)snprintf(pid, sizeof(pid), "%d",
-		       json_object_get_int(json_object_object_get(hello, "pid")));
-	json_object_put(hello);
-	if (!tool_start(g, &tool, "sched", more)) {
-		(void)proc_wait(&load, 0);
+	if (!run_start(g, &r, load_argv, "sched", "-p", more))
 		return FAIL;
-	}
-	proc_poke(&load);
+	proc_poke(&r.load);
 	if (hotplug)
 		toggled = toggle_cpu();
-	truth = crew_delay(&load, n);
-	report = tool_finish(g, &tool);
-	proc_poke(&load);
-	(void)proc_wait(&load, END_MS);
+	truth = crew_delay(&r.load, n);
+	report = run_finish(g, &r);
 	if (!report)
 		return FAIL;
 	ours = report_sum(report_line(report, "final"), "sched_run_delay", NULL, NULL, "sum");
@@ -218,32 +208,28 @@ static int test_groups(struct guest *g)
 		(long long)lost);
 }
 
+/* A sleeper, traced alone: the reports, and how often it says it slept; NULL with words. */
+static struct json_object *naps(struct guest *g, const char *n, const char *const more[],
+				int64_t *blocked)
+{
+	const char *const load_argv[] = {"/bin/sleeper", n, "2000", NULL};
+	struct json_object *line;
+	struct run r;
+
+	if (!run_start(g, &r, load_argv, "sched", "-t", more))
+		return NULL;
+	line = run_go(&r);
+	*blocked = json_number(line, "blocked");
+	json_object_put(line);
+	return run_finish(g, &r);
+}
+
 static int test_sleeper(struct guest *g)
 {
-	const char *const load_argv[] = {"/bin/sleeper", NAPS, "2000", NULL};
-	char tid[16];
-	const char *const more[] = {"-t", tid, NULL};
-	struct json_object *line, *report;
-	struct proc load, tool;
+	const char *const more[] = {NULL};
 	int64_t blocked, count;
+	struct json_object *report = naps(g, NAPS, more, &blocked);
 
-	if (proc_start(&load, load_argv, NULL, NULL, NULL))
-		return say(g, FAIL, "cannot start sleeper");
-	line = proc_read_json(&load);
-	(void)snprintf(tid, sizeof(tid), "%d",
-		       json_object_get_int(json_object_object_get(line, "tid")));
-	json_object_put(line);
-	if (!tool_start(g, &tool, "sched", more)) {
-		(void)proc_wait(&load, 0);
-		return FAIL;
-	}
-	proc_poke(&load);
-	line = proc_read_json(&load);
-	blocked = json_object_get_int64(json_object_object_get(line, "blocked"));
-	json_object_put(line);
-	report = tool_finish(g, &tool);
-	proc_poke(&load);
-	(void)proc_wait(&load, END_MS);
 	if (!report)
 		return FAIL;
 	count = report_sum(report_line(report, "final"), METRIC, NULL, NULL, "count");
@@ -288,39 +274,19 @@ static int test_possible(struct guest *g)
 /* A timer ends a nap: the waker is an interrupt, where the kernel lets us tell. */
 static int test_waker(struct guest *g)
 {
-	const char *const load_argv[] = {"/bin/sleeper", "7", "2000", NULL};
-	char tid[16];
-	const char *const more[] = {"-t", tid, "--slower", "0us", NULL};
-	struct json_object *line, *report;
-	int irq = 0, unknown = 0, other = 0;
-	struct proc load, tool;
+	const char *const more[] = {"--slower", "0us", NULL};
+	int64_t blocked, irq = 0, unknown = 0, other = 0;
+	struct json_object *report = naps(g, "7", more, &blocked);
 
-	if (proc_start(&load, load_argv, NULL, NULL, NULL))
-		return say(g, FAIL, "cannot start sleeper");
-	line = proc_read_json(&load);
-	(void)snprintf(tid, sizeof(tid), "%d",
-		       json_object_get_int(json_object_object_get(line, "tid")));
-	json_object_put(line);
-	if (!tool_start(g, &tool, "sched", more)) {
-		(void)proc_wait(&load, 0);
-		return FAIL;
-	}
-	proc_poke(&load);
-	json_object_put(proc_read_json(&load));
-	report = tool_finish(g, &tool);
-	proc_poke(&load);
-	(void)proc_wait(&load, END_MS);
 	if (!report)
 		return FAIL;
 	for (size_t i = 0; i < json_object_array_length(report); i++) {
-		char waker[32];
+		struct json_object *line = json_object_array_get_idx(report, i);
+		const char *waker = json_text(json_object_object_get(line, "waker"), "kind");
 
-		line = json_object_array_get_idx(report, i);
 		if (strcmp(json_text(line, "type"), "slow") ||
 		    strcmp(json_text(line, "kind"), "wakeup"))
 			continue;
-		(void)snprintf(waker, sizeof(waker), "%s",
-			       json_text(json_object_object_get(line, "waker"), "kind"));
 		irq += strcmp(waker, "irq") == 0;
 		unknown += strcmp(waker, "unknown") == 0;
 		other += strcmp(waker, "irq") && strcmp(waker, "unknown");
@@ -329,8 +295,8 @@ static int test_waker(struct guest *g)
 	if (unknown && !irq && !other)
 		return say(g, SKIP, "this kernel does not let us tell a task from an interrupt");
 	return say(g, irq >= 7 && !unknown && !other ? PASS : FAIL,
-		   "%d wakeups by an interrupt, %d by who knows, %d by others", irq, unknown,
-		   other);
+		   "%lld wakeups by an interrupt, %lld by who knows, %lld by others",
+		   (long long)irq, (long long)unknown, (long long)other);
 }
 
 static int test_leaves_nothing(struct guest *g)

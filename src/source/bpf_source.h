@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What every source with BPF programs has: filters, the epoch that its programs count under, what
+ * they cost and what they missed. First member of its own struct.
+ */
+#ifndef WS_BPF_SOURCE_H
+#define WS_BPF_SOURCE_H
+
+#include <linux/types.h>
+
+#include "abi.h"
+#include "source/bpf_util.h"
+#include "source/counts.h"
+#include "source/filters.h"
+#include "source/source.h"
+
+struct bpf_object_skeleton;
+
+struct bpf_source {
+	struct source source;
+	struct filters filters;
+	struct bpf_object *obj;	    /* the source's; NULL: not loaded */
+	volatile __u64 *epoch_word; /* in its memory: the programs read it */
+	uint64_t epoch;		    /* 0: not counting */
+	bool stopped;
+	struct cost_sampler cost;
+	uint64_t misses_start, misses_seen; /* recursion misses */
+	int event_fd;			    /* -1: nothing to poll */
+	const char **hooks;		    /* NULL-terminated */
+	size_t nhooks;
+};
+
+/* Before anything else: bpf_source_close then is fine. It goes last. */
+void bpf_source_init(struct bpf_source *b, const struct source_ops *ops);
+void bpf_source_close(struct bpf_source *b);
+
+/* The skeleton's object, opened and configured; then obj is known, epoch_word is not. */
+int bpf_source_load(struct bpf_source *b, struct bpf_object_skeleton *skel, struct err *e);
+int bpf_source_attach(const struct bpf_source *b, struct bpf_object_skeleton *skel, struct err *e);
+/* What hooks() tells: those of the object's programs; before them, others added. */
+int bpf_source_list_hooks(struct bpf_source *b, struct err *e);
+int bpf_source_add_hook(struct bpf_source *b, const char *name); /* 0 or -ENOMEM */
+
+/* Begins to count: true. It counts already (the warm-up is over): false, forget what was counted.
+ */
+bool bpf_source_begin(struct bpf_source *b);
+/* The epoch whose bank nobody writes: the one before this; 0 when stopped, whatever is left in
+ * both. */
+uint64_t bpf_source_ended(const struct bpf_source *b);
+/* Of a report: what was lost, missed, and is still waiting. */
+void bpf_source_quality(struct bpf_source *b, const struct counts *c,
+			const struct abi_in_flight *flight, struct source_report *r);
+
+/* For source_ops. */
+int bpf_source_flip(struct source *src, struct err *e);
+int bpf_source_stop(struct source *src, struct err *e);
+int bpf_source_event_fd(const struct source *src);
+int bpf_source_cost_begin(struct source *src, struct err *e);
+int bpf_source_cost_end(struct source *src, struct self_cost *cost, struct err *e);
+bool bpf_source_target_alive(struct source *src, char *why, size_t len);
+const char *const *bpf_source_hooks(const struct source *src);
+
+#endif

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is remembered stays within its bound, and what leaves is what nobody asked for. */
+#include <stdlib.h>
+
+#include "core/cache.h"
+#include "unit.h"
+
+struct number {
+	struct cache_item item;
+	int key;
+};
+
+static int live; /* items */
+
+static int compare(const void *a, const void *b)
+{
+	const struct number *x = a, *y = b;
+
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+static void drop(void *item)
+{
+	live--;
+	free(item);
+}
+
+static void add(struct cache *c, int key)
+{
+	struct number *n = malloc(sizeof(*n));
+
+	assert_non_null(n);
+	*n = (struct number){.key = key};
+	live++;
+	assert_int_equal(cache_add(c, n), 0);
+}
+
+static struct number *find(struct cache *c, int key)
+{
+	struct number like = {.key = key};
+
+	return cache_find(c, &like);
+}
+
+static void bounded(void **state)
+{
+	struct cache c;
+	int i;
+
+	cache_init(&c, 4, compare, drop);
+	for (i = 0; i < 100; i++) {
+		assert_null(find(&c, i));
+		add(&c, i);
+		assert_int_equal(find(&c, i)->key, i);
+		cache_trim(&c);
+		assert_int_equal(live, i < 4 ? i + 1 : 4);
+	}
+	for (i = 0; i < 100; i++)
+		assert_int_equal(find(&c, i) != NULL, i >= 96);
+	cache_clear(&c);
+	assert_int_equal(live, 0);
+	add(&c, 7); /* it can be used again */
+	assert_int_equal(find(&c, 7)->key, 7);
+	cache_clear(&c);
+	assert_int_equal(live, 0);
+}
+
+static void oldest_leave(void **state)
+{
+	static const struct {
+		const char *why;
+		int asked[3], n, left[3];
+	} rows[] = {
+		{"nothing was asked for: the first two leave", {0}, 0, {3, 4, 5}},
+		{"the first was asked for", {1}, 1, {1, 4, 5}},
+		{"so were two", {2, 1}, 2, {1, 2, 5}},
+		{"the newest stays the newest", {5, 3, 3}, 3, {3, 4, 5}},
+		{"in any order", {4, 1, 2}, 3, {1, 2, 4}},
+	};
+	size_t k;
+	int i;
+
+	for (k = 0; k < ROWS(rows); k++) {
+		struct cache c;
+
+		print_message("%s\n", rows[k].why);
+		cache_init(&c, 3, compare, drop);
+		for (i = 1; i <= 5; i++)
+			add(&c, i);
+		for (i = 0; i < rows[k].n; i++)
+			assert_non_null(find(&c, rows[k].asked[i]));
+		assert_int_equal(live, 5); /* what was found may be in use */
+		cache_trim(&c);
+		assert_int_equal(live, 3);
+		for (i = 0; i < 3; i++)
+			assert_non_null(find(&c, rows[k].left[i]));
+		cache_clear(&c);
+		assert_int_equal(live, 0);
+	}
+}
+
+static void never_used(void **state)
+{
+	struct cache c = {0};
+
+	cache_clear(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bounded),
+		cmocka_unit_test(oldest_leave),
+		cmocka_unit_test(never_used),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

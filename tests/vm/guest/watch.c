@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Watched addresses in a guest: every access, by debug registers that the emulator has too. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "guest.h"
+
+#define TIMES "300"
+#define KERNEL_VARIABLE "jiffies" /* of which every clock tick knows */
+#define BOUND "50"
+
+/* What `accesses` does to each of its variables, TIMES times (`loaded` is one of libc's, too). */
+static const struct {
+	const char *name;
+	bool reads, writes, locked;
+} truth[] = {
+	{"followed", true, false, false},
+	{"stored", false, true, false},
+	{"locked", true, true, true},
+	{"swapped", true, true, true},
+};
+
+#define NTRUTH (sizeof(truth) / sizeof(truth[0]))
+
+static struct json_object *row_of(struct json_object *final, const char *name)
+{
+	struct json_object *rows = contended_rows(final);
+
+	for (size_t i = 0; rows && i < json_object_array_length(rows); i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+		const char *tail = strrchr(json_text(row, "name"), '`');
+
+		if (!strcmp(tail ? tail + 1 : json_text(row, "name"), name))
+			return row;
+	}
+	return NULL;
+}
+
+/* Exactly so many, and of the right kinds; else with words. */
+static bool exact(struct guest *g, struct json_object *final, size_t k, int64_t n)
+{
+	struct json_object *row = row_of(final, truth[k].name);
+	int64_t count = json_number(row, "count"), reads = json_number(row, "reads");
+	int64_t writes = json_number(row, "writes"), locked = json_number(row, "locked");
+
+	if (count == n && reads == truth[k].reads * n && writes == truth[k].writes * n &&
+	    locked == truth[k].locked * n)
+		return true;
+	(void)say(g, FAIL, "%s: %lld of %lld accesses, %lld reads, %lld writes, %lld locked",
+		  truth[k].name, (long long)count, (long long)n, (long long)reads,
+		  (long long)writes, (long long)locked);
+	return false;
+}
+
+/* Where breakpoints are of no use it says so. */
+static bool refused(struct guest *g)
+{
+	const char *const argv[] = {TOOL, "-s",	 "watch", "--watch", KERNEL_VARIABLE,
+				    "-d", "0.1", NULL};
+	bool no = status_of(argv) == 3;
+
+	(void)say(g, SKIP, "%s", stderr_line());
+	return no;
+}
+
+static int test_watch(struct guest *g)
+{
+	const char *const load[] = {"/bin/accesses", TIMES, NULL};
+	const char *more[2 * NTRUTH + 1] = {NULL};
+	struct json_object *report, *end;
+	int64_t n;
+	struct run r;
+	bool ok = true;
+
+	if (refused(g))
+		return SKIP;
+	for (size_t k = 0; k < NTRUTH; k++) {
+		more[2 * k] = "--watch";
+		more[2 * k + 1] = truth[k].name;
+	}
+	if (!run_start(g, &r, load, "watch", "-p", more))
+		return FAIL;
+	end = run_go(&r);
+	n = json_number(end, "done");
+	json_object_put(end);
+	report = run_finish(g, &r);
+	if (!report)
+		return FAIL;
+	for (size_t k = 0; ok && k < NTRUTH; k++)
+		ok = n > 0 && exact(g, report_line(report, "final"), k, n);
+	json_object_put(report);
+	return ok ? say(g, PASS, "%lld each of loads, stores, locked adds and swaps", (long long)n)
+		  : FAIL;
+}
+
+/* A run that watches only ends with its bound. */
+static int test_kernel(struct guest *g)
+{
+	const char *const argv[] = {TOOL,  "-s", "watch", "--watch", KERNEL_VARIABLE, "--confirm",
+				    BOUND, "-d", "20",	  "-o",	     "json:" OUT,     NULL};
+	struct json_object *report, *row;
+	int64_t count;
+	bool stopped;
+	int status;
+
+	if (refused(g))
+		return SKIP;
+	status = status_of(argv);
+	report = status ? NULL : report_load(OUT);
+	if (!report)
+		return say(g, FAIL, "exit %d: %s", status, stderr_line());
+	row = row_of(report_line(report, "final"), KERNEL_VARIABLE);
+	count = json_number(row, "count");
+	stopped = json_object_get_boolean(json_object_object_get(row, "stopped"));
+	json_object_put(report);
+	return say(g, count == atoll(BOUND) && stopped ? PASS : FAIL,
+		   KERNEL_VARIABLE ": %lld accesses, to the bound of " BOUND, (long long)count);
+}
+
+const struct test watch_tests[] = {
+	{"watch", test_watch, "btf"},
+	{"watch-kernel", test_kernel, "btf"},
+	{0},
+};
