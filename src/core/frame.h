@@ -120,11 +120,12 @@ struct line_accesses {
 	double rank;	   /* what lines are sorted by */
 	uint32_t cores;	   /* SMT siblings count once */
 	/* If exact: */
-	uint64_t transfers; /* consecutive accesses that changed CPU */
-	uint64_t bound;	    /* accesses, of all watches together, after which watching stops */
-	bool stopped;	    /* it has: no more are counted */
-	uint64_t foreign;   /* traps of tasks that the filters leave out, in the whole run */
-	bool has_hitm;	    /* the sampler tells */
+	uint64_t transfers;	 /* consecutive accesses that changed CPU */
+	uint64_t bound;		 /* accesses, of all watches together, after which watching stops */
+	bool stopped;		 /* it has: no more are counted */
+	uint64_t foreign;	 /* traps of tasks that the filters leave out, in the whole run */
+	const char *unconfirmed; /* why --confirm does not watch it; NULL: nothing was refused */
+	bool has_hitm;		 /* the sampler tells */
 	uint64_t hitm_local, hitm_remote;
 	const struct hist *latency;	   /* in CPU cycles; NULL: the sampler does not tell */
 	const struct line_thread *threads; /* busiest first */

@@ -23,6 +23,9 @@ bool futex_place_parse(const char *line, uint64_t addr, struct futex_place *out)
 		return false;
 	if (addr < start || addr >= end || strlen(perms) != 4 || perms[3] != 's')
 		return false;
+	if (path && !strncmp(line + path, "anon_inode:", 11))
+		return false; /* one inode for all of them (rings, maps of BPF): no place in common
+			       */
 	out->dev = (uint64_t)major << 32 | minor;
 	out->inode = inode;
 	out->offset = offset + (addr - start);

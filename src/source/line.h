@@ -38,6 +38,13 @@ struct line_counts {
 	struct abi_line_counts interval, total;
 };
 
+/* A line that --confirm could not watch. */
+struct line_refusal {
+	struct line_key key;
+	uint32_t turns; /* intervals until it is tried again; 0: none */
+	char why[ERR_TEXT_LEN];
+};
+
 #define LINE_CONFIRMS 8 /* lines that --confirm watches in a run */
 
 struct line_source {
@@ -60,6 +67,8 @@ struct line_source {
 	uint64_t dropped_previous;
 	struct watch_source *confirms[LINE_CONFIRMS]; /* --confirm: the last one may be under way */
 	size_t nconfirms;
+	struct line_refusal refusals[LINE_CONFIRMS];
+	size_t nrefusals; /* so far: of more the oldest gives way */
 	char hook_texts[PMU_EVENTS_MAX][64];
 	const char *hooks[PMU_EVENTS_MAX + 1];
 	char why_clock[ERR_TEXT_LEN + 32]; /* why no PMU's events, though they might have been */
@@ -120,6 +129,8 @@ int line_describe(struct line_source *s, const struct line *l, enum line_view v,
 /* line_confirm.c: after the rows of an interval, those of the lines that were watched; and the next
  * line to watch, if none is being watched. */
 int line_confirm_report(struct line_source *s, struct source_report *r, struct err *e);
+/* Why that line is not watched, from the arena; NULL: it is, or was not tried. */
+const char *line_confirm_why(struct line_source *s, const struct line_key *key);
 int line_confirm_drain(struct line_source *s, struct err *e);
 void line_confirm_stop(struct line_source *s);
 void line_confirm_close(struct line_source *s);

@@ -238,6 +238,7 @@ static int fill_accesses(struct line_source *s, const struct line *l, enum line_
 		.hitm_local = l->view[v].hitm_local,
 		.hitm_remote = l->view[v].hitm_remote,
 		.latency = l->latency[v].count ? &l->latency[v] : NULL,
+		.unconfirmed = line_confirm_why(s, &l->key),
 	};
 	ret = line_fill_threads(s, threads, n, a);
 	return ret ? ret : line_fill_uses(s, l, v, a);
