@@ -5,7 +5,7 @@
 	bench.py [quick] [PART...]	prints tables; writes them and results.json to $O/bench
 
 Parts, all of them if none is named: the groups of groups.py, then exact loader growth programs
-inflation held.
+inflation sampling held.
 """
 import json
 import os
@@ -17,6 +17,7 @@ import inflation
 import loader
 import machine
 import programs_cost
+import sampling
 import table
 from added import Quiet
 from groups import GROUPS
@@ -85,11 +86,12 @@ def others(build, place, quick, quiet):
         "growth": lambda: grown(build, quick),
         "programs": lambda: (programs_cost.ns_per_event(build, place, quick), []),
         "inflation": lambda: inflated(build, quick, quiet),
+        "sampling": lambda: judged(sampling.measure(build, 2 if quick else 9, 1 if quick else 3), sampling),
         "held": lambda: judged(held.measure(build, 3 if quick else 30), held),
     }
 
 
-OTHERS = ("exact", "loader", "growth", "programs", "inflation", "held")
+OTHERS = ("exact", "loader", "growth", "programs", "inflation", "sampling", "held")
 
 
 def measure(build, quick, parts):
