@@ -25,6 +25,16 @@
 
 #define TRACED_READ(p, field) (TRACED_TYPED ? (p)->field : BPF_CORE_READ(p, field))
 
+/* A task's name into an array. As a function it would be copied byte by byte: a char * has no
+ * alignment. */
+#define COMM_READ(to, p, typed)                                        \
+	do {                                                           \
+		if (typed)                                             \
+			__builtin_memcpy(to, (p)->comm, ABI_COMM_LEN); \
+		else                                                   \
+			bpf_core_read(to, ABI_COMM_LEN, &(p)->comm);   \
+	} while (0)
+
 /*
  * 0: not counting. Else its lowest bit is the bank to write. Each run reads it once. User space
  * alone writes it, and nothing else is in .bss: no program dirties its cache line.

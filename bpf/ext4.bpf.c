@@ -14,6 +14,7 @@
 #include "ext4_task.bpf.h"
 #define TASKS_FROM_CURRENT
 #include "filter.bpf.h"
+#include "flight.bpf.h"
 #include "follow.bpf.h"
 #define KEYED_ENTRY_MAX ABI_KENTRY_BYTES(1, BUCKET_SCHEMA_MAX)
 #include "keyed.bpf.h"
@@ -400,24 +401,25 @@ int ws_commit_end(u64 *ctx)
 	return 0;
 }
 
+static __always_inline int next_phase(struct journal_s *journal, u32 ended)
+{
+	u32 dev = journal_dev(journal);
+
+	op_end_of(OP_PHASE, ended, dev, 0);
+	op_begin_on(OP_PHASE, NULL, dev, 0);
+	return 0;
+}
+
 SEC("tp_btf/jbd2_commit_logging")
 int ws_commit_logging(u64 *ctx)
 {
-	u32 dev = journal_dev((void *)ctx[0]);
-
-	op_end_of(OP_PHASE, ABI_EXT4_COMMIT_FLUSHING, dev, 0);
-	op_begin_on(OP_PHASE, NULL, dev, 0);
-	return 0;
+	return next_phase((void *)ctx[0], ABI_EXT4_COMMIT_FLUSHING);
 }
 
 SEC("tp_btf/jbd2_commit_flushing")
 int ws_commit_flushing(u64 *ctx)
 {
-	u32 dev = journal_dev((void *)ctx[0]);
-
-	op_end_of(OP_PHASE, ABI_EXT4_COMMIT_LOCKING, dev, 0);
-	op_begin_on(OP_PHASE, NULL, dev, 0);
-	return 0;
+	return next_phase((void *)ctx[0], ABI_EXT4_COMMIT_LOCKING);
 }
 
 SEC("tp_btf/jbd2_commit_locking")
@@ -438,31 +440,14 @@ int ws_commit_begin(u64 *ctx)
 
 /* ---- at a report: what is in flight? ---- */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct abi_in_flight);
-} in_flight SEC(".maps");
-
 static __always_inline void note_in_flight(struct abi_in_flight *out, struct task_struct *p,
-					   const struct stamp *st, u64 now)
+					   const struct stamp *st)
 {
 	u32 i;
 
 	for (i = 0; i < OP_SLOTS; i++) {
-		u64 start = st->op[i].start_ns, since;
-
-		if (!(st->active & 1U << i))
-			continue;
-		since = now > start ? now - start : 0;
-		out->count++;
-		if (since < out->longest_ns)
-			continue;
-		out->longest_ns = since;
-		out->tid = p->pid;
-		out->pid = p->tgid;
-		__builtin_memcpy(out->comm, p->comm, sizeof(out->comm));
+		if (st->active & 1U << i)
+			flight_add(out, p, st->op[i].start_ns);
 	}
 }
 
@@ -470,15 +455,13 @@ SEC("iter/task")
 int ws_in_flight(struct bpf_iter__task *ctx)
 {
 	struct task_struct *p = ctx->task;
-	struct abi_in_flight *out;
+	struct abi_in_flight *out = flight_get();
 	struct stamp *st;
-	u32 key = 0;
 
-	out = bpf_map_lookup_elem(&in_flight, &key);
 	if (!p || !out)
 		return 0;
 	st = stamp_get(p, false);
 	if (st && st->active && filter_early(p) && filter_late(st, p))
-		note_in_flight(out, p, st, bpf_ktime_get_ns());
+		note_in_flight(out, p, st);
 	return 0;
 }

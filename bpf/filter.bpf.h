@@ -96,15 +96,7 @@ static __always_inline void stamp_delete(struct task_struct *p)
 		bpf_map_delete_elem(&stamps_hash, &key);
 }
 
-/* Its name into an array. As a function it would be copied byte by byte: a char * has no alignment.
- */
-#define TASK_COMM(to, p)                                               \
-	do {                                                           \
-		if (TASKS_TYPED)                                       \
-			__builtin_memcpy(to, (p)->comm, ABI_COMM_LEN); \
-		else                                                   \
-			bpf_core_read(to, ABI_COMM_LEN, &(p)->comm);   \
-	} while (0)
+#define TASK_COMM(to, p) COMM_READ(to, p, TASKS_TYPED)
 
 /* ---- early: ids ---- */
 

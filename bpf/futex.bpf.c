@@ -33,6 +33,7 @@ _Static_assert(sizeof(struct stamp) == 64, "stamp size");
 
 #define TASKS_FROM_CURRENT /* a system call's task */
 #include "filter.bpf.h"
+#include "flight.bpf.h"
 #include "follow.bpf.h"
 #include "hist.bpf.h"
 
@@ -336,26 +337,15 @@ int ws_sys_exit(u64 *ctx)
 
 /* ---- run by user space at a report: who is still waiting? ---- */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct abi_in_flight);
-} in_flight SEC(".maps");
-
 SEC("iter/task")
 int ws_in_flight(struct bpf_iter__task *ctx)
 {
 	struct task_struct *p = ctx->task;
-	struct abi_in_flight *out;
+	struct abi_in_flight *out = flight_get();
 	struct stamp *st;
-	u32 key = 0;
-	u64 now, t0;
+	u64 t0;
 
-	out = bpf_map_lookup_elem(&in_flight, &key);
-	if (!p || !out || !p->pid)
-		return 0;
-	if (!filter_early(p))
+	if (!p || !out || !p->pid || !filter_early(p))
 		return 0;
 	st = stamp_get(p, false);
 	if (!st || !filter_late(st, p))
@@ -363,13 +353,6 @@ int ws_in_flight(struct bpf_iter__task *ctx)
 	t0 = st->t0;
 	if (!t0 || st->call.kind == ABI_FUTEX_NONE || st->call.kind >= ABI_FUTEX_WAKE)
 		return 0;
-	now = bpf_ktime_get_ns();
-	out->count++;
-	if (now - t0 >= out->longest_ns) {
-		out->longest_ns = now > t0 ? now - t0 : 0;
-		out->tid = p->pid;
-		out->pid = p->tgid;
-		bpf_core_read(out->comm, sizeof(out->comm), &p->comm);
-	}
+	flight_add(out, p, t0);
 	return 0;
 }

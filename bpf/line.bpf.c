@@ -5,7 +5,7 @@
  * user space with the code around it; what comes back is a recipe (include/recipe.h), and from then
  * on the address is computed here.
  *
- *	interrupt -> ips[ip] -> recipe -> address -> accesses[line, ip, thread, CPU]
+ *	interrupt -> ips[ip] -> recipe -> address -> accesses[address, ip, thread, CPU]
  *	                 \-- unknown: new_ips -> user space decodes -> ips[ip]
  *
  * A PMU tells the address itself: line_pmu.bpf.h.
@@ -130,7 +130,7 @@ static __always_inline void send_new(struct abi_line_counts *n, const struct abi
 /* Has the line been seen on two CPUs? */
 static __always_inline bool note_turn(const struct abi_access_key *at)
 {
-	struct abi_turns_key key = {.line = at->line, .tgid = at->tgid};
+	struct abi_turns_key key = {.line = at->addr >> ABI_LINE_SHIFT, .tgid = at->tgid};
 	struct abi_turns first = {}, *t = bpf_map_lookup_elem(&turns, &key);
 
 	if (!t) {
@@ -168,7 +168,7 @@ static __always_inline struct abi_access *access_get(void *map, const struct abi
 static __always_inline void access_key(struct abi_access_key *key, struct task_struct *p, u64 ip,
 				       u64 addr)
 {
-	key->line = addr >> ABI_LINE_SHIFT;
+	key->addr = addr;
 	key->ip = ip;
 	key->tid = TASK_READ(p, pid);
 	key->cpu = bpf_get_smp_processor_id();

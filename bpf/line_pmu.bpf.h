@@ -24,7 +24,7 @@ extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym __weak;
 struct latency_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* with a PMU: set at load */
-	__type(key, struct abi_latency_key);
+	__type(key, struct abi_access_key);
 	__type(value, struct abi_latency);
 };
 
@@ -33,7 +33,7 @@ struct latency_map latencies_even SEC(".maps"), latencies_odd SEC(".maps");
 /* An entry is too large for the stack. */
 const volatile struct abi_latency latency_zero;
 
-static __always_inline struct abi_latency *latency_get(void *map, const struct abi_latency_key *key)
+static __always_inline struct abi_latency *latency_get(void *map, const struct abi_access_key *key)
 {
 	struct abi_latency *l = bpf_map_lookup_elem(map, key);
 
@@ -43,18 +43,19 @@ static __always_inline struct abi_latency *latency_get(void *map, const struct a
 	return bpf_map_lookup_elem(map, key);
 }
 
-static __always_inline void note_latency(struct abi_line_counts *n, const struct abi_access_key *at,
-					 u64 ep, u32 cycles)
+static __always_inline void note_latency(struct abi_line_counts *n,
+					 const struct abi_access_key *key, u64 ep, u64 phys,
+					 u32 cycles)
 {
-	struct abi_latency_key key = {.line = at->line, .tgid = at->tgid, .cpu = at->cpu};
 	struct abi_latency *l =
-		ep & 1 ? latency_get(&latencies_odd, &key) : latency_get(&latencies_even, &key);
+		ep & 1 ? latency_get(&latencies_odd, key) : latency_get(&latencies_even, key);
 	u64 slot;
 
 	if (!l) {
 		n->latencies_full++;
 		return;
 	}
+	l->phys = phys;
 	slot = hist_slot(cycles);
 	if (slot >= ABI_LATENCY_SLOTS) {
 		l->over++;
@@ -90,6 +91,8 @@ static __always_inline void note_source(struct abi_access *a, u32 flags, u64 add
 		a->hitm_local++;
 	if (flags & DATA_HITM_REMOTE)
 		a->hitm_remote++;
+	if (flags & DATA_TOLD)
+		a->told++;
 }
 
 static __always_inline void pmu_place(struct abi_line_counts *n, struct task_struct *p, u64 ep,
@@ -120,33 +123,35 @@ static __always_inline void pmu_place(struct abi_line_counts *n, struct task_str
 	    bpf_core_field_exists(data->weight.full))
 		cycles = (u32)data->weight.full; /* of the struct: var1_dw, the latency */
 	if (cycles && moves)
-		note_latency(n, &key, ep, cycles);
+		note_latency(n, &key, ep, a->phys, cycles);
+}
+
+static __always_inline void pmu_sample(u64 ip, const struct perf_sample_data *data)
+{
+	u64 ep = epoch;
+	struct abi_line_counts *n = counts_get(ep);
+	struct task_struct *p;
+
+	if (!n || !ep || !bpf_core_field_exists(data->sample_flags))
+		return;
+	p = sampled(n);
+	if (!p)
+		return;
+	if (!(data->sample_flags & SAMPLE_ADDR) || !data->addr) {
+		/* an operation that touched no memory: IBS samples all */
+		n->results[ABI_IP_NO_OPERAND]++;
+		return;
+	}
+	pmu_place(n, p, ep, ip, data);
 }
 
 SEC("perf_event")
 int ws_pmu(void *ctx)
 {
-	u64 ep = epoch;
-	struct abi_line_counts *n = counts_get(ep);
-	struct bpf_perf_event_data_kern *kern;
-	struct perf_sample_data *data;
-	struct task_struct *p;
+	struct bpf_perf_event_data_kern *kern = bpf_cast_to_kern_ctx(ctx);
 
-	if (!n || !ep)
-		return 0;
-	kern = bpf_cast_to_kern_ctx(ctx);
-	data = kern->data;
-	if (!data || !bpf_core_field_exists(data->sample_flags))
-		return 0;
-	p = sampled(n);
-	if (!p)
-		return 0;
-	if (!(data->sample_flags & SAMPLE_ADDR) || !data->addr) {
-		/* an operation that touched no memory: IBS samples all */
-		n->results[ABI_IP_NO_OPERAND]++;
-		return 0;
-	}
-	pmu_place(n, p, ep, regs_ip(ctx), data);
+	if (kern->data)
+		pmu_sample(regs_ip(ctx), kern->data);
 	return 0;
 }
 

@@ -36,6 +36,7 @@ _Static_assert(sizeof(struct stamp) == 64, "stamp size");
 
 #define TASKS_FROM_CURRENT
 #include "filter.bpf.h"
+#include "flight.bpf.h"
 #include "follow.bpf.h"
 #include "hist.bpf.h"
 
@@ -315,37 +316,20 @@ int ws_lock_end(u64 *ctx)
 	return 0;
 }
 
-/* Run by user space at a report: who is still waiting? */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct abi_in_flight);
-} in_flight SEC(".maps");
+/* ---- run by user space at a report: who is still waiting? ---- */
 
 SEC("iter/task")
 int ws_lock_in_flight(struct bpf_iter__task *ctx)
 {
 	struct task_struct *p = ctx->task;
-	struct abi_in_flight *out;
+	struct abi_in_flight *out = flight_get();
 	struct stamp *st;
-	u64 now, wait;
-	u32 key = 0;
 
-	out = bpf_map_lookup_elem(&in_flight, &key);
 	if (!p || !out || !filter_early(p))
 		return 0;
 	st = stamp_get(p, false);
 	if (!st || !st->waits[0].lock || !filter_late(st, p))
 		return 0;
-	now = bpf_ktime_get_ns();
-	wait = now > st->waits[0].since ? now - st->waits[0].since : 0;
-	out->count++;
-	if (wait >= out->longest_ns) {
-		out->longest_ns = wait;
-		out->tid = p->pid;
-		out->pid = p->tgid;
-		__builtin_memcpy(out->comm, p->comm, sizeof(out->comm));
-	}
+	flight_add(out, p, st->waits[0].since);
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include "hist.bpf.h"
 #include "sched.bpf.h"
 #include "filter.bpf.h"
+#include "flight.bpf.h"
 #include "follow.bpf.h"
 
 #define KEYED_ENTRY_MAX sizeof(struct abi_kentry)
@@ -325,13 +326,7 @@ int ws_switch(u64 *ctx)
 	return 0;
 }
 
-/* Run by user space at a report: who is still waiting? */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct abi_in_flight);
-} in_flight SEC(".maps");
+/* ---- run by user space at a report: who is still waiting? ---- */
 
 static __always_inline bool queued_unseen(struct task_struct *p)
 {
@@ -340,12 +335,9 @@ static __always_inline bool queued_unseen(struct task_struct *p)
 
 static __always_inline int look_at(struct task_struct *p)
 {
-	struct abi_in_flight *out;
+	struct abi_in_flight *out = flight_get();
 	struct stamp *st;
-	u64 since, now, wait;
-	u32 key = 0;
 
-	out = bpf_map_lookup_elem(&in_flight, &key);
 	if (!p || !out || !TASK_READ(p, pid) || !filter_early(p))
 		return 0;
 	st = stamp_get(p, false);
@@ -356,16 +348,7 @@ static __always_inline int look_at(struct task_struct *p)
 	}
 	if (!st->t1 || !filter_late(st, p))
 		return 0;
-	now = bpf_ktime_get_ns();
-	since = st->t0 ? st->t0 : st->t1;
-	wait = now > since ? now - since : 0;
-	out->count++;
-	if (wait >= out->longest_ns) {
-		out->longest_ns = wait;
-		out->tid = TASK_READ(p, pid);
-		out->pid = TASK_READ(p, tgid);
-		TASK_COMM(out->comm, p);
-	}
+	flight_add(out, p, st->t0 ? st->t0 : st->t1);
 	return 0;
 }
 

@@ -31,11 +31,11 @@ struct abi_ip {
 };
 
 /*
- * Samples of one thread, at one place in code, on one line, on one CPU: no entry has two writers.
- * tgid 0: a line of the kernel's.
+ * Samples of one thread, at one place in code, of one address, on one CPU: no entry has two
+ * writers. tgid 0: a line of the kernel's.
  */
 struct abi_access_key {
-	__u64 line; /* address >> ABI_LINE_SHIFT */
+	__u64 addr; /* of the first byte; its line: addr >> ABI_LINE_SHIFT */
 	__u64 ip;   /* of the sample; `back` bytes behind the instruction */
 	__u32 tgid;
 	__u32 tid;
@@ -54,29 +54,26 @@ struct abi_access {
 	__u32 back;
 	__u32 hitm_local; /* a PMU's: another cache had the line modified */
 	__u32 hitm_remote;
+	__u32 told; /* loads of which the PMU says what answered: those that can be HITM */
+	__u32 pad;
 	__u64 phys; /* of the last sample; 0: not told */
 	char comm[16];
 };
 
 _Static_assert(sizeof(struct abi_access_key) == 32, "abi_access_key size");
-_Static_assert(sizeof(struct abi_access) == 72, "abi_access size");
+_Static_assert(sizeof(struct abi_access) == 80, "abi_access size");
 
 /*
- * What a PMU's samples of a line took, in cycles: one entry for each CPU, so that none has two
- * writers. Only of lines that have been seen on two CPUs, or modified in another cache: private
- * ones, which are nearly all, would fill the map. Counted from then on.
+ * What a PMU's samples of an access took, in cycles; the key is the access's. Only of lines that
+ * have been seen on two CPUs, or modified in another cache: private ones, which are nearly all,
+ * would fill the map. Counted from then on.
  */
-#define ABI_LATENCY_SCHEMA 4
+#define ABI_LATENCY_SCHEMA 3
 #define ABI_LATENCY_OCTAVES 18 /* up to 262,144 cycles; longer ones go to the last slot */
 #define ABI_LATENCY_SLOTS (ABI_LATENCY_OCTAVES << ABI_LATENCY_SCHEMA)
 
-struct abi_latency_key {
-	__u64 line;
-	__u32 tgid;
-	__u32 cpu;
-};
-
 struct abi_latency {
+	__u64 phys; /* as in struct abi_access */
 	__u64 sum;
 	__u32 min; /* 0: none yet */
 	__u32 max;
@@ -85,8 +82,7 @@ struct abi_latency {
 	__u32 slots[ABI_LATENCY_SLOTS];
 };
 
-_Static_assert(sizeof(struct abi_latency_key) == 16, "abi_latency_key size");
-_Static_assert(sizeof(struct abi_latency) == 24 + 4 * ABI_LATENCY_SLOTS, "abi_latency size");
+_Static_assert(sizeof(struct abi_latency) == 32 + 4 * ABI_LATENCY_SLOTS, "abi_latency size");
 
 /* How a line goes from CPU to CPU: consecutive samples of it, and those that changed CPU. Written
  * by all; a lost race loses one pair. */

@@ -24,7 +24,6 @@
 #define BUCKET_SCHEMA_DEFAULT 5
 #define BUCKET_OCTAVES 38 /* room for 1 ns up to 2^38 ns = 274 s */
 #define BUCKET_SLOTS(s) (BUCKET_OCTAVES << (s))
-#define BUCKET_SLOTS_MAX BUCKET_SLOTS(BUCKET_SCHEMA_MAX)
 /* First value out of range: past 256 s, the last boundary below 2^38 ns that every schema has. */
 #define BUCKET_VALUE_END 256000000001ULL
 

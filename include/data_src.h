@@ -26,6 +26,7 @@
 #define DATA_SRC_LVL_REMOTE_CACHE 0xc00U /* one or two hops */
 /* mem_snoop, bits 19-23 */
 #define DATA_SRC_SNOOP_SHIFT 19
+#define DATA_SRC_SNOOP_TOLD 0x1eU /* none, hit, miss, HITM; else not available */
 #define DATA_SRC_SNOOP_HITM 0x10U
 /* mem_lock, bits 24-25 */
 #define DATA_SRC_LOCK_SHIFT 24
@@ -62,6 +63,7 @@ enum data_level {
 #define DATA_HITM_LOCAL 8U
 #define DATA_HITM_REMOTE 16U
 #define DATA_PEER 32U
+#define DATA_TOLD 64U /* a load, and what answered it is told: it is a HITM or it is none */
 
 struct data_src {
 	__u32 flags; /* DATA_* */
@@ -111,6 +113,9 @@ static inline struct data_src data_src_decode(__u64 word)
 				   : DATA_HITM_LOCAL;
 	else if ((word >> DATA_SRC_SNOOPX_SHIFT) & DATA_SRC_SNOOPX_PEER)
 		d.flags |= DATA_PEER;
+	if ((d.flags & DATA_READ) &&
+	    (d.level != DATA_LEVEL_UNKNOWN || (snoop & DATA_SRC_SNOOP_TOLD)))
+		d.flags |= DATA_TOLD;
 	return d;
 }
 

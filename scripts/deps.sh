@@ -45,6 +45,8 @@ rows() {
 		test c:setcap libcap2-bin libcap
 		test c:g++ g++ gcc-c++
 		test c:objcopy binutils binutils
+		test c:aarch64-linux-gnu-objdump binutils-aarch64-linux-gnu binutils-aarch64-linux-gnu
+		test f:/usr/aarch64-linux-gnu/lib/libc.so.6 libc6-arm64-cross -
 		test c:rustc rustc rust
 		test c:dwz dwz dwz
 		test l:libdebuginfod libdebuginfod-dev elfutils-debuginfod-client-devel

@@ -8,6 +8,7 @@
 #include "source/source.h"
 
 #define LABEL_WIDTH 18
+#define LABELS_LEN 128
 
 /* A way to use a source that asks more of the kernel than the plain one. */
 struct way {
@@ -67,9 +68,34 @@ static void print_yes(const struct source *src, const char *label, bool lacks, F
 		fprintf(out, "%-*s but for %s\n", LABEL_WIDTH, "", *l);
 }
 
+/* Refusals for one reason are one line: "sched, ext4   no: BPF: not permitted (...)". */
+struct refusals {
+	char labels[LABELS_LEN]; /* "" : none */
+	struct err why;
+};
+
+static void print_refusals(struct refusals *r, FILE *out)
+{
+	if (r->labels[0])
+		fprintf(out, "%-*s no: %s\n", LABEL_WIDTH, r->labels, r->why.text);
+	r->labels[0] = '\0';
+}
+
+static void add_refusal(struct refusals *r, const char *label, const struct err *why, FILE *out)
+{
+	size_t n = strlen(r->labels);
+
+	if (n && (strcmp(r->why.text, why->text) || n + strlen(label) + 3 > sizeof(r->labels))) {
+		print_refusals(r, out);
+		n = 0;
+	}
+	snprintf(r->labels + n, sizeof(r->labels) - n, "%s%s", n ? ", " : "", label); /* fits */
+	r->why = *why;
+}
+
 /* Loads and attaches, says so, and lets go again. 0, or negative with the reason. */
 static int try_way(const struct source_ops *ops, const struct config *base, const struct way *way,
-		   const char *label, FILE *out, struct err *why)
+		   const char *label, struct refusals *before, FILE *out, struct err *why)
 {
 	struct config cfg = *base; /* borrowed: only what `change` sets is its own */
 	struct source_args args = {.cfg = &cfg, .on_slow = ignore_slow};
@@ -81,13 +107,15 @@ static int try_way(const struct source_ops *ops, const struct config *base, cons
 	ret = source_open(ops, &src, &args, why);
 	if (ret)
 		return ret;
+	print_refusals(before, out);
 	print_yes(src, label, !way->change, out);
 	ops->close(src);
 	return 0;
 }
 
 /* Does it run in its plain way? Where not, there is no use in asking for more. */
-static bool check_source(const struct source_ops *ops, const struct config *cfg, FILE *out)
+static bool check_source(const struct source_ops *ops, const struct config *cfg,
+			 struct refusals *no, FILE *out)
 {
 	size_t i;
 
@@ -99,10 +127,11 @@ static bool check_source(const struct source_ops *ops, const struct config *cfg,
 		if (ways[i].means && !ways[i].means(ops))
 			continue;
 		snprintf(label, sizeof(label), "%s%s", ops->name, ways[i].suffix);
-		ret = try_way(ops, cfg, &ways[i], label, out, &why);
+		ret = try_way(ops, cfg, &ways[i], label, no, out, &why);
+		if (ret && !why.text[0])
+			err_set(&why, EXIT_CANNOT, ret, "%s", strerror(-ret));
 		if (ret)
-			fprintf(out, "%-*s no: %s\n", LABEL_WIDTH, label,
-				why.text[0] ? why.text : strerror(-ret));
+			add_refusal(no, label, &why, out);
 		if (ret && !i)
 			return false;
 	}
@@ -124,6 +153,7 @@ int check_run(const struct config *cfg, FILE *out, bool *can, struct err *e)
 {
 	struct machine_fact facts[MACHINE_FACTS];
 	size_t i, n = machine_facts(facts, cfg), asked = 0, run = 0;
+	struct refusals no = {0};
 
 	for (i = 0; i < n; i++)
 		fprintf(out, "%-*s %s\n", LABEL_WIDTH, facts[i].name, facts[i].text);
@@ -131,10 +161,13 @@ int check_run(const struct config *cfg, FILE *out, bool *can, struct err *e)
 		if (!asked_for(cfg, source_list[i]))
 			continue;
 		asked++;
-		run += check_source(source_list[i], cfg, out);
+		run += check_source(source_list[i], cfg, &no, out);
 	}
+	print_refusals(&no, out);
 	*can = cfg->sources.n ? run == asked : run > 0;
-	if (fflush(out) || ferror(out))
-		return err_sys(e, -EIO, "standard output");
+	if (fflush(out))
+		return err_sys(e, -errno, "cannot write to standard output");
+	if (ferror(out)) /* before: errno is another's by now */
+		return err_sys(e, -EIO, "cannot write to standard output");
 	return 0;
 }

@@ -200,6 +200,7 @@ struct opts_scope {
 	const char *sources[SCOPE_SOURCES]; /* fewer: NULL */
 	bool (*given)(const struct config *cfg);
 	const char *why; /* to others, if that is no matter of course */
+	bool no_default; /* none of the default sources is one of these */
 };
 
 static bool given_es_time(const struct config *cfg)
@@ -222,11 +223,29 @@ static bool given_stack_every(const struct config *cfg)
 	return cfg->stack_every;
 }
 
+static bool given_slower(const struct config *cfg)
+{
+	return cfg->slower;
+}
+
+static bool given_freq(const struct config *cfg)
+{
+	return cfg->freq != DEFAULT_FREQ;
+}
+
+static bool given_line_source(const struct config *cfg)
+{
+	return cfg->line_by != LINE_BY_AUTO;
+}
+
 static const struct opts_scope scopes[] = {
 	{"es-time", {"ext4"}, given_es_time},
 	{"by file", {"ext4"}, given_by_file},
 	{"by", {"sched", "ext4", "lock", "futex"}, given_by, ", whose rows name their threads"},
 	{"stack-every", {"lock", "futex"}, given_stack_every},
+	{"slower", {"sched", "ext4"}, given_slower},
+	{"freq", {"line"}, given_freq, .no_default = true},
+	{"line-source", {"line"}, given_line_source, .no_default = true},
 };
 
 static bool source_named(const struct opts_run *r, const char *name)
@@ -244,6 +263,8 @@ static bool in_scope(const struct opts_run *r, const struct opts_scope *s)
 {
 	size_t i;
 
+	if (!r->cfg->sources.n) /* the default ones run */
+		return !s->no_default;
 	for (i = 0; i < SCOPE_SOURCES && s->sources[i]; i++)
 		if (source_named(r, s->sources[i]))
 			return true;
@@ -267,13 +288,12 @@ static const char *scope_text(const struct opts_scope *s, char *out, size_t len)
 	return out;
 }
 
-/* Without --source the default ones run, and they cover all of these. */
 static int check_scopes(struct opts_run *r)
 {
 	char names[64];
 	size_t i;
 
-	for (i = 0; r->cfg->sources.n && i < sizeof(scopes) / sizeof(scopes[0]); i++) {
+	for (i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++) {
 		const struct opts_scope *s = &scopes[i];
 
 		if (s->given(r->cfg) && !in_scope(r, s))

@@ -150,9 +150,14 @@ suite names python3 tests/names/test_names.py
 if [ -n "$SAN_O" ]; then
 	suite san/names env O="$SAN_O" python3 tests/names/test_names.py
 fi
+suite insn/arm64 python3 tests/insn/test_arm64.py
 suite core-reloc tests/core-reloc/selftest.sh "$O/core-reloc/corecheck" "$O/core-reloc" tests/btf/*.btf
-suite core-reloc/ours "$O/core-reloc/corecheck" tests/core-reloc/absent.list tests/btf/*.btf -- "$O"/bpf/sched.bpf.o \
-	"$O"/bpf/sched_raw.bpf.o "$O"/bpf/lock.bpf.o "$O"/bpf/names.bpf.o
+ours=("$O"/bpf/sched_raw.bpf.o)
+for s in bpf/*.bpf.c; do
+	s=${s##*/}
+	ours+=("$O/bpf/${s%.c}.o")
+done
+suite core-reloc/ours "$O/core-reloc/corecheck" tests/core-reloc/absent.list tests/btf/*.btf -- "${ours[@]}"
 for t in tests/cli/test_*.bats; do
 	name=${t##*/test_}
 	suite "cli/${name%.bats}" bats --tap "$t"
@@ -164,6 +169,7 @@ done
 suite kernel/bucket "$O/tests/kernel/test_bucket_bpf"
 suite kernel/shared "$O/tests/kernel/test_shared_bpf"
 suite kernel/line_pmu "$O/tests/kernel/test_line_pmu"
+suite kernel/line_feed tests/kernel/pmu.sh "$O/tests/kernel/test_line_feed"
 for t in "$O"/tests/names/test_kernel_*; do
 	[ ! -x "$t" ] || suite "names/${t##*/test_}" "$t"
 done

@@ -24,8 +24,9 @@ $(O)/tests/unit/test_pmu: $(O)/src/source/pmu.o
 $(O)/tests/unit/test_pmu_plan: $(addprefix $(O)/src/source/,pmu_plan.o pmu.o)
 $(O)/tests/unit/test_line_shared: $(O)/src/source/line_shared.o
 $(O)/tests/unit/test_line_device: $(O)/src/source/line_device.o
+$(O)/tests/unit/test_numa: $(addprefix $(O)/src/source/,numa.o pmu_plan.o pmu.o)
 $(O)/tests/unit/test_insn_x86 $(O)/tests/unit/test_insn_arm64: $(INSN_OBJS)
-$(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o keyed_cold.o groups.o cgroup.o mountinfo.o)
+$(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o keyed_cold.o counts.o mapped.o groups.o cgroup.o mountinfo.o)
 
 # Nor do these: files of the source floor that stand alone.
 $(O)/tests/unit/test_mountinfo: $(O)/src/source/mountinfo.o

@@ -3,17 +3,6 @@
 
 #include "core/frame.h"
 
-const struct series *frame_whole(const struct frame *f, const char *name)
-{
-	for (size_t i = 0; i < f->nseries; i++) {
-		const struct series *s = &f->series[i];
-
-		if (!s->nlabels && !strcmp(s->desc->name, name))
-			return s;
-	}
-	return NULL;
-}
-
 const char *series_label(const struct series *s, const char *key)
 {
 	for (uint32_t i = 0; i < s->nlabels && i < SERIES_LABELS; i++)

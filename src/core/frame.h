@@ -98,6 +98,13 @@ struct line_thread {
 	uint64_t read_bytes, write_bytes; /* bit per byte of the line */
 };
 
+/* Loads that found the line modified in another CPU's cache: of the same socket, or a remote one.
+ */
+struct line_hitm {
+	bool told; /* else no sample says: the counts mean nothing */
+	uint64_t local, remote;
+};
+
 /* Code that touches a place on a line: offsets, then code. */
 struct line_spot {
 	uint32_t offset, size; /* bytes on the line: the lowest, and how far they reach */
@@ -106,6 +113,8 @@ struct line_spot {
 	const char *name; /* what lies at that offset, or NULL */
 	const char *sym;
 	uint64_t samples, reads, writes, locked;
+	struct line_hitm hitm;
+	const struct hist *latency; /* in CPU cycles; NULL: not told */
 };
 
 /* Accesses into a cache line. Samples, not counts, unless `exact`. */
@@ -125,9 +134,11 @@ struct line_accesses {
 	bool stopped;		 /* it has: no more are counted */
 	uint64_t foreign;	 /* traps of tasks that the filters leave out, in the whole run */
 	const char *unconfirmed; /* why --confirm does not watch it; NULL: nothing was refused */
-	bool has_hitm;		 /* the sampler tells */
-	uint64_t hitm_local, hitm_remote;
-	const struct hist *latency;	   /* in CPU cycles; NULL: the sampler does not tell */
+	struct line_hitm hitm;
+	const struct hist *latency;	   /* in CPU cycles; NULL: not told */
+	const uint32_t *nodes;		   /* NUMA nodes of the CPUs that touched it, ascending */
+	size_t nnodes;			   /* 0: the machine has one, or none is known */
+	int32_t memory_node;		   /* that it lies on; negative: not known */
 	const struct line_thread *threads; /* busiest first */
 	size_t nthreads;
 	const struct line_spot *uses; /* by offset, then the most frequent first */
@@ -271,8 +282,6 @@ struct meta {
 	size_t nfilters;
 };
 
-/* The whole's series of a metric in a frame, or NULL. */
-const struct series *frame_whole(const struct frame *f, const char *name);
 /* value of a label, or NULL */
 const char *series_label(const struct series *s, const char *key);
 /* No loss in it? (edges do not count) */

@@ -16,7 +16,8 @@
 
 /* What one instruction does to memory and to registers. */
 struct a64 {
-	bool touches, many; /* many: no one address */
+	bool touches, many; /* many: no one address, or none that we can tell */
+	bool hint;	    /* a prefetch */
 	bool ends_block;
 	bool writeback;
 	uint64_t writes; /* bit per general register, sp is bit 31 */
@@ -85,7 +86,8 @@ static void exclusive(struct a64 *a, uint32_t w)
 	}
 }
 
-/* Size and direction of ldr, str and their kin; false: a prefetch or not allocated. */
+/* Size and direction of ldr, str and their kin; false: a prefetch (sz 3, opc 2), or not allocated.
+ */
 static bool access_of(uint32_t w, uint32_t *size, bool *load, bool *general)
 {
 	uint32_t sz = bits(w, 31, 30), opc = bits(w, 23, 22);
@@ -125,11 +127,11 @@ static void set_index(struct a64 *a, uint32_t w, uint32_t size)
 {
 	uint32_t option = bits(w, 15, 13), shift = 0;
 
+	if (bits(w, 20, 16) == ZR)
+		return;
 	while (bits(w, 12, 12) && 1U << shift < size)
 		shift++;
 	a->r.shift = (uint8_t)shift;
-	if (bits(w, 20, 16) == ZR)
-		return;
 	a->r.index = (uint8_t)bits(w, 20, 16);
 	if (option == 2)
 		a->r.extend = RECIPE_EXTEND_UXTW;
@@ -148,8 +150,10 @@ static void single(struct a64 *a, uint32_t w)
 			atomic(a, w);
 		return; /* pointer authentication's loads: not decoded */
 	}
-	if (!access_of(w, &size, &load, &general))
+	if (!access_of(w, &size, &load, &general)) {
+		a->hint = general && bits(w, 23, 22) == 2;
 		return;
+	}
 	operand(a, w, size, load ? RECIPE_READ : RECIPE_WRITE);
 	if (load && general)
 		loads(a, bits(w, 4, 0));
@@ -192,6 +196,7 @@ static void literal(struct a64 *a, uint32_t w)
 	uint32_t opc = bits(w, 31, 30);
 	bool general = !bits(w, 26, 26);
 
+	a->hint = opc == 3 && general;
 	if (opc == 3)
 		return;
 	operand(a, w, general ? (opc == 1 ? 8 : 4) : 4U << opc, RECIPE_READ);
@@ -201,20 +206,37 @@ static void literal(struct a64 *a, uint32_t w)
 		loads(a, bits(w, 4, 0));
 }
 
-/* Rd of arithmetic. 31 is the stack pointer only where a plain add, sub or mask of an immediate
- * goes there. */
+/*
+ * Rd of arithmetic. 31 is the stack pointer only where a plain add, sub or mask of an immediate, or
+ * of an extended register, goes there.
+ */
 static void other_writes(struct a64 *a, uint32_t w)
 {
 	uint32_t op = bits(w, 28, 25), rd = bits(w, 4, 0);
 	bool sp = (bits(w, 28, 23) == 0x22 && !bits(w, 29, 29)) ||   /* add, sub */
+		  bits(w, 28, 23) == 0x23 ||			     /* addg, subg */
 		  (bits(w, 28, 23) == 0x24 && bits(w, 30, 29) != 3); /* and, orr, eor */
 
-	if ((op & 0xe) == 8) {
+	sp |= bits(w, 28, 21) == 0x59 && !bits(w, 29, 29); /* add, sub of an extended register */
+	if ((op & 0xe) == 8 || (op & 7) == 5) {
 		if (rd != ZR || sp)
 			a->writes |= 1ULL << rd;
-	} else if ((op & 7) == 5 || (op & 7) == 7 || bits(w, 31, 20) == 0xd53) {
-		loads(a, rd); /* vectors: Rd may be general, so it is taken to be; mrs */
+	} else if (op == 2) {
+		a->writes |= 1ULL << rd; /* SVE: counts go to Rd, or to the stack pointer */
+	} else if ((op & 7) == 7 || bits(w, 31, 21) == 0x6a9) {
+		loads(a, rd); /* vectors: Rd may be general, so it is taken to be; mrs, sysl */
 	}
+}
+
+/* Memory all the same, where nothing was decoded. */
+static bool other_memory(uint32_t w)
+{
+	uint32_t op2 = bits(w, 7, 5);
+
+	return (bits(w, 27, 27) && !bits(w, 25, 25)) ||	    /* loads and stores: tags, copies, .. */
+	       (bits(w, 31, 31) && bits(w, 28, 25) == 2) || /* SVE's */
+	       bits(w, 31, 25) == 0x70 ||		    /* SME's */
+	       (bits(w, 31, 8) == 0xd50b74 && (op2 == 1 || op2 == 3 || op2 == 4)); /* dc zva */
 }
 
 static struct a64 decode(uint32_t w)
@@ -236,10 +258,11 @@ static struct a64 decode(uint32_t w)
 		a.r.disp = sign_extend(bits(w, 20, 12), 9);
 		if (bits(w, 23, 22))
 			loads(&a, bits(w, 4, 0));
-	} else if (bits(w, 31, 31) == 0 && bits(w, 29, 25) == 6)
-		a.many = a.touches = true; /* ld1 .. st4 */
-	else
+	}
+	if (!a.touches && !a.hint) {
+		a.many = a.touches = other_memory(w);
 		other_writes(&a, w);
+	}
 	return a;
 }
 

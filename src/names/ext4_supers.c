@@ -162,6 +162,8 @@ static bool super_name(struct names_kernel *k, uint64_t addr, struct name *out)
 		if (!kernel_name_in(k, addr, s->sb, "super_block", NULL, "", out) &&
 		    (!s->sbi || !kernel_name_in(k, addr, s->sbi, "ext4_sb_info", "ext4", "", out)))
 			continue;
+		out->inode.ext4 = s->sbi;
+		out->inode.dev = s->dev;
 		name_print(out->place, sizeof(out->place), false, "%s on %u:%u", s->id,
 			   s->dev >> 20, s->dev & 0xfffff);
 		return true;
@@ -238,6 +240,7 @@ static bool name_inode_at(struct names_kernel *k, const struct inode_layout *l, 
 			    ext4 ? "ext4" : NULL, "", out))
 		return false;
 	out->inode.known = true;
+	out->inode.ext4 = ext4;
 	out->inode.dev = s->dev;
 	out->inode.ino = peek_u64(&k->peek, inode + (uint64_t)l->ino);
 	out->inode.generation = peek_u32(&k->peek, inode + (uint64_t)l->generation);

@@ -2,6 +2,8 @@
 /* Names of kernel code, and what is missing. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "names/kernel.h"
@@ -180,17 +182,33 @@ static void why_objects(struct names_kernel *k)
 			"BTF has none, or no way to the run queues (CONFIG_FAIR_GROUP_SCHED)");
 }
 
+#define NO_KALLSYMS "names of kernel code: no /proc/kallsyms"
+#define HIDDEN "names of kernel code: addresses are hidden (CAP_SYSLOG, kernel.kptr_restrict)"
+#define PEEK_LINES 64 /* variables of CPUs come first, and some of these really are at 0 */
+
+const char *names_code_why(struct names *n)
+{
+	FILE *f = n->kernel->kallsyms;
+	unsigned long long addr = 0;
+	char line[512];
+	int i;
+
+	if (!f)
+		return NO_KALLSYMS;
+	rewind(f);
+	for (i = 0; i < PEEK_LINES && !addr && fgets(line, sizeof(line), f); i++)
+		addr = strtoull(line, NULL, 16);
+	if (!i)
+		return NO_KALLSYMS;
+	return addr ? NULL : HIDDEN;
+}
+
 const char *names_why(struct names *n)
 {
 	struct names_kernel *k = n->kernel;
+	const char *code = names_code_why(n);
 
-	k->why[0] = '\0';
-	(void)ksyms_ready(k, false);
-	if (!k->kallsyms || (!k->syms.n && !k->syms.hidden))
-		why_add(k, "kernel code", "no /proc/kallsyms");
-	else if (k->syms.hidden)
-		why_add(k, "kernel code",
-			"addresses are hidden (CAP_SYSLOG, kernel.kptr_restrict)");
+	name_print(k->why, sizeof(k->why), false, "%s", code ? code : "");
 	why_objects(k);
 	return k->why;
 }

@@ -30,9 +30,10 @@ enum name_found {
 	NAME_MEMBER, /* down to the member */
 };
 
-/* An inode that the address lies in; the ext4 source makes a path of it (open_by_handle_at). */
+/* An inode that the address lies in; sources make a path of it (ext4_places.h). */
 struct name_inode {
 	bool known;
+	bool ext4;    /* it, or where none is known the super block, is of ext4 */
 	uint32_t dev; /* the kernel's: major << 20 | minor */
 	uint32_t generation;
 	uint64_t ino;
@@ -65,6 +66,9 @@ void names_prepare(struct names *n);
 /* What names of the kernel's are missing here and why, in words: "kernel code: addresses are hidden
  * (CAP_SYSLOG ...)"; "" if nothing is. Holds until the next call. Known after names_prepare. */
 const char *names_why(struct names *n);
+/* Of that alone the part that costs nothing to ask: why kernel code has no names; NULL if it has.
+ */
+const char *names_code_why(struct names *n);
 /* Gives back the files' contents that names were looked up in: when a report is done. */
 void names_trim(struct names *n);
 

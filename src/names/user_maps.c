@@ -8,77 +8,6 @@
 #define DELETED " (deleted)"
 #define SOURCES_LOOKED_AT 16 /* a file's mappings lie together: no need to look at all */
 
-struct cursor {
-	const char *p, *end;
-};
-
-static bool number(struct cursor *c, unsigned int base, uint64_t *out)
-{
-	const char *from = c->p;
-	uint64_t v = 0;
-
-	for (; c->p < c->end; c->p++) {
-		char ch = *c->p;
-		unsigned int digit = ch >= '0' && ch <= '9'   ? (unsigned int)(ch - '0')
-				     : ch >= 'a' && ch <= 'f' ? (unsigned int)(ch - 'a') + 10
-							      : 16;
-
-		if (digit >= base)
-			break;
-		if (__builtin_mul_overflow(v, base, &v) || __builtin_add_overflow(v, digit, &v))
-			return false;
-	}
-	*out = v;
-	return c->p > from;
-}
-
-static bool literal(struct cursor *c, char ch)
-{
-	if (c->p == c->end || *c->p != ch)
-		return false;
-	c->p++;
-	return true;
-}
-
-/* "rw-p" */
-static bool permissions(struct cursor *c, uint32_t *out)
-{
-	static const char letters[] = "rwx";
-
-	if (c->end - c->p < 4)
-		return false;
-	*out = 0;
-	for (size_t i = 0; i < 3; i++) {
-		if (c->p[i] == letters[i])
-			*out |= 1U << i;
-		else if (c->p[i] != '-')
-			return false;
-	}
-	if (c->p[3] == 's')
-		*out |= MAP_SHARED_MEM;
-	else if (c->p[3] != 'p')
-		return false;
-	c->p += 4;
-	return true;
-}
-
-/* "560000-561000 r-xp 00001000 fe:01 1234", and the blanks behind it */
-static bool head(struct cursor *c, struct map *map, uint64_t *ino)
-{
-	uint64_t major, minor;
-
-	if (!number(c, 16, &map->start) || !literal(c, '-') || !number(c, 16, &map->end) ||
-	    !literal(c, ' ') || !permissions(c, &map->perms) || !literal(c, ' ') ||
-	    !number(c, 16, &map->offset) || !literal(c, ' ') || !number(c, 16, &major) ||
-	    !literal(c, ':') || !number(c, 16, &minor) || !literal(c, ' ') || !number(c, 10, ino))
-		return false;
-	if (c->p < c->end && *c->p != ' ')
-		return false;
-	while (c->p < c->end && *c->p == ' ')
-		c->p++;
-	return map->start < map->end;
-}
-
 /* Room for one more in an array whose size doubles. */
 static int room(void **v, size_t n, size_t size)
 {
@@ -100,17 +29,17 @@ static bool same_source(const struct map_source *s, const char *path, size_t len
 	       !memcmp(s->path, path, len);
 }
 
-/* The source named at the cursor, added if it is new. */
-static int source(struct maps *m, const struct cursor *c, uint64_t ino, uint32_t *out)
+/* The source that it names, added if it is new. */
+static int source(struct maps *m, const struct map_line *l, uint32_t *out)
 {
-	size_t len = (size_t)(c->end - c->p), tail = sizeof(DELETED) - 1;
-	bool deleted = ino && len > tail && !memcmp(c->end - tail, DELETED, tail);
+	size_t len = l->path_len, tail = sizeof(DELETED) - 1;
+	bool deleted = l->inode && len > tail && !memcmp(l->path + len - tail, DELETED, tail);
 	struct map_source *s;
 	int ret;
 
 	len -= deleted ? tail : 0;
 	for (size_t i = m->nsources; i && m->nsources - i < SOURCES_LOOKED_AT; i--) {
-		if (same_source(&m->sources[i - 1], c->p, len, deleted, ino)) {
+		if (same_source(&m->sources[i - 1], l->path, len, deleted, l->inode)) {
 			*out = (uint32_t)(i - 1);
 			return 0;
 		}
@@ -119,8 +48,8 @@ static int source(struct maps *m, const struct cursor *c, uint64_t ino, uint32_t
 	if (ret)
 		return ret;
 	s = &m->sources[m->nsources];
-	*s = (struct map_source){.ino = ino, .deleted = deleted};
-	s->path = strndup(c->p, len);
+	*s = (struct map_source){.ino = l->inode, .deleted = deleted};
+	s->path = strndup(l->path, len);
 	if (!s->path)
 		return -ENOMEM;
 	*out = (uint32_t)m->nsources++;
@@ -146,20 +75,23 @@ static bool after_last(const struct maps *m, struct map *map)
 
 int maps_add(struct maps *m, const char *line, size_t len)
 {
-	struct cursor c = {line, line + len};
 	struct map map = {.source = MAP_ANON};
-	uint64_t ino = 0;
+	struct map_line l;
 	int ret;
 
-	if (memchr(line, '\0', len) || !head(&c, &map, &ino))
+	if (!map_line_parse(line, len, &l))
 		return -EINVAL;
+	map.start = l.start;
+	map.end = l.end;
+	map.offset = l.offset;
+	map.perms = l.perms;
 	if (!after_last(m, &map))
 		return 0;
 	if (m->n == MAPS_MAX)
 		return -E2BIG;
 	ret = room((void **)&m->v, m->n, sizeof(*m->v));
-	if (!ret && (ino || c.p < c.end))
-		ret = source(m, &c, ino, &map.source);
+	if (!ret && (l.inode || l.path_len))
+		ret = source(m, &l, &map.source);
 	if (ret)
 		return ret;
 	if (map.source != MAP_ANON) {

@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct elf_file;
+#include "core/map_line.h"
 
-enum map_perm { MAP_R = 1, MAP_W = 2, MAP_X = 4, MAP_SHARED_MEM = 8 };
+struct elf_file;
 
 #define MAP_ANON UINT32_MAX /* no file, and the kernel has no name for it */
 

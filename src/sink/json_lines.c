@@ -34,7 +34,20 @@ static struct json_object *json_new_threads(struct json_build *b, const struct l
 	return all;
 }
 
-static struct json_object *json_new_offsets(struct json_build *b, const struct line_accesses *a)
+static struct json_object *json_new_hitm(struct json_build *b, const struct line_hitm *h)
+{
+	struct json_object *hitm;
+
+	if (!h->told)
+		return NULL;
+	hitm = json_new_object(b);
+	json_add_u64(b, hitm, "local", h->local);
+	json_add_u64(b, hitm, "remote", h->remote);
+	return hitm;
+}
+
+static struct json_object *json_new_offsets(struct json_build *b, const struct line_accesses *a,
+					    const struct config *cfg)
 {
 	struct json_object *all = json_new_array(b), *one;
 	size_t i;
@@ -52,21 +65,30 @@ static struct json_object *json_new_offsets(struct json_build *b, const struct l
 		json_add_u64(b, one, "reads", u->reads);
 		json_add_u64(b, one, "writes", u->writes);
 		json_add_u64(b, one, "locked", u->locked);
+		json_add(b, one, "hitm", json_new_hitm(b, &u->hitm));
+		json_add(b, one, "latency_cycles", json_new_hist(b, u->latency, cfg));
 		json_append(b, all, one);
 	}
 	return all;
 }
 
-static struct json_object *json_new_hitm(struct json_build *b, const struct line_accesses *a)
+/* Of machines that have more than one. */
+static void json_add_nodes(struct json_build *b, struct json_object *o,
+			   const struct line_accesses *a)
 {
-	struct json_object *hitm;
+	struct json_object *nodes;
+	size_t i;
 
-	if (!a->has_hitm)
-		return NULL;
-	hitm = json_new_object(b);
-	json_add_u64(b, hitm, "local", a->hitm_local);
-	json_add_u64(b, hitm, "remote", a->hitm_remote);
-	return hitm;
+	if (!a->nnodes)
+		return;
+	nodes = json_new_array(b);
+	for (i = 0; i < a->nnodes; i++)
+		json_append_u64(b, nodes, a->nodes[i]);
+	json_add(b, o, "nodes", nodes);
+	if (a->memory_node < 0)
+		json_add_null(b, o, "memory_node");
+	else
+		json_add_u64(b, o, "memory_node", (uint64_t)a->memory_node);
 }
 
 void json_add_accesses(struct json_build *b, struct json_object *o, const struct line_accesses *a,
@@ -83,6 +105,7 @@ void json_add_accesses(struct json_build *b, struct json_object *o, const struct
 	json_add_ppm(b, o, "interleave_ppm", a->interleave);
 	json_add_decimal(b, o, "rank", a->rank);
 	json_add_u64(b, o, "cores", a->cores);
+	json_add_nodes(b, o, a);
 	if (a->exact) {
 		json_add_u64(b, o, "transfers", a->transfers);
 		json_add_u64(b, o, "bound", a->bound);
@@ -91,8 +114,8 @@ void json_add_accesses(struct json_build *b, struct json_object *o, const struct
 	}
 	if (a->unconfirmed)
 		json_add_text(b, o, "unconfirmed", a->unconfirmed);
-	json_add(b, o, "hitm", json_new_hitm(b, a));
+	json_add(b, o, "hitm", json_new_hitm(b, &a->hitm));
 	json_add(b, o, "latency_cycles", json_new_hist(b, a->latency, cfg));
 	json_add(b, o, "tids", json_new_threads(b, a));
-	json_add(b, o, "offsets", json_new_offsets(b, a));
+	json_add(b, o, "offsets", json_new_offsets(b, a, cfg));
 }

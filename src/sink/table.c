@@ -18,6 +18,7 @@
 #define COLUMNS_MAX 500
 #define TRIES_MAX 10  /* two of details, two of brief, the rest of rows */
 #define CLOCK_WIDTH 8 /* 14:02:11 */
+#define STUMP 5	      /* a blank, three letters and the ellipsis */
 
 struct table_sink {
 	struct sink base;
@@ -100,10 +101,12 @@ static void text_append(char *to, size_t size, const char *sep, const char *text
 static void table_filters(struct table_sink *t, const struct meta *m)
 {
 	const struct label *f = m->filters, *end = f + m->nfilters;
-	const char *sep = "   ";
+	const char *sep = "   ", *usual = t->cfg->command ? "yes" : "no";
 	char filter[512];
 
 	for (; f < end; f++) {
+		if (!strcmp(f->key, "follow") && !strcmp(f->value, usual))
+			continue;
 		if (f > m->filters && !strcmp(f->key, f[-1].key)) {
 			text_append(t->sources, sizeof(t->sources), ",", f->value);
 			continue;
@@ -147,6 +150,18 @@ static uint64_t table_period_ns(const struct table_sink *t, const struct frame *
 	return f->dur_ns;
 }
 
+/* A stump of the last word says nothing. */
+static void table_cut(char *out, size_t len, const char *text, size_t room)
+{
+	char *space;
+
+	line_cut(out, len, text, room);
+	space = strcmp(out, text) ? strrchr(out, ' ') : NULL;
+	if (space && text_width(space) < STUMP)
+		(void)snprintf(space, len - (size_t)(space - out),
+			       " …"); /* no longer than it was */
+}
+
 static void table_header(const struct table_sink *t, struct table_page *page)
 {
 	const struct frame *f = page->f;
@@ -164,8 +179,9 @@ static void table_header(const struct table_sink *t, struct table_page *page)
 	(void)snprintf(text, sizeof(text), "%s  %s %s   %s", t->host,
 		       f->type == FRAME_INTERVAL ? "interval" : "total",
 		       format_duration(dur, sizeof(dur), table_period_ns(t, f)), t->sources);
+	table_cut(cut, sizeof(cut), text, room);
 	line_start(&l);
-	line_left(&l, line_cut(cut, sizeof(cut), text, room), room + 2);
+	line_left(&l, cut, room + 2);
 	line_add(&l, "%s", clock);
 	paper_line(&page->paper, STYLE_DIM, &l);
 }

@@ -29,7 +29,7 @@ struct table_rows {
 	struct table_row *v;
 	size_t n, cap;
 	uint64_t *values;
-	size_t nvalues, values_cap;
+	size_t values_cap;
 };
 
 /* How much is said below a row of the contended table. */
@@ -153,6 +153,8 @@ int table_lines_print(struct table_page *page);
 const char *table_contended_name(const struct contended *c, char *out, size_t len);
 const char *table_contended_owner(const struct contended *c, char *out, size_t len);
 const char *table_contended_cpus(const struct contended *c, char *out, size_t len);
+/* Ascending numbers: "0-3,8" */
+const char *table_numbers(const uint32_t *v, size_t nv, char *out, size_t len);
 /* table_contended_detail.c; `said`: what the row itself says in full. */
 enum { SAID_NAME = 1, SAID_OWNER = 2, SAID_CPUS = 4 };
 void table_contended_detail(struct table_page *page, const struct contended *c, uint32_t said);
@@ -170,5 +172,8 @@ char *table_samples(char *out, size_t len, uint64_t n);
 /* Time with `~` after a thin one, a space after others. */
 char *table_quantile(struct table_page *page, char *out, size_t len, const struct hist *h,
 		     const struct quantile *q);
+/* The same of a histogram of CPU cycles (table_lines.c). */
+char *table_cycles(struct table_page *page, char *out, size_t len, const struct hist *h,
+		   const struct quantile *q);
 
 #endif

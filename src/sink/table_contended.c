@@ -97,21 +97,26 @@ const char *table_contended_name(const struct contended *c, char *out, size_t le
 }
 
 /* "0-1,7" */
-const char *table_contended_cpus(const struct contended *c, char *out, size_t len)
+const char *table_numbers(const uint32_t *v, size_t nv, char *out, size_t len)
 {
 	size_t i, k, at = 0;
 	int n = 0;
 
 	out[0] = '\0';
-	for (i = 0; i < c->ncpus && n >= 0 && at < len; i = k) {
-		for (k = i + 1; k < c->ncpus && c->cpus[k] == c->cpus[k - 1] + 1; k++)
+	for (i = 0; i < nv && n >= 0 && at < len; i = k) {
+		for (k = i + 1; k < nv && v[k] == v[k - 1] + 1; k++)
 			;
 		n = snprintf(out + at, len - at,
 			     k - i > 1 ? "%s%" PRIu32 "-%" PRIu32 : "%s%" PRIu32, i ? "," : "",
-			     c->cpus[i], c->cpus[k - 1]);
+			     v[i], v[k - 1]);
 		at += n > 0 ? (size_t)n : 0;
 	}
 	return out;
+}
+
+const char *table_contended_cpus(const struct contended *c, char *out, size_t len)
+{
+	return table_numbers(c->cpus, c->ncpus, out, len);
 }
 
 const char *table_contended_owner(const struct contended *c, char *out, size_t len)

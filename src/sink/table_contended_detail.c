@@ -6,6 +6,9 @@
  *	    at ext4_es_lookup_extent+0x1f 61 %, ext4_map_blocks+0x8c 30 %
  *	    line 1344..1407: es_stats_cache_hits.lock*, .count*, es_stats_cache_misses.lock*
  *
+ *	    byte 40: 412 samples by 1573 at app`count+0x70, HITM 30 local, 2 remote, 50th 210, 99th
+ *930~ cycles
+ *
  *	    kw.c:15  wait_bitset, 3 threads, 12 eagain, 3 timeouts, 40 wakes (41 woken)
  */
 #include <inttypes.h>
@@ -19,6 +22,7 @@
 #define DETAIL_HANG 8 /* where a line that was full goes on */
 #define DETAIL_SITES 3
 #define DETAIL_THREADS 4
+#define DETAIL_SPOTS 4
 #define DETAIL_MEMBERS 8 /* and all that are hot */
 #define DETAIL_NAME 512
 #define DETAIL_TEXT (DETAIL_NAME + 128)
@@ -91,7 +95,7 @@ static void detail_sites(struct detail *d, const struct contended *c)
 		(void)snprintf(text, sizeof(text), "%s%s%s%s%s", i ? "" : "at ",
 			       clean(sym, c->sites[i].sym), all > 1 ? " " : "", share,
 			       all > 1 ? " %" : ""); /* fits */
-		detail_item(d, ", ", text);
+		detail_item(d, i ? ", " : "  ", text);
 	}
 	detail_end(d);
 }
@@ -135,6 +139,8 @@ static void detail_identity(struct detail *d, const struct contended *c, uint32_
 	}
 	if (c->place && *c->place)
 		detail_item(d, "  ", clean(text, c->place));
+	if (d->page->detail == DETAIL_LINE && c->nsites)
+		return; /* who waits there tells more than how many */
 	if (c->op)
 		detail_item(d, "  ", clean(text, c->op));
 	if (!c->accesses) /* a line's row has them */
@@ -217,6 +223,7 @@ static void detail_threads(struct detail *d, const struct line_accesses *a)
 {
 	char comm[DETAIL_NAME / 4], text[DETAIL_TEXT];
 	size_t i;
+	int n;
 
 	for (i = 0; i < a->nthreads && i < DETAIL_THREADS; i++) {
 		const struct line_thread *t = &a->threads[i];
@@ -225,15 +232,85 @@ static void detail_threads(struct detail *d, const struct line_accesses *a)
 		if (!bytes)
 			continue;
 		text_clean(comm, sizeof(comm), t->comm ? t->comm : "?", SIZE_MAX);
-		(void)snprintf(text, sizeof(text), "%s/%" PRIu32 " CPU %" PRIu32 " %s %d..%d", comm,
-			       t->tid, t->cpu, t->writes ? "writes" : "reads",
-			       __builtin_ctzll(bytes), 63 - __builtin_clzll(bytes)); /* fits */
+		n = snprintf(text, sizeof(text), "%s/%" PRIu32 " CPU %" PRIu32 " %s %d", comm,
+			     t->tid, t->cpu, t->writes ? "writes" : "reads",
+			     __builtin_ctzll(bytes)); /* fits, with what follows */
+		if (bytes & (bytes - 1))
+			(void)snprintf(text + n, sizeof(text) - (size_t)n, "..%d",
+				       63 - __builtin_clzll(bytes));
 		detail_item(d, ", ", text);
 	}
 	if (a->nthreads > DETAIL_THREADS) {
 		(void)snprintf(text, sizeof(text), "%zu more", a->nthreads - DETAIL_THREADS);
 		detail_item(d, ", ", text);
 	}
+	detail_end(d);
+}
+
+/* Latencies first of those that fetch modified lines; then of the most frequent. */
+static bool spot_before(const struct line_spot *a, const struct line_spot *b)
+{
+	uint64_t x = a->hitm.local + a->hitm.remote, y = b->hitm.local + b->hitm.remote;
+
+	return x != y ? x > y : a->samples > b->samples;
+}
+
+/* "HITM 30 local, 2 remote, 50th 210, 99th 930~ cycles", as far as it is told */
+static void detail_spot_memory(struct detail *d, const struct line_spot *u)
+{
+	static const struct quantile p50 = {PPB_P50, "50"}, p99 = {PPB_P99, "99"};
+	char text[96], a[32], b[32];
+
+	if (u->hitm.told) {
+		(void)snprintf(text, sizeof(text), "HITM %s local, %s remote",
+			       format_count(a, sizeof(a), u->hitm.local),
+			       format_count(b, sizeof(b), u->hitm.remote)); /* fits */
+		detail_item(d, ", ", text);
+	}
+	if (!u->latency)
+		return;
+	table_cycles(d->page, a, sizeof(a), u->latency, &p50);
+	table_cycles(d->page, b, sizeof(b), u->latency, &p99);
+	a[strcspn(a, " ")] = b[strcspn(b, " ")] = '\0';			     /* columns' */
+	(void)snprintf(text, sizeof(text), "50th %s, 99th %s cycles", a, b); /* fits */
+	detail_item(d, ", ", text);
+}
+
+/* "byte 8: 412 samples of thread 1573 at app`count+0x70, HITM ..." */
+static void detail_spot(struct detail *d, const struct line_spot *u)
+{
+	char sym[DETAIL_NAME], text[DETAIL_TEXT], count[32];
+
+	(void)snprintf(text, sizeof(text), "byte %" PRIu32 ": %s by %" PRIu32 " at %s", u->offset,
+		       table_samples(count, sizeof(count), u->samples), u->tid,
+		       u->sym ? clean(sym, u->sym) : "?"); /* fits */
+	detail_item(d, "", text);
+	detail_spot_memory(d, u);
+	detail_end(d);
+}
+
+/* c2c's second level, of samplers that tell more than the threads' line does. */
+static void detail_spots(struct detail *d, const struct line_accesses *a)
+{
+	const struct line_spot *shown[DETAIL_SPOTS];
+	size_t n = 0, i, at;
+
+	if (!a->hitm.told && !a->latency)
+		return;
+	for (i = 0; i < a->nuses; i++) {
+		at = n;
+		while (at && spot_before(&a->uses[i], shown[at - 1])) {
+			if (at < DETAIL_SPOTS)
+				shown[at] = shown[at - 1];
+			at--;
+		}
+		if (at < DETAIL_SPOTS)
+			shown[at] = &a->uses[i];
+		n += n < DETAIL_SPOTS;
+	}
+	for (i = 0; i < n; i++)
+		detail_spot(d, shown[i]);
+	detail_count(d, a->nuses - n, "more", "more");
 	detail_end(d);
 }
 
@@ -293,7 +370,7 @@ static void detail_joined(struct detail *d, const struct contended *line)
 	detail_end(d);
 }
 
-/* With one line only: the name, if the row does not say it, else where it is waited for. */
+/* With one line only: the name, if the row does not say it, and where it is waited for. */
 void table_contended_detail(struct table_page *page, const struct contended *c, uint32_t said)
 {
 	struct detail d = {.page = page};
@@ -306,6 +383,7 @@ void table_contended_detail(struct table_page *page, const struct contended *c, 
 	if (c->accesses && page->detail == DETAIL_ALL) {
 		detail_exact(&d, c);
 		detail_threads(&d, c->accesses);
+		detail_spots(&d, c->accesses);
 		detail_joined(&d, c);
 	}
 	detail_line(&d, c);

@@ -6,7 +6,7 @@
  * Two passes over the rows, no copy of their cells: one measures, one prints. What does not fit
  * gives way in this order: wide gaps, columns that yield first, long names, quantiles but for the
  * first and the 99th, columns that yield late, names once more, the first quantile, and columns
- * that yield last.
+ * that yield last; in the end any but the first two. No number is printed in part.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -230,8 +230,11 @@ void grid_fit(struct grid *g, struct table_page *page, const struct table_row *r
 	if (grid_width(g) > columns)
 		g->gap = 1;
 	while ((width = grid_width(g)) > columns) {
-		if (!grid_give_way(g, width - columns))
-			return; /* a very narrow window: the paper cuts */
+		if (grid_give_way(g, width - columns))
+			continue;
+		if (g->n <= 2)
+			return; /* the paper cuts */
+		g->n--;		/* a very narrow window: no number at all before half of one */
 	}
 	grid_lengthen_names(g, columns - width);
 }

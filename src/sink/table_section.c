@@ -54,8 +54,20 @@ char *table_quantile(struct table_page *page, char *out, size_t len, const struc
 	return out;
 }
 
+/* Where its last item is set apart; NULL: it is the only one. */
+static char *title_last(char *items)
+{
+	char *at, *last = NULL;
+
+	for (at = items; (at = strstr(at, "  ")); at += 2)
+		last = at;
+	return last;
+}
+
+/* Of the items in `text`, with two spaces between them, as many as there is room for. */
 void table_title(struct table_page *page, const char *title, bool timed, const char *text)
 {
+	char items[128], *last;
 	struct line l;
 
 	line_start(&l);
@@ -63,7 +75,11 @@ void table_title(struct table_page *page, const char *title, bool timed, const c
 	if (timed)
 		line_add(&l, " (%s)", unit_name(page->cfg->unit));
 	line_to(&l, TITLE_WIDTH);
-	line_add(&l, " %s", text);
+	(void)snprintf(items, sizeof(items), "%s", text); /* numbers and words: fits */
+	while (line_width(&l) + 1 + text_width(items) > page->paper.columns &&
+	       (last = title_last(items)))
+		*last = '\0';
+	line_add(&l, " %s", items);
 	paper_line(&page->paper, STYLE_BOLD, &l);
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "source/contend_sites.h"
+#include "source/ext4_places.h"
 #include "source/groups.h"
 
 #define COLD_AFTER 8   /* intervals without a wait */
@@ -22,6 +23,8 @@ struct contend_row {
 	struct keyed_row *keyed;
 	struct abi_contend_sample *said; /* the first description */
 	char *name, *place;		 /* NULL: not known */
+	struct name_inode inode;	 /* that it lies in */
+	const char *placed;		 /* place with its path, for a frame */
 	struct line_member *members;
 	size_t nmembers;
 	struct sites sites;
@@ -140,6 +143,7 @@ static int name_row(struct contend *c, struct contend_row *r)
 	ret = keep_text(&r->name, n.found == NAME_NONE ? "" : n.text);
 	if (!ret)
 		ret = keep_text(&r->place, n.place);
+	r->inode = n.inode;
 	return ret ? ret : find_members(c, r, &n);
 }
 
@@ -280,7 +284,7 @@ static void fill(struct contend *c, struct contend_row *r, bool total, struct co
 		out->kind = c->args.ops->kind(r->key.kind);
 		out->addr = r->key.obj;
 		out->name = r->name;
-		out->place = r->place;
+		out->place = r->placed;
 		out->members = r->members;
 		out->nmembers = r->nmembers;
 		out->line = r->nmembers ? r->key.obj / LINE_BYTES * LINE_BYTES : 0;
@@ -321,10 +325,34 @@ static int push_row(struct contend *c, struct contend_row *r, struct source_repo
 	return ret;
 }
 
+/* Paths for those that were waited for in this interval, the longest of all first; then others. */
+static int find_places(struct contend *c)
+{
+	const uint64_t now = 1ULL << 63;
+	struct keyed_row *k;
+	int ret = 0;
+
+	ext4_places_begin(c->args.places);
+	for (k = keyed_first(c->keyed); !ret && k; k = k->next) {
+		struct contend_row *r = k->user;
+		struct ext4_place_ask ask = {
+			.inode = &r->inode,
+			.place = r->place,
+			.weight = k->total[0].sum_ns | (k->interval[0].count ? now : 0),
+			.out = &r->placed,
+		};
+
+		r->placed = r->place;
+		ret = ext4_places_ask(c->args.places, &ask);
+	}
+	ext4_places_answer(c->args.places);
+	return ret;
+}
+
 int contend_push_rows(struct contend *c, struct source_report *r)
 {
 	struct keyed_row *k;
-	int ret = 0;
+	int ret = find_places(c);
 
 	for (k = keyed_first(c->keyed); !ret && k; k = k->next)
 		ret = push_row(c, k->user, r);

@@ -58,6 +58,7 @@ struct contend_args {
 	uint32_t room;		      /* entries for which a bank's map has room */
 	struct cgroup_names *cgroups; /* --by cgroup */
 	struct names *names;	      /* for the members on a line; or NULL */
+	struct ext4_places *places;   /* for what lies in ext4 */
 	bool kernel_code;	      /* code addresses mean the same in every process */
 	const char *what;	      /* for errors: "lock: waits" */
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "source/contend_source.h"
+#include "source/ext4_places.h"
 #include "source/flight.h"
 #include "source/groups.h"
 #include "source/poll.h"
@@ -114,6 +115,7 @@ static int open_rows(struct contend_source *s, struct err *e)
 			bpf_object__find_map_by_name(s->base.obj, "keyed_even")),
 		.cgroups = s->base.filters.names,
 		.names = s->names,
+		.places = s->places,
 		.kernel_code = s->spec->kernel_code,
 		.what = what,
 	};
@@ -174,6 +176,9 @@ static int open_all(struct contend_source *s, struct err *e)
 	ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
 	if (!ret)
 		ret = names_open(&s->names, &names, e);
+	s->places = ext4_places_new();
+	if (!ret && !s->places)
+		ret = err_sys(e, -ENOMEM, "%s", s->spec->ops->name);
 	if (!ret)
 		ret = load(s, e);
 	if (!ret)
@@ -221,6 +226,7 @@ void contend_source_close(struct source *src)
 	contend_close(s->rows);
 	free(s->later);
 	names_close(s->names);
+	ext4_places_close(s->places);
 	whole_close(&s->whole);
 	bpf_source_close(&s->base);
 	free(s);

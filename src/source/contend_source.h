@@ -63,6 +63,7 @@ struct contend_source {
 	struct whole whole;
 	struct contend *rows;
 	struct names *names;
+	struct ext4_places *places; /* of what lies in ext4 */
 	struct ring_buffer *ring;
 	uint32_t drained;		  /* records of this drain */
 	struct abi_contend_sample *later; /* told of, to be described at the next report */

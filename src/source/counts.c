@@ -48,15 +48,31 @@ bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank)
 	return moved;
 }
 
+bool counts_hist_head(struct hist *to, const struct abi_hist *now, uint64_t zero, uint64_t sum_ns,
+		      uint64_t before)
+{
+	to->zero += now->zero - zero;
+	to->count += now->zero - zero;
+	to->sum_ns += now->sum_ns - sum_ns;
+	if (to->count == before)
+		return false;
+	if (!before || now->min_ns < to->min_ns)
+		to->min_ns = now->min_ns;
+	if (!before || now->max_ns > to->max_ns)
+		to->max_ns = now->max_ns;
+	return true;
+}
+
 int counts_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *seen, uint32_t nslots)
 {
 	const uint64_t *slots = (const uint64_t *)(now + 1);
-	uint64_t *old = (uint64_t *)(seen + 1), n, before = to->count;
+	uint64_t *old = (uint64_t *)(seen + 1), before = to->count;
 	uint32_t i;
 	int ret;
 
 	for (i = 0; i < nslots; i++) {
-		n = slots[i] - old[i];
+		uint64_t n = slots[i] - old[i];
+
 		if (!n)
 			continue;
 		ret = hist_add_slot(to, i, n);
@@ -64,17 +80,8 @@ int counts_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *se
 			return ret;
 		old[i] = slots[i];
 	}
-	n = now->zero - seen->zero;
-	to->zero += n;
-	to->count += n;
-	to->sum_ns += now->sum_ns - seen->sum_ns;
+	(void)counts_hist_head(to, now, seen->zero, seen->sum_ns, before); /* any or none */
 	*seen = *now;
-	if (to->count == before)
-		return 0;
-	if (!before || now->min_ns < to->min_ns)
-		to->min_ns = now->min_ns;
-	if (!before || now->max_ns > to->max_ns)
-		to->max_ns = now->max_ns;
 	return 0;
 }
 

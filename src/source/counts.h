@@ -39,6 +39,10 @@ bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank);
  */
 int counts_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *seen,
 		uint32_t nslots);
+/* Its head, once the slots were added to `to`, which had `before` samples until then: what came
+ * since zeros and sum were these. False: nothing at all. */
+bool counts_hist_head(struct hist *to, const struct abi_hist *now, uint64_t zero, uint64_t sum_ns,
+		      uint64_t before);
 void counts_end(struct counts *c);
 void counts_forget(struct counts *c); /* the total starts anew */
 void counts_close(struct counts *c);  /* unopened (all zero) is fine */

@@ -144,26 +144,36 @@ static void ask(struct ext4_paths *p, struct known *k, uint32_t pid)
 	}
 }
 
-const char *ext4_path(struct ext4_paths *p, uint32_t kdev, uint64_t ino, uint32_t generation,
-		      uint32_t pid)
+static const struct known *look_up(struct ext4_paths *p, uint32_t kdev, uint64_t ino,
+				   uint32_t generation, uint32_t pid)
 {
 	struct known key = {.kdev = kdev, .ino = ino, .generation = generation};
 	struct known *k = known_get(p, &key);
 
 	if (k && (!k->name || (!p->denied && mono_now_ns() - k->asked_ns > FRESH_NS)))
 		ask(p, k, pid);
+	return k;
+}
+
+const char *ext4_path(struct ext4_paths *p, uint32_t kdev, uint64_t ino, uint32_t generation,
+		      uint32_t pid)
+{
+	const struct known *k = look_up(p, kdev, ino, generation, pid);
+
 	return k && k->name ? k->name : "inode ?";
+}
+
+const char *ext4_path_found(struct ext4_paths *p, uint32_t kdev, uint64_t ino, uint32_t generation)
+{
+	const struct known *k = look_up(p, kdev, ino, generation, 0);
+
+	return k && k->named ? k->name : NULL;
 }
 
 void ext4_paths_trim(struct ext4_paths *p)
 {
 	texts_drop(&p->old);
 	cache_trim(&p->known);
-}
-
-const char *ext4_paths_why(const struct ext4_paths *p)
-{
-	return p->denied ? "files are named by inode number: paths need CAP_DAC_READ_SEARCH" : NULL;
 }
 
 struct ext4_paths *ext4_paths_new(struct ext4_devs *devs)

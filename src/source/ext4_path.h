@@ -25,10 +25,10 @@ void ext4_paths_free(struct ext4_paths *p); /* NULL is fine */
 const char *ext4_path(struct ext4_paths *p, uint32_t kdev, uint64_t ino, uint32_t generation,
 		      uint32_t pid);
 
+/* The same, but NULL where it has no name. */
+const char *ext4_path_found(struct ext4_paths *p, uint32_t kdev, uint64_t ino, uint32_t generation);
+
 /* Bounds what is remembered, where nobody uses a path of before: at each report. */
 void ext4_paths_trim(struct ext4_paths *p);
-
-/* Why none can be had at all (words for a notice), or NULL. */
-const char *ext4_paths_why(const struct ext4_paths *p);
 
 #endif

@@ -98,8 +98,3 @@ int ext4_slow_drain(struct ext4_slow *s, struct err *e)
 	ext4_paths_trim(s->paths); /* nobody keeps what a record said */
 	return slow_ring_drain(&s->ring, e);
 }
-
-const char *ext4_slow_why(const struct ext4_slow *s)
-{
-	return ext4_paths_why(s->paths);
-}

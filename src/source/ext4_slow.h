@@ -32,7 +32,5 @@ int ext4_slow_open(struct ext4_slow **out, const struct ext4_slow_args *args, st
 void ext4_slow_close(struct ext4_slow *s);		 /* NULL is fine */
 int ext4_slow_fd(const struct ext4_slow *s);		 /* to poll */
 int ext4_slow_drain(struct ext4_slow *s, struct err *e); /* as source_ops.drain */
-/* Why files have no paths (words for a notice), or NULL. */
-const char *ext4_slow_why(const struct ext4_slow *s);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/text.h"
 #include "source/bpf_util.h"
 #include "source/filters.h"
 #include "source/glob.h"
@@ -171,7 +172,7 @@ static int setup_cpus(const struct filters *f, struct abi_filter *ro, struct err
 	uint32_t cpu;
 
 	for (cpu = 0; cpu < filter->cpus.nbits; cpu++) {
-		if (!(filter->cpus.bits[cpu / 64] >> (cpu % 64) & 1))
+		if (!cpu_set_has(&filter->cpus, cpu))
 			continue;
 		if (cpu >= f->ncpus || cpu >= ABI_CPUS_MAX)
 			return err_set(e, EXIT_USAGE, -ERANGE,

@@ -5,31 +5,27 @@
  *
  *	7f0a2c000000-7f0a2c001000 rw-s 00000000 00:01 1034	/dev/zero (deleted)
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/map_line.h"
 #include "source/futex.h"
 
 bool futex_place_parse(const char *line, uint64_t addr, struct futex_place *out)
 {
-	uint64_t start, end, offset, inode;
-	unsigned int major, minor;
-	char perms[5];
-	int path = 0;
+	static const char sysv[] = "/SYSV", anon[] = "anon_inode:";
+	struct map_line l;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &start,
-		   &end, perms, &offset, &major, &minor, &inode, &path) != 7)
+	if (!map_line_parse(line, strlen(line), &l) || !(l.perms & MAP_SHARED_MEM))
 		return false;
-	if (addr < start || addr >= end || strlen(perms) != 4 || perms[3] != 's')
+	if (addr < l.start || addr >= l.end)
 		return false;
-	if (path && !strncmp(line + path, "anon_inode:", 11))
-		return false; /* one inode for all of them (rings, maps of BPF): no place in common
-			       */
-	out->dev = (uint64_t)major << 32 | minor;
-	out->inode = inode;
-	out->offset = offset + (addr - start);
-	out->sysv = path && !strncmp(line + path, "/SYSV", 5);
+	if (l.path_len >= sizeof(anon) - 1 && !memcmp(l.path, anon, sizeof(anon) - 1))
+		return false; /* one inode for all: rings, maps of BPF */
+	out->dev = l.dev;
+	out->inode = l.inode;
+	out->offset = l.offset + (addr - l.start);
+	out->sysv = l.path_len >= sizeof(sysv) - 1 && !memcmp(l.path, sysv, sizeof(sysv) - 1);
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/counts.h"
 #include "source/keyed_inside.h"
 
 #define BATCH 64
@@ -154,7 +155,7 @@ static int collect_hist(struct hist *to, const struct abi_hist *now, struct wind
 			uint32_t nslots)
 {
 	const uint32_t *slots = (const uint32_t *)(now + 1);
-	uint64_t before = to->count, n;
+	uint64_t before = to->count;
 	uint32_t i, d;
 	int ret;
 
@@ -166,16 +167,8 @@ static int collect_hist(struct hist *to, const struct abi_hist *now, struct wind
 		if (ret)
 			return ret;
 	}
-	n = now->zero - seen->zero;
-	to->zero += n;
-	to->count += n;
-	to->sum_ns += now->sum_ns - seen->sum_ns;
-	if (to->count == before)
+	if (!counts_hist_head(to, now, seen->zero, seen->sum_ns, before))
 		return 0;
-	if (!before || now->min_ns < to->min_ns)
-		to->min_ns = now->min_ns;
-	if (!before || now->max_ns > to->max_ns)
-		to->max_ns = now->max_ns;
 	return window_keep(seen, now, nslots);
 }
 

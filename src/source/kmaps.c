@@ -30,6 +30,15 @@ int kmaps_banks(struct bpf_object *obj, uint32_t ncpus, size_t bytes)
 }
 
 /*
+ * Before 34dd3bad1a6f ("bpf: Relax the requirement to use preallocated hash maps in tracing
+ * progs.", 6.1) a program of a perf event was refused any other.
+ */
+int kmaps_preallocate(struct bpf_map *map)
+{
+	return bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~(__u32)BPF_F_NO_PREALLOC);
+}
+
+/*
  * Entries are made on demand where hash maps have an allocator that is safe under the run-queue
  * lock (7c8199e24fa0 "bpf: Introduce any context BPF specific memory allocator.", 6.1), else up
  * front. Also on RT: there a thread refills that allocator, too late for 20 % of the samples seen.

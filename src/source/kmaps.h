@@ -9,6 +9,7 @@
 
 #include "abi.h"
 
+struct bpf_map;
 struct bpf_object;
 struct btf;
 
@@ -18,6 +19,9 @@ int kmaps_buckets(struct abi_buckets *rodata, uint32_t schema);
 /* Banks of `bytes` each (struct abi_counts and what the source keeps besides), for ncpus possible
  * CPUs; before the load. */
 int kmaps_banks(struct bpf_object *obj, uint32_t ncpus, size_t bytes);
+
+/* For a program of a perf event, before the load. */
+int kmaps_preallocate(struct bpf_map *map);
 
 struct kmaps_keyed {
 	bool used;   /* else the maps are as small as may be */

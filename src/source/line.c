@@ -50,7 +50,7 @@ int line_open_table(struct line_source *s)
 	}
 	ret = line_table_open(&s->table, core, s->ncpus, LINES_MAX);
 	free(core);
-	return ret;
+	return ret ? ret : numa_open(&s->numa, NUMA_SYSTEM, s->ncpus);
 }
 
 static int open_buffers(struct line_source *s)
@@ -67,7 +67,6 @@ static int open_buffers(struct line_source *s)
 
 static int open_all(struct line_source *s, struct err *e)
 {
-	struct names_args args = {.btf = s->cfg->btf, .debuginfod = s->cfg->debuginfod};
 	int ret = line_sampler_open(s, e);
 
 	if (ret)
@@ -79,7 +78,7 @@ static int open_all(struct line_source *s, struct err *e)
 	ret = open_buffers(s);
 	if (ret)
 		return err_sys(e, ret, "line");
-	ret = names_open(&s->names, &args, e);
+	ret = line_open_names(s, e);
 	if (!ret)
 		ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
 	if (!ret)
@@ -108,8 +107,9 @@ static void line_close(struct source *src)
 	line_counts_close(&s->counts);
 	line_bpf__destroy(s->skel);
 	line_table_close(s->table);
+	numa_close(s->numa);
 	line_shared_close(s->shared);
-	names_close(s->names);
+	line_close_names(s);
 	arena_free(&s->arena);
 	free(s->batch_keys);
 	free(s->batch_values);
@@ -168,6 +168,8 @@ static int collect(struct line_source *s, struct err *e)
 	line_counts_collect(&s->counts, banks);
 	line_table_begin(s->table);
 	ret = line_take(s, banks);
+	if (!ret)
+		ret = numa_turn(s->numa);
 	if (ret)
 		return err_sys(e, ret, "line: read the accesses");
 	line_table_end(s->table);

@@ -12,6 +12,7 @@
 #include "source/line_shared.h"
 #include "source/line_table.h"
 #include "source/mapped.h"
+#include "source/numa.h"
 #include "source/pmu_plan.h"
 
 struct line_bpf;
@@ -58,10 +59,12 @@ struct line_source {
 	struct line_events events;
 	struct line_ips *ips;
 	struct line_table *table;
+	struct numa *numa;
 	struct line_shared *shared;
 	struct names *names;
+	struct ext4_places *places; /* of what lies in ext4 */
 	struct arena arena;
-	void *batch_keys;   /* of either's keys */
+	void *batch_keys;   /* struct abi_access_key */
 	void *batch_values; /* of struct abi_access or struct abi_latency */
 	struct line_counts counts;
 	uint64_t dropped_previous;
@@ -72,7 +75,7 @@ struct line_source {
 	char hook_texts[PMU_EVENTS_MAX][64];
 	const char *hooks[PMU_EVENTS_MAX + 1];
 	char why_clock[ERR_TEXT_LEN + 32]; /* why no PMU's events, though they might have been */
-	const char *lacks[3];		   /* the first is what the user is told at the start */
+	const char *lacks[4];		   /* the first is what the user is told at the start */
 };
 
 /* line_load.c: the programs of its sampler. */
@@ -112,17 +115,23 @@ void line_ips_process(struct line_ips *p, uint32_t tgid);
 int line_ips_drain(struct line_ips *p, struct err *e);
 void line_ips_close(struct line_ips *p);
 
-/* line.c: the table, for this machine's cores. 0 or -ENOMEM. */
+/* line.c: the table, for this machine's cores, and its nodes. 0 or -ENOMEM. */
 int line_open_table(struct line_source *s);
 
-/* line_rows.c. 0 or -ENOMEM, all of them. Contended lines of both views into the report: */
+/* line_rows.c: what rows are named by. 0, or negative with words. */
+int line_open_names(struct line_source *s, struct err *e);
+void line_close_names(struct line_source *s);
+/* 0 or -ENOMEM, all of these. Contended lines of both views into the report: */
 int line_push_rows(struct line_source *s, struct source_report *r);
-/* Parts of a row, from the arena: threads; offsets and code; then the words of a row that has these
- * two, at c->addr. */
+/* Parts of a row, from the arena: threads; offsets and code; nodes; then the words of a row that
+ * has these two, at c->addr. */
 int line_fill_threads(struct line_source *s, const struct line_thread_sum *sums, size_t n,
 		      struct line_accesses *a);
 int line_fill_uses(struct line_source *s, const struct line *l, enum line_view v,
 		   struct line_accesses *a);
+/* NUMA nodes, where there is more than one. */
+int line_fill_nodes(struct line_source *s, const struct line *l, enum line_view v,
+		    struct line_accesses *a);
 int line_describe(struct line_source *s, const struct line *l, enum line_view v, uint32_t pid,
 		  struct contended *c);
 

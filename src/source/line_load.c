@@ -14,9 +14,10 @@
  * storm of new code it is the hot that gets in. */
 #define NEW_IPS_MAX 256
 
-/* Lines seen on two CPUs, by CPU; only a PMU's samples tell latencies. */
-#define LATENCIES_MIN 2048
-#define LATENCIES_PER_CPU 64
+/* Accesses to lines seen on two CPUs; only a PMU's samples tell latencies. 600 bytes each, in two
+ * banks. */
+#define LATENCIES_MIN 4096
+#define LATENCIES_PER_CPU 256
 
 static int size_latencies(struct line_source *s)
 {
@@ -42,17 +43,6 @@ static int choose_programs(struct line_source *s)
 	return ret ? ret : bpf_program__set_autoload(s->skel->progs.ws_pmu, s->pmu);
 }
 
-/*
- * Before 34dd3bad1a6f ("bpf: Relax the requirement to use preallocated hash maps in tracing
- * progs.", 6.1) a program of a perf event was refused any other.
- */
-static int preallocate(struct line_bpf *skel)
-{
-	struct bpf_map *ids = skel->maps.target_ids;
-
-	return bpf_map__set_map_flags(ids, bpf_map__map_flags(ids) & ~(__u32)BPF_F_NO_PREALLOC);
-}
-
 static int configure(struct line_source *s, struct err *e)
 {
 	struct line_bpf *skel = s->skel;
@@ -70,7 +60,7 @@ static int configure(struct line_source *s, struct err *e)
 	if (!ret)
 		ret = choose_programs(s);
 	if (!ret)
-		ret = preallocate(skel);
+		ret = kmaps_preallocate(skel->maps.target_ids);
 	if (ret)
 		return err_sys(e, ret, "line: configure");
 	return filters_setup(&s->base.filters, skel->obj,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/ext4_places.h"
 #include "source/line.h"
 #include "source/line_device.h"
 
@@ -14,6 +15,20 @@
 static uint64_t line_address(const struct line_use *u)
 {
 	return u->line << ABI_LINE_SHIFT;
+}
+
+int line_open_names(struct line_source *s, struct err *e)
+{
+	struct names_args args = {.btf = s->cfg->btf, .debuginfod = s->cfg->debuginfod};
+
+	s->places = ext4_places_new();
+	return s->places ? names_open(&s->names, &args, e) : err_sys(e, -ENOMEM, "names");
+}
+
+void line_close_names(struct line_source *s)
+{
+	ext4_places_close(s->places);
+	names_close(s->names);
 }
 
 static bool is_kernels(const struct line *l)
@@ -40,12 +55,14 @@ static void name_code(struct line_source *s, uint32_t pid, uint64_t ip, struct n
 		names_user_code(s->names, pid, ip, out);
 }
 
-/* The lowest byte that it touched. */
-static uint32_t use_offset(const struct line_use *u, enum line_view v)
+static struct line_hitm hitm_of(const struct line_samples *s)
 {
-	uint64_t bytes = u->view[v].read_bytes | u->view[v].write_bytes;
+	return (struct line_hitm){s->told > 0, s->hitm_local, s->hitm_remote};
+}
 
-	return bytes ? (uint32_t)__builtin_ctzll(bytes) : 0;
+static const struct hist *told(const struct hist *h)
+{
+	return h && h->count ? h : NULL;
 }
 
 int line_fill_threads(struct line_source *s, const struct line_thread_sum *sums, size_t n,
@@ -91,13 +108,15 @@ static int fill_use(struct line_source *s, const struct line *l, const struct li
 	struct name name;
 
 	*out = (struct line_spot){
-		.offset = use_offset(u, v),
+		.offset = u->offset,
 		.tid = u->tid,
 		.ip = u->ip - u->back,
 		.samples = n->samples,
 		.reads = n->reads,
 		.writes = n->writes,
 		.locked = n->locked,
+		.hitm = hitm_of(n),
+		.latency = told(u->latency ? &u->latency[v] : NULL),
 	};
 	out->size = bytes ? 64 - (uint32_t)__builtin_clzll(bytes) - out->offset : 0;
 	name_data(s, l, u->pid, line_address(u) + out->offset, &name);
@@ -128,6 +147,54 @@ int line_fill_uses(struct line_source *s, const struct line *l, enum line_view v
 	a->uses = out;
 	a->nuses = n;
 	return ret;
+}
+
+/* Of the memory: that of the use sampled most of those whose page is known. */
+static int32_t memory_node(struct line_source *s, const struct line *l, enum line_view v)
+{
+	const struct line_use *u, *best = NULL;
+
+	for (u = l->uses; u; u = u->next)
+		if (u->phys && u->view[v].samples &&
+		    (!best || u->view[v].samples > best->view[v].samples))
+			best = u;
+	return best ? numa_of_memory(s->numa, best->phys) : -1;
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int line_fill_nodes(struct line_source *s, const struct line *l, enum line_view v,
+		    struct line_accesses *a)
+{
+	uint32_t *out, cpu;
+	size_t n = 0, k, kept = 0;
+
+	a->memory_node = -1;
+	if (!numa_many(s->numa))
+		return 0;
+	out = arena_take(&s->arena, s->ncpus * sizeof(*out));
+	if (!out)
+		return -ENOMEM;
+	for (cpu = 0; cpu < s->ncpus; cpu++) {
+		bool touched = l->cpus[v][cpu / 64] >> (cpu % 64) & 1;
+		int32_t node = touched ? numa_of_cpu(s->numa, cpu) : -1;
+
+		if (node >= 0)
+			out[n++] = (uint32_t)node;
+	}
+	qsort(out, n, sizeof(*out), compare_u32);
+	for (k = 0; k < n; k++)
+		if (!kept || out[kept - 1] != out[k])
+			out[kept++] = out[k];
+	a->nodes = out;
+	a->nnodes = kept;
+	a->memory_node = memory_node(s, l, v);
+	return 0;
 }
 
 static int compare_site(const void *a, const void *b)
@@ -234,14 +301,14 @@ static int fill_accesses(struct line_source *s, const struct line *l, enum line_
 		.interleave = line_interleave(l, v),
 		.rank = line_rank(l, v, threads, n),
 		.cores = line_cores(s->table, l, v),
-		.has_hitm = s->pmu,
-		.hitm_local = l->view[v].hitm_local,
-		.hitm_remote = l->view[v].hitm_remote,
-		.latency = l->latency[v].count ? &l->latency[v] : NULL,
+		.hitm = hitm_of(&l->view[v]),
+		.latency = told(&l->latency[v]),
 		.unconfirmed = line_confirm_why(s, &l->key),
 	};
 	ret = line_fill_threads(s, threads, n, a);
-	return ret ? ret : line_fill_uses(s, l, v, a);
+	if (!ret)
+		ret = line_fill_uses(s, l, v, a);
+	return ret ? ret : line_fill_nodes(s, l, v, a);
 }
 
 int line_describe(struct line_source *s, const struct line *l, enum line_view v, uint32_t pid,
@@ -253,7 +320,8 @@ int line_describe(struct line_source *s, const struct line *l, enum line_view v,
 
 	name_data(s, l, pid, c->addr, &name);
 	c->name = arena_text(&s->arena, name.text);
-	c->place = name.place[0] ? arena_text(&s->arena, name.place) : NULL;
+	if (name.place[0])
+		c->place = arena_text(&s->arena, ext4_place(s->places, &name.inode, name.place));
 	if (!is_kernels(l) && a->nthreads)
 		c->owner = a->threads[0].comm;
 	c->ntasks = a->nthreads;
@@ -274,7 +342,7 @@ static int push_line(struct line_source *s, const struct line *l, enum line_view
 	if (!a)
 		return -ENOMEM;
 	c.line = line_address(busiest); /* contended: there is one */
-	c.addr = c.line + use_offset(busiest, v);
+	c.addr = c.line + busiest->offset;
 	c.pid = l->key.tgid;
 	c.count = l->view[v].samples;
 	ret = fill_accesses(s, l, v, a);
@@ -309,6 +377,7 @@ int line_push_rows(struct line_source *s, struct source_report *r)
 	int ret = 0;
 
 	arena_reset(&s->arena);
+	ext4_places_begin(s->places);
 	for (l = line_table_first(s->table); !ret && l; l = l->next) {
 		now = line_contended(s->table, l, LINE_INTERVAL);
 		ever = line_contended(s->table, l, LINE_TOTAL);

@@ -69,10 +69,11 @@ void line_sampler_say(struct line_source *s, const char *why_no_pmu)
 	}
 	if (!s->pmu && insn_doubt())
 		s->lacks[n++] = insn_doubt();
-	if (!*why_no_pmu)
-		return;
-	why_no_pmu = without_prefix(without_prefix(why_no_pmu, "line: "), "PMU: ");
-	(void)snprintf(s->why_clock, sizeof(s->why_clock), "HITM and latency: %s",
-		       why_no_pmu); /* has room */
-	s->lacks[n] = s->why_clock;
+	if (*why_no_pmu) {
+		why_no_pmu = without_prefix(without_prefix(why_no_pmu, "line: "), "PMU: ");
+		(void)snprintf(s->why_clock, sizeof(s->why_clock), "HITM and latency: %s",
+			       why_no_pmu); /* has room */
+		s->lacks[n++] = s->why_clock;
+	}
+	s->lacks[n] = names_code_why(s->names);
 }

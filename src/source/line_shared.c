@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/cache.h"
+#include "core/map_line.h"
 #include "source/line_shared.h"
 
 #define KERNEL_HALF (1ULL << 63)
@@ -39,22 +39,23 @@ struct line_shared {
 	uint32_t shares; /* handed out */
 };
 
-/* "7f0a2c000000-7f0a2c001000 rw-s 00000000 00:01 1034	/dev/zero (deleted)" */
 bool line_mapping_parse(const char *text, struct line_mapping *out)
 {
-	unsigned int major, minor;
-	char perms[5];
-	int path = 0;
+	static const char anonymous[] = "anon_inode:";
+	struct map_line l;
 
-	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
-		   &out->start, &out->end, perms, &out->offset, &major, &minor, &out->inode,
-		   &path) != 7)
+	if (!map_line_parse(text, strlen(text), &l))
 		return false;
-	if (strlen(perms) != 4 || out->start >= out->end)
-		return false;
-	out->shared = perms[3] == 's' && out->inode;
-	out->dev = (uint64_t)major << 32 | minor;
-	out->anonymous_inode = path && !strncmp(text + path, "anon_inode:", 11);
+	*out = (struct line_mapping){
+		.start = l.start,
+		.end = l.end,
+		.offset = l.offset,
+		.dev = l.dev,
+		.inode = l.inode,
+		.shared = (l.perms & MAP_SHARED_MEM) && l.inode,
+		.anonymous_inode = l.path_len >= sizeof(anonymous) - 1 &&
+				   !memcmp(l.path, anonymous, sizeof(anonymous) - 1),
+	};
 	return true;
 }
 
@@ -249,10 +250,10 @@ static uint64_t physical(uint32_t tgid, uint64_t addr)
 void line_shared_key(struct line_shared *s, const struct abi_access_key *at, uint64_t phys,
 		     struct line_key *out)
 {
-	uint64_t addr = at->line << ABI_LINE_SHIFT;
+	uint64_t addr = at->addr;
 	const struct line_mapping *m;
 
-	*out = (struct line_key){.line = at->line, .tgid = at->tgid};
+	*out = (struct line_key){.line = addr >> ABI_LINE_SHIFT, .tgid = at->tgid};
 	if (!at->tgid || addr & KERNEL_HALF)
 		return;
 	m = find(s, at->tgid, addr);

@@ -43,6 +43,16 @@ int line_table_open(struct line_table **out, const uint32_t *core_of, uint32_t n
 	return 0;
 }
 
+static void use_free(struct line_use *u)
+{
+	int v;
+
+	for (v = 0; u->latency && v < LINE_VIEWS; v++)
+		hist_free(&u->latency[v]);
+	free(u->latency);
+	free(u);
+}
+
 static void line_free(struct line *l)
 {
 	struct line_use *u, *next;
@@ -50,7 +60,7 @@ static void line_free(struct line *l)
 
 	for (u = l->uses; u; u = next) {
 		next = u->next;
-		free(u);
+		use_free(u);
 	}
 	for (v = 0; v < LINE_VIEWS; v++) {
 		hist_free(&l->latency[v]);
@@ -123,19 +133,34 @@ static int line_get(struct line_table *t, const struct line_key *key, struct lin
 	return *out ? 0 : -ENOMEM;
 }
 
-static struct line_use *use_get(struct line *l, const struct abi_access_key *key)
+static uint32_t offset_of(const struct abi_access_key *key)
+{
+	return key->addr & ((1U << ABI_LINE_SHIFT) - 1);
+}
+
+static struct line_use *use_find(const struct line *l, const struct abi_access_key *key)
 {
 	struct line_use *u;
 
 	for (u = l->uses; u; u = u->next)
-		if (u->tid == key->tid && u->ip == key->ip)
+		if (u->tid == key->tid && u->ip == key->ip && u->offset == offset_of(key))
 			return u;
+	return NULL;
+}
+
+static struct line_use *use_get(struct line *l, const struct abi_access_key *key)
+{
+	struct line_use *u = use_find(l, key);
+
+	if (u)
+		return u;
 	u = calloc(1, sizeof(*u));
 	if (!u)
 		return NULL;
 	u->tid = key->tid;
 	u->pid = key->pid;
 	u->ip = key->ip;
+	u->offset = offset_of(key);
 	u->next = l->uses;
 	l->uses = u;
 	return u;
@@ -148,6 +173,7 @@ static void samples_add(struct line_samples *to, const struct line_samples *s)
 	to->writes += s->writes;
 	to->locked += s->locked;
 	to->inferred += s->inferred;
+	to->told += s->told;
 	to->hitm_local += s->hitm_local;
 	to->hitm_remote += s->hitm_remote;
 	to->read_bytes |= s->read_bytes;
@@ -168,6 +194,7 @@ int line_table_add(struct line_table *t, const struct line_key *at,
 		.writes = a->writes,
 		.locked = a->locked,
 		.inferred = a->inferred,
+		.told = a->told,
 		.hitm_local = a->hitm_local,
 		.hitm_remote = a->hitm_remote,
 		.read_bytes = a->read_bytes,
@@ -186,7 +213,9 @@ int line_table_add(struct line_table *t, const struct line_key *at,
 		return -ENOMEM;
 	u->cpu = key->cpu;
 	u->back = a->back;
-	u->line = key->line;
+	u->line = key->addr >> ABI_LINE_SHIFT;
+	if (a->phys)
+		u->phys = a->phys;
 	memcpy(u->comm, a->comm, sizeof(a->comm));
 	for (v = 0; v < LINE_VIEWS; v++) {
 		samples_add(&u->view[v], &s);
@@ -213,18 +242,33 @@ static int add_latency(struct hist *h, const struct abi_latency *a)
 	return ret;
 }
 
-int line_table_add_latency(struct line_table *t, const struct line_key *at,
-			   const struct abi_latency *a)
+static struct hist *use_latency(struct line_use *u)
 {
-	void *found = tfind(at, &t->tree, compare_line);
-	struct line *l;
-	int v, ret = 0;
+	int v;
 
-	if (!found)
-		return 0;
-	l = *(struct line **)found;
-	for (v = 0; !ret && v < LINE_VIEWS; v++)
-		ret = add_latency(&l->latency[v], a);
+	if (!u->latency) {
+		u->latency = calloc(LINE_VIEWS, sizeof(*u->latency));
+		for (v = 0; u->latency && v < LINE_VIEWS; v++)
+			hist_init(&u->latency[v], ABI_LATENCY_SCHEMA);
+	}
+	return u->latency;
+}
+
+int line_table_add_latency(struct line_table *t, const struct line_key *at,
+			   const struct abi_access_key *key, const struct abi_latency *a)
+{
+	struct line **found = tfind(at, &t->tree, compare_line);
+	struct line_use *u = found ? use_find(*found, key) : NULL;
+	struct hist *latency = u ? use_latency(u) : NULL;
+	int v, ret = u && !latency ? -ENOMEM : 0;
+
+	if (!latency)
+		return ret;
+	for (v = 0; !ret && v < LINE_VIEWS; v++) {
+		ret = add_latency(&latency[v], a);
+		if (!ret)
+			ret = add_latency(&(*found)->latency[v], a);
+	}
 	return ret;
 }
 
@@ -232,8 +276,11 @@ static void forget_view(struct line_table *t, struct line *l, enum line_view v)
 {
 	struct line_use *u;
 
-	for (u = l->uses; u; u = u->next)
+	for (u = l->uses; u; u = u->next) {
 		memset(&u->view[v], 0, sizeof(u->view[v]));
+		if (u->latency)
+			hist_reset(&u->latency[v]);
+	}
 	memset(&l->view[v], 0, sizeof(l->view[v]));
 	memset(l->cores[v], 0, t->words * sizeof(uint64_t));
 	memset(l->cpus[v], 0, t->words * sizeof(uint64_t));

@@ -24,18 +24,21 @@ enum line_view { LINE_INTERVAL, LINE_TOTAL, LINE_VIEWS };
 
 struct line_samples {
 	uint64_t samples, reads, writes, locked, inferred;
-	uint64_t hitm_local, hitm_remote; /* a PMU's samples */
-	uint64_t read_bytes, write_bytes; /* bit per byte of the line */
+	uint64_t told, hitm_local, hitm_remote; /* a PMU's loads: those that can be HITM */
+	uint64_t read_bytes, write_bytes;	/* bit per byte of the line */
 };
 
-/* One thread at one place in code. */
+/* One thread at one place in code, and the byte of the line that its operand begins with. */
 struct line_use {
 	uint32_t tid, pid, cpu; /* cpu: the last one */
 	uint32_t back;		/* from the sampled pointer to the instruction */
 	uint64_t ip;
 	uint64_t line; /* as its process sees it: address >> ABI_LINE_SHIFT */
+	uint64_t phys; /* address, of the last sample that told it; 0: none */
+	uint32_t offset;
 	char comm[17];
 	struct line_samples view[LINE_VIEWS];
+	struct hist *latency; /* one for each view, in cycles; NULL: not told */
 	struct line_use *next;
 };
 
@@ -59,7 +62,7 @@ struct line {
 	uint64_t *cpus[LINE_VIEWS];
 	uint64_t pairs[LINE_VIEWS], changes[LINE_VIEWS]; /* of consecutive samples */
 	uint32_t pairs_seen, changes_seen;
-	struct hist latency[LINE_VIEWS]; /* cycles, of a PMU's samples; empty if none told */
+	struct hist latency[LINE_VIEWS]; /* its uses' together */
 	uint32_t idle_turns;		 /* intervals without a sample */
 	struct line_use *uses;
 	struct line *next;
@@ -78,9 +81,9 @@ void line_table_forget(struct line_table *t); /* totals start anew */
  * -ENOSPC: counted in line_table_dropped. */
 int line_table_add(struct line_table *t, const struct line_key *at,
 		   const struct abi_access_key *key, const struct abi_access *a);
-/* The same with what its samples took. Of a line that is not there: nothing to add to. */
+/* The same with what its samples took. Of an access that is not there: nothing to add to. */
 int line_table_add_latency(struct line_table *t, const struct line_key *at,
-			   const struct abi_latency *a);
+			   const struct abi_access_key *key, const struct abi_latency *a);
 /* Lines that one thread alone has touched and that have been quiet for a while leave. */
 void line_table_end(struct line_table *t);
 uint64_t line_table_dropped(const struct line_table *t);

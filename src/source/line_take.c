@@ -21,7 +21,7 @@ typedef int (*take_fn)(struct line_source *s, const void *key, const void *value
 
 int line_take_alloc(struct line_source *s)
 {
-	s->batch_keys = calloc(BATCH, LARGER(struct abi_access_key, struct abi_latency_key));
+	s->batch_keys = calloc(BATCH, sizeof(struct abi_access_key));
 	s->batch_values = calloc(BATCH, LARGER(struct abi_access, struct abi_latency));
 	return s->batch_keys && s->batch_values ? 0 : -ENOMEM;
 }
@@ -42,18 +42,17 @@ static int take_access(struct line_source *s, const void *key, const void *value
 
 static int take_latency(struct line_source *s, const void *key, const void *value)
 {
-	const struct abi_latency_key *k = key;
-	struct abi_access_key of = {.line = k->line, .tgid = k->tgid};
+	const struct abi_latency *l = value;
 	struct line_key at;
 
-	line_shared_key(s->shared, &of, 0, &at);
-	return line_table_add_latency(s->table, &at, value);
+	line_shared_key(s->shared, key, l->phys, &at);
+	return line_table_add_latency(s->table, &at, key, l);
 }
 
 static int take_all(struct line_source *s, const struct bpf_map *map, take_fn take)
 {
 	size_t key_size = bpf_map__key_size(map), value_size = bpf_map__value_size(map);
-	struct abi_access_key cursor; /* the larger of the keys */
+	struct abi_access_key cursor;
 	void *in = NULL;
 	int last, ret = 0;
 	__u32 n, i;

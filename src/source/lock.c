@@ -12,6 +12,7 @@
 struct lock {
 	struct contend_source base;
 	struct lock_bpf *skel;
+	const char *lacks[2];
 };
 
 static const struct metric_desc lock_wait = {
@@ -148,6 +149,7 @@ static int lock_attach(struct contend_source *s, struct err *e)
 	int ret = bpf_source_attach(&s->base, s->skel, e);
 
 	s->flight = lock_of(s)->skel->links.ws_lock_in_flight;
+	lock_of(s)->lacks[0] = names_code_why(s->names);
 	return ret;
 }
 
@@ -174,6 +176,18 @@ static const struct contend_spec lock_spec = {
 static int lock_open(struct source **out, const struct source_args *args, struct err *e)
 {
 	return contend_source_open(out, args, &lock_spec, e);
+}
+
+static const char *const *lock_lacks(const struct source *src)
+{
+	const struct lock *l = (const struct lock *)src;
+
+	return l->lacks[0] ? l->lacks : NULL;
+}
+
+static const char *lock_notice(const struct source *src)
+{
+	return ((const struct lock *)src)->lacks[0];
 }
 
 static int lock_probe(struct err *e)
@@ -210,5 +224,7 @@ const struct source_ops source_lock = {
 	.cost_end = bpf_source_cost_end,
 	.target_alive = bpf_source_target_alive,
 	.hooks = bpf_source_hooks,
+	.lacks = lock_lacks,
+	.notice = lock_notice,
 	.close = contend_source_close,
 };

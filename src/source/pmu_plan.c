@@ -16,7 +16,7 @@
 /* 2: the very instruction, which every PEBS can. */
 #define PEBS_PRECISE_IP 2
 
-static const char *const intel_devices[] = {"cpu", "cpu_core", "cpu_atom"};
+static const char *const intel_devices[] = {"cpu", "cpu_core", "cpu_atom", "cpu_lowpower"};
 
 /*
  * Neither idle nor hypervisor excluded: IBS refuses to exclude anything, the program skips what is
@@ -114,8 +114,10 @@ static int add_intel(const char *devices, const char *device, uint64_t freq, str
 static int add_amd(const char *devices, uint64_t freq, struct pmu_plan *plan)
 {
 	struct pmu_sampled *s = next_event(plan, "ibs_op", NULL, freq);
-	int ret = pmu_event(devices, "ibs_op", NULL, NULL, &s->attr);
+	int ret = pmu_event(devices, "ibs_op", NULL, "cnt_ctl=1", &s->attr);
 
+	if (ret == -ENOENT) /* the first IBS counts cycles only */
+		ret = pmu_event(devices, "ibs_op", NULL, NULL, &s->attr);
 	if (!ret)
 		plan->n++;
 	return ret == -ENOENT ? 0 : ret;

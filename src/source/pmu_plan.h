@@ -3,9 +3,16 @@
  * Which events sample memory accesses with their addresses on this machine, as sysfs tells: from
  * its devices to perf_event_attr, without opening anything.
  *
- *	Intel	cpu, or cpu_core and cpu_atom: mem-loads above a latency, mem-stores (PEBS); where
- *		there is a mem-loads-aux it must lead the loads' group
- *	AMD	ibs_op: one operation in so many, whatever it does; no filter
+ *	Intel	cpu, or the kinds of cores of a hybrid (cpu_core, cpu_atom, cpu_lowpower): mem-loads
+ *		above a latency, mem-stores (PEBS); where there is a mem-loads-aux it must lead the
+ *		loads' group
+ *	AMD	ibs_op: one operation in so many (cnt_ctl; by cycles, which it counts else, those
+ *that wait long before they start would be sampled more often), whatever it does; no filter
+ *
+ * HITM has no event of its own here. Sysfs names none; the raw ones differ by model, count clean
+ * lines too from Ice Lake on (XSNP_FWD), and a remote one exists on servers only, so that
+ * sampling them beside the loads would make local and remote hits incomparable. It is read from the
+ * snoop bits of a load's data_src, as by perf c2c.
  */
 #ifndef WS_PMU_PLAN_H
 #define WS_PMU_PLAN_H
@@ -16,7 +23,7 @@
 
 #include "core/err.h"
 
-#define PMU_EVENTS_MAX 4    /* loads and stores of two kinds of cores */
+#define PMU_EVENTS_MAX 6    /* loads and stores of three kinds of cores */
 #define PMU_LOAD_LATENCY 30 /* cycles: faster loads, the first-level cache's, are not sampled */
 
 struct pmu_sampled {

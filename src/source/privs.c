@@ -81,8 +81,9 @@ static uint64_t needed_for_names(const struct config *cfg)
 	bool line = source_asked(cfg, "line") || source_asked(cfg, "watch");
 	uint64_t need = 0;
 
-	if (line || source_asked(cfg, "lock"))
-		need |= bit(CAP_BPF) | bit(CAP_PERFMON) | bit(CAP_SYSLOG);
+	if (line || source_asked(cfg, "lock")) /* also paths of inodes */
+		need |= bit(CAP_BPF) | bit(CAP_PERFMON) | bit(CAP_SYSLOG) |
+			bit(CAP_DAC_READ_SEARCH);
 	if (line || source_asked(cfg, "futex"))
 		need |= bit(CAP_PERFMON) | bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH);
 	return need;

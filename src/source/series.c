@@ -6,34 +6,37 @@
 
 #define FIRST_CAP 64
 
+/* The array with room for one more, or NULL (and it is as it was). */
+static void *room(void *v, size_t n, size_t *cap, size_t size)
+{
+	size_t more = *cap ? 2 * *cap : FIRST_CAP;
+
+	if (n < *cap)
+		return v;
+	v = reallocarray(v, more, size);
+	if (v)
+		*cap = more;
+	return v;
+}
+
 int series_push(struct series_list *l, const struct series *s)
 {
-	size_t cap = l->cap ? 2 * l->cap : FIRST_CAP;
-	struct series *v;
+	struct series *v = room(l->v, l->n, &l->cap, sizeof(*v));
 
-	if (l->n == l->cap) {
-		v = realloc(l->v, cap * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		l->v = v;
-		l->cap = cap;
-	}
+	if (!v)
+		return -ENOMEM;
+	l->v = v;
 	l->v[l->n++] = *s;
 	return 0;
 }
 
 int contended_push(struct contended_list *l, const struct contended *c)
 {
-	size_t cap = l->cap ? 2 * l->cap : FIRST_CAP;
-	struct contended *v;
+	struct contended *v = room(l->v, l->n, &l->cap, sizeof(*v));
 
-	if (l->n == l->cap) {
-		v = realloc(l->v, cap * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		l->v = v;
-		l->cap = cap;
-	}
+	if (!v)
+		return -ENOMEM;
+	l->v = v;
 	l->v[l->n++] = *c;
 	return 0;
 }

@@ -51,6 +51,8 @@ static int configure(struct watch_source *w, struct err *e)
 	skel->rodata->foreign_max = w->line.cfg->confirm * FOREIGN_FACTOR;
 	skel->rodata->user_tgid = w->user_pid;
 	ret = kmaps_banks(skel->obj, w->line.ncpus, sizeof(struct abi_counts));
+	if (!ret)
+		ret = kmaps_preallocate(skel->maps.target_ids);
 	if (ret)
 		return err_sys(e, ret, "watch: configure");
 	return filters_setup(&w->line.base.filters, skel->obj,
@@ -105,7 +107,6 @@ static int open_table(struct watch_source *w)
 static int open_all(struct watch_source *w, struct err *e)
 {
 	struct line_source *s = &w->line;
-	struct names_args args = {.btf = s->cfg->btf, .debuginfod = s->cfg->debuginfod};
 	int ret = possible_cpus(e);
 
 	if (ret < 0)
@@ -116,7 +117,7 @@ static int open_all(struct watch_source *w, struct err *e)
 		return err_sys(e, ret, "watch");
 	ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
 	if (!ret && !w->borrowed)
-		ret = names_open(&s->names, &args, e);
+		ret = line_open_names(s, e);
 	if (!ret && !w->borrowed)
 		ret = watch_resolve(w, e);
 	if (!ret)
@@ -143,8 +144,9 @@ void watch_free(struct watch_source *w)
 	mapped_close(&w->counts);
 	watch_bpf__destroy(w->skel);
 	line_table_close(w->line.table);
+	numa_close(w->line.numa);
 	if (!w->borrowed)
-		names_close(w->line.names);
+		line_close_names(&w->line);
 	arena_free(&w->line.arena);
 	for (v = 0; v < LINE_VIEWS; v++) {
 		free(w->none.cores[v]);
@@ -198,6 +200,7 @@ int watch_open_line(struct watch_source **out, const struct line_source *s,
 		return err_sys(e, -ENOMEM, "watch");
 	w->borrowed = true;
 	w->line.names = s->names;
+	w->line.places = s->places;
 	w->user_pid = line->tgid;
 	memcpy(w->slots, slots, n * sizeof(*slots));
 	w->nslots = n;
@@ -263,6 +266,8 @@ int watch_report(struct watch_source *w, struct source_report *r, struct err *e)
 	w->lost_previous = lost;
 	ret = watch_push_rows(w, r);
 	line_table_begin(w->line.table);
+	if (!ret)
+		ret = numa_turn(w->line.numa);
 	return ret ? err_sys(e, ret, "watch: report") : 0;
 }
 

@@ -43,7 +43,7 @@ struct watch_source {
 	uint64_t reported; /* of counted, in the last interval's report */
 	uint64_t counted;  /* accesses, never more than --confirm */
 	bool warming, armed;
-	bool borrowed; /* the names are another's: a part of the line source */
+	bool borrowed; /* names and places are another's: a part of the line source */
 	bool stopped;  /* enough was seen */
 	uint64_t lost_previous;
 };

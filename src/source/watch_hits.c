@@ -86,7 +86,7 @@ static int on_hit(struct watch_source *w, const struct abi_hit *h)
 	w->counted++;
 	note_turn(l, h->cpu);
 	key = (struct abi_access_key){
-		.line = l->key.line,
+		.addr = h->addr,
 		.ip = h->key.ip,
 		.tgid = l->key.tgid,
 		.tid = h->tid,

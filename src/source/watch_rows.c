@@ -2,6 +2,7 @@
 /* Watched lines in words: rows of the contended table, also where nothing was seen. */
 #include <errno.h>
 
+#include "source/ext4_places.h"
 #include "source/watch.h"
 
 #include "watch.skel.h" /* needs abi_watch.h */
@@ -43,9 +44,12 @@ static int fill_accesses(struct watch_source *w, const struct line *l, enum line
 		.bound = w->line.cfg->confirm,
 		.stopped = w->stopped,
 		.foreign = watch_counts(w)->foreign,
+		.memory_node = -1,
 	};
 	ret = line_fill_threads(&w->line, threads, n, a);
-	return ret ? ret : line_fill_uses(&w->line, l, v, a);
+	if (!ret)
+		ret = line_fill_uses(&w->line, l, v, a);
+	return ret ? ret : line_fill_nodes(&w->line, l, v, a);
 }
 
 static int push_row(struct watch_source *w, const struct watch_line *at, enum line_view v,
@@ -79,6 +83,8 @@ int watch_push_rows(struct watch_source *w, struct source_report *r)
 	int ret = 0;
 
 	arena_reset(&w->line.arena);
+	if (!w->borrowed)
+		ext4_places_begin(w->line.places);
 	for (k = 0; !ret && k < w->nlines; k++) {
 		l = find_line(w, &w->lines[k]);
 		if (l)

@@ -112,8 +112,9 @@ static int kernel_symbol(struct watch_source *w, struct watch_spec *s, struct er
 			ret == -EOPNOTSUPP ? ", which tells of code only (CONFIG_KALLSYMS_ALL)"
 			: ret == -EACCES   ? ", which hides addresses (CAP_SYSLOG)"
 					   : "");
-	return bad(s, e, "process %" PRIu32 " has no variable of that name, nor has the kernel",
-		   w->line.cfg->filter.pids.v[0]);
+	return bad(s, e, "process %" PRIu32 " has no variable of that name, nor has the kernel%s",
+		   w->line.cfg->filter.pids.v[0],
+		   strchr(s->name, '.') ? " (a member: as VARIABLE+OFFSET)" : "");
 }
 
 static int find(struct watch_source *w, struct watch_spec *s, struct err *e)

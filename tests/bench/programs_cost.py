@@ -24,6 +24,12 @@ WAYS = (  # name in the budget file, options
     ("slower", ALL + ["--slower", "10ms"]),
     ("stack-each", ["-s", "lock", "--stack-every", "1"]),
 )
+PMU = ["-s", "line", "--line-source", "pmu"]
+PMU_WAYS = (  # on a machine that is made to have one (sides.own_pmu)
+    ("pmu", PMU),
+    ("pmu-cgroup", PMU + ["-c", machine.cgroup_mount()]),
+    ("pmu-follow", PMU + ["-p", "1", "--follow"]),
+)
 RAW_WAYS = (  # as on a kernel without BTF
     ("raw-default", []),
     ("raw-by-pid", ["--by", "pid"]),
@@ -149,6 +155,7 @@ def verified(build):
     """{(object, way, program): instructions the verifier walked}"""
     out = {}
     loaded = [(way, sides.own(build, *options)) for way, options in WAYS]
+    loaded += [(way, sides.own_pmu(build, *options)) for way, options in PMU_WAYS]
     loaded += [(way, sides.own_raw(build, *options)) for way, options in RAW_WAYS]
     for way, side in loaded:
         for p in of(build, side):

@@ -162,6 +162,14 @@ def own_raw(build, *options):
     return Tool("waitscope on raw tracepoints", [*command, *options])
 
 
+PMU = os.path.join(os.path.dirname(__file__), "..", "kernel", "pmu.sh")
+
+
+def own_pmu(build, *options):
+    """As on a machine with a PMU."""
+    return Tool("waitscope with a PMU", [PMU, os.path.join(build, "waitscope"), *options])
+
+
 def attached(build, name, stem):
     """A BPF object of tests/bench."""
     bench = os.path.join(build, "bench")

@@ -8,18 +8,8 @@ corecheck=$1 probes=$2
 shift 2
 absent=$(mktemp)
 trap 'rm -f "$absent"' EXIT
-nr=0 failed=0
-
-result() { # STATUS NAME OUTPUT
-	nr=$((nr + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $nr - $2"
-	else
-		echo "not ok $nr - $2"
-		printf '%s\n' "$3" | sed 's/^/#   /'
-		failed=1
-	fi
-}
+# shellcheck source=tests/tap.sh
+. "$(dirname "$0")/../tap.sh"
 
 if [ "$(id -u)" -ne 0 ]; then
 	echo "1..0 # SKIP not root: libbpf tests that BPF works before it relocates"

@@ -8,18 +8,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 deb=$1
 shift
 cache=${WS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/waitscope}
-nr=0 failed=0
-
-result() { # STATUS TEXT [LOG]
-	nr=$((nr + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $nr - $2"
-	else
-		echo "not ok $nr - $2"
-		printf '%s\n' "${3:-}" | sed 's/^/#   /'
-		failed=1
-	fi
-}
+# shellcheck source=tests/tap.sh
+. "$here/../tap.sh"
 
 base_system() { # SUITE: its tar file
 	base=$cache/systems/$1.tar

@@ -99,7 +99,28 @@ def check_split(m):
         fail(f"{m['name']}: the split does not add up to the sum")
 
 
+def check_line(c):
+    """What its places say adds up to what the line says; what is not told is null, not 0."""
+    latencies = [c["latency_cycles"]] + [o["latency_cycles"] for o in c["offsets"]]
+    for h in latencies:
+        if h is not None:
+            check_metric({"name": "cycles of " + c["addr"], **h})
+    if c["latency_cycles"]:
+        if c["latency_cycles"]["count"] != sum(h["count"] for h in latencies[1:] if h):
+            fail(f"{c['addr']}: latencies of its places do not add up")
+    elif any(latencies):
+        fail(f"{c['addr']}: a place has latencies, the line has none")
+    told = [o["hitm"] for o in c["offsets"] if o["hitm"]]
+    if (c["hitm"] is None) != (not told):
+        fail(f"{c['addr']}: HITM {c['hitm']}, of its places {told}")
+    for where in c["hitm"] or ():
+        if c["hitm"][where] != sum(h[where] for h in told):
+            fail(f"{c['addr']}: {where} HITM of its places do not add up")
+
+
 def check_contended(c):
+    if "sampler" in c:
+        check_line(c)
     if c["wait_ns"] is not None:
         check_metric({"name": c["name"] or c["addr"], **c["wait_ns"]})
         if c["wait_ns"]["count"] != c["count"]:

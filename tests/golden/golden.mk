@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Golden tests: recorded frames through every sink (tests/golden/run.sh prints TAP).
 GOLDEN_BIN := $(O)/tests/golden/render
-GOLDEN_OBJS := $(O)/tests/golden/render.o $(O)/tests/golden/record.o $(O)/tests/golden/record_contended.o
+GOLDEN_OBJS := $(O)/tests/golden/render.o $(O)/tests/golden/record.o $(O)/tests/golden/record_contended.o \
+	$(O)/tests/golden/record_lines.o
 
 $(GOLDEN_BIN): $(GOLDEN_OBJS) $(CORE_OBJS) $(SINK_OBJS)
 	$(call say,LINK,$@)

@@ -12,6 +12,15 @@
 #define CONTENDED 64
 #define CONTENDED_LIST 16
 
+/* What a cache line points to. */
+struct recorded_lines {
+	struct line_accesses a;
+	struct hist latency, spot_latency[CONTENDED_LIST];
+	struct line_thread threads[CONTENDED_LIST];
+	struct line_spot spots[CONTENDED_LIST];
+	uint32_t nodes[CONTENDED_LIST];
+};
+
 /* What a contended address points to. */
 struct recorded_contended {
 	struct hist wait;
@@ -19,6 +28,7 @@ struct recorded_contended {
 	uint32_t cpus[CONTENDED_LIST];
 	struct site sites[CONTENDED_LIST];
 	struct line_member members[CONTENDED_LIST];
+	struct recorded_lines lines;
 };
 
 struct recorded {
@@ -78,6 +88,12 @@ int do_site(struct player *p, char **w, int n);
 int do_member(struct player *p, char **w, int n);
 int same_contended(struct recorded *to, const struct recorded *from);
 void contended_clear(struct recorded *r);
+/* record_lines.c */
+int do_accesses(struct player *p, char **w, int n);
+int do_thread(struct player *p, char **w, int n);
+int do_spot(struct player *p, char **w, int n);
+int same_lines(struct contended *c, struct recorded_lines *to, const struct recorded_lines *from);
+void lines_clear(struct recorded_lines *l);
 void recorded_clear(struct recorded *r);
 
 #endif

@@ -161,6 +161,7 @@ int same_contended(struct recorded *to, const struct recorded *from)
 	int ret = 0;
 
 	to->f.contends = from->f.contends;
+	to->f.lines = from->f.lines;
 	for (i = 0; i < from->f.ncontended && !ret; i++) {
 		struct recorded_contended *more = &to->more[i];
 		struct contended *c = &to->contended[i];
@@ -173,10 +174,11 @@ int same_contended(struct recorded *to, const struct recorded *from)
 		c->members = more->members;
 		c->cpus = c->cpus ? more->cpus : NULL;
 		c->futex = c->futex ? &more->futex : NULL;
+		ret = same_lines(c, &more->lines, &from->more[i].lines);
 		if (!c->wait)
 			continue;
 		c->wait = &more->wait;
-		ret = hist_merge(&more->wait, &from->more[i].wait);
+		ret = ret ? ret : hist_merge(&more->wait, &from->more[i].wait);
 	}
 	return ret;
 }
@@ -185,6 +187,8 @@ void contended_clear(struct recorded *r)
 {
 	size_t i;
 
-	for (i = 0; i < r->f.ncontended; i++)
+	for (i = 0; i < r->f.ncontended; i++) {
 		hist_free(&r->more[i].wait);
+		lines_clear(&r->more[i].lines);
+	}
 }

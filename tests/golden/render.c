@@ -20,7 +20,10 @@
  *	contends					a source of contended addresses runs
  *	contended SOURCE KIND FIELD=VALUE... [: SAMPLES...]
  *	site COUNT IP SYM, member OFFSET SIZE NAME [hot]	of the contended address before them
- *	same						series and quality of the interval
+ *	accesses SAMPLER FIELD=VALUE... [: CYCLES...]	it is a cache line
+ *	thread PID TID CPU COMM SAMPLES WRITES READ_BYTES WRITE_BYTES
+ *	spot OFFSET SIZE TID IP NAME SYM SAMPLES READS WRITES LOCKED [hitm=LOCAL,REMOTE] [:
+ *CYCLES...] same						series and quality of the interval
  *	report						interval frame and total, or final
  *	slow TIME MONO_NS FIELD=VALUE...
  *	progress NS, resize COLUMNS LINES, reopen
@@ -392,6 +395,9 @@ static const struct command commands[] = {
 	{"contended", 3, do_contended},
 	{"site", 4, do_site},
 	{"member", 4, do_member},
+	{"accesses", 2, do_accesses},
+	{"thread", 9, do_thread},
+	{"spot", 11, do_spot},
 	{"same", 1, do_same},
 	{"report", 1, do_report},
 	{"slow", 3, do_slow},

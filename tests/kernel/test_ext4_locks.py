@@ -101,8 +101,8 @@ class Ext4Locks(KernelTest):
         load.go()
         self.note("%s", load.end()[0])
         final = tool.stop().final
-        place = "inode %d on %s" % (os.stat(fs.file("f")).st_ino, fs.dev)
-        mine = [c for c in self.rows(final, "ext4_inode_info") if place in (c["place"] or "")]
+        place = "%s (inode %d on %s)" % (fs.file("f"), os.stat(fs.file("f")).st_ino, fs.dev)
+        mine = [c for c in self.rows(final, "ext4_inode_info") if place == c["place"]]
         names = collections.Counter()
         for c in mine:
             names[c["name"]] += c["count"]
@@ -115,6 +115,33 @@ class Ext4Locks(KernelTest):
         self.assertEqual(len({self.base(c) for c in mine}), 1)
         for c in mine:
             self.check_line(c)
+
+    def directory_places(self, prefix=()):
+        """What the directory is called that processes fight over, and its inode's number."""
+        fs = fsharness.LoopFs(self)
+        os.mkdir(fs.file("d"))
+        load = self.load("locks", "dir", 4, 500, fs.file("d"))
+        load.line()
+        tool = self.tool("-s", "lock", prefix=prefix).ready()
+        load.go()
+        load.end()
+        rows = self.rows(tool.stop().final, "ext4_inode_info")
+        number = "inode %d on %s" % (os.stat(fs.file("d")).st_ino, fs.dev)
+        self.note("%s: %s", number, sorted({str(c["place"]) for c in rows}))
+        places = {c["place"] for c in rows if c["name"] == "ext4_inode_info.vfs_inode.i_rwsem"
+                  and number in (c["place"] or "")}
+        return places, number, fs.file("d")
+
+    def test_path(self):
+        """a directory's lock has the directory's path"""
+        places, number, path = self.directory_places()
+        self.assertEqual(places, {"%s (%s)" % (path, number)})
+
+    def test_no_path(self):
+        """without CAP_DAC_READ_SEARCH it has its inode's number"""
+        places, number, _ = self.directory_places(
+            ("setpriv", "--bounding-set=-dac_read_search", "--inh-caps=-all"))
+        self.assertEqual(places, {number})
 
     def test_mmap_read(self):
         """the load of 2012: look-ups in plenty; what is waited for in the super block has a name"""
@@ -134,7 +161,9 @@ class Ext4Locks(KernelTest):
         self.note("super block: %s", [(c["name"], c["count"]) for c in rows])
         for c in rows:
             self.check_line(c)
-        self.assertLessEqual(len({self.base(c) for c in rows if fs.dev in (c["place"] or "")}), 1)
+        mine = [c for c in rows if fs.dev in (c["place"] or "")]
+        self.assertLessEqual(len({self.base(c) for c in mine}), 1)
+        self.assertLessEqual({c["place"] for c in mine}, {"%s (%s on %s)" % (fs.path, fs.name, fs.dev)})
 
 
 if __name__ == "__main__":

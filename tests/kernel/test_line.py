@@ -31,12 +31,12 @@ class LineTest(KernelTest):
         super().setUp()
         self.two_cpus()
 
-    def watch(self, mode, *args, interval="1"):
+    def watch(self, mode, *args, interval="1", prefix=()):
         """(what the load says, the final report); the load ran well, or the test is skipped."""
         for _ in range(TRIES):
             load = self.load("lines", mode, SECONDS)
             said = load.line()
-            tool = self.tool("-s", "line", "-p", said["pid"], *args, interval)
+            tool = self.tool("-s", "line", "-p", said["pid"], *args, interval, prefix=prefix)
             (end,) = load.end()
             report = tool.end()
             threads = 1 if mode == "migrate" else 2

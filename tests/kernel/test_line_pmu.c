@@ -163,7 +163,7 @@ static int read_all(struct run *r)
 {
 	int fd = bpf_map__fd(r->skel->maps.accesses_odd);
 	struct abi_access_key key, *prev = NULL;
-	struct abi_latency_key latency;
+	struct abi_access_key latency;
 
 	while (!bpf_map_get_next_key(fd, prev, &key)) {
 		r->entries++;
@@ -219,7 +219,7 @@ static bool judge(const struct run *r, size_t way)
 		CHECK(r->counts.samples == results[ABI_IP_RECIPE] && !results[ABI_IP_NO_OPERAND]);
 	if (!placed)
 		return good;
-	CHECK(r->key.line == (uint64_t)&target.v >> ABI_LINE_SHIFT);
+	CHECK(r->key.addr == (uint64_t)&target.v);
 	CHECK(ip > (uint64_t)__start_ws_stores && ip <= (uint64_t)__stop_ws_stores);
 	CHECK(r->key.cpu == (uint32_t)sched_getcpu());
 	CHECK(r->access.samples == STORES);
@@ -228,7 +228,7 @@ static bool judge(const struct run *r, size_t way)
 	CHECK(!strncmp(r->access.comm, program_invocation_short_name, 15));
 	/* memory's answer is "not available", not a stack's garbage */
 	CHECK(!r->access.reads && !r->access.writes && !r->access.locked);
-	CHECK(!r->access.hitm_local && !r->access.hitm_remote);
+	CHECK(!r->access.told && !r->access.hitm_local && !r->access.hitm_remote);
 	return good;
 }
 

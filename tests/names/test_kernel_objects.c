@@ -230,6 +230,7 @@ static void the_inode(void **state)
 	assert_int_equal(fstat(f->fd, &st), 0);
 	names_kernel_data(f->names, f->t.i_rwsem, NULL, &name);
 	assert_true(name.inode.known);
+	assert_true(name.inode.ext4);
 	assert_int_equal(name.inode.ino, st.st_ino);
 	assert_int_equal(name.inode.generation, f->t.generation);
 	assert_int_equal(name.inode.dev, major(st.st_dev) << 20 | minor(st.st_dev));
@@ -238,6 +239,8 @@ static void the_inode(void **state)
 	assert_string_equal(name.place, place);
 	names_kernel_data(f->names, f->t.hits_lock, NULL, &name);
 	assert_false(name.inode.known);
+	assert_true(name.inode.ext4);
+	assert_int_equal(name.inode.dev, major(st.st_dev) << 20 | minor(st.st_dev));
 }
 
 /* Not certain: at most the cache and the offset. */

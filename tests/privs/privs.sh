@@ -7,18 +7,8 @@ built=$(realpath "$1")
 work=$(mktemp -d)
 tool=$work/waitscope
 trap 'rm -rf "$work"' EXIT
-nr=0 failed=0
-
-result() { # STATUS TEXT [LOG]
-	nr=$((nr + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $nr - $2"
-	else
-		echo "not ok $nr - $2"
-		printf '%s\n' "${3:-}" | sed 's/^/#   /'
-		failed=1
-	fi
-}
+# shellcheck source=tests/tap.sh
+. "$(dirname "$0")/../tap.sh"
 
 if [ "$(id -u)" -ne 0 ]; then
 	echo "1..0 # SKIP not root: cannot become others"

@@ -12,18 +12,6 @@ static const struct series series[] = {
 	{&wait, {{0}}, 0},
 };
 
-static void whole(void **state)
-{
-	const struct frame f = {.series = series, .nseries = ROWS(series)};
-	const struct frame none = {0};
-
-	assert_ptr_equal(frame_whole(&f, "wait"), &series[3]); /* not a CPU, not a group */
-	assert_ptr_equal(frame_whole(&f, "leg"), &series[2]);
-	assert_null(frame_whole(&f, "wai"));
-	assert_null(frame_whole(&f, "waits"));
-	assert_null(frame_whole(&none, "wait"));
-}
-
 static void labels(void **state)
 {
 	assert_string_equal(series_label(&series[1], "pid"), "42");
@@ -61,7 +49,6 @@ static void complete(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole),
 		cmocka_unit_test(labels),
 		cmocka_unit_test(complete),
 	};

@@ -27,6 +27,10 @@ static void parse(void **state)
 		{"7f0a2c000000-7f0a2c001000 rw-p 00000000 00:00 0 \n", true, false, false},
 		{"7f0a2c000000-7f0a2c000000 rw-s 00000000 00:01 1034\n", false, false, false},
 		{"tail of a long path\n", false, false, false},
+		{"0x1000-0x2000 rw-s 00000000 00:01 1034\n", false, false, false},
+		{" 1000-2000 rw-s 00000000 00:01 1034\n", false, false, false},
+		{"1000-2000 rw-s 00000000 00:01 18446744073709551616\n", false, false, false},
+		{"1000-2000 rw-q 00000000 00:01 1034\n", false, false, false},
 		{"", false, false, false},
 	};
 	struct line_mapping m;
@@ -47,8 +51,7 @@ static void parse(void **state)
 
 static struct line_key key_of(struct line_shared *s, const char *addr)
 {
-	struct abi_access_key at = {.line = (uint64_t)addr >> ABI_LINE_SHIFT,
-				    .tgid = (uint32_t)getpid()};
+	struct abi_access_key at = {.addr = (uint64_t)addr, .tgid = (uint32_t)getpid()};
 	struct line_key key;
 
 	line_shared_key(s, &at, 0, &key);
@@ -102,13 +105,13 @@ static void keys(void **state)
 
 static void kernel(void **state)
 {
-	struct abi_access_key at = {.line = 0xffff888100000000ULL >> ABI_LINE_SHIFT};
+	struct abi_access_key at = {.addr = 0xffff888100000000ULL};
 	struct line_key key;
 	struct line_shared *s;
 
 	assert_int_equal(line_shared_open(&s), 0);
 	line_shared_key(s, &at, 0x1000, &key);
-	assert_int_equal(key.line, at.line);
+	assert_int_equal(key.line, at.addr >> ABI_LINE_SHIFT);
 	assert_int_equal(key.share, 0);
 	line_shared_close(s);
 }

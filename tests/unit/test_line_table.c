@@ -8,7 +8,7 @@
 #include "core/arena.h"
 #include "source/line_table.h"
 
-#define LINE_AT 0x5550000ULL
+#define LINE_AT 0x5550040ULL
 #define A 0x00000000000000ffULL /* bytes 0-7 */
 #define B 0x000000000000ff00ULL
 
@@ -23,17 +23,17 @@ static const uint32_t core_of[4] = {0, 0, 2, 2};
 /* Lines that nobody shares: by their own address. */
 static int add(struct line_table *t, const struct abi_access_key *key, const struct abi_access *a)
 {
-	struct line_key at = {.line = key->line, .tgid = key->tgid};
+	struct line_key at = {.line = key->addr >> ABI_LINE_SHIFT, .tgid = key->tgid};
 
 	return line_table_add(t, &at, key, a);
 }
 
-static int add_latency(struct line_table *t, const struct abi_latency_key *key,
+static int add_latency(struct line_table *t, const struct abi_access_key *key,
 		       const struct abi_latency *a)
 {
-	struct line_key at = {.line = key->line, .tgid = key->tgid};
+	struct line_key at = {.line = key->addr >> ABI_LINE_SHIFT, .tgid = key->tgid};
 
-	return line_table_add_latency(t, &at, a);
+	return line_table_add_latency(t, &at, key, a);
 }
 
 static struct line_table *table_of(const struct sample *v, size_t n)
@@ -44,7 +44,7 @@ static struct line_table *table_of(const struct sample *v, size_t n)
 	assert_int_equal(line_table_open(&t, core_of, 4, 1000), 0);
 	line_table_begin(t);
 	for (k = 0; k < n; k++) {
-		struct abi_access_key key = {.line = LINE_AT,
+		struct abi_access_key key = {.addr = LINE_AT,
 					     .ip = 0x400000 + v[k].tid,
 					     .tgid = 7,
 					     .tid = v[k].tid,
@@ -211,11 +211,11 @@ static void full(void **state)
 	struct line_table *t;
 
 	assert_int_equal(line_table_open(&t, core_of, 4, 2), 0);
-	for (key.line = 1; key.line <= 2; key.line++)
+	for (key.addr = 64; key.addr <= 128; key.addr += 64)
 		assert_int_equal(add(t, &key, &a), 0);
 	assert_int_equal(add(t, &key, &a), -ENOSPC);
 	assert_int_equal(line_table_dropped(t), 1);
-	key.line = 1;
+	key.addr = 64;
 	assert_int_equal(add(t, &key, &a), 0);
 	line_table_close(t);
 }
@@ -223,7 +223,7 @@ static void full(void **state)
 /* A line that two threads touch, with as many hits in a modified line. */
 static double rank_with(uint32_t samples, uint32_t local, uint32_t remote)
 {
-	struct abi_access_key key = {.line = LINE_AT, .tgid = 7, .tid = 1, .pid = 7};
+	struct abi_access_key key = {.addr = LINE_AT, .tgid = 7, .tid = 1, .pid = 7};
 	struct abi_access a = {.samples = samples, .writes = samples};
 	const struct line_thread_sum *threads;
 	struct line_table *t;
@@ -255,30 +255,81 @@ static void hitm_first(void **state)
 	assert_true(rank_with(10, 1, 0) > rank_with(9, 1, 0)); /* equal hits: as ever */
 }
 
+static struct line_use *use_of(const struct line *l, uint32_t tid, uint32_t offset)
+{
+	struct line_use *u = l->uses;
+
+	while (u && (u->tid != tid || u->offset != offset))
+		u = u->next;
+	assert_non_null(u);
+	return u;
+}
+
+/* Of each use by itself, and of the line together; whichever CPU's entry they came in. */
 static void latencies(void **state)
 {
-	struct abi_latency_key key = {.line = LINE_AT, .tgid = 7, .cpu = 0};
+	struct abi_access_key one = {.addr = LINE_AT, .ip = 0x400001, .tgid = 7, .tid = 1};
+	struct abi_access_key two = {
+		.addr = LINE_AT, .ip = 0x400002, .tgid = 7, .tid = 2, .cpu = 2};
 	struct sample v[] = {{1, 0, 9, A, A}, {2, 2, 9, B, B}};
-	struct abi_latency one = {.sum = 300, .min = 100, .max = 200}, two = {.sum = 50};
+	struct abi_latency a = {.sum = 300, .min = 100, .max = 200};
+	struct abi_latency b = {.sum = 50, .min = 50, .max = 50};
 	struct line_table *t = table_of(v, 2);
 	struct line *l = line_table_first(t);
+	struct line_use *u;
 
-	one.slots[100] = 1;
-	one.slots[ABI_LATENCY_SLOTS - 1] = 1;
-	two.min = two.max = 50;
-	two.slots[90] = 1;
-	assert_int_equal(add_latency(t, &key, &one), 0);
-	key.cpu = 2; /* the other CPU's entry */
-	assert_int_equal(add_latency(t, &key, &two), 0);
-	key.line++; /* its accesses found no room */
-	assert_int_equal(add_latency(t, &key, &two), 0);
-	assert_int_equal(l->latency[LINE_TOTAL].count, 3);
-	assert_int_equal(l->latency[LINE_TOTAL].sum_ns, 350);
+	a.slots[100] = 1;
+	a.slots[ABI_LATENCY_SLOTS - 1] = 1;
+	b.slots[90] = 1;
+	assert_null(use_of(l, 1, 0)->latency); /* not told: none, not 0 */
+	assert_int_equal(add_latency(t, &one, &a), 0);
+	one.cpu = 2; /* it moved there: another entry */
+	assert_int_equal(add_latency(t, &one, &b), 0);
+	assert_int_equal(add_latency(t, &two, &b), 0);
+	two.addr++; /* its accesses found no room */
+	assert_int_equal(add_latency(t, &two, &b), 0);
+	assert_int_equal(l->latency[LINE_TOTAL].count, 4);
+	assert_int_equal(l->latency[LINE_TOTAL].sum_ns, 400);
 	assert_int_equal(l->latency[LINE_TOTAL].min_ns, 50);
 	assert_int_equal(l->latency[LINE_TOTAL].max_ns, 200);
+	u = use_of(l, 1, 0);
+	assert_int_equal(u->latency[LINE_TOTAL].count, 3);
+	assert_int_equal(u->latency[LINE_TOTAL].sum_ns, 350);
+	assert_int_equal(use_of(l, 2, 0)->latency[LINE_TOTAL].count, 1);
+	assert_int_equal(use_of(l, 2, 0)->latency[LINE_TOTAL].max_ns, 50);
 	line_table_begin(t);
-	assert_int_equal(l->latency[LINE_INTERVAL].count, 0);
-	assert_int_equal(l->latency[LINE_TOTAL].count, 3);
+	assert_int_equal(l->latency[LINE_INTERVAL].count + u->latency[LINE_INTERVAL].count, 0);
+	assert_int_equal(u->latency[LINE_TOTAL].count, 3);
+	line_table_close(t);
+}
+
+/* One instruction that walks over a line has a use for each place; told, hits and pages are theirs.
+ */
+static void places(void **state)
+{
+	struct abi_access_key key = {.addr = LINE_AT + 8, .ip = 0x400001, .tgid = 7, .tid = 1};
+	struct abi_access a = {.samples = 3, .told = 2, .hitm_remote = 1, .phys = 0x5008};
+	struct line_table *t;
+	struct line *l;
+
+	assert_int_equal(line_table_open(&t, core_of, 4, 10), 0);
+	line_table_begin(t);
+	assert_int_equal(add(t, &key, &a), 0);
+	key.cpu = 2; /* the same use on another CPU */
+	a.phys = 0;
+	assert_int_equal(add(t, &key, &a), 0);
+	key.addr += 8;
+	a.told = a.hitm_remote = 0;
+	assert_int_equal(add(t, &key, &a), 0);
+	l = line_table_first(t);
+	assert_null(l->next);
+	assert_int_equal(use_of(l, 1, 8)->view[LINE_TOTAL].samples, 6);
+	assert_int_equal(use_of(l, 1, 8)->view[LINE_TOTAL].hitm_remote, 2);
+	assert_int_equal(use_of(l, 1, 8)->view[LINE_TOTAL].told, 4);
+	assert_int_equal(use_of(l, 1, 8)->phys, 0x5008); /* the last that was told */
+	assert_int_equal(use_of(l, 1, 16)->view[LINE_TOTAL].told, 0);
+	assert_int_equal(use_of(l, 1, 16)->phys, 0);
+	assert_int_equal(l->view[LINE_TOTAL].told, 4);
 	line_table_close(t);
 }
 
@@ -313,6 +364,7 @@ int main(void)
 		cmocka_unit_test(views),      cmocka_unit_test(quiet_lines_leave),
 		cmocka_unit_test(full),	      cmocka_unit_test(arena),
 		cmocka_unit_test(hitm_first), cmocka_unit_test(latencies),
+		cmocka_unit_test(places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

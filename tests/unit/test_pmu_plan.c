@@ -54,6 +54,55 @@ static const struct file alder_lake[] = {
 	{NULL},
 };
 
+static const struct file arrow_lake_h[] = {
+	{"cpu_core/type", "4"},
+	{"cpu_core/cpus", "0-5"},
+	INTEL_FORMATS("cpu_core"),
+	{"cpu_core/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3"},
+	{"cpu_core/events/mem-stores", "event=0xcd,umask=0x2"},
+	{"cpu_atom/type", "10"},
+	{"cpu_atom/cpus", "6-13"},
+	INTEL_FORMATS("cpu_atom"),
+	{"cpu_atom/events/mem-loads", "event=0xd0,umask=0x5,ldlat=3"},
+	{"cpu_atom/events/mem-stores", "event=0xd0,umask=0x6"},
+	{"cpu_lowpower/type", "11"},
+	{"cpu_lowpower/cpus", "14-15"},
+	INTEL_FORMATS("cpu_lowpower"),
+	{"cpu_lowpower/events/mem-loads", "event=0xd0,umask=0x5,ldlat=3"},
+	{"cpu_lowpower/events/mem-stores", "event=0xd0,umask=0x6"},
+	{NULL},
+};
+
+static const struct file sierra_forest[] = {
+	{"cpu/type", "4"},
+	INTEL_FORMATS("cpu"),
+	{"cpu/events/mem-loads", "event=0xd0,umask=0x5,ldlat=3"},
+	{"cpu/events/mem-stores", "event=0xd0,umask=0x6"},
+	{NULL},
+};
+
+static const struct file no_stores[] = {
+	{"cpu/type", "4"},
+	INTEL_FORMATS("cpu"),
+	{"cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3"},
+	{NULL},
+};
+
+/* Loads that cannot be told by latency: a hypervisor may show them so. */
+static const struct file no_latency[] = {
+	{"cpu/type", "4"},
+	{"cpu/format/event", "config:0-7"},
+	{"cpu/format/umask", "config:8-15"},
+	{"cpu/events/mem-loads", "event=0xcd,umask=0x1"},
+	{NULL},
+};
+
+static const struct file family_10h[] = {
+	{"ibs_op/type", "11"},
+	{"ibs_op/format/swfilt", "config2:0"},
+	{NULL},
+};
+
 static const struct file zen4[] = {
 	{"cpu/type", "4"},
 	{"cpu/format/event", "config:0-7,32-35"},
@@ -113,7 +162,34 @@ static const struct machine {
 	  {"cpu_core", "mem-stores", 4, 0x2cd, 0, 0, "0-15", 2},
 	  {"cpu_atom", "mem-loads", 10, 0x5d0, 30, 0, "16-23", 2},
 	  {"cpu_atom", "mem-stores", 10, 0x6d0, 0, 0, "16-23", 2}}},
-	{"Zen 4", zen4, 0, "ibs", {{"ibs_op", NULL, 11, 0, 0, 0, "", 0}}},
+	{"Arrow Lake-H: three kinds of cores, no leader",
+	 arrow_lake_h,
+	 0,
+	 "pebs",
+	 {{"cpu_core", "mem-loads", 4, 0x1cd, 30, 0, "0-5", 2},
+	  {"cpu_core", "mem-stores", 4, 0x2cd, 0, 0, "0-5", 2},
+	  {"cpu_atom", "mem-loads", 10, 0x5d0, 30, 0, "6-13", 2},
+	  {"cpu_atom", "mem-stores", 10, 0x6d0, 0, 0, "6-13", 2},
+	  {"cpu_lowpower", "mem-loads", 11, 0x5d0, 30, 0, "14-15", 2},
+	  {"cpu_lowpower", "mem-stores", 11, 0x6d0, 0, 0, "14-15", 2}}},
+	{"Sierra Forest: small cores alone",
+	 sierra_forest,
+	 0,
+	 "pebs",
+	 {{"cpu", "mem-loads", 4, 0x5d0, 30, 0, "", 2},
+	  {"cpu", "mem-stores", 4, 0x6d0, 0, 0, "", 2}}},
+	{"no stores: loads alone",
+	 no_stores,
+	 0,
+	 "pebs",
+	 {{"cpu", "mem-loads", 4, 0x1cd, 30, 0, "", 2}}},
+	{"no term for the latency: no loads", no_latency, -ENOENT, NULL, {{NULL}}},
+	{"Zen 4: operations are counted",
+	 zen4,
+	 0,
+	 "ibs",
+	 {{"ibs_op", NULL, 11, 1 << 19, 0, 0, "", 0}}},
+	{"the first IBS: cycles are", family_10h, 0, "ibs", {{"ibs_op", NULL, 11, 0, 0, 0, "", 0}}},
 	{"a guest without", guest, -ENOENT, NULL, {{NULL}}},
 	{"a value too wide", odd, -EINVAL, NULL, {{NULL}}},
 };

@@ -7,7 +7,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 guest=$1 arch=$2 bins=$3 out=$4
-timeout=${WS_VM_TIMEOUT:-300}
+timeout=${WS_VM_TIMEOUT:-600}
 
 row=$(awk -v g="$guest" -v a="$arch" '$1 == g && $3 == a { print $2, $4 }' "$here/guests.list")
 [ -n "$row" ] || { echo "boot.sh: no guest '$guest' for $arch in guests.list" >&2; exit 2; }
