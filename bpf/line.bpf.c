@@ -65,7 +65,7 @@ struct {
 	__uint(max_entries, 1 << 19);
 } new_ips SEC(".maps");
 
-/* Entry of CPU c: its counters; mapped by user space, which reads them without a system call. */
+/* Mapped by user space, which reads them without a system call. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -74,11 +74,11 @@ struct {
 	__type(value, struct abi_line_counts);
 } line_counts SEC(".maps");
 
-static __always_inline struct abi_line_counts *counts_get(void)
+static __always_inline struct abi_line_counts *counts_get(u64 ep)
 {
-	u32 cpu = bpf_get_smp_processor_id();
+	u32 at = bpf_get_smp_processor_id() * ABI_BANKS + (u32)(ep & 1);
 
-	return bpf_map_lookup_elem(&line_counts, &cpu);
+	return bpf_map_lookup_elem(&line_counts, &at);
 }
 
 /* ---- new pointers ---- */
@@ -185,10 +185,10 @@ static __always_inline void place(struct abi_line_counts *n, struct task_struct 
 	access_key(&key, p, ip->ip, addr);
 	a = ep & 1 ? access_get(&accesses_odd, &key) : access_get(&accesses_even, &key);
 	if (!a) {
-		n->lines_full++;
+		n->results[ABI_LINE_NO_ROOM]++;
 		return;
 	}
-	n->placed++;
+	n->results[ABI_IP_RECIPE]++;
 	a->samples++;
 	a->back = r->back;
 	if (r->flags & RECIPE_READ) {
@@ -215,29 +215,16 @@ static __always_inline u64 tls_base(struct task_struct *p)
 static __always_inline void use(struct abi_line_counts *n, struct task_struct *p, u64 ep,
 				const struct abi_ip_key *key, const struct abi_ip *ip, void *ctx)
 {
-	const u64 *regs;
+	u64 state = ip->state, lim = ABI_LINE_RESULTS;
+	const u64 *regs = state == ABI_IP_RECIPE ? regs_copy(ctx) : NULL;
 
-	switch (ip->state) {
-	case ABI_IP_PENDING:
-		n->pending++;
-		return;
-	case ABI_IP_NO_OPERAND:
-		n->no_operand++;
-		return;
-	case ABI_IP_NOT_COMPUTABLE:
-		n->not_computable++;
-		return;
-	case ABI_IP_RECIPE:
-		break;
-	default:
-		n->undecoded++;
+	if (!regs) { /* with a recipe there are some */
+		CLAMP_INDEX(state, lim);
+		n->results[state]++;
 		return;
 	}
-	regs = regs_copy(ctx);
-	if (regs)
-		place(n, p, ep, key, &ip->recipe,
-		      recipe_address(&ip->recipe, regs,
-				     ip->recipe.flags & RECIPE_TLS ? tls_base(p) : 0));
+	place(n, p, ep, key, &ip->recipe,
+	      recipe_address(&ip->recipe, regs, ip->recipe.flags & RECIPE_TLS ? tls_base(p) : 0));
 }
 
 /* Tells a process's code from that before an exec, and from another's that had its number. */
@@ -264,11 +251,11 @@ static __always_inline struct task_struct *sampled(struct abi_line_counts *n)
 
 static __always_inline void sample(void *ctx)
 {
-	struct abi_line_counts *n = counts_get();
+	u64 ep = epoch;
+	struct abi_line_counts *n = counts_get(ep);
 	struct abi_ip_key key = {.ip = regs_ip(ctx)};
 	struct task_struct *p;
 	struct abi_ip *ip;
-	u64 ep = epoch;
 
 	if (!n || !ep)
 		return;
@@ -276,7 +263,7 @@ static __always_inline void sample(void *ctx)
 	if (!p)
 		return;
 	if (regs_compat(ctx)) {
-		n->compat++;
+		n->results[ABI_LINE_COMPAT]++;
 		return;
 	}
 	if (!(key.ip & KERNEL_HALF)) {
@@ -285,7 +272,7 @@ static __always_inline void sample(void *ctx)
 	}
 	ip = bpf_map_lookup_elem(&ips, &key);
 	if (!ip) {
-		n->pending++;
+		n->results[ABI_IP_PENDING]++;
 		send_new(n, &key);
 		return;
 	}

@@ -108,10 +108,10 @@ static __always_inline void pmu_place(struct abi_line_counts *n, struct task_str
 	access_key(&key, p, ip, addr);
 	a = ep & 1 ? access_get(&accesses_odd, &key) : access_get(&accesses_even, &key);
 	if (!a) {
-		n->lines_full++;
+		n->results[ABI_LINE_NO_ROOM]++;
 		return;
 	}
-	n->placed++;
+	n->results[ABI_IP_RECIPE]++;
 	if (has & SAMPLE_DATA_SRC)
 		from = data_src_decode(data->data_src.val);
 	note_source(a, from.flags, addr);
@@ -128,9 +128,9 @@ static __always_inline void pmu_place(struct abi_line_counts *n, struct task_str
 
 static __always_inline void pmu_sample(u64 ip, const struct perf_sample_data *data)
 {
-	struct abi_line_counts *n = counts_get();
-	struct task_struct *p;
 	u64 ep = epoch;
+	struct abi_line_counts *n = counts_get(ep);
+	struct task_struct *p;
 
 	if (!n || !ep || !bpf_core_field_exists(data->sample_flags))
 		return;
@@ -138,7 +138,8 @@ static __always_inline void pmu_sample(u64 ip, const struct perf_sample_data *da
 	if (!p)
 		return;
 	if (!(data->sample_flags & SAMPLE_ADDR) || !data->addr) {
-		n->no_operand++; /* an operation that touched no memory: IBS samples all */
+		/* an operation that touched no memory: IBS samples all */
+		n->results[ABI_IP_NO_OPERAND]++;
 		return;
 	}
 	pmu_place(n, p, ep, ip, data);

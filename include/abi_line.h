@@ -107,23 +107,26 @@ struct abi_new_ip {
 	__u8 code[ABI_CODE_BYTES];
 };
 
-/* Per CPU, rising; DESIGN 2.12. */
+/*
+ * Rising; bank b of CPU c is entry c * ABI_BANKS + b, as with histograms. What became of a sample
+ * is counted once: what is known of its pointer (ABI_IP_*; with a recipe it has been placed in an
+ * access), or one of these. They add up to `samples`.
+ */
+#define ABI_LINE_COMPAT 5  /* 32-bit code */
+#define ABI_LINE_NO_ROOM 6 /* for another access */
+#define ABI_LINE_RESULTS 7
+
 struct abi_line_counts {
 	__u64 samples; /* of tasks that pass the filters; idle CPUs are not sampled */
-	__u64 placed;  /* in an access */
-	__u64 pending; /* at a pointer not decoded yet */
-	__u64 no_operand;
-	__u64 not_computable;
-	__u64 undecoded;
-	__u64 ips_full;	      /* no room for another pointer */
-	__u64 lines_full;     /* no room for another access */
-	__u64 ring_lost;      /* a new pointer that could not be sent; sent again later */
-	__u64 compat;	      /* 32-bit code */
+	__u64 results[ABI_LINE_RESULTS];
+	__u64 ips_full;	      /* of the pending: no room for another pointer */
+	__u64 ring_lost;      /* of the pending: could not be sent, comes again later */
 	__u64 latencies_full; /* no room for another latency */
 	__u64 latencies_over; /* longer than the last slot */
 	__u64 pad[4];
 };
 
 _Static_assert(sizeof(struct abi_line_counts) == 128, "abi_line_counts size");
+_Static_assert(__builtin_offsetof(struct abi_line_counts, ips_full) == 64, "a line before it");
 
 #endif

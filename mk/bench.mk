@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Cost and exactness beside the peers (tests/bench), and the verifier's work against its budget.
 BENCH_O := $(O)/bench
-BENCH_BINS := $(addprefix $(BENCH_O)/,attach progs pipe requests calls)
+BENCH_BINS := $(addprefix $(BENCH_O)/,attach progs pipe requests calls gaps)
 BENCH_OBJS := $(patsubst tests/bench/%.c,$(BENCH_O)/%.o,$(wildcard tests/bench/*.bpf.c))
 
 $(BENCH_BINS): $(BENCH_O)/%: tests/bench/%.c tests/load/load.h tests/load/fs.h

@@ -46,6 +46,9 @@ static void print_notes(const struct run *r)
 		else if (notice)
 			fprintf(stderr, "waitscope: note: %s: %s\n", name,
 				after_name(notice, name));
+		if (r->cfg->by != BY_NONE && s->src && s->ops->ungrouped)
+			fprintf(stderr, "waitscope: note: %s: --by means nothing to it: %s\n", name,
+				s->ops->ungrouped);
 	}
 }
 

@@ -192,11 +192,14 @@ static int check_targets(struct opts_run *r)
 	return 0;
 }
 
+#define SCOPE_SOURCES 4
+
 /* Options that mean something to these sources only; made-up data takes them all. */
 struct opts_scope {
 	const char *option;
-	const char *sources[2]; /* one, or two */
+	const char *sources[SCOPE_SOURCES]; /* fewer: NULL */
 	bool (*given)(const struct config *cfg);
+	const char *why; /* to others, if that is no matter of course */
 	bool no_default; /* none of the default sources is one of these */
 };
 
@@ -208,6 +211,11 @@ static bool given_es_time(const struct config *cfg)
 static bool given_by_file(const struct config *cfg)
 {
 	return cfg->by == BY_FILE;
+}
+
+static bool given_by(const struct config *cfg)
+{
+	return cfg->by != BY_NONE;
 }
 
 static bool given_stack_every(const struct config *cfg)
@@ -233,6 +241,7 @@ static bool given_line_source(const struct config *cfg)
 static const struct opts_scope scopes[] = {
 	{"es-time", {"ext4"}, given_es_time},
 	{"by file", {"ext4"}, given_by_file},
+	{"by", {"sched", "ext4", "lock", "futex"}, given_by, ", whose rows name their threads"},
 	{"stack-every", {"lock", "futex"}, given_stack_every},
 	{"slower", {"sched", "ext4"}, given_slower},
 	{"freq", {"line"}, given_freq, .no_default = true},
@@ -252,14 +261,36 @@ static bool source_named(const struct opts_run *r, const char *name)
 
 static bool in_scope(const struct opts_run *r, const struct opts_scope *s)
 {
+	size_t i;
+
 	if (!r->cfg->sources.n) /* the default ones run */
 		return !s->no_default;
-	return source_named(r, s->sources[0]) ||
-	       (s->sources[1] && source_named(r, s->sources[1])) || source_named(r, "synth");
+	for (i = 0; i < SCOPE_SOURCES && s->sources[i]; i++)
+		if (source_named(r, s->sources[i]))
+			return true;
+	return source_named(r, "synth");
+}
+
+/* "sched, ext4 or lock" */
+static const char *scope_text(const struct opts_scope *s, char *out, size_t len)
+{
+	size_t i, at = 0;
+
+	for (i = 0; i < SCOPE_SOURCES && s->sources[i] && at < len; i++) {
+		bool last = i + 1 == SCOPE_SOURCES || !s->sources[i + 1];
+
+		at += (size_t)snprintf(out + at, len - at, "%s%s", /* fits: short names */
+				       !i     ? ""
+				       : last ? " or "
+					      : ", ",
+				       s->sources[i]);
+	}
+	return out;
 }
 
 static int check_scopes(struct opts_run *r)
 {
+	char names[64];
 	size_t i;
 
 	for (i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++) {
@@ -268,9 +299,9 @@ static int check_scopes(struct opts_run *r)
 		if (s->given(r->cfg) && !in_scope(r, s))
 			return opts_bad(
 				r,
-				"--%s: means nothing to these sources (expected %s%s%s in --source)",
-				s->option, s->sources[0], s->sources[1] ? " or " : "",
-				s->sources[1] ? s->sources[1] : "");
+				"--%s: means nothing to these sources%s (expected %s in --source)",
+				s->option, s->why ? s->why : "",
+				scope_text(s, names, sizeof(names)));
 	}
 	return 0;
 }

@@ -22,6 +22,7 @@ enum metric_role {
 	METRIC_SIDE,	 /* one summary line below the headline's percentiles */
 	METRIC_ROWS,	 /* a table of its own, one row per series: its labels, its percentiles */
 	METRIC_COUNTS,	 /* counters: a table, one row per set of labels but `pivot` (below) */
+	METRIC_NOTE,	 /* a counter, and its parts by `pivot`: a line in the foot */
 };
 
 struct metric_desc {
@@ -31,9 +32,10 @@ struct metric_desc {
 	bool counter; /* a value, not a histogram */
 	/*
 	 * METRIC_COUNTS: the label whose values are columns, each shown as its share of their sum
-	 * ("result": hit, miss); the sum is shown as a rate. `joins` names another such metric:
-	 * these columns stand in its table, beside its own. METRIC_ROWS: its rows do, under the
-	 * same title.
+	 * ("result": hit, miss); the sum is shown as a rate. METRIC_NOTE: the label whose values
+	 * are the parts, each shown as its share of the whole, which is a series of its own.
+	 * `joins` names another such metric: these columns stand in its table, beside its own.
+	 * METRIC_ROWS: its rows do, under the same title.
 	 */
 	const char *pivot;
 	const char *joins;
@@ -127,10 +129,11 @@ struct line_accesses {
 	double rank;	   /* what lines are sorted by */
 	uint32_t cores;	   /* SMT siblings count once */
 	/* If exact: */
-	uint64_t transfers; /* consecutive accesses that changed CPU */
-	uint64_t bound;	    /* accesses, of all watches together, after which watching stops */
-	bool stopped;	    /* it has: no more are counted */
-	uint64_t foreign;   /* traps of tasks that the filters leave out, in the whole run */
+	uint64_t transfers;	 /* consecutive accesses that changed CPU */
+	uint64_t bound;		 /* accesses, of all watches together, after which watching stops */
+	bool stopped;		 /* it has: no more are counted */
+	uint64_t foreign;	 /* traps of tasks that the filters leave out, in the whole run */
+	const char *unconfirmed; /* why --confirm does not watch it; NULL: nothing was refused */
 	struct line_hitm hitm;
 	const struct hist *latency;	   /* in CPU cycles; NULL: not told */
 	const uint32_t *nodes;		   /* NUMA nodes of the CPUs that touched it, ascending */

@@ -112,6 +112,8 @@ void json_add_accesses(struct json_build *b, struct json_object *o, const struct
 		json_add_bool(b, o, "stopped", a->stopped);
 		json_add_u64(b, o, "foreign", a->foreign);
 	}
+	if (a->unconfirmed)
+		json_add_text(b, o, "unconfirmed", a->unconfirmed);
 	json_add(b, o, "hitm", json_new_hitm(b, &a->hitm));
 	json_add(b, o, "latency_cycles", json_new_hist(b, a->latency, cfg));
 	json_add(b, o, "tids", json_new_threads(b, a));

@@ -318,8 +318,14 @@ static void detail_spots(struct detail *d, const struct line_accesses *a)
 static void detail_exact(struct detail *d, const struct contended *c)
 {
 	const struct line_accesses *a = c->accesses;
-	char count[32], text[96];
+	char count[32], text[DETAIL_TEXT], why[DETAIL_NAME];
 
+	if (a->unconfirmed) {
+		(void)snprintf(text, sizeof(text), "not confirmed: %s",
+			       clean(why, a->unconfirmed)); /* fits */
+		detail_item(d, "", text);
+		detail_end(d);
+	}
 	if (!a->exact)
 		return;
 	(void)snprintf(text, sizeof(text), "%s access%s",

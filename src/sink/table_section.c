@@ -268,7 +268,7 @@ int table_sections(struct table_page *page)
 		const struct series *s = &f->series[i];
 		bool table = section_is_table(s);
 
-		if (s->nlabels && !table)
+		if ((s->nlabels && !table) || s->desc->role == METRIC_NOTE)
 			continue;
 		if (open && (table || s->desc->role == METRIC_HEADLINE)) {
 			ret = section_print(page, &sec);

@@ -28,12 +28,6 @@ static int open_poll(struct line_source *s, struct err *e)
 	return poll_open(&s->base.event_fd, fds, sizeof(fds) / sizeof(fds[0]), "line", e);
 }
 
-static int map_counts(struct line_source *s, struct err *e)
-{
-	return mapped_open(&s->counts, bpf_map__fd(s->skel->maps.line_counts),
-			   s->ncpus * sizeof(struct abi_line_counts), "line: map the counters", e);
-}
-
 /* First CPU of each CPU's core, by sysfs; a CPU that says nothing is its own core. */
 int line_open_table(struct line_source *s)
 {
@@ -92,7 +86,8 @@ static int open_all(struct line_source *s, struct err *e)
 	if (!ret)
 		ret = line_load(s, e);
 	if (!ret)
-		ret = map_counts(s, e);
+		ret = line_counts_open(&s->counts, bpf_map__fd(s->skel->maps.line_counts), s->ncpus,
+				       e);
 	if (!ret)
 		ret = line_ips_open(&s->ips, s, e);
 	if (!ret)
@@ -111,7 +106,7 @@ static void line_close(struct source *src)
 	line_confirm_close(s);
 	line_events_close(&s->events);
 	line_ips_close(s->ips);
-	mapped_close(&s->counts);
+	line_counts_close(&s->counts);
 	line_bpf__destroy(s->skel);
 	line_table_close(s->table);
 	numa_close(s->numa);
@@ -166,31 +161,15 @@ static int line_open(struct source **out, const struct source_args *args, struct
 
 /* ---- collecting ---- */
 
-static void sum_counts(struct line_source *s)
-{
-	const struct abi_line_counts *cpus = s->counts.at;
-	uint64_t *to = (uint64_t *)&s->counted;
-	uint32_t c;
-	size_t k;
-
-	memset(&s->counted, 0, sizeof(s->counted));
-	for (c = 0; c < s->ncpus; c++) {
-		const uint64_t *from = (const uint64_t *)&cpus[c];
-
-		for (k = 0; k < sizeof(s->counted) / sizeof(*to); k++)
-			to[k] += from[k];
-	}
-}
-
 static int collect(struct line_source *s, struct err *e)
 {
 	uint64_t ended = bpf_source_ended(&s->base);
+	uint32_t banks = ended ? 1U << (ended & 1) : (1U << ABI_BANKS) - 1;
 	int ret;
 
-	s->previous = s->counted;
-	sum_counts(s);
+	line_counts_collect(&s->counts, banks);
 	line_table_begin(s->table);
-	ret = line_take(s, ended ? 1U << (ended & 1) : (1U << ABI_BANKS) - 1);
+	ret = line_take(s, banks);
 	if (!ret)
 		ret = numa_turn(s->numa);
 	if (ret)
@@ -210,7 +189,7 @@ static int line_start(struct source *src, struct err *e)
 	if (ret)
 		return ret;
 	line_table_forget(s->table);
-	s->started = s->counted;
+	line_counts_forget(&s->counts);
 	return 0;
 }
 
@@ -228,18 +207,6 @@ static int line_stop(struct source *src, struct err *e)
 	return bpf_source_stop(src, e);
 }
 
-static void fill_quality(const struct line_source *s, const struct abi_line_counts *since,
-			 uint64_t dropped, struct quality *q)
-{
-	const struct abi_line_counts *now = &s->counted;
-
-	*q = (struct quality){0};
-	q->map_full = now->lines_full - since->lines_full + now->ips_full - since->ips_full +
-		      now->latencies_full - since->latencies_full + dropped;
-	q->over_range = now->latencies_over - since->latencies_over;
-	q->pending = now->pending - since->pending; /* also those that found the ring full */
-}
-
 static int line_collect(struct source *src, struct source_report *r, struct err *e)
 {
 	struct line_source *s = line_of(src);
@@ -251,10 +218,17 @@ static int line_collect(struct source *src, struct source_report *r, struct err 
 	rows_forget(&r->interval);
 	rows_forget(&r->total);
 	dropped = line_table_dropped(s->table);
-	fill_quality(s, &s->previous, dropped - s->dropped_previous, &r->quality_interval);
-	fill_quality(s, &s->started, dropped, &r->quality_total);
+	r->quality_interval = r->quality_total = (struct quality){0};
+	line_counts_quality(&s->counts.interval, &r->quality_interval);
+	line_counts_quality(&s->counts.total, &r->quality_total);
+	r->quality_interval.map_full += dropped - s->dropped_previous;
+	r->quality_total.map_full += dropped;
 	s->dropped_previous = dropped;
-	ret = line_push_rows(s, r);
+	ret = line_counts_push(&s->counts.interval, &r->interval.series);
+	if (!ret)
+		ret = line_counts_push(&s->counts.total, &r->total.series);
+	if (!ret)
+		ret = line_push_rows(s, r);
 	if (ret)
 		return err_sys(e, ret, "line: report");
 	return s->cfg->confirm_lines ? line_confirm_report(s, r, e) : 0;
@@ -288,6 +262,7 @@ const struct source_ops source_line = {
 	.name = "line",
 	.summary = "contended cache lines, by sampling",
 	.lines = true,
+	.ungrouped = "its rows name their threads",
 	.probe = bpf_probe,
 	.open = line_open,
 	.start = line_start,

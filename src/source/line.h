@@ -31,6 +31,21 @@ struct line_events {
 	const struct pmu_plan *plan; /* NULL: the CPU clock */
 };
 
+/* What became of the samples, sums over CPUs. */
+struct line_counts {
+	struct mapped map;	      /* by CPU, then bank */
+	struct abi_line_counts *seen; /* of each, as last read */
+	size_t n;
+	struct abi_line_counts interval, total;
+};
+
+/* A line that --confirm could not watch. */
+struct line_refusal {
+	struct line_key key;
+	uint32_t turns; /* intervals until it is tried again; 0: none */
+	char why[ERR_TEXT_LEN];
+};
+
 #define LINE_CONFIRMS 8 /* lines that --confirm watches in a run */
 
 struct line_source {
@@ -49,13 +64,14 @@ struct line_source {
 	struct names *names;
 	struct ext4_places *places; /* of what lies in ext4 */
 	struct arena arena;
-	void *batch_keys;     /* struct abi_access_key */
-	void *batch_values;   /* of struct abi_access or struct abi_latency */
-	struct mapped counts; /* struct abi_line_counts by CPU */
-	struct abi_line_counts counted, previous, started; /* sums over CPUs: now, then */
+	void *batch_keys;   /* struct abi_access_key */
+	void *batch_values; /* of struct abi_access or struct abi_latency */
+	struct line_counts counts;
 	uint64_t dropped_previous;
 	struct watch_source *confirms[LINE_CONFIRMS]; /* --confirm: the last one may be under way */
 	size_t nconfirms;
+	struct line_refusal refusals[LINE_CONFIRMS];
+	size_t nrefusals; /* so far: of more the oldest gives way */
 	char hook_texts[PMU_EVENTS_MAX][64];
 	const char *hooks[PMU_EVENTS_MAX + 1];
 	char why_clock[ERR_TEXT_LEN + 32]; /* why no PMU's events, though they might have been */
@@ -73,6 +89,15 @@ void line_sampler_say(struct line_source *s, const char *why_no_pmu);
 /* line_take.c: what the programs counted, into the table; `banks` that nobody writes, as bits. */
 int line_take_alloc(struct line_source *s);
 int line_take(struct line_source *s, uint32_t banks);
+
+/* line_counts.c: read from `banks` that nobody writes, as bits; then the metric (0 or -ENOMEM), and
+ * what of it is a loss. */
+int line_counts_open(struct line_counts *c, int map_fd, uint32_t ncpus, struct err *e);
+void line_counts_collect(struct line_counts *c, uint32_t banks);
+void line_counts_forget(struct line_counts *c); /* the total starts anew */
+int line_counts_push(const struct abi_line_counts *c, struct series_list *to);
+void line_counts_quality(const struct abi_line_counts *c, struct quality *q);
+void line_counts_close(struct line_counts *c); /* unopened (all zero) is fine */
 
 /* line_events.c: opens what is not open on CPUs that are online. 0, or negative with words if not
  * one CPU can be sampled. */
@@ -112,6 +137,8 @@ int line_describe(struct line_source *s, const struct line *l, enum line_view v,
 /* line_confirm.c: after the rows of an interval, those of the lines that were watched; and the next
  * line to watch, if none is being watched. */
 int line_confirm_report(struct line_source *s, struct source_report *r, struct err *e);
+/* Why that line is not watched, from the arena; NULL: it is, or was not tried. */
+const char *line_confirm_why(struct line_source *s, const struct line_key *key);
 int line_confirm_drain(struct line_source *s, struct err *e);
 void line_confirm_stop(struct line_source *s);
 void line_confirm_close(struct line_source *s);

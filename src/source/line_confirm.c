@@ -5,12 +5,14 @@
  */
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdio.h>
 
 #include "source/poll.h"
 #include "source/privs.h"
 #include "source/watch.h"
 
-#define WORDS 8 /* of a line */
+#define WORDS 8		 /* of a line */
+#define REFUSED_TURNS 10 /* intervals: by then whoever had the registers may be through */
 
 static struct watch_source *under_way(const struct line_source *s)
 {
@@ -19,15 +21,60 @@ static struct watch_source *under_way(const struct line_source *s)
 	return w && w->armed ? w : NULL;
 }
 
+static bool same_line(const struct line_key *a, const struct line_key *b)
+{
+	return a->line == b->line && a->tgid == b->tgid && a->share == b->share;
+}
+
 static bool was_watched(const struct line_source *s, const struct line *l)
 {
 	size_t k;
 
 	for (k = 0; k < s->nconfirms; k++)
-		if (s->confirms[k]->lines[0].key.line == l->key.line &&
-		    s->confirms[k]->lines[0].key.tgid == l->key.tgid)
+		if (same_line(&s->confirms[k]->lines[0].key, &l->key))
 			return true;
 	return false;
+}
+
+static struct line_refusal *refusal_of(struct line_source *s, const struct line_key *key)
+{
+	size_t k;
+
+	for (k = 0; k < LINE_CONFIRMS; k++)
+		if (s->refusals[k].turns && same_line(&s->refusals[k].key, key))
+			return &s->refusals[k];
+	return NULL;
+}
+
+static void note_refusal(struct line_source *s, const struct line_key *key, const char *why)
+{
+	struct line_refusal *r = &s->refusals[s->nrefusals++ % LINE_CONFIRMS];
+
+	r->key = *key;
+	r->turns = REFUSED_TURNS;
+	(void)snprintf(r->why, sizeof(r->why), "%s", why); /* fits */
+}
+
+static void age_refusals(struct line_source *s)
+{
+	size_t k;
+
+	for (k = 0; k < LINE_CONFIRMS; k++)
+		s->refusals[k].turns -= s->refusals[k].turns > 0;
+}
+
+const char *line_confirm_why(struct line_source *s, const struct line_key *key)
+{
+	const struct line_refusal *r = refusal_of(s, key);
+
+	return r ? arena_text(&s->arena, r->why) : NULL;
+}
+
+/* Memory that processes share has an address in each: no breakpoint is for all of them. */
+static bool can_watch(struct line_source *s, const struct line *l, bool kernel)
+{
+	return !l->key.share && (l->key.tgid || kernel) && !was_watched(s, l) &&
+	       !refusal_of(s, &l->key);
 }
 
 static const struct line *next_line(struct line_source *s)
@@ -40,8 +87,7 @@ static const struct line *next_line(struct line_source *s)
 	for (l = line_table_first(s->table); l; l = l->next) {
 		const struct line_thread_sum *threads;
 
-		if (!line_contended(s->table, l, LINE_INTERVAL) || was_watched(s, l) ||
-		    !(l->key.tgid || kernel))
+		if (!line_contended(s->table, l, LINE_INTERVAL) || !can_watch(s, l, kernel))
 			continue;
 		threads = line_threads(s->table, l, LINE_INTERVAL, &n);
 		rank = line_rank(l, LINE_INTERVAL, threads, n);
@@ -94,14 +140,19 @@ static int watch_next(struct line_source *s, struct err *e)
 	const struct line *l = s->nconfirms < LINE_CONFIRMS ? next_line(s) : NULL;
 	struct watch_slot slots[ABI_WATCH_SLOTS];
 	struct watch_source *w;
+	struct err why = {0};
 	size_t n = l ? hottest(l, slots) : 0;
 	int ret;
 
 	if (!n)
 		return 0;
-	ret = watch_open_line(&w, s, &l->key, slots, n, e);
+	ret = watch_open_line(&w, s, &l->key, slots, n, &why);
+	if (ret && err_exit(&why) == EXIT_CANNOT) {
+		note_refusal(s, &l->key, why.text);
+		return 0;
+	}
 	if (ret)
-		return ret;
+		return err_set(e, err_exit(&why), ret, "%s", why.text);
 	s->confirms[s->nconfirms++] = w;
 	ret = poll_open(&s->base.event_fd, &w->line.base.event_fd, 1, "line", e);
 	return ret ? ret : watch_begin(w, e);
@@ -114,6 +165,7 @@ int line_confirm_report(struct line_source *s, struct source_report *r, struct e
 	size_t k;
 	int ret = 0;
 
+	age_refusals(s);
 	for (k = 0; !ret && k < s->nconfirms; k++)
 		ret = watch_report(s->confirms[k], r, e);
 	if (ret)

@@ -162,8 +162,11 @@ int line_ips_drain(struct line_ips *p, struct err *e)
 	uint64_t turns;
 	int ret;
 
-	if (read(p->timer_fd, &turns, sizeof(turns)) < 0 && errno != EAGAIN)
+	if (read(p->timer_fd, &turns, sizeof(turns)) < 0) {
+		if (errno == EAGAIN)
+			return 0; /* woken for another's sake: not our turn yet */
 		return err_sys(e, -errno, "line: timer");
+	}
 	p->turn_ends_ns = mono_now_ns() + TURN_BUDGET_NS;
 	p->reads = 0;
 	ret = ring_buffer__consume(p->ring);

@@ -52,7 +52,7 @@ static int configure(struct line_source *s, struct err *e)
 	skel->rodata->machine = 2; /* MACHINE_ARM64 of line_regs.bpf.h */
 #endif
 	skel->rodata->new_ips_bytes = NEW_IPS_MAX * sizeof(struct abi_new_ip);
-	ret = bpf_map__set_max_entries(skel->maps.line_counts, s->ncpus);
+	ret = bpf_map__set_max_entries(skel->maps.line_counts, s->ncpus * ABI_BANKS);
 	if (!ret)
 		ret = kmaps_banks(skel->obj, s->ncpus, sizeof(struct abi_counts));
 	if (!ret)

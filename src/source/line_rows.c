@@ -285,9 +285,7 @@ static const char *const sharing_words[] = {
 
 static uint64_t busy_samples(const struct line_source *s, enum line_view v)
 {
-	const struct abi_line_counts *then = v == LINE_INTERVAL ? &s->previous : &s->started;
-
-	return s->counted.samples - then->samples;
+	return (v == LINE_INTERVAL ? &s->counts.interval : &s->counts.total)->samples;
 }
 
 /* A PMU's samples are of accesses, not of time. */
@@ -318,6 +316,7 @@ static int fill_accesses(struct line_source *s, const struct line *l, enum line_
 		.cores = line_cores(s->table, l, v),
 		.hitm = hitm_of(&l->view[v]),
 		.latency = told(&l->latency[v]),
+		.unconfirmed = line_confirm_why(s, &l->key),
 	};
 	ret = line_fill_threads(s, threads, n, a);
 	if (!ret)

@@ -67,10 +67,11 @@ struct source_ops {
 	const char *name;    /* as in --source */
 	const char *summary; /* one line for --help and the manual */
 	bool by_default;
-	bool groups;   /* has a row for each with --by */
-	bool slow;     /* tells of single waits with --slower */
-	bool contends; /* has rows for the contended table */
-	bool lines;    /* has rows for that of cache lines */
+	bool groups;	       /* has a row for each with --by */
+	const char *ungrouped; /* else: why not, for who runs it beside one that has */
+	bool slow;	       /* tells of single waits with --slower */
+	bool contends;	       /* has rows for the contended table */
+	bool lines;	       /* has rows for that of cache lines */
 	/* Can this machine run it? 0, or negative with the reason in e (exit 3). Cheap. */
 	int (*probe)(struct err *e);
 	/* Load everything; nothing is counted yet. */

@@ -41,7 +41,7 @@ static int watch_probe(struct err *e)
 
 const struct abi_watch_counts *watch_counts(const struct watch_source *w)
 {
-	return w->line.counts.at;
+	return w->counts.at;
 }
 
 static int configure(struct watch_source *w, struct err *e)
@@ -81,7 +81,7 @@ static int load(struct watch_source *w, struct err *e)
 
 static int map_counts(struct watch_source *w, struct err *e)
 {
-	return mapped_open(&w->line.counts, bpf_map__fd(w->skel->maps.watch_counts),
+	return mapped_open(&w->counts, bpf_map__fd(w->skel->maps.watch_counts),
 			   sizeof(struct abi_watch_counts), "watch: map the counters", e);
 }
 
@@ -143,7 +143,7 @@ void watch_free(struct watch_source *w)
 		return;
 	watch_events_close(w);
 	watch_hits_close(w);
-	mapped_close(&w->line.counts);
+	mapped_close(&w->counts);
 	watch_bpf__destroy(w->skel);
 	line_table_close(w->line.table);
 	numa_close(w->line.numa);
@@ -311,6 +311,7 @@ static const char *const *watch_hooks(const struct source *src)
 const struct source_ops source_watch = {
 	.name = "watch",
 	.summary = "every access to the addresses of --watch",
+	.ungrouped = "its rows name their threads",
 	.probe = watch_probe,
 	.open = watch_open,
 	.start = watch_start,

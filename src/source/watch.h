@@ -35,8 +35,9 @@ struct watch_source {
 	struct watch_line lines[ABI_WATCH_SLOTS];
 	struct line none; /* stands for a line without an access */
 	size_t nslots, nlines;
-	uint32_t user_pid; /* whose the user addresses are, or 0 */
-	int *fds;	   /* of events, by slot, then CPU; -1: none */
+	uint32_t user_pid;    /* whose the user addresses are, or 0 */
+	struct mapped counts; /* struct abi_watch_counts */
+	int *fds;	      /* of events, by slot, then CPU; -1: none */
 	struct ring_buffer *ring;
 	void *code;	   /* what instructions do: a tree */
 	uint64_t reported; /* of counted, in the last interval's report */

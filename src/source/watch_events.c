@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -34,28 +35,28 @@ static int open_breakpoint(const struct watch_slot *s, uint32_t cpu)
 static int refused(const struct watch_source *w, const struct watch_slot *s, uint32_t cpu, int ret,
 		   struct err *e)
 {
-	const char *option = w->borrowed ? "--confirm" : "--watch";
-	char text[128];
+	char text[128], what[sizeof(text) + 16] = ""; /* a line that was found is its own row's */
 
-	(void)text_clean(text, sizeof(text), s->text, SIZE_MAX);
+	if (!w->borrowed)
+		(void)snprintf(what, sizeof(what), "--watch '%s': ",
+			       text_clean(text, sizeof(text), s->text, SIZE_MAX)); /* fits */
 	switch (ret) {
 	case -ENOSPC:
 	case -EBUSY:
 		return err_set(e, EXIT_CANNOT, ret,
-			       "%s '%s': no debug register is free on CPU %u (others use them, "
-			       "such as a debugger or perf)",
-			       option, text, cpu);
+			       "%sno debug register is free on CPU %u (others use them, such as a "
+			       "debugger or perf)",
+			       what, cpu);
 	case -EPERM:
 	case -EACCES:
-		return err_set(e, EXIT_CANNOT, ret, "%s '%s': not permitted (%s)", option, text,
+		return err_set(e, EXIT_CANNOT, ret, "%snot permitted (%s)", what,
 			       s->addr >> 63 ? "addresses of the kernel need CAP_SYS_ADMIN"
 					     : "needs CAP_PERFMON, or root");
 	case -EINVAL:
-		return err_set(e, EXIT_CANNOT, ret,
-			       "%s '%s': the kernel allows no breakpoint there", option, text);
+		return err_set(e, EXIT_CANNOT, ret, "%sthe kernel allows no breakpoint there",
+			       what);
 	default:
-		return err_set(e, EXIT_CANNOT, ret, "%s '%s': breakpoint: %s", option, text,
-			       strerror(-ret));
+		return err_set(e, EXIT_CANNOT, ret, "%sbreakpoint: %s", what, strerror(-ret));
 	}
 }
 

@@ -5,7 +5,7 @@
 	bench.py [quick] [PART...]	prints tables; writes them and results.json to $O/bench
 
 Parts, all of them if none is named: the groups of groups.py, then exact loader memory growth programs
-inflation held.
+inflation sampling held.
 """
 import json
 import os
@@ -18,6 +18,7 @@ import loader
 import machine
 import memory
 import programs_cost
+import sampling
 import table
 from added import Quiet
 from groups import GROUPS
@@ -87,11 +88,12 @@ def others(build, place, quick, quiet):
         "growth": lambda: grown(build, quick),
         "programs": lambda: (programs_cost.ns_per_event(build, place, quick), []),
         "inflation": lambda: inflated(build, quick, quiet),
+        "sampling": lambda: judged(sampling.measure(build, 2 if quick else 9, 1 if quick else 3), sampling),
         "held": lambda: judged(held.measure(build, 3 if quick else 30), held),
     }
 
 
-OTHERS = ("exact", "loader", "memory", "growth", "programs", "inflation", "held")
+OTHERS = ("exact", "loader", "memory", "growth", "programs", "inflation", "sampling", "held")
 
 
 def measure(build, quick, parts):

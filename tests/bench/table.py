@@ -51,6 +51,15 @@ def inflation(result):
             "", "%(compared)d of %(rounds)d rounds; in the others a side had too few waits." % result["inflation"]]
 
 
+def sampling(result):
+    def percent(x):
+        return spread({k: v and 100 * v for k, v in x.items()}, " %")
+
+    return rows(["sampler", "interrupts a second", "median ns", "of the loop's time", "added", "× empty program"], [
+        [r["side"], number(r["a_second"]), number(r["gap_ns"], 5), number(100 * r["lost"]) + " %",
+         percent(r["added"]), spread(r["of_empty"])] for r in result["sampling"]["sides"]])
+
+
 def exactness(result):
     body = [
         [m["metric"], "%g" % q["q"], number(q["exact_ns"], 6), number(q["ours_ns"], 6),
@@ -85,6 +94,7 @@ def page(result):
     out += ["", "### Added time per operation"] + added(result)
     for title, key, lines in (
         ("Waits for a pipe's mutex, as `lock` reports them with more and fewer stacks", "inflation", inflation),
+        ("Sampling the CPU clock at 997 Hz: interrupts as a CPU-bound loop sees them", "sampling", sampling),
         ("ns per event, by the kernel's run-time statistics", "programs", programs),
         ("Exactness", "exact", exactness),
         ("Loader", "loader", lambda r: values(r["loader"])),

@@ -100,6 +100,8 @@ setup() {
 	refused 2 "2"
 	ws -p 1 -t 1 -d 1
 	refused 2 "--tid"
+	ws -s line --by pid -d 1
+	refused 2 "--by" "name their threads"
 }
 
 @test "two formats to stdout are refused" {

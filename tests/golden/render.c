@@ -7,10 +7,9 @@
  *	by KEY, sort KEY, rows N, unit UNIT		options
  *	quantiles LIST, precision N, slower NS
  *	intervals NS, duration NS, totals, timestamps
- *	metric NAME ROLE TITLE [pivot=KEY] [joins=NAME]	ROLE: headline leg side rows counts counter
- *	meta VERSION KERNEL CPUS TIME			TIME: seconds, perhaps .fraction
- *	arg TEXT, filter KEY VALUE
- *	source NAME [HOOK...], off NAME WHY
+ *	metric NAME ROLE TITLE [pivot=KEY] [joins=NAME]	ROLE: headline leg side rows counts note
+ *counter meta VERSION KERNEL CPUS TIME			TIME: seconds, perhaps .fraction arg TEXT,
+ *filter KEY VALUE source NAME [HOOK...], off NAME WHY
  *	open						opens the sink and writes meta
  *	frame TYPE SEQ TIME MONO_NS DUR_NS [END]	TYPE: interval total final
  *	quality FIELD=N...				also tid=N comm=TEXT
@@ -184,10 +183,11 @@ static int do_quantiles(struct player *p, char **w, int n)
 
 static int do_metric(struct player *p, char **w, int n)
 {
-	static const char *const names[] = {"headline", "leg",	   "side", "rows",
-					    "counts",	"counter", NULL};
+	static const char *const names[] = {"headline", "leg",	"side",	   "rows",
+					    "counts",	"note", "counter", NULL};
 	static const enum metric_role roles[] = {METRIC_HEADLINE, METRIC_LEG,	 METRIC_SIDE,
-						 METRIC_ROWS,	  METRIC_COUNTS, METRIC_SIDE};
+						 METRIC_ROWS,	  METRIC_COUNTS, METRIC_NOTE,
+						 METRIC_SIDE};
 	struct metric_desc *m = &p->metrics[p->nmetrics];
 	int i, role, ret = set_enum(p, names, w[2], &role);
 

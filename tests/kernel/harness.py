@@ -343,8 +343,12 @@ def bpf_ids():
 
 def bpf_held():
     """Those that a live process holds open: another user of the machine is no leak of ours."""
+    return bpf_held_by("[0-9]*")
+
+
+def bpf_held_by(pid):
     held = set()
-    for path in glob.glob("/proc/[0-9]*/fdinfo/*"):
+    for path in glob.glob("/proc/%s/fdinfo/*" % pid):
         try:
             with open(path) as f:
                 text = f.read()

@@ -109,7 +109,7 @@ static int load(struct run *r)
 		return -errno;
 	ret = bpf_program__set_autoload(r->skel->progs.ws_clock, false);
 	if (!ret)
-		ret = bpf_map__set_max_entries(r->skel->maps.line_counts, (__u32)ncpus);
+		ret = bpf_map__set_max_entries(r->skel->maps.line_counts, (__u32)ncpus * ABI_BANKS);
 	if (!ret)
 		ret = kmaps_buckets((struct abi_buckets *)&r->skel->rodata->hists,
 				    ABI_LATENCY_SCHEMA);
@@ -147,15 +147,14 @@ static void read_counts(struct run *r)
 {
 	int fd = bpf_map__fd(r->skel->maps.line_counts);
 	struct abi_line_counts one;
-	__u32 cpu, n = bpf_map__max_entries(r->skel->maps.line_counts);
+	__u32 at, k, n = bpf_map__max_entries(r->skel->maps.line_counts);
 
-	for (cpu = 0; cpu < n; cpu++) {
-		if (bpf_map_lookup_elem(fd, &cpu, &one))
+	for (at = 0; at < n; at++) {
+		if (bpf_map_lookup_elem(fd, &at, &one))
 			continue;
 		r->counts.samples += one.samples;
-		r->counts.placed += one.placed;
-		r->counts.no_operand += one.no_operand;
-		r->counts.lines_full += one.lines_full;
+		for (k = 0; k < ABI_LINE_RESULTS; k++)
+			r->counts.results[k] += one.results[k];
 	}
 }
 
@@ -209,14 +208,15 @@ static bool judge(const struct run *r, size_t way)
 {
 	bool placed = !ways[way].clock && !ways[way].stopped, good = true;
 	uint64_t ip = r->key.ip, phys = phys_of_target();
+	const __u64 *results = r->counts.results;
 
 	CHECK(r->entries == placed);
-	CHECK(r->counts.placed == (placed ? STORES : 0));
-	CHECK(!r->counts.lines_full && !r->latencies);
+	CHECK(results[ABI_IP_RECIPE] == (placed ? STORES : 0));
+	CHECK(!results[ABI_LINE_NO_ROOM] && !r->latencies);
 	if (ways[way].clock)
-		CHECK(r->counts.no_operand >= 1);
+		CHECK(results[ABI_IP_NO_OPERAND] >= 1);
 	else
-		CHECK(r->counts.samples == r->counts.placed && !r->counts.no_operand);
+		CHECK(r->counts.samples == results[ABI_IP_RECIPE] && !results[ABI_IP_NO_OPERAND]);
 	if (!placed)
 		return good;
 	CHECK(r->key.addr == (uint64_t)&target.v);

@@ -68,6 +68,18 @@ class LineSource(KernelTest):
         self.assertNotIn("lacks", self.line(report))
         self.assertEqual(report.stderr, "")
 
+    def test_groups(self):
+        """--by beside a source that has groups: a note; alone it is refused"""
+        report = self.tool("-s", "sched,line", "--line-source", "clock", "--by", "pid", "-d", "0.3").end()
+        self.assertEqual(report.status, 0)
+        self.assertEqual(
+            report.stderr, "waitscope: note: line: --by means nothing to it: its rows name their threads\n"
+        )
+        self.assertTrue(harness.groups(report.final, "sched_run_delay", "pid"))
+        self.assertTrue(all(not r["labels"] for r in report.final["tables"]["contended"]))
+        tool = self.tool("-s", "line", "--by", "pid", "-d", "0.3")
+        self.assertEqual(tool.wait(), 2)
+
     def test_event_refused(self):
         """an event that the kernel refuses: the clock, and which event"""
         report = self.run_line(self.intel(NO_TYPE))

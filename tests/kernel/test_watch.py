@@ -237,6 +237,30 @@ class Confirm(WatchTest):
         self.assertIn(line_of(row), [line_of(r) for r in sampled])
 
 
+    def test_refused_line(self):
+        """-s line --confirm with all debug registers taken: the run goes on, its row says why not"""
+        self.two_cpus()
+        other = self.load("accesses", 60)
+        self.addCleanup(other.kill)
+        taken = self.tool("-s", "watch", "-p", other.line()["pid"], "--watch", "halves:16", "--watch",
+                          "loaded", "--watch", "stored", "--confirm", 1000000, "-d", "60").ready()
+        load = self.load("lines", "plain", 12)
+        said = load.line()
+        tool = self.tool("-s", "line", "--line-source", "clock", "--confirm", 1500, "-p", said["pid"],
+                         "-d", "5", "0.5")
+        report = tool.end()
+        load.kill()
+        taken.stop()
+        self.assertEqual((report.status, report.stderr), (0, ""))
+        at = int(said["lines"][0], 16) & ~63
+        mine = [r for r in report.final["tables"]["contended"] if line_of(r) == at]
+        if not mine:
+            self.skipTest("the line was not sampled")
+        (row,) = mine
+        self.assertEqual(row["source"], "line")
+        self.assertIn("no debug register is free", row["unconfirmed"])
+
+
 class Kernel(WatchTest):
     def test_kernel_line(self):
         """a line of the kernel's, found by sampling: watched, hit by kernel code"""

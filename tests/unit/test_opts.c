@@ -17,11 +17,8 @@
 #define SEC_NS 1000000000ULL
 
 static const struct opts_name sources[] = {
-	{"sched", "waits for a CPU"},
-	{"ext4", "a file system"},
-	{"lock", "locks"},
-	{"synth", "made-up data"},
-	{NULL, NULL},
+	{"sched", "waits for a CPU"}, {"ext4", "a file system"}, {"lock", "locks"},
+	{"line", "cache lines"},      {"synth", "made-up data"}, {NULL, NULL},
 };
 
 static const struct opts_name formats[] = {
@@ -422,12 +419,12 @@ static const struct {
 	/* values */
 	{"-s sched,,synth",
 	 "--source 'sched,,synth': has an empty item (expected names with commas "
-	 "between them, of: sched, ext4, lock, synth)"},
+	 "between them, of: sched, ext4, lock, line, synth)"},
 	{"-s sched,",
 	 "--source 'sched,': has an empty item (expected names with commas between them, "
-	 "of: sched, ext4, lock, synth)"},
-	{"-s sched,net", "--source 'net': not a source (one of: sched, ext4, lock, synth)"},
-	{"-s sche", "--source 'sche': not a source (one of: sched, ext4, lock, synth)"},
+	 "of: sched, ext4, lock, line, synth)"},
+	{"-s sched,net", "--source 'net': not a source (one of: sched, ext4, lock, line, synth)"},
+	{"-s sche", "--source 'sche': not a source (one of: sched, ext4, lock, line, synth)"},
 	{"-p 12abc", "--pid '12abc': expected numbers above 0 such as 42 or 42,43"},
 	{"-p 1,,2", "--pid '1,,2': expected numbers above 0 such as 42 or 42,43"},
 	{"-p 0", "--pid '0': expected numbers above 0 such as 42 or 42,43"},
@@ -497,6 +494,10 @@ static const struct {
 	 "--es-time: means nothing to these sources (expected ext4 in --source)"},
 	{"-s sched,lock --by file",
 	 "--by file: means nothing to these sources (expected ext4 in --source)"},
+	{"-s line --by pid",
+	 "--by: means nothing to these sources, whose rows name their threads (expected sched, ext4, lock or futex in --source)"},
+	{"--watch x -b cpu",
+	 "--by: means nothing to these sources, whose rows name their threads (expected sched, ext4, lock or futex in --source)"},
 	{"--stack-every 3 -s ext4",
 	 "--stack-every: means nothing to these sources (expected lock or futex in --source)"},
 	{"--slower 1ms -s lock",
