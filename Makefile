@@ -77,7 +77,7 @@ CORE_SRCS := $(wildcard src/core/*.c)
 SINK_SRCS := $(wildcard src/sink/*.c)
 NAMES_SRCS := $(wildcard src/names/*.c)
 INSN_SRCS := $(filter-out $(if $(filter 1,$(ZYDIS)),,src/insn/insn_x86.c),$(wildcard src/insn/*.c))
-SOURCE_SRCS := $(wildcard src/source/*.c)
+SOURCE_SRCS := $(wildcard src/source/*.c src/source/*/*.c)
 MAIN_SRCS := $(wildcard src/*.c)
 obj = $(patsubst %.c,$(O)/%.o,$(1))
 CORE_OBJS := $(call obj,$(CORE_SRCS))
@@ -175,7 +175,7 @@ run: $(O)/waitscope $(O)/tests/load/demo ## ten seconds of live tables beside a 
 	$(Q)scripts/run.sh $(O) $(ARGS)
 
 # ---- the house ----
-C_FILES := $(wildcard src/*.[ch] src/*/*.[ch] include/*.h bpf/*.[ch] tests/*/*.[ch])
+C_FILES := $(wildcard src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] include/*.h bpf/*.[ch] tests/*/*.[ch])
 
 lint: ## check floors, sizes, format and scripts
 	$(Q)scripts/lint.sh

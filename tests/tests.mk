@@ -17,23 +17,23 @@ $(O)/gen/boundaries.inc: tests/unit/gen_boundaries.py
 $(O)/tests/unit/test_bucket.o: | $(O)/gen/boundaries.inc
 
 # The synth source needs no kernel: its test takes it, not the list that names all sources.
-$(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth.o synth_files.o synth_locks.o sched_metrics.o series.o)
+$(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth/synth.o synth/synth_files.o synth/synth_locks.o sched/sched_metrics.o series.o)
 # It reads maps of its own making.
-$(O)/tests/unit/test_line_table: $(addprefix $(O)/src/source/,line_table.o line_means.o)
-$(O)/tests/unit/test_pmu: $(O)/src/source/pmu.o
-$(O)/tests/unit/test_pmu_plan: $(addprefix $(O)/src/source/,pmu_plan.o pmu.o)
-$(O)/tests/unit/test_line_shared: $(O)/src/source/line_shared.o
-$(O)/tests/unit/test_line_device: $(O)/src/source/line_device.o
-$(O)/tests/unit/test_numa: $(addprefix $(O)/src/source/,numa.o pmu_plan.o pmu.o)
+$(O)/tests/unit/test_line_table: $(addprefix $(O)/src/source/,line/line_table.o line/line_means.o)
+$(O)/tests/unit/test_pmu: $(O)/src/source/line/pmu.o
+$(O)/tests/unit/test_pmu_plan: $(addprefix $(O)/src/source/,line/pmu_plan.o line/pmu.o)
+$(O)/tests/unit/test_line_shared: $(O)/src/source/line/line_shared.o
+$(O)/tests/unit/test_line_device: $(O)/src/source/line/line_device.o
+$(O)/tests/unit/test_numa: $(addprefix $(O)/src/source/,line/numa.o line/pmu_plan.o line/pmu.o)
 $(O)/tests/unit/test_insn_x86 $(O)/tests/unit/test_insn_arm64: $(INSN_OBJS)
 $(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o keyed_cold.o counts.o mapped.o groups.o cgroup.o mountinfo.o)
-$(O)/tests/unit/test_banks: $(addprefix $(O)/src/source/,sched_banks.o whole.o counts.o series.o mapped.o cpus.o)
+$(O)/tests/unit/test_banks: $(addprefix $(O)/src/source/,sched/sched_banks.o whole.o counts.o series.o mapped.o cpus.o)
 
 # Nor do these: files of the source floor that stand alone.
 $(O)/tests/unit/test_mountinfo: $(O)/src/source/mountinfo.o
 
 $(O)/tests/unit/test_user_maps: $(NAMES_OBJS)
-$(O)/tests/unit/test_futex_place: $(O)/src/source/futex_place.o
+$(O)/tests/unit/test_futex_place: $(O)/src/source/contend/futex_place.o
 
 unit: $(UNIT_BINS) ## build the unit tests
 .PHONY: unit

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "source/sched.h"
+#include "source/sched/sched.h"
 
 #define TICKS 6
 #define WARM 4		  /* first reports allocate: both banks, then the rows of both views */

@@ -6,8 +6,8 @@
 #include "fuzz.h"
 
 #include "core/map_line.h"
-#include "source/futex.h"
-#include "source/line_shared.h"
+#include "source/contend/futex.h"
+#include "source/line/line_shared.h"
 
 /* Its fields, written again, begin the line: no number was taken for another. */
 static void must_say(const char *line, const struct map_line *l)

@@ -19,7 +19,7 @@
 #include "abi_line.h"
 #include "source/bpf_util.h"
 #include "source/kmaps.h"
-#include "source/line.h"
+#include "source/line/line.h"
 #include "source/source.h"
 
 #include "line.skel.h"

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "source/sched.h"
+#include "source/sched/sched.h"
 #include "source/whole.h"
 #include "unit.h"
 

@@ -4,7 +4,7 @@
 
 #include "unit.h"
 
-#include "source/futex.h"
+#include "source/contend/futex.h"
 
 static void lines(void **state)
 {

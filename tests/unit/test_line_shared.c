@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "source/line_shared.h"
+#include "source/line/line_shared.h"
 
 #define PAGE 4096UL
 

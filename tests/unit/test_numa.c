@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/numa.h"
+#include "source/line/numa.h"
 
 #define CPUS 16
 #define MB (1ULL << 20)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/pmu.h"
+#include "source/line/pmu.h"
 
 static char root[64];
 

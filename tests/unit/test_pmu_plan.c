@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/pmu_plan.h"
+#include "source/line/pmu_plan.h"
 
 #define FREQ 997
 

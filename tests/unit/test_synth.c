@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/sched_metrics.h"
+#include "source/sched/sched_metrics.h"
 #include "source/source.h"
 #include "unit.h"
 

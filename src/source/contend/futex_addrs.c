@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Addresses. The programs number them, one for each process that uses them; here it is found out
+ * which are the same futex. A described wait tells of a new one at once, while its process lives;
+ * what is missed that way lies in the programs' map.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <search.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/cache.h"
+#include "source/contend/futex.h"
+
+#define PROCESS_FRESH_NS 100000000ULL
+#define PROCESSES_MAX 1024
+#define ADDRS_MIN 1024 /* fewer are not worth a look */
+
+/* A shared futex, and under whose number its waits come together. */
+struct shared {
+	struct futex_place place; /* trees compare it */
+	struct futex_addr *first;
+	struct shared *next;
+};
+
+/* A process whose mappings have been read, and when. */
+struct process {
+	struct cache_item item;
+	uint32_t pid;
+	uint64_t at_ns;
+};
+
+struct futex_addrs {
+	int map_fd;
+	uint32_t room; /* of the programs' map */
+	uint32_t held; /* of it, by addresses that we know of */
+	bool procfs;
+	struct names *names;
+	void *addrs; /* tree of struct futex_addr, and their list */
+	struct futex_addr *first_addr;
+	uint32_t naddrs, look_at; /* how many, and how many make it worth a look */
+	uint32_t look;
+	void *shared; /* tree of struct shared, and their list */
+	struct shared *first_shared;
+	struct cache processes;
+};
+
+static int compare_addr(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int compare_place(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct futex_place));
+}
+
+static int compare_pid(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+int futex_addrs_open(struct futex_addrs **out, int map_fd, uint32_t room, bool procfs,
+		     struct names *names, struct err *e)
+{
+	struct futex_addrs *a = calloc(1, sizeof(*a));
+
+	*out = a;
+	if (!a)
+		return err_sys(e, -ENOMEM, "futex: addresses");
+	a->map_fd = map_fd;
+	a->room = room;
+	a->procfs = procfs;
+	a->names = names;
+	a->look_at = ADDRS_MIN;
+	cache_init(&a->processes, PROCESSES_MAX, compare_pid, free);
+	return 0;
+}
+
+/* Its mappings as they are now, for names: a new address may lie in a new one. */
+static void look_at(struct futex_addrs *a, uint32_t pid)
+{
+	struct process like = {.pid = pid}, *p = cache_find(&a->processes, &like);
+	uint64_t now = mono_now_ns();
+
+	if (p && now - p->at_ns < PROCESS_FRESH_NS)
+		return;
+	if (!p) {
+		cache_trim(&a->processes);
+		p = malloc(sizeof(*p));
+		if (!p)
+			return; /* without names, then */
+		*p = like;
+		if (cache_add(&a->processes, p))
+			return;
+	}
+	p->at_ns = now;
+	(void)names_process(a->names, pid); /* it has ended: names fall back */
+}
+
+/* Whose row it is in. What cannot be looked up stays by itself. */
+static void join(struct futex_addrs *a, struct futex_addr *n)
+{
+	struct shared *s, key = {0};
+	void *found;
+
+	n->same = n;
+	if (!(n->flags & ABI_FUTEX_SHARED) || !futex_place_find(n->pid, n->uaddr, &key.place))
+		return;
+	found = tfind(&key, &a->shared, compare_place);
+	if (found) {
+		n->same = (*(struct shared **)found)->first;
+		n->same->joined = true;
+		return;
+	}
+	s = malloc(sizeof(*s));
+	if (!s)
+		return;
+	*s = key;
+	s->first = n;
+	if (!tsearch(s, &a->shared, compare_place)) {
+		free(s);
+		return;
+	}
+	s->next = a->first_shared;
+	a->first_shared = s;
+}
+
+static bool has_ended(uint32_t pid)
+{
+	return kill((pid_t)pid, 0) && errno == ESRCH;
+}
+
+static struct futex_addr *find(struct futex_addrs *a, uint64_t id)
+{
+	void *found = tfind(&id, &a->addrs, compare_addr);
+
+	return found ? *(struct futex_addr **)found : NULL;
+}
+
+static struct futex_addr *add(struct futex_addrs *a, const struct futex_addr *what,
+			      const char comm[ABI_COMM_LEN])
+{
+	struct futex_addr *n = malloc(sizeof(*n));
+
+	if (!n)
+		return NULL;
+	*n = *what;
+	memcpy(n->comm, comm, ABI_COMM_LEN); /* and a NUL */
+	if (!tsearch(n, &a->addrs, compare_addr)) {
+		free(n);
+		return NULL;
+	}
+	n->next = a->first_addr;
+	a->first_addr = n;
+	n->same = n;
+	a->naddrs++;
+	a->held++;
+	if (a->procfs) {
+		join(a, n); /* first: it takes less, and must not come too late */
+		look_at(a, n->pid);
+	}
+	return n;
+}
+
+void futex_addrs_told(struct futex_addrs *a, const struct abi_contend_sample *s)
+{
+	uint32_t op = s->type & ABI_FUTEX_OP_MASK;
+	struct futex_addr *n = find(a, s->key.obj);
+	struct futex_addr what = {.id = s->key.obj, .uaddr = s->object, .pid = s->pid};
+
+	what.flags = s->type & ~ABI_FUTEX_OP_MASK;
+	if (!n)
+		n = add(a, &what, s->comm);
+	if (!n) /* no memory: the row has no name */
+		return;
+	n->flags |= what.flags;
+	if (!(n->flags & ABI_FUTEX_OP_MASK) && op < ABI_FUTEX_WAKE)
+		n->flags |= op; /* the first that waited */
+}
+
+struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id)
+{
+	struct futex_addr *n = find(a, id);
+	struct abi_futex_key key, *prev = NULL;
+	struct abi_futex_addr value;
+
+	while (!n && !bpf_map_get_next_key(a->map_fd, prev, &key)) {
+		prev = &key;
+		if (bpf_map_lookup_elem(a->map_fd, &key, &value) || find(a, value.id))
+			continue;
+		if (!add(a,
+			 &(struct futex_addr){.id = value.id,
+					      .uaddr = key.uaddr,
+					      .pid = key.tgid,
+					      .flags = value.flags &
+						       (ABI_FUTEX_SHARED | ABI_FUTEX_SEEN_IDLE)},
+			 value.comm))
+			return NULL;
+		n = find(a, id);
+	}
+	return n;
+}
+
+/* ---- what is not used any more ---- */
+
+/*
+ * Before the programs' map is full: addresses of processes that have ended leave it. Nobody can use
+ * those any more; what was counted for them stays.
+ */
+static void empty_map(struct futex_addrs *a)
+{
+	struct abi_futex_key key, next;
+	bool more;
+
+	a->held = 0;
+	more = !bpf_map_get_next_key(a->map_fd, NULL, &next);
+	while (more) {
+		key = next;
+		more = !bpf_map_get_next_key(a->map_fd, &key, &next);
+		if (!has_ended(key.tgid) || bpf_map_delete_elem(a->map_fd, &key))
+			a->held++;
+	}
+}
+
+static void mark(struct futex_addrs *a, uint64_t id)
+{
+	struct futex_addr *n = find(a, id);
+
+	if (n)
+		n->used = n->same->used = a->look;
+}
+
+static void mark_row(void *ctx, const struct abi_key *key)
+{
+	mark(ctx, key->obj);
+}
+
+static void mark_map(struct futex_addrs *a)
+{
+	struct abi_futex_key key, *prev = NULL;
+	uint32_t left =
+		a->room; /* bounded: where a key goes away under us the kernel begins anew */
+	struct abi_futex_addr value;
+
+	for (; left && !bpf_map_get_next_key(a->map_fd, prev, &key); left--) {
+		prev = &key;
+		if (!bpf_map_lookup_elem(a->map_fd, &key, &value))
+			mark(a, value.id);
+	}
+}
+
+static void forget_unmarked(struct futex_addrs *a)
+{
+	struct futex_addr **at = &a->first_addr, *n;
+	struct shared **of = &a->first_shared, *s;
+
+	while ((s = *of)) {
+		if (s->first->used == a->look) {
+			of = &s->next;
+			continue;
+		}
+		*of = s->next;
+		(void)tdelete(s, &a->shared, compare_place); /* it is there, as are the others */
+		free(s);
+	}
+	while ((n = *at)) {
+		if (n->used == a->look) {
+			at = &n->next;
+			continue;
+		}
+		*at = n->next;
+		(void)tdelete(n, &a->addrs, compare_addr);
+		free(n);
+		a->naddrs--;
+	}
+}
+
+void futex_addrs_tidy(struct futex_addrs *a, const struct contend *rows, bool full)
+{
+	if (a->procfs && (full || a->held >= a->room / 4 * 3))
+		empty_map(a);
+	if (a->naddrs < a->look_at)
+		return;
+	a->look++;
+	mark_map(a);
+	contend_keys(rows, mark_row, a);
+	forget_unmarked(a);
+	a->look_at = 2 * a->naddrs > ADDRS_MIN ? 2 * a->naddrs : ADDRS_MIN;
+}
+
+void futex_addrs_close(struct futex_addrs *a)
+{
+	if (!a)
+		return;
+	tdestroy(a->shared, free);
+	tdestroy(a->addrs, free);
+	cache_clear(&a->processes);
+	free(a);
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "source/bpf_util.h"
+#include "source/ext4/ext4_dev.h"
+#include "source/mountinfo.h"
+#include "source/texts.h"
+
+#define MOUNTS "/proc/self/mountinfo"
+#define ASK_AGAIN_NS 10000000000ULL /* other namespaces: a walk over all processes */
+
+/*
+ * One for each device ever met: a few hundred bytes times the block devices the machine has had.
+ * Texts stay while a report may use them.
+ */
+struct known {
+	struct ext4_dev dev; /* first: handed out */
+	char *mount;
+	uint64_t look;	/* d->looks when it was last seen mounted, here */
+	uint64_t asked; /* ... when it was last looked for elsewhere */
+	uint64_t asked_ns;
+};
+
+struct ext4_devs {
+	void *tree;
+	uint64_t looks;
+	bool any;
+	int epoll_fd, wake_fd; /* a change of the mounts wakes us once ... */
+	int change_fd;	       /* ... and this one tells that it was that */
+	uint32_t *wanted;
+	size_t nwanted;
+	struct str_list old; /* texts that were replaced */
+};
+
+static int compare(const void *a, const void *b)
+{
+	uint32_t x = ((const struct known *)a)->dev.kdev, y = ((const struct known *)b)->dev.kdev;
+
+	return x < y ? -1 : x > y;
+}
+
+static struct known *known_get(struct ext4_devs *d, uint32_t kdev)
+{
+	struct known key = {.dev.kdev = kdev}, *n;
+	void *found = tfind(&key, &d->tree, compare);
+
+	if (found)
+		return *(struct known **)found;
+	n = calloc(1, sizeof(*n));
+	if (!n)
+		return NULL;
+	n->dev.kdev = kdev;
+	snprintf(n->dev.id, sizeof(n->dev.id), "%u:%u", kdev >> 20, kdev & 0xfffff);
+	if (tsearch(n, &d->tree, compare))
+		return n;
+	free(n);
+	return NULL;
+}
+
+static void set_mount(struct ext4_devs *d, struct known *n, const struct mount_entry *m, bool ours)
+{
+	texts_replace(&d->old, &n->mount, m->path);
+	n->dev.mount = n->mount;
+	n->dev.ours = ours;
+	n->dev.bind = strcmp(m->root, "/") != 0;
+}
+
+/* The first mount of the whole file system names it, else the first of a part. */
+static void read_mounts(struct ext4_devs *d)
+{
+	char *text = mountinfo_read(MOUNTS), *rest = text;
+	struct mount_entry m;
+	struct known *n;
+
+	if (!text)
+		return;
+	d->looks++;
+	d->any = false;
+	while (mountinfo_next(&rest, &m)) {
+		if (!ext4_is(&m))
+			continue;
+		d->any = true;
+		n = known_get(d, ext4_kdev(m.major, m.minor));
+		if (!n || (n->look == d->looks && (!n->dev.bind || strcmp(m.root, "/") != 0)))
+			continue;
+		n->look = d->looks;
+		set_mount(d, n, &m, true);
+	}
+	free(text);
+}
+
+/* Readable until it is asked: who waits for the one descriptor takes the news away. */
+static bool mounts_changed(const struct ext4_devs *d)
+{
+	struct pollfd p = {.fd = d->change_fd, .events = POLLPRI};
+
+	return d->change_fd >= 0 && poll(&p, 1, 0) > 0 && (p.revents & POLLPRI);
+}
+
+void ext4_devs_check(struct ext4_devs *d)
+{
+	if (mounts_changed(d))
+		read_mounts(d);
+}
+
+void ext4_devs_forget_old(struct ext4_devs *d)
+{
+	texts_drop(&d->old);
+}
+
+struct elsewhere {
+	struct ext4_devs *d;
+	struct known *n;
+	bool found;
+};
+
+static bool name_elsewhere(void *ctx, uint32_t pid, const struct mount_entry *m)
+{
+	struct elsewhere *w = ctx;
+	bool whole = !strcmp(m->root, "/");
+
+	if (ext4_kdev(m->major, m->minor) != w->n->dev.kdev || !ext4_is(m) || (w->found && !whole))
+		return false;
+	w->found = true;
+	set_mount(w->d, w->n, m, false);
+	return whole;
+}
+
+/* As the kernel's messages and /proc/fs/ext4 call it: "sda1", "dm-0". */
+static void name_by_sysfs(struct ext4_devs *d, struct known *n)
+{
+	char link[64], target[PATH_MAX], *name;
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/sys/dev/block/%s", n->dev.id);
+	len = readlink(link, target, sizeof(target) - 1);
+	if (len <= 0)
+		return;
+	target[len] = '\0';
+	name = strrchr(target, '/');
+	texts_replace(&d->old, &n->mount, name ? name + 1 : target);
+	n->dev.mount = n->mount;
+}
+
+const struct ext4_dev *ext4_dev_get(struct ext4_devs *d, uint32_t kdev, uint32_t pid)
+{
+	struct known *n = known_get(d, kdev);
+	struct elsewhere w = {.d = d, .n = n};
+
+	if (!n || n->dev.ours || n->asked == d->looks ||
+	    (n->asked && mono_now_ns() - n->asked_ns < ASK_AGAIN_NS))
+		return n ? &n->dev : NULL;
+	if (mounts_changed(d))
+		read_mounts(d);
+	n->asked = d->looks;
+	n->asked_ns = mono_now_ns();
+	if (n->dev.ours)
+		return &n->dev;
+	if (pid)
+		ext4_mounts_elsewhere(pid, name_elsewhere, &w);
+	if (!w.found)
+		ext4_mounts_elsewhere(0, name_elsewhere, &w);
+	if (!w.found)
+		name_by_sysfs(d, n);
+	return &n->dev;
+}
+
+int ext4_dev_open_mount(const struct ext4_dev *dev)
+{
+	char self[64];
+	struct stat st;
+	int fd, ret;
+
+	if (!dev->ours)
+		return -ENOENT;
+	/* Not for reading yet: what is mounted there by now may be anything. */
+	fd = open(dev->mount, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = fstat(fd, &st) ? -errno : 0;
+	if (!ret && (ext4_kdev(major(st.st_dev), minor(st.st_dev)) != dev->kdev ||
+		     !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))))
+		ret = -ESTALE;
+	if (!ret) {
+		snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+		ret = open(self, O_RDONLY | O_CLOEXEC);
+		ret = ret < 0 ? -errno : ret;
+	}
+	close(fd);
+	return ret;
+}
+
+const uint32_t *ext4_devs_wanted(const struct ext4_devs *d, size_t *n)
+{
+	*n = d->nwanted;
+	return d->wanted;
+}
+
+bool ext4_devs_any(const struct ext4_devs *d)
+{
+	return d->any;
+}
+
+int ext4_devs_fd(const struct ext4_devs *d)
+{
+	return d->epoll_fd;
+}
+
+static int open_wanted(struct ext4_devs *d, const struct str_list *wanted, struct err *e)
+{
+	uint32_t kdev;
+	size_t i, k;
+	int ret;
+
+	if (!wanted->n)
+		return 0;
+	d->wanted = calloc(wanted->n, sizeof(*d->wanted));
+	if (!d->wanted)
+		return err_sys(e, -ENOMEM, "ext4");
+	for (i = 0; i < wanted->n; i++) {
+		ret = ext4_dev_parse(wanted->v[i], &kdev, e);
+		if (ret)
+			return ret;
+		for (k = 0; k < d->nwanted && d->wanted[k] != kdev; k++)
+			;
+		if (k == d->nwanted)
+			d->wanted[d->nwanted++] = kdev;
+	}
+	return 0;
+}
+
+/*
+ * The file is always readable and has urgent data after a change, told once for each descriptor and
+ * to whoever polls first. Hence two: one to be woken by, one to ask.
+ */
+static int open_watch(struct ext4_devs *d, struct err *e)
+{
+	struct epoll_event ev = {.events = EPOLLPRI};
+
+	d->change_fd = open(MOUNTS, O_RDONLY | O_CLOEXEC);
+	d->wake_fd = open(MOUNTS, O_RDONLY | O_CLOEXEC);
+	if (d->change_fd < 0 || d->wake_fd < 0)
+		return err_sys(e, -errno, "ext4: " MOUNTS);
+	d->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (d->epoll_fd < 0 || epoll_ctl(d->epoll_fd, EPOLL_CTL_ADD, d->wake_fd, &ev))
+		return err_sys(e, -errno, "ext4: epoll");
+	return 0;
+}
+
+int ext4_devs_open(struct ext4_devs **out, const struct str_list *wanted, struct err *e)
+{
+	struct ext4_devs *d = calloc(1, sizeof(*d));
+	int ret;
+
+	if (!d)
+		return err_sys(e, -ENOMEM, "ext4");
+	d->epoll_fd = d->wake_fd = d->change_fd = -1;
+	ret = open_watch(d, e); /* before the first look: no change is missed */
+	if (!ret)
+		ret = open_wanted(d, wanted, e);
+	if (ret) {
+		ext4_devs_close(d);
+		return ret;
+	}
+	read_mounts(d);
+	*out = d;
+	return 0;
+}
+
+static void free_known(void *p)
+{
+	struct known *n = p;
+
+	free(n->mount);
+	free(n);
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void ext4_devs_close(struct ext4_devs *d)
+{
+	if (!d)
+		return;
+	tdestroy(d->tree, free_known);
+	texts_drop(&d->old);
+	close_fd(d->epoll_fd);
+	close_fd(d->wake_fd);
+	close_fd(d->change_fd);
+	free(d->wanted);
+	free(d);
+}

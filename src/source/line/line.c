@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The line source: contended cache lines from samples of the CPU clock; its life cycle. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/cpus.h"
+#include "source/ext4/ext4_places.h"
+#include "source/line/line.h"
+#include "source/poll.h"
+
+#include "line.skel.h" /* needs abi_line.h */
+
+#define LINES_MAX 262144
+
+static struct line_source *line_of(struct source *src)
+{
+	return (struct line_source *)src;
+}
+
+static int open_poll(struct line_source *s, struct err *e)
+{
+	const int fds[] = {line_ips_fd(s->ips), s->base.filters.targets.epoll_fd};
+
+	return poll_open(&s->base.event_fd, fds, sizeof(fds) / sizeof(fds[0]), "line", e);
+}
+
+/* First CPU of each CPU's core, by sysfs; a CPU that says nothing is its own core. */
+int line_open_table(struct line_source *s)
+{
+	uint32_t *core = calloc(s->ncpus, sizeof(*core)), c;
+	char path[96];
+	int ret;
+
+	if (!core)
+		return -ENOMEM;
+	for (c = 0; c < s->ncpus; c++) {
+		FILE *f;
+
+		core[c] = c;
+		(void)snprintf(path, sizeof(path),
+			       "/sys/devices/system/cpu/cpu%u/topology/core_cpus_list", c);
+		f = fopen(path, "re");
+		if (!f)
+			continue;
+		if (fscanf(f, "%u", &core[c]) != 1 || core[c] >= s->ncpus)
+			core[c] = c;
+		fclose(f);
+	}
+	ret = line_table_open(&s->table, core, s->ncpus, LINES_MAX);
+	free(core);
+	return ret ? ret : numa_open(&s->numa, NUMA_SYSTEM, s->ncpus);
+}
+
+static int open_buffers(struct line_source *s)
+{
+	int ret = line_take_alloc(s);
+
+	if (!ret)
+		ret = line_open_table(s);
+	if (!ret)
+		ret = line_shared_open(&s->shared);
+	return ret ? ret
+		   : line_events_init(&s->events, s->ncpus, s->cfg->freq, s->pmu ? &s->plan : NULL);
+}
+
+static int open_all(struct line_source *s, struct err *e)
+{
+	int ret = line_sampler_open(s, e);
+
+	if (ret)
+		return ret;
+	ret = possible_cpus(e);
+	if (ret < 0)
+		return ret;
+	s->ncpus = (uint32_t)ret;
+	ret = open_buffers(s);
+	if (ret)
+		return err_sys(e, ret, "line");
+	ret = line_open_names(s, e);
+	if (!ret)
+		ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
+	if (!ret)
+		ret = line_load(s, e);
+	if (!ret)
+		ret = line_counts_open(&s->counts, bpf_map__fd(s->skel->maps.line_counts), s->ncpus,
+				       e);
+	if (!ret)
+		ret = line_ips_open(&s->ips, s, e);
+	if (!ret)
+		ret = open_poll(s, e);
+	if (!ret)
+		ret = line_events_open(&s->events, s, e);
+	return ret ? ret : filters_follow(&s->base.filters, e);
+}
+
+static void line_close(struct source *src)
+{
+	struct line_source *s = line_of(src);
+
+	if (!s)
+		return;
+	line_confirm_close(s);
+	line_events_close(&s->events);
+	line_ips_close(s->ips);
+	line_counts_close(&s->counts);
+	line_bpf__destroy(s->skel);
+	line_table_close(s->table);
+	numa_close(s->numa);
+	line_shared_close(s->shared);
+	ext4_places_close(s->places);
+	arena_free(&s->arena);
+	free(s->batch_keys);
+	free(s->batch_values);
+	bpf_source_close(&s->base);
+	free(s);
+}
+
+static int open_with(struct line_source **out, const struct source_args *args, bool pmu,
+		     struct err *e)
+{
+	struct line_source *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (!s)
+		return err_sys(e, -ENOMEM, "line");
+	bpf_source_init(&s->base, &source_line);
+	s->args = *args;
+	s->cfg = args->cfg;
+	s->pmu = pmu;
+	ret = open_all(s, e);
+	if (ret) {
+		line_close(&s->base.source);
+		return ret;
+	}
+	*out = s;
+	return 0;
+}
+
+/* A PMU where it works, else the clock; what was named explicitly, or not at all. */
+static int line_open(struct source **out, const struct source_args *args, struct err *e)
+{
+	enum line_by by = args->cfg->line_by;
+	struct line_source *s = NULL;
+	struct err why = {0};
+	int ret = -ENOTSUP;
+
+	if (by != LINE_BY_CLOCK)
+		ret = open_with(&s, args, true, by == LINE_BY_PMU ? e : &why);
+	if (ret && by != LINE_BY_PMU)
+		ret = open_with(&s, args, false, e);
+	if (ret)
+		return ret;
+	line_sampler_say(s, why.text);
+	*out = &s->base.source;
+	return 0;
+}
+
+/* ---- collecting ---- */
+
+static int collect(struct line_source *s, struct err *e)
+{
+	uint64_t ended = bpf_source_ended(&s->base);
+	uint32_t banks = ended ? 1U << (ended & 1) : (1U << ABI_BANKS) - 1;
+	int ret;
+
+	line_counts_collect(&s->counts, banks);
+	line_table_begin(s->table);
+	ret = line_take(s, banks);
+	if (!ret)
+		ret = numa_turn(s->numa);
+	if (ret)
+		return err_sys(e, ret, "line: read the accesses");
+	line_table_end(s->table);
+	return 0;
+}
+
+static int line_start(struct source *src, struct err *e)
+{
+	struct line_source *s = line_of(src);
+	int ret;
+
+	if (bpf_source_begin(&s->base))
+		return 0;
+	ret = collect(s, e);
+	if (ret)
+		return ret;
+	line_table_forget(s->table);
+	line_counts_forget(&s->counts);
+	return 0;
+}
+
+static int line_flip(struct source *src, struct err *e)
+{
+	struct line_source *s = line_of(src);
+
+	(void)bpf_source_flip(src, e);		   /* cannot fail */
+	return line_events_open(&s->events, s, e); /* CPUs that came back */
+}
+
+static int line_stop(struct source *src, struct err *e)
+{
+	line_confirm_stop(line_of(src));
+	return bpf_source_stop(src, e);
+}
+
+static int line_collect(struct source *src, struct source_report *r, struct err *e)
+{
+	struct line_source *s = line_of(src);
+	uint64_t dropped;
+	int ret = collect(s, e);
+
+	if (ret)
+		return ret;
+	rows_forget(&r->interval);
+	rows_forget(&r->total);
+	dropped = line_table_dropped(s->table);
+	r->quality_interval = r->quality_total = (struct quality){0};
+	line_counts_quality(&s->counts.interval, &r->quality_interval);
+	line_counts_quality(&s->counts.total, &r->quality_total);
+	r->quality_interval.map_full += dropped - s->dropped_previous;
+	r->quality_total.map_full += dropped;
+	s->dropped_previous = dropped;
+	ret = line_counts_push(&s->counts.interval, &r->interval.series);
+	if (!ret)
+		ret = line_counts_push(&s->counts.total, &r->total.series);
+	if (!ret)
+		ret = line_push_rows(s, r);
+	if (ret)
+		return err_sys(e, ret, "line: report");
+	return s->cfg->confirm_lines ? line_confirm_report(s, r, e) : 0;
+}
+
+static int line_drain(struct source *src, struct err *e)
+{
+	int ret = line_confirm_drain(line_of(src), e);
+
+	return ret ? ret : line_ips_drain(line_of(src)->ips, e);
+}
+
+static const char *const *line_hooks(const struct source *src)
+{
+	return ((const struct line_source *)src)->hooks;
+}
+
+static const char *const *line_lacks(const struct source *src)
+{
+	const struct line_source *s = (const struct line_source *)src;
+
+	return s->lacks[0] ? s->lacks : NULL;
+}
+
+static const char *line_notice(const struct source *src)
+{
+	return line_lacks(src) ? line_lacks(src)[0] : NULL;
+}
+
+const struct source_ops source_line = {
+	.name = "line",
+	.summary = "contended cache lines, by sampling",
+	.lines = true,
+	.ungrouped = "its rows name their threads",
+	.probe = bpf_probe,
+	.open = line_open,
+	.start = line_start,
+	.flip = line_flip,
+	.collect = line_collect,
+	.stop = line_stop,
+	.event_fd = bpf_source_event_fd,
+	.drain = line_drain,
+	.cost_begin = bpf_source_cost_begin,
+	.cost_end = bpf_source_cost_end,
+	.target_alive = bpf_source_target_alive,
+	.hooks = line_hooks,
+	.lacks = line_lacks,
+	.notice = line_notice,
+	.close = line_close,
+};

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * New instruction pointers: the code around them, as BPF copied it, becomes a recipe in the map
+ * that BPF asks from then on. How much is decoded in a turn is bounded; what waits longer is
+ * counted as pending by BPF, sample by sample.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "core/cache.h"
+#include "insn/insn.h"
+#include "source/line/line.h"
+
+#include "line.skel.h" /* needs abi_line.h */
+
+#define TURN_NS 100000000L
+#define TURN_BUDGET_NS 5000000ULL    /* of decoding: at most 5 % of a CPU */
+#define PROCESSES_PER_TURN 8	     /* whose maps are read */
+#define PROCESSES_MAX 4096	     /* remembered to have been read */
+#define READ_AGAIN_NS 10000000000ULL /* a number may be another process's by then */
+#define FORGET_AT_PERCENT 75	     /* of the map: then the oldest processes' pointers make room */
+
+/* Whose maps were read, and when. */
+struct process {
+	struct cache_item item;
+	uint64_t id; /* image and number */
+	uint64_t at_ns;
+};
+
+struct line_ips {
+	struct ring_buffer *ring;
+	struct names *names;
+	int map_fd;
+	uint32_t max, n; /* pointers in the map that are known to us */
+	uint64_t turn_ends_ns;
+	uint32_t reads; /* of maps, in this turn */
+	struct cache processes;
+	struct abi_ip_key *known; /* in order of appearance, a ring of `max` */
+	uint32_t first;
+	int timer_fd;
+};
+
+static int compare_process(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static uint32_t state_of(enum insn_found found)
+{
+	switch (found) {
+	case INSN_RECIPE:
+		return ABI_IP_RECIPE;
+	case INSN_NO_OPERAND:
+		return ABI_IP_NO_OPERAND;
+	case INSN_NOT_COMPUTABLE:
+		return ABI_IP_NOT_COMPUTABLE;
+	default:
+		return ABI_IP_UNDECODED;
+	}
+}
+
+/* The map is nearly full: what came first goes. If it is still sampled it comes again. */
+static void forget_oldest(struct line_ips *p)
+{
+	uint32_t keep = (uint32_t)((uint64_t)p->max * FORGET_AT_PERCENT / 100);
+
+	while (p->n >= keep) {
+		(void)bpf_map_delete_elem(p->map_fd, &p->known[p->first]); /* -ENOENT is fine */
+		p->first = (p->first + 1) % p->max;
+		p->n--;
+	}
+}
+
+/*
+ * Its maps, while it is there: names outlive it then. A storm of short processes is not worth all
+ * that reading: those that are not remembered here come with their next new code.
+ */
+static void note_process(struct line_ips *p, uint32_t tgid, uint32_t image)
+{
+	struct process like = {.id = (uint64_t)image << 32 | tgid}, *one;
+	uint64_t now = mono_now_ns();
+
+	one = cache_find(&p->processes, &like);
+	if ((one && now - one->at_ns < READ_AGAIN_NS) || p->reads >= PROCESSES_PER_TURN)
+		return;
+	p->reads++;
+	(void)names_process(p->names, tgid); /* it may be gone: names fall back */
+	if (!one) {
+		cache_trim(&p->processes);
+		one = malloc(sizeof(*one));
+		if (!one)
+			return;
+		*one = like;
+		if (cache_add(&p->processes, one))
+			return;
+	}
+	one->at_ns = now;
+}
+
+void line_ips_process(struct line_ips *p, uint32_t tgid)
+{
+	note_process(p, tgid, 0);
+}
+
+static int on_new(void *ctx, void *data, size_t size)
+{
+	struct line_ips *p = ctx;
+	const struct abi_new_ip *r = data;
+	struct abi_ip ip = {0};
+
+	if (size < sizeof(*r) || r->before > r->bytes || r->bytes > ABI_CODE_BYTES)
+		ip.state = ABI_IP_UNDECODED; /* the page of its code is not there */
+	else
+		ip.state =
+			state_of(insn_recipe(r->code, r->before, r->bytes - r->before, &ip.recipe));
+	if (r->key.tgid)
+		note_process(p, r->key.tgid, r->key.image);
+	(void)bpf_map_update_elem(p->map_fd, &r->key, &ip, BPF_EXIST); /* gone: it comes again */
+	p->known[(p->first + p->n++) % p->max] = r->key;
+	forget_oldest(p);
+	return mono_now_ns() < p->turn_ends_ns ? 0 : -EAGAIN; /* which ends the turn */
+}
+
+int line_ips_open(struct line_ips **out, struct line_source *s, struct err *e)
+{
+	struct itimerspec every = {{0, TURN_NS}, {0, TURN_NS}};
+	struct line_ips *p = calloc(1, sizeof(*p));
+
+	*out = p;
+	if (!p)
+		return err_sys(e, -ENOMEM, "line");
+	p->timer_fd = -1;
+	cache_init(&p->processes, PROCESSES_MAX, compare_process, free);
+	p->names = s->names;
+	p->map_fd = bpf_map__fd(s->skel->maps.ips);
+	p->max = bpf_map__max_entries(s->skel->maps.ips);
+	p->known = calloc(p->max, sizeof(*p->known));
+	if (!p->known)
+		return err_sys(e, -ENOMEM, "line");
+	p->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.new_ips), on_new, p, NULL);
+	if (!p->ring)
+		return err_sys(e, -errno, "line: new instruction pointers");
+	p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (p->timer_fd < 0 || timerfd_settime(p->timer_fd, 0, &every, NULL))
+		return err_sys(e, -errno, "line: timer");
+	return 0;
+}
+
+int line_ips_fd(const struct line_ips *p)
+{
+	return p->timer_fd;
+}
+
+int line_ips_drain(struct line_ips *p, struct err *e)
+{
+	uint64_t turns;
+	int ret;
+
+	if (read(p->timer_fd, &turns, sizeof(turns)) < 0) {
+		if (errno == EAGAIN)
+			return 0; /* woken for another's sake: not our turn yet */
+		return err_sys(e, -errno, "line: timer");
+	}
+	p->turn_ends_ns = mono_now_ns() + TURN_BUDGET_NS;
+	p->reads = 0;
+	ret = ring_buffer__consume(p->ring);
+	if (ret < 0 && ret != -EAGAIN)
+		return err_sys(e, ret, "line: new instruction pointers");
+	return 0; /* what is left waits for the next turn: that is the bound */
+}
+
+void line_ips_close(struct line_ips *p)
+{
+	if (!p)
+		return;
+	if (p->ring)
+		ring_buffer__free(p->ring);
+	if (p->timer_fd >= 0)
+		close(p->timer_fd);
+	cache_clear(&p->processes);
+	free(p->known);
+	free(p);
+}

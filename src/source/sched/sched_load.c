@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The scheduler's BPF object: fitted to this kernel and these filters, loaded and attached. */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "source/groups.h"
+#include "source/kmaps.h"
+#include "source/sched/sched.h"
+
+#include "sched.skel.h" /* needs abi.h */
+
+static int configure_slow(struct sched *s, const struct btf *btf)
+{
+	struct sched_bpf__rodata *ro = s->bpf.rodata;
+	struct bpf_map *ring = bpf_object__find_map_by_name(s->bpf.obj, "slow_events");
+	int64_t from_rq;
+
+	ro->slower = s->cfg->slower;
+	ro->slower_ns = s->cfg->slower_ns;
+	ro->slow_wake_bytes = SLOW_WAKE_BYTES;
+	if (!s->cfg->slower)
+		return bpf_map__set_autocreate(ring, false);
+	if (!preempt_count_offset(btf, &from_rq)) {
+		ro->preempt_count_known = true;
+		ro->preempt_count_from_rq = from_rq;
+	}
+	return bpf_map__set_max_entries(ring, SLOW_RING_BYTES);
+}
+
+static int configure_maps(struct sched *s, const struct btf *btf)
+{
+	struct sched_bpf__rodata *ro = s->bpf.rodata;
+	struct kmaps_keyed keyed = {
+		.used = group_abi(s->cfg->by) != ABI_BY_NONE,
+		.by = group_abi(s->cfg->by),
+		.nhists = ABI_SCHED_HISTS,
+		.schema = ABI_KEY_SCHEMA,
+		.keys = s->cfg->max_keys,
+		.per_cpu = s->cfg->by != BY_TID,
+		.ncpus = s->banks.ncpus,
+	};
+	int ret = kmaps_buckets((struct abi_buckets *)&ro->hists, s->cfg->precision);
+
+	if (!ret)
+		ret = kmaps_banks(s->bpf.obj, s->banks.ncpus, ABI_BANK_BYTES(s->cfg->precision));
+	if (ret)
+		return ret;
+	return kmaps_keyed(s->bpf.obj, (struct abi_keyed *)&ro->keyed, btf, &keyed);
+}
+
+/* A file of --btf may be cut down to what the programs read: tracepoints are not in it. */
+static int configure_switch(struct sched *s, const struct btf *btf, struct err *e)
+{
+	int args = tracepoint_args(btf, "sched_switch"), ret;
+
+	if (args < 3 && !s->bpf.raw)
+		return err_set(e, EXIT_CANNOT, -ENOTSUP,
+			       "sched: this kernel's BTF has no sched_switch tracepoint");
+	s->bpf.rodata->switch_has_state = args >= 4;
+	if (!s->bpf.raw)
+		return 0;
+	ret = tracepoint_has_arg("sched_switch", 4);
+	if (ret < 0)
+		return bpf_fail(e, ret, "sched: raw tracepoint sched_switch");
+	s->bpf.rodata->switch_has_state = ret;
+	return 0;
+}
+
+static int configure(struct sched *s, const struct btf *btf, struct err *e)
+{
+	struct sched_bpf__rodata *ro = s->bpf.rodata;
+	int ret = configure_switch(s, btf, e);
+
+	if (ret)
+		return ret;
+	ret = configure_maps(s, btf);
+	if (ret)
+		return err_sys(e, ret, "sched: histogram maps");
+	ret = configure_slow(s, btf);
+	if (ret)
+		return err_sys(e, ret, "sched: --slower");
+	return filters_setup(&s->base.filters, s->bpf.obj, (struct abi_filter *)&ro->filter, e);
+}
+
+/* Opened and configured. The kernel's BTF is several MB of heap: it goes before libbpf loads its
+ * own. */
+static int open_object(struct sched *s, struct err *e)
+{
+	struct btf *btf = kernel_btf(s->cfg->btf, e);
+	int ret;
+
+	if (!btf)
+		return -ENOENT;
+	ret = sched_object_open(&s->bpf, s->cfg->btf, !kernel_has_btf());
+	ret = ret ? err_sys(e, ret, "sched: open BPF object") : configure(s, btf, e);
+	btf__free(btf);
+	return ret;
+}
+
+static int other_types(const struct sched *s, int err, struct err *e)
+{
+	struct utsname un;
+
+	(void)uname(&un); /* cannot fail */
+	return err_set(e, EXIT_CANNOT, err,
+		       "--btf '%s': these are not the types of the kernel that runs, %s",
+		       s->cfg->btf ? s->cfg->btf : "the kernel's vmlinux in /boot", un.release);
+}
+
+/* Relocations that went wrong are invalid instructions, those that went astray read nonsense. */
+static int load_raw(struct sched *s, struct err *e)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	int ret = bpf_source_load(&s->base, s->bpf.skeleton, NULL); /* in other words */
+
+	if (ret == -EINVAL || ret == -ENOENT || ret == -ESRCH)
+		return other_types(s, ret, e);
+	if (ret)
+		return bpf_fail(e, ret, "sched: load BPF programs");
+	ret = bpf_prog_test_run_opts(
+		bpf_program__fd(bpf_object__find_program_by_name(s->bpf.obj, "ws_types_fit")),
+		&run);
+	if (ret)
+		return bpf_fail(e, ret, "sched: run a BPF program");
+	return run.retval ? 0 : other_types(s, -EINVAL, e);
+}
+
+int sched_load(struct sched *s, struct err *e)
+{
+	int ret = open_object(s, e);
+
+	if (ret)
+		return ret;
+	ret = s->bpf.raw ? load_raw(s, e) : bpf_source_load(&s->base, s->bpf.skeleton, e);
+	if (ret)
+		return ret;
+	s->base.epoch_word = sched_object_epoch(&s->bpf);
+	return filters_fill(&s->base.filters, s->base.obj, e);
+}
+
+int sched_attach(struct sched *s, struct err *e)
+{
+	int ret = bpf_source_attach(&s->base, s->bpf.skeleton, e);
+
+	if (!ret)
+		ret = bpf_source_list_hooks(&s->base, e);
+	return ret ? ret : filters_follow(&s->base.filters, e);
+}

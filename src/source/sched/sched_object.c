@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "abi.h"
+#include "source/sched/sched_object.h"
+
+#include "sched.skel.h" /* need abi.h */
+#include "sched_raw.skel.h"
+
+/* One source, one layout: who sets the options of either needs to know one of them alone. */
+#define SAME(field)                                                           \
+	_Static_assert(offsetof(struct sched_bpf__rodata, field) ==           \
+			       offsetof(struct sched_raw_bpf__rodata, field), \
+		       #field " lies elsewhere in the object of raw tracepoints")
+_Static_assert(sizeof(struct sched_bpf__rodata) == sizeof(struct sched_raw_bpf__rodata),
+	       "both objects have the same read-only data");
+SAME(filter);
+SAME(hists);
+SAME(keyed);
+SAME(slower);
+SAME(slower_ns);
+SAME(slow_wake_bytes);
+SAME(preempt_count_known);
+SAME(preempt_count_from_rq);
+SAME(switch_has_state);
+
+static int open_btf(struct sched_object *o, const struct bpf_object_open_opts *opts)
+{
+	o->btf = sched_bpf__open_opts(opts);
+	if (!o->btf)
+		return -errno;
+	o->obj = o->btf->obj;
+	o->skeleton = o->btf->skeleton;
+	o->rodata = o->btf->rodata;
+	return 0;
+}
+
+static int open_raw(struct sched_object *o, const struct bpf_object_open_opts *opts)
+{
+	o->raw_tp = sched_raw_bpf__open_opts(opts);
+	if (!o->raw_tp)
+		return -errno;
+	o->obj = o->raw_tp->obj;
+	o->skeleton = o->raw_tp->skeleton;
+	o->rodata = (struct sched_bpf__rodata *)(void *)o->raw_tp->rodata;
+	return 0;
+}
+
+int sched_object_open(struct sched_object *o, const char *btf_file, bool raw)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = btf_file);
+
+	memset(o, 0, sizeof(*o));
+	o->raw = raw;
+	return raw ? open_raw(o, &opts) : open_btf(o, &opts);
+}
+
+volatile __u64 *sched_object_epoch(const struct sched_object *o)
+{
+	return o->raw ? &o->raw_tp->bss->epoch : &o->btf->bss->epoch;
+}
+
+struct bpf_link *sched_object_iter(const struct sched_object *o)
+{
+	return o->raw ? NULL : o->btf->links.ws_in_flight;
+}
+
+int sched_object_map(const struct sched_object *o, const char *name)
+{
+	return bpf_object__find_map_fd_by_name(o->obj, name);
+}
+
+void sched_object_close(struct sched_object *o)
+{
+	if (o->btf)
+		sched_bpf__destroy(o->btf);
+	if (o->raw_tp)
+		sched_raw_bpf__destroy(o->raw_tp);
+	memset(o, 0, sizeof(*o));
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Hits, in the order in which they came: what each did follows from the instruction before its
+ * pointer, whose code came ahead of it.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "insn/insn.h"
+#include "source/watch/watch.h"
+
+#include "watch.skel.h" /* needs abi_watch.h */
+
+struct watch_code {
+	struct abi_ip_key key; /* first: it is looked up by that */
+	uint8_t flags;	       /* RECIPE_READ ...; 0: cannot be told */
+	uint32_t back;
+};
+
+static int compare_code(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct abi_ip_key));
+}
+
+static int on_code(struct watch_source *w, const struct abi_new_ip *r)
+{
+	struct watch_code *c;
+
+	if (r->before > r->bytes || r->bytes > ABI_CODE_BYTES ||
+	    tfind(&r->key, &w->code, compare_code))
+		return 0;
+	c = calloc(1, sizeof(*c));
+	if (c)
+		c->key = r->key;
+	if (!c || !tsearch(c, &w->code, compare_code)) {
+		free(c);
+		return -ENOMEM;
+	}
+	c->back = (uint32_t)insn_access(r->code, r->before, r->bytes - r->before, &c->flags);
+	return 0;
+}
+
+static uint64_t slot_mask(const struct watch_source *w, uint64_t addr)
+{
+	size_t k;
+
+	for (k = 0; k < w->nslots; k++)
+		if (w->slots[k].addr == addr)
+			return ((1ULL << w->slots[k].len) - 1) << (addr & 63);
+	return 0;
+}
+
+static struct watch_line *line_of(struct watch_source *w, uint64_t addr)
+{
+	size_t k;
+
+	for (k = 0; k < w->nlines; k++)
+		if (w->lines[k].key.line == addr >> ABI_LINE_SHIFT)
+			return &w->lines[k];
+	return NULL;
+}
+
+static void note_turn(struct watch_line *l, uint32_t cpu)
+{
+	if (l->last) {
+		l->pairs++;
+		l->changes += l->last != cpu + 1;
+	}
+	l->last = cpu + 1;
+}
+
+static int on_hit(struct watch_source *w, const struct abi_hit *h)
+{
+	struct watch_line *l = line_of(w, h->addr);
+	struct watch_code **found = tfind(&h->key, &w->code, compare_code);
+	uint8_t flags = found ? (*found)->flags : 0;
+	uint64_t mask = slot_mask(w, h->addr);
+	struct abi_access_key key;
+	struct abi_access a = {.samples = 1};
+
+	if (!l || w->counted >= w->line.cfg->confirm)
+		return 0; /* what came after the last one counted */
+	w->counted++;
+	note_turn(l, h->cpu);
+	key = (struct abi_access_key){
+		.addr = h->addr,
+		.ip = h->key.ip,
+		.tgid = l->key.tgid,
+		.tid = h->tid,
+		.cpu = h->cpu,
+		.pid = h->pid,
+	};
+	a.reads = !!(flags & RECIPE_READ);
+	a.writes = !!(flags & RECIPE_WRITE);
+	a.locked = !!(flags & RECIPE_LOCKED);
+	a.read_bytes = a.reads || !flags ? mask : 0;
+	a.write_bytes = a.writes ? mask : 0;
+	a.back = found ? (*found)->back : 0;
+	memcpy(a.comm, h->comm, sizeof(a.comm));
+	return line_table_add(w->line.table, &l->key, &key, &a);
+}
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	return size == sizeof(struct abi_hit) ? on_hit(ctx, data) : on_code(ctx, data);
+}
+
+int watch_hits_open(struct watch_source *w, struct err *e)
+{
+	w->ring = ring_buffer__new(bpf_map__fd(w->skel->maps.hits), on_record, w, NULL);
+	return w->ring ? 0 : err_sys(e, -errno, "watch: hits");
+}
+
+int watch_hits_drain(struct watch_source *w, struct err *e)
+{
+	const struct abi_watch_counts *n = watch_counts(w);
+	bool over = __atomic_load_n(&n->taken, __ATOMIC_ACQUIRE) >= w->line.cfg->confirm ||
+		    __atomic_load_n(&n->foreign, __ATOMIC_ACQUIRE) >= w->skel->rodata->foreign_max;
+	int ret = ring_buffer__consume(w->ring);
+
+	if (ret < 0)
+		return err_sys(e, ret, "watch: hits");
+	if (over && !w->stopped) {
+		watch_events_disarm(w);
+		w->stopped = true;
+	}
+	return 0;
+}
+
+void watch_hits_close(struct watch_source *w)
+{
+	if (w->ring)
+		ring_buffer__free(w->ring);
+	tdestroy(w->code, free);
+}
