@@ -16,7 +16,6 @@
 #include "filter.bpf.h"
 #include "flight.bpf.h"
 #include "follow.bpf.h"
-#define KEYED_ENTRY_MAX ABI_KENTRY_BYTES(1, BUCKET_SCHEMA_MAX)
 #include "keyed.bpf.h"
 #include "ext4_split.bpf.h"
 #include "ext4_keyed.bpf.h"

@@ -6,16 +6,17 @@
 #ifndef WS_EXT4_ES_BPF_H
 #define WS_EXT4_ES_BPF_H
 
-const volatile bool es_by;   /* --by: counted per group, too */
-const volatile bool es_time; /* --es-time */
+const volatile bool es_by;    /* --by: counted per group, too */
+const volatile bool es_time;  /* --es-time */
+const volatile __u32 es_mask; /* places for devices, less one */
 
 /* A CPU's table, mapped into user space as the banks are. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct abi_ext4_es_cpu);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(struct abi_ext4_es)); /* times the places, at load */
 } es_counts SEC(".maps");
 
 #define ES_SHIFT 59 /* fs/ext4/extents_status.h: the status is above the block number */
@@ -37,20 +38,20 @@ static __always_inline u32 es_home(u32 dev)
 	return dev * 0x9e3779b1U >> 24;
 }
 
-_Static_assert(ABI_EXT4_DEVS == 256, "es_home gives 8 bits");
+_Static_assert(ABI_EXT4_DEVS_MAX == 256, "es_home gives 8 bits");
 
-static __always_inline struct abi_ext4_es *es_slot_at(struct abi_ext4_es_cpu *t, u32 i)
+static __always_inline struct abi_ext4_es *es_slot_at(struct abi_ext4_es *t, u32 i)
 {
-	return &t->dev[i & (ABI_EXT4_DEVS - 1)];
+	return &t[i & es_mask];
 }
 
 /* The device is not where it belongs: another one is, or it is new. NULL: no place is left. */
-static __noinline struct abi_ext4_es *es_slot_search(struct abi_ext4_es_cpu *t, u32 dev)
+static __noinline struct abi_ext4_es *es_slot_search(struct abi_ext4_es *t, u32 dev)
 {
 	u32 i, home = es_home(dev);
 	struct abi_ext4_es *s;
 
-	for (i = 0; i < ABI_EXT4_DEVS; i++) {
+	for (i = 0; i < ABI_EXT4_DEVS_MAX && i <= es_mask; i++) {
 		s = es_slot_at(t, home + i);
 		if (!s->dev)
 			s->dev = dev;
@@ -71,7 +72,7 @@ static __always_inline void es_count(u32 dev, u64 result)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	u64 lim = ABI_ES_RESULTS;
-	struct abi_ext4_es_cpu *t = bpf_map_lookup_elem(&es_counts, &cpu);
+	struct abi_ext4_es *t = bpf_map_lookup_elem(&es_counts, &cpu);
 	struct abi_counts *counts;
 	struct abi_ext4_es *s;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Histograms in the per-CPU banks: for the few that every event goes to. Exact, 64-bit, two banks.
+/* Histograms in the per-CPU banks: for the few that every event goes to. Two banks.
  */
 #ifndef WS_HIST_BPF_H
 #define WS_HIST_BPF_H
@@ -37,7 +37,7 @@ __noinline u32 hist_slot(u64 v)
 static __always_inline void hist_add(struct abi_counts *bank, u32 m, u64 v, u64 ep)
 {
 	u64 lim = hists.nslots, slot;
-	struct abi_hist *h = (void *)(bank + 1) + m * (sizeof(*h) + 8 * lim);
+	struct abi_hist *h = (void *)(bank + 1) + m * (sizeof(*h) + 4 * lim);
 
 	hist_head_add(h, v, ep);
 	if (!v) {
@@ -50,7 +50,7 @@ static __always_inline void hist_add(struct abi_counts *bank, u32 m, u64 v, u64 
 	}
 	slot = hist_slot(v);
 	CLAMP_INDEX(slot, lim);
-	((u64 *)(h + 1))[slot]++;
+	((u32 *)(h + 1))[slot]++;
 }
 
 #endif

@@ -2,8 +2,7 @@
 /*
  * Keyed entries, for every source: one per struct abi_key, which has the CPU in it so that no entry
  * has two writers. A map per bank: reading one bank does not walk the other. How many histograms an
- * entry has, and at which schema, user space says at load (kmaps.h); the source defines, before it
- * includes this, KEYED_ENTRY_MAX: the bytes of the largest that may be.
+ * entry has, and at which schema, user space says at load (kmaps.h).
  */
 #ifndef WS_KEYED_BPF_H
 #define WS_KEYED_BPF_H
@@ -19,8 +18,13 @@ struct keyed_map {
 
 struct keyed_map keyed_even SEC(".maps"), keyed_odd SEC(".maps");
 
-/* What a new entry starts as; too large for the stack. */
-const volatile __u64 keyed_zero[KEYED_ENTRY_MAX / 8];
+/* What a new entry starts as: too large for the stack, and as large as the entries. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(struct abi_khead));
+} keyed_zero SEC(".maps");
 
 static __always_inline struct abi_khead *keyed_find(const struct abi_key *key, u64 ep)
 {
@@ -30,11 +34,15 @@ static __always_inline struct abi_khead *keyed_find(const struct abi_key *key, u
 
 static __always_inline struct abi_khead *keyed_in(void *map, const struct abi_key *key)
 {
-	struct abi_khead *e = bpf_map_lookup_elem(map, key);
+	struct abi_khead *e = bpf_map_lookup_elem(map, key), *zero;
+	u32 first = 0;
 
 	if (e)
 		return e;
-	bpf_map_update_elem(map, key, (const void *)&keyed_zero, BPF_NOEXIST);
+	zero = bpf_map_lookup_elem(&keyed_zero, &first);
+	if (!zero)
+		return NULL;
+	bpf_map_update_elem(map, key, zero, BPF_NOEXIST);
 	return bpf_map_lookup_elem(map, key);
 }
 

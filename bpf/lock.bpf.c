@@ -40,7 +40,6 @@ _Static_assert(sizeof(struct stamp) == 64, "stamp size");
 #include "follow.bpf.h"
 #include "hist.bpf.h"
 
-#define KEYED_ENTRY_MAX ABI_KENTRY_BYTES(1, ABI_KEY_SCHEMA)
 #include "keyed.bpf.h"
 #include "lock.bpf.h"
 

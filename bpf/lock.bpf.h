@@ -109,7 +109,8 @@ static __always_inline void find_object(struct abi_contend_sample *s, u64 addr)
 	OBJECT_IF(ABI_OBJECT_TASK, (u64)p, task_struct);
 }
 
-static __always_inline void describe(void *ctx, struct abi_counts *bank, struct task_struct *p,
+/* false: no room for it. The next wait of the same lock will be described in its place. */
+static __always_inline bool describe(void *ctx, struct abi_counts *bank, struct task_struct *p,
 				     const struct abi_key *key, u64 lock, bool interrupt)
 {
 	struct abi_contend_sample *s = bpf_ringbuf_reserve(&samples, sizeof(*s), 0);
@@ -117,7 +118,7 @@ static __always_inline void describe(void *ctx, struct abi_counts *bank, struct 
 
 	if (!s) {
 		bank->slow_lost++;
-		return;
+		return false;
 	}
 	s->key = *key;
 	s->pid = interrupt ? 0 : p->tgid;
@@ -129,6 +130,7 @@ static __always_inline void describe(void *ctx, struct abi_counts *bank, struct 
 	bpf_ringbuf_submit(s, bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) < ring_wake_bytes
 				      ? BPF_RB_NO_WAKEUP
 				      : BPF_RB_FORCE_WAKEUP);
+	return true;
 }
 
 /* ---- the entry ---- */
@@ -186,10 +188,8 @@ static __always_inline void lock_account(void *ctx, struct lock_cpu *c, struct a
 		group_name(e, p);
 	else if (keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID)
 		__builtin_memcpy(e->comm, "(interrupts)", 13);
-	if (stack_wanted(c, e, now)) {
-		e->sums[SUM_STACKS]++;
-		describe(ctx, bank, p, &key, w->lock, interrupt);
-	}
+	if (stack_wanted(c, e, now))
+		e->sums[SUM_STACKS] += describe(ctx, bank, p, &key, w->lock, interrupt);
 	e->sums[SUM_WAITS]++;
 }
 

@@ -19,7 +19,6 @@
 #include "flight.bpf.h"
 #include "follow.bpf.h"
 
-#define KEYED_ENTRY_MAX sizeof(struct abi_kentry)
 #include "keyed.bpf.h"
 #include "slow.bpf.h"
 

@@ -24,7 +24,7 @@
 #define ABI_SCHED_HISTS 5
 
 /*
- * One histogram, then its slots: __u64 each in the per-CPU banks, __u32 in keyed entries.
+ * One histogram, then its slots: __u32 each, read modulo 2^32 (how often: SOURCE_FOLD_NS).
  * min_ns and max_ns hold for the epoch named beside them; the first sample of an epoch resets them.
  */
 struct abi_hist {
@@ -57,8 +57,8 @@ struct abi_counts {
 
 _Static_assert(sizeof(struct abi_counts) == 128, "abi_counts size");
 
-/* Bytes of a per-CPU histogram and of a per-CPU bank at schema s; multiples of a cache line. */
-#define ABI_HIST_BYTES(s) (sizeof(struct abi_hist) + 8 * BUCKET_SLOTS(s))
+/* Bytes of a histogram and of a per-CPU bank at schema s; multiples of a cache line. */
+#define ABI_HIST_BYTES(s) (sizeof(struct abi_hist) + 4 * BUCKET_SLOTS(s))
 #define ABI_BANK_BYTES(s) (sizeof(struct abi_counts) + ABI_SCHED_HISTS * ABI_HIST_BYTES(s))
 
 /* Buckets as a program wants them, in its rodata. */
@@ -123,9 +123,8 @@ struct abi_khead {
 
 _Static_assert(sizeof(struct abi_khead) == 64, "abi_khead size");
 
-#define ABI_KHIST_BYTES(s) (sizeof(struct abi_hist) + 4 * BUCKET_SLOTS(s))
 /* An entry of n histograms at schema s. */
-#define ABI_KENTRY_BYTES(n, s) (sizeof(struct abi_khead) + (n)*ABI_KHIST_BYTES(s))
+#define ABI_KENTRY_BYTES(n, s) (sizeof(struct abi_khead) + (n)*ABI_HIST_BYTES(s))
 
 struct abi_khist {
 	struct abi_hist h;

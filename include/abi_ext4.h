@@ -64,13 +64,9 @@ struct abi_ext4_es {
 
 _Static_assert(sizeof(struct abi_ext4_es) == 64, "abi_ext4_es: a cache line");
 
-/* A CPU's devices: a hash with open addressing, by device. */
-#define ABI_EXT4_DEVS 256
-struct abi_ext4_es_cpu {
-	struct abi_ext4_es dev[ABI_EXT4_DEVS];
-};
-
-_Static_assert(sizeof(struct abi_ext4_es_cpu) == 64 * ABI_EXT4_DEVS, "abi_ext4_es_cpu size");
+/* A CPU's devices: a hash with open addressing, by device; how many it has room for, a power of
+ * two, is set at load. */
+#define ABI_EXT4_DEVS_MAX 256
 
 /* Direct I/O that nobody waits for: what it counts for is known where it began. */
 struct abi_ext4_dio {

@@ -25,3 +25,9 @@ EVENTS ?= 10000000
 check-locks: $(O)/waitscope $(LOAD_BINS) ## lock waits by the million: no slot stuck (EVENTS=10000000)
 	$(Q)O=$(O) EVENTS=$(EVENTS) python3 tests/kernel/test_lock.py "many contended waits"
 .PHONY: check-locks
+
+# So are the generations of processes: SECONDS=600 is long enough for all bounds to be met.
+SECONDS ?= 600
+check-soak: $(O)/waitscope $(LOAD_BINS) ## days of processes that come and go: nothing grows (SECONDS=600)
+	$(Q)O=$(O) SOAK_SECONDS=$(SECONDS) python3 tests/kernel/test_soak.py
+.PHONY: check-soak

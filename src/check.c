@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "names/names.h"
 #include "source/machine.h"
 #include "source/source.h"
 
@@ -98,19 +99,21 @@ static int try_way(const struct source_ops *ops, const struct config *base, cons
 		   const char *label, struct refusals *before, FILE *out, struct err *why)
 {
 	struct config cfg = *base; /* borrowed: only what `change` sets is its own */
-	struct source_args args = {.cfg = &cfg, .on_slow = ignore_slow};
+	struct names_shared names = {.args = {.btf = base->btf, .debuginfod = base->debuginfod}};
+	struct source_args args = {.cfg = &cfg, .on_slow = ignore_slow, .names = &names};
 	struct source *src = NULL;
 	int ret;
 
 	if (way->change)
 		way->change(&cfg);
 	ret = source_open(ops, &src, &args, why);
-	if (ret)
-		return ret;
-	print_refusals(before, out);
-	print_yes(src, label, !way->change, out);
-	ops->close(src);
-	return 0;
+	if (!ret) {
+		print_refusals(before, out);
+		print_yes(src, label, !way->change, out);
+		ops->close(src);
+	}
+	names_shared_close(&names);
+	return ret;
 }
 
 /* Does it run in its plain way? Where not, there is no use in asking for more. */

@@ -17,18 +17,19 @@ static const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGCHLD, SIGWINC
 #define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
 
 /* What the grace time after a flip leads to. */
-enum pending { PENDING_NONE, PENDING_WARMED_UP, PENDING_REPORT, PENDING_END };
+enum pending { PENDING_NONE, PENDING_FOLD, PENDING_WARMED_UP, PENDING_REPORT, PENDING_END };
 
 struct loop {
 	struct run *run;
 	struct event_base *base;
 	struct event *on_signal[NSIGNALS];
 	struct event **on_source;
-	struct event *tick, *grace, *deadline, *cost, *alive, *drain, *progress;
+	struct event *tick, *grace, *fold, *deadline, *cost, *alive, *drain, *progress;
 	enum pending pending;
-	bool warming;	/* not counting yet */
-	bool end_asked; /* while another report was pending */
-	bool partial;	/* the last interval was cut short */
+	enum pending next; /* asked for during a fold */
+	bool warming;	   /* not counting yet */
+	bool end_asked;	   /* while another report was pending */
+	bool partial;	   /* the last interval was cut short */
 	bool costing;
 	uint64_t next_tick_ns;
 	uint64_t reports; /* by schedule, against COUNT */
@@ -102,18 +103,33 @@ static void end(struct loop *l, bool partial, const char *why)
 		l->end_asked = true;
 }
 
-static void begin_report(struct loop *l, enum pending what)
+static void begin_flip(struct loop *l, enum pending what)
 {
 	int ret;
 
-	if (l->pending != PENDING_NONE)
-		return; /* one is on its way */
 	l->pending = what;
-	ret = run_flip(l->run, l->e);
+	ret = what == PENDING_FOLD ? run_fold_flip(l->run, l->e) : run_flip(l->run, l->e);
 	if (ret)
 		fail(l, ret);
 	else
 		arm(l->grace, SOURCE_GRACE_NS);
+	arm(l->fold, l->run->fold_ns);
+}
+
+static void begin_report(struct loop *l, enum pending what)
+{
+	if (l->pending == PENDING_FOLD)
+		l->next = what;
+	else if (l->pending == PENDING_NONE) /* else one is on its way */
+		begin_flip(l, what);
+}
+
+static void on_fold(evutil_socket_t fd, short what, void *ctx)
+{
+	struct loop *l = ctx;
+
+	if (l->pending == PENDING_NONE) /* else a flip was just now */
+		begin_flip(l, PENDING_FOLD);
 }
 
 /* ---- starting ---- */
@@ -143,6 +159,7 @@ static int start(struct loop *l)
 
 	if (ret)
 		return ret;
+	arm(l->fold, l->run->fold_ns);
 	l->warming = cfg->warmup_ns > 0;
 	if (l->warming)
 		arm(l->tick, cfg->warmup_ns);
@@ -197,6 +214,14 @@ static void on_deadline(evutil_socket_t fd, short what, void *ctx)
 	end(l, cfg->interval_ns && cfg->duration_ns % cfg->interval_ns, "duration over");
 }
 
+static void begin_next(struct loop *l)
+{
+	enum pending next = l->next;
+
+	l->next = PENDING_NONE;
+	begin_flip(l, next);
+}
+
 static void on_grace(evutil_socket_t fd, short what, void *ctx)
 {
 	struct loop *l = ctx;
@@ -209,6 +234,8 @@ static void on_grace(evutil_socket_t fd, short what, void *ctx)
 		ret = run_start(l->run, l->e);
 		if (!ret)
 			arm_schedule(l);
+	} else if (pending == PENDING_FOLD) {
+		ret = run_fold(l->run, l->e);
 	} else if (pending == PENDING_REPORT) {
 		ret = run_report(l->run, l->e);
 	} else if (pending == PENDING_END) {
@@ -218,9 +245,10 @@ static void on_grace(evutil_socket_t fd, short what, void *ctx)
 	}
 	if (ret)
 		fail(l, ret);
-	else if (l->end_asked && pending != PENDING_END) {
+	else if (l->end_asked && pending != PENDING_END)
 		begin_end(l);
-	}
+	else if (l->next)
+		begin_next(l);
 }
 
 /* Reads what sources have to say, and comes again: at once if there is more. */
@@ -371,13 +399,14 @@ static int set_up(struct loop *l)
 		return -ENOMEM;
 	l->tick = evtimer_new(l->base, on_tick, l);
 	l->grace = evtimer_new(l->base, on_grace, l);
+	l->fold = evtimer_new(l->base, on_fold, l);
 	l->deadline = evtimer_new(l->base, on_deadline, l);
 	l->cost = evtimer_new(l->base, on_cost, l);
 	l->alive = evtimer_new(l->base, on_alive, l);
 	l->drain = evtimer_new(l->base, on_drain, l);
 	l->progress = evtimer_new(l->base, on_progress, l);
-	if (!l->tick || !l->grace || !l->deadline || !l->cost || !l->alive || !l->drain ||
-	    !l->progress)
+	if (!l->tick || !l->grace || !l->fold || !l->deadline || !l->cost || !l->alive ||
+	    !l->drain || !l->progress)
 		return -ENOMEM;
 	return add_sources(l) ?: add_signals(l);
 }
@@ -390,8 +419,8 @@ static void free_event(struct event *ev)
 
 static void tear_down(struct loop *l)
 {
-	struct event *timers[] = {l->tick,  l->grace, l->deadline, l->cost,
-				  l->alive, l->drain, l->progress};
+	struct event *timers[] = {l->tick, l->grace, l->fold,  l->deadline,
+				  l->cost, l->alive, l->drain, l->progress};
 	size_t i;
 
 	for (i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)

@@ -113,6 +113,26 @@ int run_flip(struct run *r, struct err *e)
 	return ret;
 }
 
+int run_fold_flip(struct run *r, struct err *e)
+{
+	int ret = 0;
+
+	each_source (r, s)
+		if (!ret && s->ops->fold)
+			ret = s->ops->flip(s->src, e);
+	return ret;
+}
+
+int run_fold(struct run *r, struct err *e)
+{
+	int ret = 0;
+
+	each_source (r, s)
+		if (!ret && s->ops->fold)
+			ret = s->ops->fold(s->src, e);
+	return ret;
+}
+
 int run_stop(struct run *r, struct err *e)
 {
 	int ret = 0;
@@ -390,6 +410,7 @@ int run_close(struct run *r, struct err *e)
 		rows_free(&s->report.interval);
 		rows_free(&s->report.total);
 	}
+	names_shared_close(&r->names);
 	for (i = 0; i < r->nsinks; i++) {
 		one = r->sinks[i] ? r->sinks[i]->ops->close(r->sinks[i], e) : 0;
 		if (one && one != -EPIPE && !ret)

@@ -18,6 +18,7 @@
 #include "core/config.h"
 #include "core/err.h"
 #include "core/frame.h"
+#include "names/names.h"
 #include "sink/sink.h"
 #include "source/source.h"
 
@@ -46,7 +47,9 @@ struct run {
 	struct command *command; /* NULL without one */
 	struct report_rows interval, total;
 	struct moment started, flipped, previous; /* counting began; last and last but one flip */
+	struct names_shared names;		  /* the sources' */
 	uint64_t seq;
+	uint64_t fold_ns; /* flips are at most that far apart; see run_fold */
 	struct self_cost cost;
 	uint64_t user_ns_start, user_ns_previous;
 	struct err slow_err; /* of a sink, from within drain */
@@ -63,6 +66,10 @@ int run_start(struct run *r, struct err *e);
 int run_flip(struct run *r, struct err *e);
 /* The interval that the last flip ended. -EPIPE: nobody reads us any more. */
 int run_report(struct run *r, struct err *e);
+/* In intervals that are longer: a flip of those sources that fold, and after the grace time what it
+ * ended joins the interval, which goes on. */
+int run_fold_flip(struct run *r, struct err *e);
+int run_fold(struct run *r, struct err *e);
 int run_stop(struct run *r, struct err *e);
 /* The last interval (`partial`: cut short) and the final report. */
 int run_finish(struct run *r, bool partial, const char *why, struct err *e);

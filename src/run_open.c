@@ -40,7 +40,12 @@ static int open_sinks(struct run *r, struct err *e)
 static int open_source(struct run *r, const struct source_ops *ops, bool must, struct err *e)
 {
 	struct run_source *s = &r->sources[r->nsources++];
-	struct source_args args = {.cfg = r->cfg, .on_slow = run_slow, .slow_ctx = r};
+	struct source_args args = {
+		.cfg = r->cfg,
+		.on_slow = run_slow,
+		.slow_ctx = r,
+		.names = &r->names,
+	};
 	struct err why = {0};
 	int ret;
 
@@ -117,6 +122,8 @@ int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e
 	memset(r, 0, sizeof(*r));
 	r->cfg = cfg;
 	r->argv = argv;
+	r->names.args = (struct names_args){.btf = cfg->btf, .debuginfod = cfg->debuginfod};
+	r->fold_ns = SOURCE_FOLD_NS;
 	if (cfg->command)
 		ret = command_fork(&r->command, cfg->command, e);
 	if (!ret)

@@ -19,7 +19,7 @@ $(O)/tests/unit/test_bucket.o: | $(O)/gen/boundaries.inc
 # The synth source needs no kernel: its test takes it, not the list that names all sources.
 $(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth.o synth_files.o synth_locks.o sched_metrics.o series.o)
 # It reads maps of its own making.
-$(O)/tests/unit/test_line_table: $(O)/src/source/line_table.o
+$(O)/tests/unit/test_line_table: $(addprefix $(O)/src/source/,line_table.o line_means.o)
 $(O)/tests/unit/test_pmu: $(O)/src/source/pmu.o
 $(O)/tests/unit/test_pmu_plan: $(addprefix $(O)/src/source/,pmu_plan.o pmu.o)
 $(O)/tests/unit/test_line_shared: $(O)/src/source/line_shared.o
@@ -27,6 +27,7 @@ $(O)/tests/unit/test_line_device: $(O)/src/source/line_device.o
 $(O)/tests/unit/test_numa: $(addprefix $(O)/src/source/,numa.o pmu_plan.o pmu.o)
 $(O)/tests/unit/test_insn_x86 $(O)/tests/unit/test_insn_arm64: $(INSN_OBJS)
 $(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o keyed_cold.o counts.o mapped.o groups.o cgroup.o mountinfo.o)
+$(O)/tests/unit/test_banks: $(addprefix $(O)/src/source/,sched_banks.o whole.o counts.o series.o mapped.o cpus.o)
 
 # Nor do these: files of the source floor that stand alone.
 $(O)/tests/unit/test_mountinfo: $(O)/src/source/mountinfo.o

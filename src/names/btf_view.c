@@ -225,19 +225,32 @@ static bool is_called(const struct btf_view *v, uint32_t id, const char *name, u
 	return t && btf_kind(t) == kind && !strcmp(btf_view_name(v, t), name);
 }
 
+static struct btf_asked *asked_place(struct btf_view *v, const char *name, uint32_t kind)
+{
+	uint32_t hash = kind;
+
+	for (; *name; name++)
+		hash = hash * 31 + (unsigned char)*name;
+	return &v->asked[hash % BTF_ASKED];
+}
+
 uint32_t btf_view_find(struct btf_view *v, const char *name, uint32_t kind)
 {
-	uint32_t i;
+	struct btf_asked *a = asked_place(v, name, kind);
+	size_t len = strlen(name);
+	uint32_t i, id = 0;
 
-	if (is_called(v, v->last_found, name, kind))
-		return v->last_found;
-	for (i = v->first_id; i - v->first_id < v->n; i++) {
-		if (is_called(v, i, name, kind)) {
-			v->last_found = i;
-			return i;
-		}
+	if (a->kind == kind && !strcmp(a->name, name))
+		return a->id;
+	for (i = v->first_id; !id && i - v->first_id < v->n; i++)
+		if (is_called(v, i, name, kind))
+			id = i;
+	if (len < sizeof(a->name)) {
+		memcpy(a->name, name, len + 1);
+		a->kind = kind;
+		a->id = id;
 	}
-	return 0;
+	return id;
 }
 
 uint32_t btf_view_strip(const struct btf_view *v, uint32_t id)

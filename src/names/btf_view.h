@@ -14,6 +14,15 @@
 
 #include "core/err.h"
 
+#define BTF_ASKED 64 /* a power of two */
+
+/* An answer of btf_view_find: few names are asked for, at each report, and each takes a look at all
+ * types. */
+struct btf_asked {
+	char name[40]; /* longer ones are not remembered */
+	uint32_t kind, id;
+};
+
 struct btf_view {
 	const struct btf_view *base; /* a module's: the kernel's */
 	const uint8_t *types;
@@ -23,7 +32,7 @@ struct btf_view {
 	uint32_t n, *offsets; /* of type first_id + i in types */
 	void *owned;	      /* the bytes: mapped if map_len, else from malloc */
 	size_t map_len;
-	uint32_t last_found; /* of btf_view_find: questions about one type come in a row */
+	struct btf_asked asked[BTF_ASKED];
 };
 
 /* `data` stays the caller's. 0, -EINVAL (not BTF of a version and byte order we know), -ENOMEM. */

@@ -37,6 +37,20 @@ void names_close(struct names *n)
 	free(n);
 }
 
+int names_borrow(struct names_shared *s, struct names **out, struct err *e)
+{
+	int ret = s->names ? 0 : names_open(&s->names, &s->args, e);
+
+	*out = s->names;
+	return ret;
+}
+
+void names_shared_close(struct names_shared *s)
+{
+	names_close(s->names);
+	s->names = NULL;
+}
+
 void names_trim(struct names *n)
 {
 	names_user_trim(n->user);

@@ -58,6 +58,15 @@ struct names_args {
 
 int names_open(struct names **out, const struct names_args *args, struct err *e);
 void names_close(struct names *n); /* NULL is fine */
+
+/* One for all who need any: their owner has this, and the first who asks opens it. */
+struct names_shared {
+	struct names_args args;
+	struct names *names; /* NULL: nobody has asked */
+};
+int names_borrow(struct names_shared *s, struct names **out, struct err *e);
+void names_shared_close(struct names_shared *s); /* after all who borrowed */
+
 /*
  * Loads what takes privileges. To be called before they are dropped, or never: the first address
  * does it. Before 5.19 the names of kernel objects need CAP_BPF for as long as there are new ones.

@@ -290,27 +290,6 @@ int self_tgid(uint32_t *tgid)
 	return ret;
 }
 
-int possible_cpus(struct err *e)
-{
-	int n = libbpf_num_possible_cpus();
-
-	if (n <= 0)
-		return err_set(e, EXIT_CANNOT, n ? n : -EINVAL,
-			       "possible CPUs: %s (/sys must be mounted)",
-			       strerror(n ? -n : EINVAL));
-	return n;
-}
-
-cpu_name *cpu_names(uint32_t ncpus)
-{
-	cpu_name *names = calloc(ncpus, sizeof(*names));
-	uint32_t c;
-
-	for (c = 0; names && c < ncpus; c++)
-		(void)snprintf(names[c], sizeof(names[c]), "%u", c); /* fits */
-	return names;
-}
-
 /* Sum over the programs of an object; false when none could be read. */
 static bool sum_prog_info(const struct bpf_object *obj, uint64_t *run_ns, uint64_t *runs,
 			  uint64_t *misses)

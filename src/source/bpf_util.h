@@ -48,13 +48,6 @@ int bpf_fail(struct err *e, int err, const char *what);
  * negative errno. */
 int self_tgid(uint32_t *tgid);
 
-/* Possible CPUs, or negative errno with words. */
-int possible_cpus(struct err *e);
-
-/* "0", "1"...: labels of so many CPUs, to be freed; NULL: no memory. */
-typedef char cpu_name[12];
-cpu_name *cpu_names(uint32_t ncpus);
-
 /*
  * Run-time statistics summed over an object's programs. They cost two clock reads per run, so they
  * are on between cost_sampler_begin and _end only.

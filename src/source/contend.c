@@ -13,7 +13,7 @@
 #include "source/ext4_places.h"
 #include "source/groups.h"
 
-#define COLD_AFTER 8   /* intervals without a wait */
+#define COLD_AFTER 8   /* intervals without a wait, where room is short */
 #define EARLY_MAX 4096 /* rows that are described before they are counted */
 #define MEMBERS_MAX 16
 #define LINE_BYTES 64
@@ -371,6 +371,7 @@ int contend_open(struct contend **out, const struct contend_args *args, struct e
 		.masks = 1U << ABI_CONTEND_TASKS,
 		.room = args->room / 4 * 3,
 		.cold_after = COLD_AFTER,
+		.rest_after = args->rest_after,
 		.join = on_join,
 		.appeared = on_appear,
 		.leaves = on_leave,
@@ -385,6 +386,11 @@ int contend_open(struct contend **out, const struct contend_args *args, struct e
 	keyed.ctx = c;
 	memcpy(keyed.fds, args->fds, sizeof(keyed.fds));
 	return keyed_open(&c->keyed, &keyed, e);
+}
+
+int contend_fold(struct contend *c, uint64_t epoch, struct err *e)
+{
+	return keyed_fold(c->keyed, epoch, e);
 }
 
 /* Described, but never counted by itself: the kernel's map had no room. Its waits are the others'.

@@ -56,6 +56,7 @@ struct contend_args {
 	uint32_t ncpus;
 	enum by_key by;
 	uint32_t room;		      /* entries for which a bank's map has room */
+	uint32_t rest_after;	      /* intervals without a wait, for an entry to leave */
 	struct cgroup_names *cgroups; /* --by cgroup */
 	struct names *names;	      /* for the members on a line; or NULL */
 	struct ext4_places *places;   /* for what lies in ext4 */
@@ -66,6 +67,7 @@ struct contend_args {
 int contend_open(struct contend **out, const struct contend_args *args, struct err *e);
 /* A record of the ring buffer. 0 or negative errno. */
 int contend_sample(struct contend *c, const struct abi_contend_sample *s);
+int contend_fold(struct contend *c, uint64_t epoch, struct err *e); /* as keyed_fold */
 /* As keyed_collect; rows that have long been cold then leave the kernel's maps, into `other`. */
 int contend_collect(struct contend *c, uint64_t epoch, struct err *e);
 void contend_forget(struct contend *c);

@@ -5,7 +5,7 @@
 
 #include "source/contend_sites.h"
 
-#define CODES_MAX 4096 /* about 1 MB */
+#define CODES_MAX 2048 /* about 500 KB */
 #define SITES_MAX 32   /* of a row */
 
 /* ---- names of code ---- */

@@ -6,13 +6,16 @@
 #include <string.h>
 
 #include "source/contend_source.h"
+#include "source/cpus.h"
 #include "source/ext4_places.h"
 #include "source/flight.h"
 #include "source/groups.h"
 #include "source/poll.h"
 
-#define RING_BYTES (64U << 10)
-#define KEYS 1023 /* with the others' entry a power of two for each CPU: no bucket idles */
+#define RING_BYTES_OF_CPU (8U << 10)
+#define KEYS 511 /* with the others' entry a power of two for each CPU: no bucket idles */
+#define REST_NS 10000000000ULL
+#define REST_INTERVALS 8 /* at least */
 #define LATER_MAX 1024
 #define DRAIN_MAX 256 /* records at a time */
 #define DRAIN_BYTES_MIN (DRAIN_MAX * sizeof(struct abi_contend_sample))
@@ -28,6 +31,16 @@ static int map_fd(const struct contend_source *s, const char *name)
 }
 
 /* ---- opening ---- */
+
+/* A power of two, as ring buffers are. */
+static uint32_t ring_bytes(const struct contend_source *s)
+{
+	uint32_t bytes = s->spec->ring_bytes;
+
+	while (bytes < s->ncpus * RING_BYTES_OF_CPU)
+		bytes *= 2;
+	return bytes;
+}
 
 int contend_source_setup(struct contend_source *s, struct bpf_object *obj, const struct btf *btf,
 			 const struct contend_rodata *ro, struct err *e)
@@ -47,12 +60,12 @@ int contend_source_setup(struct contend_source *s, struct bpf_object *obj, const
 		.ncpus = s->ncpus,
 	};
 	*ro->stack_every = s->cfg->stack_every;
-	*ro->ring_wake_bytes = RING_BYTES / 4;
+	*ro->ring_wake_bytes = ring_bytes(s) / 4;
 	if (ro->preempt_count_known && !preempt_count_offset(btf, &from_rq)) {
 		*ro->preempt_count_known = true;
 		*ro->preempt_count_from_rq = from_rq;
 	}
-	ret = ring ? bpf_map__set_max_entries(ring, RING_BYTES) : -ENOENT;
+	ret = ring ? bpf_map__set_max_entries(ring, ring_bytes(s)) : -ENOENT;
 	if (!ret)
 		ret = kmaps_buckets(ro->hists, s->cfg->precision);
 	if (!ret)
@@ -102,6 +115,14 @@ static int on_record(void *ctx, void *data, size_t len)
 	return ret || ++s->drained < DRAIN_MAX ? ret : -EAGAIN;
 }
 
+/* Intervals without a wait, before an address leaves the kernel's maps. */
+static uint32_t rest_after(const struct config *cfg)
+{
+	uint64_t n = cfg->interval_ns ? REST_NS / cfg->interval_ns : 0;
+
+	return n > REST_INTERVALS ? (uint32_t)n : REST_INTERVALS;
+}
+
 static int open_rows(struct contend_source *s, struct err *e)
 {
 	const char *what = s->spec->ops->name;
@@ -113,6 +134,7 @@ static int open_rows(struct contend_source *s, struct err *e)
 		.by = s->cfg->by,
 		.room = bpf_map__max_entries(
 			bpf_object__find_map_by_name(s->base.obj, "keyed_even")),
+		.rest_after = rest_after(s->cfg),
 		.cgroups = s->base.filters.names,
 		.names = s->names,
 		.places = s->places,
@@ -167,7 +189,6 @@ static int load(struct contend_source *s, struct err *e)
 
 static int open_all(struct contend_source *s, struct err *e)
 {
-	const struct names_args names = {.btf = s->cfg->btf, .debuginfod = s->cfg->debuginfod};
 	int ret = possible_cpus(e);
 
 	if (ret < 0)
@@ -175,7 +196,7 @@ static int open_all(struct contend_source *s, struct err *e)
 	s->ncpus = (uint32_t)ret;
 	ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
 	if (!ret)
-		ret = names_open(&s->names, &names, e);
+		ret = names_borrow(s->args.names, &s->names, e);
 	s->places = ext4_places_new();
 	if (!ret && !s->places)
 		ret = err_sys(e, -ENOMEM, "%s", s->spec->ops->name);
@@ -225,7 +246,6 @@ void contend_source_close(struct source *src)
 	s->spec->unload(s);
 	contend_close(s->rows);
 	free(s->later);
-	names_close(s->names);
 	ext4_places_close(s->places);
 	whole_close(&s->whole);
 	bpf_source_close(&s->base);
@@ -235,19 +255,35 @@ void contend_source_close(struct source *src)
 /* ---- running ---- */
 
 /* Descriptions first: a row that appears then knows what it is. */
-static int collect(struct contend_source *s, struct err *e)
+static int describe(struct contend_source *s, struct err *e)
 {
-	uint64_t ended = bpf_source_ended(&s->base);
-	size_t turns;
+	size_t turns, most = ring_bytes(s) / DRAIN_BYTES_MIN + 1;
 	int ret = 1;
 
-	for (turns = 0; ret > 0 && turns < RING_BYTES / DRAIN_BYTES_MIN; turns++)
+	for (turns = 0; ret > 0 && turns < most; turns++)
 		ret = contend_source_drain(&s->base.source, e);
 	if (ret >= 0 && describe_later(s))
 		ret = err_sys(e, -ENOMEM, "%s: describe waits", s->spec->ops->name);
-	if (ret >= 0 && whole_collect(&s->whole, ended))
+	return ret < 0 ? ret : 0;
+}
+
+int contend_source_fold(struct source *src, struct err *e)
+{
+	struct contend_source *s = source_of(src);
+	int ret = describe(s, e);
+
+	if (!ret && whole_fold(&s->whole, bpf_source_ended(&s->base)))
 		ret = err_sys(e, -ENOMEM, "%s: read the histograms", s->spec->ops->name);
-	return ret < 0 ? ret : contend_collect(s->rows, ended, e);
+	return ret ? ret : contend_fold(s->rows, bpf_source_ended(&s->base), e);
+}
+
+static int collect(struct contend_source *s, struct err *e)
+{
+	int ret = describe(s, e);
+
+	if (!ret && whole_collect(&s->whole, bpf_source_ended(&s->base)))
+		ret = err_sys(e, -ENOMEM, "%s: read the histograms", s->spec->ops->name);
+	return ret ? ret : contend_collect(s->rows, bpf_source_ended(&s->base), e);
 }
 
 int contend_source_start(struct source *src, struct err *e)

@@ -25,9 +25,10 @@ struct contend_spec {
 	const struct contend_ops *rows;
 	const struct metric_desc *metrics; /* one for each histogram of its banks */
 	uint32_t nmetrics;
-	uint32_t others;  /* kinds that have a row for other addresses: at least ABI_KIND_OTHER */
-	size_t size;	  /* of the source's struct; it begins with struct contend_source */
-	bool kernel_code; /* see contend_args */
+	uint32_t others; /* kinds that have a row for other addresses: at least ABI_KIND_OTHER */
+	uint32_t ring_bytes; /* for described waits: at least, a power of two */
+	size_t size;	     /* of the source's struct; it begins with struct contend_source */
+	bool kernel_code;    /* see contend_args */
 	/* Opens the object; NULL with errno. */
 	struct bpf_object_skeleton *(*object)(struct contend_source *s,
 					      const struct bpf_object_open_opts *opts);
@@ -78,6 +79,7 @@ int contend_source_setup(struct contend_source *s, struct bpf_object *obj, const
 
 /* For source_ops. */
 int contend_source_start(struct source *src, struct err *e);
+int contend_source_fold(struct source *src, struct err *e);
 int contend_source_collect(struct source *src, struct source_report *r, struct err *e);
 int contend_source_drain(struct source *src, struct err *e);
 void contend_source_close(struct source *src);

@@ -28,7 +28,9 @@ const struct abi_counts *counts_bank(const struct counts *c, uint32_t cpu, uint3
 
 void counts_begin(struct counts *c)
 {
-	memset(&c->interval, 0, sizeof(c->interval));
+	if (!c->begun)
+		memset(&c->interval, 0, sizeof(c->interval));
+	c->begun = true;
 }
 
 bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank)
@@ -65,20 +67,19 @@ bool counts_hist_head(struct hist *to, const struct abi_hist *now, uint64_t zero
 
 int counts_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *seen, uint32_t nslots)
 {
-	const uint64_t *slots = (const uint64_t *)(now + 1);
-	uint64_t *old = (uint64_t *)(seen + 1), before = to->count;
-	uint32_t i;
+	const uint32_t *slots = (const uint32_t *)(now + 1);
+	uint32_t *old = (uint32_t *)(seen + 1), i, d;
+	uint64_t before = to->count;
 	int ret;
 
 	for (i = 0; i < nslots; i++) {
-		uint64_t n = slots[i] - old[i];
-
-		if (!n)
+		d = __atomic_load_n(&slots[i], __ATOMIC_RELAXED) - old[i]; /* modulo 2^32 */
+		if (!d)
 			continue;
-		ret = hist_add_slot(to, i, n);
+		ret = hist_add_slot(to, i, d);
 		if (ret)
 			return ret;
-		old[i] = slots[i];
+		old[i] += d;
 	}
 	(void)counts_hist_head(to, now, seen->zero, seen->sum_ns, before); /* any or none */
 	*seen = *now;
@@ -92,9 +93,10 @@ void counts_end(struct counts *c)
 
 	for (i = 0; i < COUNTERS; i++)
 		total[i] += interval[i];
+	c->begun = false;
 }
 
-void counts_collect(struct counts *c, uint64_t epoch)
+void counts_fold(struct counts *c, uint64_t epoch)
 {
 	uint32_t cpu, bank;
 
@@ -103,6 +105,11 @@ void counts_collect(struct counts *c, uint64_t epoch)
 		for (bank = 0; bank < ABI_BANKS; bank++)
 			if (!epoch || bank == (epoch & 1))
 				(void)counts_read(c, cpu, bank); /* moved or not */
+}
+
+void counts_collect(struct counts *c, uint64_t epoch)
+{
+	counts_fold(c, epoch);
 	counts_end(c);
 }
 

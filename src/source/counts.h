@@ -21,16 +21,21 @@ struct counts {
 	uint32_t ncpus;		 /* possible */
 	struct abi_counts *seen; /* of each bank, as last read */
 	struct abi_counts interval, total;
+	bool begun; /* something of the interval was read */
 };
 
 /* bank_bytes: as given to kmaps_banks. */
 int counts_open(struct counts *c, int map_fd, uint32_t ncpus, size_t bank_bytes, struct err *e);
 /* Bank of a CPU, in the map. */
 const struct abi_counts *counts_bank(const struct counts *c, uint32_t cpu, uint32_t bank);
-/* Ends the interval counted under `epoch` (both banks if 0: at the end). */
+/* What was counted under `epoch` (both banks if 0: at the end) joins the interval, which goes on.
+ */
+void counts_fold(struct counts *c, uint64_t epoch);
+/* The same, and ends the interval. */
 void counts_collect(struct counts *c, uint64_t epoch);
-/* The same in parts, for who reads more of the banks: false, nothing of it has moved. It goes
- * first: what a late program then adds is found at the bank's next turn. */
+/* The same in parts, for who reads more of the banks. The interval begins at its first reading;
+ * counts_read is false if nothing of the bank has moved. It goes first: what a late program then
+ * adds is found at the bank's next turn. */
 void counts_begin(struct counts *c);
 bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank);
 /*

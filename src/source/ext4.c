@@ -65,6 +65,7 @@ static int open_rows(struct ext4 *x, struct err *e)
 		.map_fd = bpf_map__fd(x->skel->maps.es_counts),
 		.cpu_kinds = x->cfg->by == BY_CPU,
 		.ncpus = x->ncpus,
+		.ndevs = x->ndevs,
 		.names = x->names,
 		.cpu_names = x->cpu_names,
 	};
@@ -138,6 +139,15 @@ static int ext4_open(struct source **out, const struct source_args *args, struct
 	}
 	*out = &x->base.source;
 	return 0;
+}
+
+static int ext4_fold(struct source *src, struct err *e)
+{
+	struct ext4 *x = ext4_of(src);
+	uint64_t ended = bpf_source_ended(&x->base);
+
+	counts_fold(&x->counts, ended);
+	return ext4_rows_fold(x->rows, ended, e);
 }
 
 static int collect(struct ext4 *x, struct err *e)
@@ -222,6 +232,7 @@ const struct source_ops source_ext4 = {
 	.open = ext4_open,
 	.start = ext4_start,
 	.flip = bpf_source_flip,
+	.fold = ext4_fold,
 	.collect = ext4_collect,
 	.stop = bpf_source_stop,
 	.event_fd = bpf_source_event_fd,

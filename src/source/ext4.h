@@ -7,6 +7,7 @@
 
 #include "abi_ext4.h"
 #include "source/bpf_source.h"
+#include "source/cpus.h"
 #include "source/ext4_slow.h"
 #include "source/groups.h"
 #include "source/keyed.h"
@@ -42,6 +43,9 @@ struct ext4_rows_args {
 
 struct ext4_rows;
 int ext4_rows_open(struct ext4_rows **out, const struct ext4_rows_args *args, struct err *e);
+/* What was counted under `epoch` joins the interval, which goes on. */
+int ext4_rows_fold(struct ext4_rows *r, uint64_t epoch, struct err *e);
+/* The same, and ends the interval. */
 int ext4_rows_collect(struct ext4_rows *r, uint64_t epoch, struct err *e);
 void ext4_rows_forget(struct ext4_rows *r);
 int ext4_rows_push(struct ext4_rows *r, struct source_report *to);
@@ -53,6 +57,7 @@ struct ext4_es_args {
 	int map_fd;
 	bool cpu_kinds; /* what hits were is told for each CPU, too */
 	uint32_t ncpus;
+	uint32_t ndevs; /* places in a CPU's table */
 	struct ext4_names *names;
 	const cpu_name *cpu_names;
 };
@@ -107,6 +112,7 @@ struct ext4 {
 	struct ext4_names *names;
 	struct ext4_slow *slow; /* NULL without --slower */
 	struct ext4_slow_name slow_names[ABI_EXT4_OPS];
+	uint32_t ndevs;	     /* places for devices in a CPU's table of look-ups */
 	char files_why[128]; /* whole calls cannot be traced */
 	struct ext4_lacks lacks;
 	cpu_name *cpu_names;

@@ -33,6 +33,8 @@ void ext4_devs_close(struct ext4_devs *d); /* NULL is fine */
 
 /* Those of --dev, each once; *n = 0: all. */
 const uint32_t *ext4_devs_wanted(const struct ext4_devs *d, size_t *n);
+/* How many the driver has mounted, in whatever namespace; 0 where it does not tell. */
+uint32_t ext4_devs_mounted(void);
 /* Is any ext4 mounted where we can see it? */
 bool ext4_devs_any(const struct ext4_devs *d);
 

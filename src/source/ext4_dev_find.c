@@ -20,7 +20,22 @@
 
 #define EXPECTED "expected a mounted ext4: its device, MAJ:MIN, or a path on it"
 
-/* Its directory in /proc/fs/ext4: there for every file system of the driver. */
+/* Has a directory for every file system of the driver. */
+#define DRIVER "/proc/fs/ext4"
+
+uint32_t ext4_devs_mounted(void)
+{
+	DIR *dir = opendir(DRIVER);
+	struct dirent *d;
+	uint32_t n = 0;
+
+	while (dir && (d = readdir(dir)))
+		n += d->d_name[0] != '.';
+	if (dir)
+		(void)closedir(dir); /* only read */
+	return n;
+}
+
 static bool driver_has(uint32_t major, uint32_t minor)
 {
 	char link[64], target[PATH_MAX], dir[PATH_MAX + 32], *name;
@@ -32,7 +47,7 @@ static bool driver_has(uint32_t major, uint32_t minor)
 		return false;
 	target[len] = '\0';
 	name = strrchr(target, '/');
-	snprintf(dir, sizeof(dir), "/proc/fs/ext4/%s", name ? name + 1 : target);
+	snprintf(dir, sizeof(dir), DRIVER "/%s", name ? name + 1 : target);
 	return !access(dir, F_OK);
 }
 

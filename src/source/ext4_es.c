@@ -23,15 +23,16 @@ struct es_dev {
 
 struct ext4_es {
 	struct ext4_es_args args;
-	struct mapped map; /* struct abi_ext4_es_cpu by CPU */
-	struct abi_ext4_es_cpu *seen;
-	struct es_dev **of; /* by CPU and slot */
+	struct mapped map; /* struct abi_ext4_es by CPU and place, as are: */
+	struct abi_ext4_es *seen;
+	struct es_dev **of;
 	struct es_dev *first, **last;
 };
 
 int ext4_es_open(struct ext4_es **out, const struct ext4_es_args *args, struct err *e)
 {
 	struct ext4_es *es = calloc(1, sizeof(*es));
+	size_t nslots = (size_t)args->ncpus * args->ndevs;
 	int ret;
 
 	*out = es;
@@ -39,12 +40,12 @@ int ext4_es_open(struct ext4_es **out, const struct ext4_es_args *args, struct e
 		return err_sys(e, -ENOMEM, "ext4");
 	es->args = *args;
 	es->last = &es->first;
-	ret = mapped_open(&es->map, args->map_fd, args->ncpus * sizeof(struct abi_ext4_es_cpu),
+	ret = mapped_open(&es->map, args->map_fd, nslots * sizeof(struct abi_ext4_es),
 			  "ext4: map the look-up counts", e);
 	if (ret)
 		return ret;
-	es->seen = calloc(args->ncpus, sizeof(*es->seen));
-	es->of = calloc((size_t)args->ncpus * ABI_EXT4_DEVS, sizeof(*es->of));
+	es->seen = calloc(nslots, sizeof(*es->seen));
+	es->of = calloc(nslots, sizeof(*es->of));
 	if (!es->seen || !es->of)
 		return err_sys(e, -ENOMEM, "ext4");
 	return 0;
@@ -77,21 +78,17 @@ static void count_add(struct es_count *c, int i, uint64_t n)
 	c->total[i] += n;
 }
 
-static const struct abi_ext4_es *slot_now(const struct ext4_es *es, uint32_t cpu, uint32_t slot)
-{
-	const struct abi_ext4_es_cpu *cpus = es->map.at;
-
-	return &cpus[cpu].dev[slot];
-}
-
 static int collect_slot(struct ext4_es *es, uint32_t cpu, uint32_t slot)
 {
-	const struct abi_ext4_es *now = slot_now(es, cpu, slot);
-	struct abi_ext4_es *seen = &es->seen[cpu].dev[slot];
-	struct es_dev **of = &es->of[cpu * ABI_EXT4_DEVS + slot];
+	size_t at = (size_t)cpu * es->args.ndevs + slot;
+	const struct abi_ext4_es *now = (const struct abi_ext4_es *)es->map.at + at;
+	struct abi_ext4_es *seen = &es->seen[at];
+	struct es_dev **of = &es->of[at];
 	uint64_t n;
 	int i;
 
+	if (!now->dev)
+		return 0;
 	if (!*of)
 		*of = dev_get(es, (uint32_t)now->dev);
 	if (!*of)
@@ -117,9 +114,8 @@ int ext4_es_collect(struct ext4_es *es)
 			memset(d->cpus[cpu].interval, 0, sizeof(d->cpus[cpu].interval));
 	}
 	for (cpu = 0; !ret && cpu < es->args.ncpus; cpu++)
-		for (slot = 0; !ret && slot < ABI_EXT4_DEVS; slot++)
-			if (slot_now(es, cpu, slot)->dev)
-				ret = collect_slot(es, cpu, slot);
+		for (slot = 0; !ret && slot < es->args.ndevs; slot++)
+			ret = collect_slot(es, cpu, slot);
 	return ret;
 }
 

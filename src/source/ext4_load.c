@@ -16,12 +16,14 @@
 
 #include "ext4.skel.h" /* needs abi_ext4.h */
 
-#define DEVS_EXPECTED 100   /* active file systems, without --by */
-#define DEVS_PREALLOCATED 4 /* where all entries are there from the start */
+#define DEVS_SPARE 8	    /* file systems that may yet be mounted, without --by */
+#define DEVS_PREALLOCATED 3 /* at most, where all entries are there from the start */
 #define KINDS_OF_GROUP 8    /* operations of one group, usually */
-#define KINDS_OF_DEV 16	    /* the same of a device: the table's head alone takes memory */
 #define EVENTS_OF_DEV (ABI_EXT4_KINDS - ABI_EXT4_OPS)
-#define DIOS_MAX 8192 /* direct I/O in flight that nobody waits for */
+#define EVENTS_OF_GROUP 2
+/* Direct I/O in flight that nobody waits for. The devices' queues bound it: some hundred requests
+ * for each CPU. */
+#define DIOS_OF_CPU 512
 
 /* ---- what the machine has ---- */
 
@@ -173,19 +175,34 @@ uint32_t ext4_schema(const struct config *cfg)
 	return ext4_by_group(cfg) ? ABI_KEY_SCHEMA : cfg->precision;
 }
 
-static uint32_t keys_wanted(const struct ext4 *x, bool on_demand)
+/* File systems that there may be operations of: those mounted now, and some to come. */
+static uint32_t devs_expected(const struct ext4 *x)
+{
+	size_t wanted;
+
+	(void)ext4_devs_wanted(ext4_names_devs(x->names), &wanted); /* how many they are will do */
+	return wanted ? (uint32_t)wanted : ext4_devs_mounted() + DEVS_SPARE;
+}
+
+static uint32_t times(uint32_t a, uint32_t b)
+{
+	uint64_t n = (uint64_t)a * b;
+
+	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+/* Of operations or of events. */
+static uint32_t keys_wanted(const struct ext4 *x, uint32_t devs, uint32_t of_dev, uint32_t of_group)
 {
 	if (ext4_by_group(x->cfg))
-		return x->cfg->max_keys > UINT32_MAX / KINDS_OF_GROUP
-			       ? UINT32_MAX
-			       : x->cfg->max_keys * KINDS_OF_GROUP;
-	return (on_demand ? DEVS_EXPECTED : DEVS_PREALLOCATED) * KINDS_OF_DEV;
+		return times(x->cfg->max_keys, of_group);
+	return times(devs, of_dev);
 }
 
 static int configure_counted(struct ext4 *x, uint32_t keys, bool on_demand)
 {
 	struct bpf_map *maps[ABI_BANKS] = {x->skel->maps.counted_even, x->skel->maps.counted_odd};
-	uint32_t n = keys > UINT32_MAX / x->ncpus ? UINT32_MAX : keys * x->ncpus;
+	uint32_t n = times(keys, x->ncpus);
 	int b, ret = 0;
 
 	for (b = 0; !ret && b < ABI_BANKS; b++) {
@@ -196,16 +213,32 @@ static int configure_counted(struct ext4 *x, uint32_t keys, bool on_demand)
 	return ret;
 }
 
+/* A table half full at most, if no more are mounted than expected. */
+static int configure_look_ups(struct ext4 *x, uint32_t devs)
+{
+	struct bpf_map *m = x->skel->maps.es_counts;
+	int ret;
+
+	x->ndevs = 1;
+	while (x->ndevs < 2 * devs && x->ndevs < ABI_EXT4_DEVS_MAX)
+		x->ndevs *= 2;
+	x->skel->rodata->es_mask = x->ndevs - 1;
+	ret = bpf_map__set_value_size(m, x->ndevs * (uint32_t)sizeof(struct abi_ext4_es));
+	return ret ? ret : bpf_map__set_max_entries(m, x->ncpus);
+}
+
 static int configure_maps(struct ext4 *x, const struct btf *btf)
 {
 	struct ext4_bpf *skel = x->skel;
 	bool on_demand = kmaps_on_demand(btf);
+	uint32_t devs = devs_expected(x);
+	uint32_t op_devs = on_demand || devs < DEVS_PREALLOCATED ? devs : DEVS_PREALLOCATED;
 	struct kmaps_keyed keyed = {
 		.used = true,
 		.by = x->cfg->by == BY_FILE ? ABI_BY_FILE : group_abi(x->cfg->by),
 		.nhists = 1,
 		.schema = ext4_schema(x->cfg),
-		.keys = keys_wanted(x, on_demand),
+		.keys = keys_wanted(x, op_devs, ABI_EXT4_OPS, KINDS_OF_GROUP),
 		.per_cpu = true,
 		.ncpus = x->ncpus,
 	};
@@ -214,13 +247,12 @@ static int configure_maps(struct ext4 *x, const struct btf *btf)
 	if (!ret)
 		ret = kmaps_keyed(skel->obj, (struct abi_keyed *)&skel->rodata->keyed, btf, &keyed);
 	if (!ret)
-		ret = configure_counted(
-			x, ext4_by_group(x->cfg) ? keyed.keys : DEVS_EXPECTED * EVENTS_OF_DEV,
-			on_demand);
+		ret = configure_counted(x, keys_wanted(x, devs, EVENTS_OF_DEV, EVENTS_OF_GROUP),
+					on_demand);
 	if (!ret)
-		ret = bpf_map__set_max_entries(skel->maps.es_counts, x->ncpus);
+		ret = configure_look_ups(x, devs);
 	if (!ret)
-		ret = bpf_map__set_max_entries(skel->maps.dios, DIOS_MAX);
+		ret = bpf_map__set_max_entries(skel->maps.dios, times(DIOS_OF_CPU, x->ncpus));
 	return ret;
 }
 

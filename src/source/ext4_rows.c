@@ -172,6 +172,13 @@ static int add_totals(struct ext4_rows *r)
 	return ret;
 }
 
+int ext4_rows_fold(struct ext4_rows *r, uint64_t epoch, struct err *e)
+{
+	int ret = keyed_fold(r->ops, epoch, e);
+
+	return ret ? ret : keyed_fold(r->counted, epoch, e);
+}
+
 int ext4_rows_collect(struct ext4_rows *r, uint64_t epoch, struct err *e)
 {
 	int ret = keyed_collect(r->ops, epoch, e);

@@ -13,6 +13,7 @@ static const struct contend_spec spec = {
 	.metrics = metrics,
 	.nmetrics = ABI_FUTEX_HISTS,
 	.others = ABI_FUTEX_KINDS,
+	.ring_bytes = 64U << 10, /* each new address is told of at once */
 	.size = sizeof(struct futex),
 	.object = futex_object,
 	.configure = futex_configure,
@@ -33,7 +34,7 @@ static int futex_collect(struct source *src, struct source_report *r, struct err
 
 	arena_reset(&f->arena);
 	ret = contend_source_collect(src, r, e);
-	futex_addrs_tidy(f->addrs, f->s.rows);
+	futex_addrs_tidy(f->addrs, f->s.rows, f->s.whole.counts.interval.keys_full);
 	return ret;
 }
 
@@ -46,6 +47,7 @@ const struct source_ops source_futex = {
 	.open = futex_open,
 	.start = contend_source_start,
 	.flip = bpf_source_flip,
+	.fold = contend_source_fold,
 	.collect = futex_collect,
 	.stop = bpf_source_stop,
 	.event_fd = bpf_source_event_fd,

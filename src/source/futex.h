@@ -35,7 +35,7 @@ int futex_addrs_open(struct futex_addrs **out, int map_fd, uint32_t room, bool p
 		     struct names *names, struct err *e);
 /* Once an interval: before the map is full, those of processes that have ended leave it; and what
  * is neither there nor in one of `rows` is forgotten. */
-void futex_addrs_tidy(struct futex_addrs *a, const struct contend *rows);
+void futex_addrs_tidy(struct futex_addrs *a, const struct contend *rows, bool full);
 /* By number; one never heard of is looked for in the map. NULL: it is not there, or no memory. */
 struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id);
 /* What a described wait says of its address. */
@@ -56,9 +56,10 @@ struct futex {
 	struct contend_source s;
 	struct futex_bpf *skel;
 	struct futex_addrs *addrs;
-	struct arena arena;	 /* of the last report */
-	bool raw;		 /* the tracepoints of all calls, not those of single ones */
-	struct bpf_link **links; /* of the latter */
+	struct arena arena; /* of the last report */
+	bool raw;	    /* the tracepoints of all calls, not those of single ones */
+	int *events;	    /* of the latter, from load to attach; -1: none */
+	struct bpf_link **links;
 	size_t nlinks;
 };
 

@@ -16,7 +16,7 @@
 
 #define PROCESS_FRESH_NS 100000000ULL
 #define PROCESSES_MAX 1024
-#define ADDRS_MIN 4096 /* fewer are not worth a look */
+#define ADDRS_MIN 1024 /* fewer are not worth a look */
 
 /* A shared futex, and under whose number its waits come together. */
 struct shared {
@@ -282,9 +282,9 @@ static void forget_unmarked(struct futex_addrs *a)
 	}
 }
 
-void futex_addrs_tidy(struct futex_addrs *a, const struct contend *rows)
+void futex_addrs_tidy(struct futex_addrs *a, const struct contend *rows, bool full)
 {
-	if (a->procfs && a->held >= a->room / 4 * 3)
+	if (a->procfs && (full || a->held >= a->room / 4 * 3))
 		empty_map(a);
 	if (a->naddrs < a->look_at)
 		return;

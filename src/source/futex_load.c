@@ -77,9 +77,26 @@ static void close_events(int fds[2 * TRACED])
 {
 	size_t i;
 
-	for (i = 0; i < 2 * TRACED; i++)
+	for (i = 0; i < 2 * TRACED; i++) {
 		if (fds[i] >= 0)
 			close(fds[i]);
+		fds[i] = -1;
+	}
+}
+
+/*
+ * Are there tracepoints of single calls, for us? What was opened to see it is what gets attached:
+ * at each closing the kernel waits for grace periods, 12 times.
+ */
+static int choose_events(struct futex *f)
+{
+	f->events = calloc(2 * TRACED, sizeof(*f->events));
+	if (!f->events)
+		return -ENOMEM;
+	f->raw = open_events(f->events) < 0; /* whatever the reason */
+	if (f->raw)
+		close_events(f->events);
+	return 0;
 }
 
 static void choose_programs(struct futex *f, bool raw)
@@ -100,10 +117,11 @@ struct bpf_object_skeleton *futex_object(struct contend_source *s,
 					 const struct bpf_object_open_opts *opts)
 {
 	struct futex *f = futex_of(s);
-	int fds[2 * TRACED];
 
-	f->raw = open_events(fds) < 0; /* whatever the reason */
-	close_events(fds);
+	if (choose_events(f)) {
+		errno = ENOMEM;
+		return NULL;
+	}
 	f->skel = futex_bpf__open_opts(opts);
 	return f->skel ? f->skel->skeleton : NULL;
 }
@@ -161,12 +179,11 @@ static int attach_event(struct futex *f, size_t prog, int *fd, const char *name)
 /* What leaves first, so that no call is seen to enter only. */
 static int attach_traced(struct futex *f)
 {
-	int fds[2 * TRACED], ret = open_events(fds);
+	int *fds = f->events, ret;
 	size_t i;
 
 	f->links = calloc(2 * TRACED, sizeof(struct bpf_link *));
-	if (!ret && !f->links)
-		ret = -ENOMEM;
+	ret = f->links ? 0 : -ENOMEM;
 	for (i = 0; !ret && i < TRACED; i++)
 		if (fds[TRACED + i] >= 0)
 			ret = attach_event(f, traced[i].exit_prog, &fds[TRACED + i],
@@ -174,7 +191,6 @@ static int attach_traced(struct futex *f)
 	for (i = 0; !ret && i < TRACED; i++)
 		if (fds[i] >= 0)
 			ret = attach_event(f, traced[i].enter_prog, &fds[i], traced[i].enter);
-	close_events(fds);
 	return ret;
 }
 
@@ -198,6 +214,10 @@ void futex_unload(struct contend_source *s)
 		bpf_link__destroy(f->links[--f->nlinks]);
 	free(f->links);
 	f->links = NULL;
+	if (f->events)
+		close_events(f->events);
+	free(f->events);
+	f->events = NULL;
 	futex_bpf__destroy(f->skel);
 	f->skel = NULL;
 	futex_addrs_close(f->addrs);

@@ -26,7 +26,7 @@ int keyed_open(struct keyed **out, const struct keyed_args *args, struct err *e)
 	if (!k)
 		return err_sys(e, -ENOMEM, "%s", args->what);
 	k->args = *args;
-	k->hist_bytes = ABI_KHIST_BYTES(args->schema);
+	k->hist_bytes = ABI_HIST_BYTES(args->schema);
 	k->entry_bytes = ABI_KENTRY_BYTES(args->nhists, args->schema);
 	k->last = &k->first;
 	k->batch_keys = calloc(BATCH, sizeof(*k->batch_keys));
@@ -66,6 +66,7 @@ static struct keyed_row *row_new(struct keyed *k, const struct abi_key *key)
 	}
 	*k->last = row;
 	k->last = &row->next;
+	k->nrows++;
 	return row;
 }
 
@@ -126,7 +127,9 @@ static uint32_t window_at(const struct window *w, uint32_t slot)
 	return slot - w->first < w->len ? w->slots[slot - w->first] : 0;
 }
 
-/* Remember the slots of a histogram; the stretch only gets longer. */
+/* Remember the slots of a histogram. The stretch only gets longer, but where all of it wrapped to
+ * 0.
+ */
 static int window_keep(struct window *w, const struct abi_hist *h, uint32_t nslots)
 {
 	const uint32_t *now = (const uint32_t *)(h + 1);
@@ -136,7 +139,7 @@ static int window_keep(struct window *w, const struct abi_hist *h, uint32_t nslo
 		hi--;
 	while (lo < hi && !now[lo])
 		lo++;
-	if (hi - lo != w->len) {
+	if (hi > lo && hi - lo != w->len) {
 		slots = realloc(w->slots, (hi - lo) * sizeof(*slots));
 		if (!slots)
 			return -ENOMEM;
@@ -287,6 +290,9 @@ static void begin_interval(struct keyed *k)
 	struct keyed_row *row;
 	int m;
 
+	if (k->begun)
+		return;
+	k->begun = true;
 	for (row = k->first; row; row = row->next) {
 		row->quiet++;
 		if (!row->active)
@@ -326,9 +332,8 @@ static int add_to_total(const struct keyed *k, struct keyed_row *row)
 	return ret;
 }
 
-int keyed_collect(struct keyed *k, uint64_t epoch, struct err *e)
+int keyed_fold(struct keyed *k, uint64_t epoch, struct err *e)
 {
-	struct keyed_row *row;
 	uint32_t bank;
 	int ret = 0;
 
@@ -339,6 +344,17 @@ int keyed_collect(struct keyed *k, uint64_t epoch, struct err *e)
 			if (!ret)
 				ret = collect_bank(k, bank, epoch);
 		}
+	return ret ? err_sys(e, ret, "read %s", k->args.what) : 0;
+}
+
+int keyed_collect(struct keyed *k, uint64_t epoch, struct err *e)
+{
+	struct keyed_row *row;
+	int ret = keyed_fold(k, epoch, e);
+
+	if (ret)
+		return ret;
+	k->begun = false;
 	for (row = k->first; !ret && row; row = row->next)
 		if (row->active)
 			ret = add_to_total(k, row);
@@ -390,5 +406,6 @@ void keyed_close(struct keyed *k)
 	}
 	free(k->batch_keys);
 	free(k->batch_entries);
+	free(k->cold);
 	free(k);
 }

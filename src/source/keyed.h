@@ -30,12 +30,14 @@ struct keyed_args {
 	 */
 	uint32_t masks;
 	/*
-	 * For runs of days: when a bank's map has more than `room` entries, rows that were quiet
-	 * for `cold_after` collects leave it, and what they had goes to the row of others (obj
-	 * ABI_OBJ_OTHER, of their kind or else 0), which there must be. 0: rows stay.
+	 * For runs of days: entries of rows that were quiet for `rest_after` collects leave the
+	 * kernel's maps, until their next sample; those of a map with more than `room` of them
+	 * when it was `cold_after`. Of more than `room` rows cold ones leave, too, and what they
+	 * had goes to the row of others (obj ABI_OBJ_OTHER, of their kind or else 0), which there
+	 * must be. 0: all stay.
 	 */
 	uint32_t room;
-	uint32_t cold_after;
+	uint32_t cold_after, rest_after;
 	/* Optional: entries whose keys it makes equal are in one row. Called once for each. */
 	void (*join)(void *ctx, struct abi_key *key);
 	/* Optional: a key was seen for the first time; row->user is the source's. 0 or negative
@@ -67,6 +69,9 @@ struct keyed_row {
 };
 
 int keyed_open(struct keyed **out, const struct keyed_args *args, struct err *e);
+/* What was counted under `epoch` joins the interval, which goes on; rows' totals come with its end.
+ */
+int keyed_fold(struct keyed *k, uint64_t epoch, struct err *e);
 /* Ends the interval counted under `epoch` (0: the end of the run, both banks). Rows' intervals hold
  * until the next call. 0 or negative errno with words. */
 int keyed_collect(struct keyed *k, uint64_t epoch, struct err *e);

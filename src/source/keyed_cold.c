@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Cold rows leave, so that a run of days does not end with a full map. */
+/*
+ * What is cold leaves: entries, so that the kernel's memory follows what is going on, and rows when
+ * they are too many, so that a run of days does not end with a full map.
+ */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <search.h>
@@ -7,9 +10,9 @@
 
 #include "source/keyed_inside.h"
 
-static bool is_cold(const struct keyed *k, const struct keyed_row *row)
+static bool is_quiet(const struct keyed_row *row, uint32_t after)
 {
-	return !row->active && row->quiet >= k->args.cold_after && row->key.obj != ABI_OBJ_OTHER;
+	return !row->active && row->quiet >= after && row->key.obj != ABI_OBJ_OTHER;
 }
 
 /* Read for the last time, and deleted: nobody writes this bank now. */
@@ -33,7 +36,7 @@ static int entry_leaves(struct keyed *k, uint32_t bank, struct reading *n, uint6
 /* What a walk over a bank's entries finds. */
 struct cold {
 	const struct keyed *k;
-	struct reading **v;
+	uint32_t after;
 	uint32_t n;
 };
 
@@ -43,25 +46,40 @@ static void find_cold(const void *node, VISIT visit, void *ctx)
 	struct reading *n = *(struct reading *const *)node;
 	struct cold *c = ctx;
 
-	if ((visit == postorder || visit == leaf) && is_cold(c->k, n->row))
-		c->v[c->n++] = n;
+	if ((visit == postorder || visit == leaf) && is_quiet(n->row, c->after))
+		c->k->cold[c->n++] = n;
+}
+
+/* Room for all entries of a bank. */
+static int reserve(struct keyed *k, uint32_t n)
+{
+	struct reading **cold;
+
+	if (n <= k->cold_cap)
+		return 0;
+	cold = reallocarray(k->cold, n, 2 * sizeof(struct reading *));
+	if (!cold)
+		return -ENOMEM;
+	k->cold = cold;
+	k->cold_cap = 2 * n;
+	return 0;
 }
 
 int keyed_retire(struct keyed *k, uint32_t bank, uint64_t epoch)
 {
 	struct cold c = {.k = k};
 	uint32_t i;
-	int ret = 0;
+	int ret;
 
-	if (!epoch || !k->args.room || k->nentries[bank] <= k->args.room)
+	if (!epoch || !k->args.room)
 		return 0;
-	c.v = calloc(k->nentries[bank], sizeof(struct reading *));
-	if (!c.v)
-		return -ENOMEM;
+	ret = reserve(k, k->nentries[bank]);
+	if (ret)
+		return ret;
+	c.after = k->nentries[bank] > k->args.room ? k->args.cold_after : k->args.rest_after;
 	twalk_r(k->entries[bank], find_cold, &c);
 	for (i = 0; !ret && i < c.n; i++)
-		ret = entry_leaves(k, bank, c.v[i], epoch);
-	free(c.v);
+		ret = entry_leaves(k, bank, k->cold[i], epoch);
 	return ret;
 }
 
@@ -93,8 +111,9 @@ int keyed_forget_cold(struct keyed *k)
 	struct keyed_row **at = &k->first, *row, *others;
 	int ret = 0;
 
-	while (!ret && (row = *at)) {
-		others = row->entries || !is_cold(k, row) ? NULL : others_of(k, row);
+	while (!ret && k->nrows > k->args.room && (row = *at)) {
+		others = row->entries || !is_quiet(row, k->args.cold_after) ? NULL
+									    : others_of(k, row);
 		if (!others) {
 			at = &row->next;
 			continue;
@@ -103,6 +122,7 @@ int keyed_forget_cold(struct keyed *k)
 		if (ret)
 			break;
 		*at = row->next;
+		k->nrows--;
 		tdelete(row, &k->rows, keyed_compare);
 		keyed_free_row(k, row);
 	}

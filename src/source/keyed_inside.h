@@ -28,8 +28,12 @@ struct keyed {
 	uint32_t nentries[ABI_BANKS];
 	void *rows; /* tree of struct keyed_row */
 	struct keyed_row *first, **last;
+	uint32_t nrows;
+	bool begun; /* something of the interval was read */
 	struct abi_key *batch_keys;
 	char *batch_entries;
+	struct reading **cold; /* of a bank, while they leave it */
+	uint32_t cold_cap;
 };
 
 int keyed_compare(const void *a, const void *b); /* by struct abi_key */
@@ -42,9 +46,9 @@ void keyed_join(const struct keyed *k, struct keyed_row *to, const uint64_t *sum
 void keyed_free_reading(void *p);
 void keyed_free_row(struct keyed *k, struct keyed_row *row);
 
-/* keyed_cold.c. Before a bank is collected: what had become cold by the last time leaves it. */
+/* keyed_cold.c. Before a bank is collected: entries that were cold by the last time leave it. */
 int keyed_retire(struct keyed *k, uint32_t bank, uint64_t epoch);
-/* After it: rows that have left both banks go, too. */
+/* After it: where rows are too many, those that have left both banks go, too. */
 int keyed_forget_cold(struct keyed *k);
 
 #endif

@@ -13,6 +13,7 @@
 #define PREALLOC_BYTES_MAX (49ULL << 20)
 
 static const char *const keyed_maps[ABI_BANKS] = {"keyed_even", "keyed_odd"};
+static const char keyed_zero[] = "keyed_zero"; /* one more entry, of the same size */
 
 int kmaps_buckets(struct abi_buckets *rodata, uint32_t schema)
 {
@@ -63,6 +64,19 @@ static uint32_t entries_wanted(const struct kmaps_keyed *k, bool on_demand)
 	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
+/* Programs that use no entries still name the maps. */
+static __u32 entry_bytes(const struct kmaps_keyed *k)
+{
+	return (__u32)ABI_KENTRY_BYTES(k->used ? k->nhists : 0, k->schema);
+}
+
+static int set_zero(struct bpf_object *obj, const struct kmaps_keyed *k)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(obj, keyed_zero);
+
+	return m ? bpf_map__set_value_size(m, entry_bytes(k)) : -ENOENT;
+}
+
 int kmaps_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const struct btf *btf,
 		const struct kmaps_keyed *k)
 {
@@ -72,12 +86,14 @@ int kmaps_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const struct b
 	rodata->by = k->by;
 	rodata->others = k->others;
 	ret = kmaps_buckets(&rodata->buckets, k->schema);
+	if (!ret)
+		ret = set_zero(obj, k);
 	for (b = 0; !ret && b < ABI_BANKS; b++) {
 		struct bpf_map *m = bpf_object__find_map_by_name(obj, keyed_maps[b]);
 
 		if (!m)
 			return -ENOENT;
-		ret = bpf_map__set_value_size(m, (__u32)ABI_KENTRY_BYTES(k->nhists, k->schema));
+		ret = bpf_map__set_value_size(m, entry_bytes(k));
 		if (!ret)
 			ret = bpf_map__set_max_entries(m, entries_wanted(k, on_demand));
 		if (!ret && on_demand)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/cpus.h"
+#include "source/ext4_places.h"
 #include "source/line.h"
 #include "source/poll.h"
 
@@ -109,7 +111,7 @@ static void line_close(struct source *src)
 	line_table_close(s->table);
 	numa_close(s->numa);
 	line_shared_close(s->shared);
-	line_close_names(s);
+	ext4_places_close(s->places);
 	arena_free(&s->arena);
 	free(s->batch_keys);
 	free(s->batch_values);

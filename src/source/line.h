@@ -120,7 +120,6 @@ int line_open_table(struct line_source *s);
 
 /* line_rows.c: what rows are named by. 0, or negative with words. */
 int line_open_names(struct line_source *s, struct err *e);
-void line_close_names(struct line_source *s);
 /* 0 or -ENOMEM, all of these. Contended lines of both views into the report: */
 int line_push_rows(struct line_source *s, struct source_report *r);
 /* Parts of a row, from the arena: threads; offsets and code; nodes; then the words of a row that

@@ -10,6 +10,7 @@
 
 #define KERNEL_HALF (1ULL << 63)
 #define MEMBERS_MAX 16
+#define OTHERS "(others)" /* threads and code that found no room on their line */
 
 /* As the process of that use sees it. */
 static uint64_t line_address(const struct line_use *u)
@@ -19,16 +20,8 @@ static uint64_t line_address(const struct line_use *u)
 
 int line_open_names(struct line_source *s, struct err *e)
 {
-	struct names_args args = {.btf = s->cfg->btf, .debuginfod = s->cfg->debuginfod};
-
 	s->places = ext4_places_new();
-	return s->places ? names_open(&s->names, &args, e) : err_sys(e, -ENOMEM, "names");
-}
-
-void line_close_names(struct line_source *s)
-{
-	ext4_places_close(s->places);
-	names_close(s->names);
+	return s->places ? names_borrow(s->args.names, &s->names, e) : err_sys(e, -ENOMEM, "names");
 }
 
 static bool is_kernels(const struct line *l)
@@ -93,6 +86,8 @@ static int by_offset(const void *a, const void *b)
 {
 	const struct line_spot *x = a, *y = b;
 
+	if (!x->ip != !y->ip) /* the others last */
+		return x->ip ? -1 : 1;
 	if (x->offset != y->offset)
 		return x->offset < y->offset ? -1 : 1;
 	if (x->reads + x->writes != y->reads + y->writes)
@@ -118,7 +113,14 @@ static int fill_use(struct line_source *s, const struct line *l, const struct li
 		.hitm = hitm_of(n),
 		.latency = told(u->latency ? &u->latency[v] : NULL),
 	};
+	if (u == &l->others) {
+		out->name = out->sym = OTHERS;
+		out->tid = 0;
+		out->offset = bytes ? (uint32_t)__builtin_ctzll(bytes) : 0;
+	}
 	out->size = bytes ? 64 - (uint32_t)__builtin_clzll(bytes) - out->offset : 0;
+	if (u == &l->others)
+		return 0;
 	name_data(s, l, u->pid, line_address(u) + out->offset, &name);
 	out->name = arena_text(&s->arena, name.text);
 	name_code(s, u->pid, out->ip, &name);
@@ -137,12 +139,15 @@ int line_fill_uses(struct line_source *s, const struct line *l, enum line_view v
 
 	for (u = l->uses; u; u = u->next)
 		n += u->view[v].samples > 0;
+	n += l->others.view[v].samples > 0;
 	out = arena_take(&s->arena, n * sizeof(*out));
 	if (!out)
 		return -ENOMEM;
 	for (n = 0, u = l->uses; !ret && u; u = u->next)
 		if (u->view[v].samples)
 			ret = fill_use(s, l, u, v, &out[n++]);
+	if (!ret && l->others.view[v].samples)
+		ret = fill_use(s, l, &l->others, v, &out[n++]);
 	qsort(out, n, sizeof(*out), by_offset);
 	a->uses = out;
 	a->nuses = n;
@@ -201,6 +206,8 @@ static int compare_site(const void *a, const void *b)
 {
 	const struct site *x = a, *y = b;
 
+	if (!x->ip != !y->ip) /* the others last */
+		return x->ip ? -1 : 1;
 	if (x->count != y->count)
 		return x->count < y->count ? 1 : -1;
 	return strcmp(x->sym, y->sym);
@@ -281,10 +288,17 @@ static uint64_t busy_samples(const struct line_source *s, enum line_view v)
 	return (v == LINE_INTERVAL ? &s->counts.interval : &s->counts.total)->samples;
 }
 
+/* A PMU's samples are of accesses, not of time. */
+static double share_of(const struct line_source *s, enum line_view v, uint64_t samples)
+{
+	uint64_t busy = busy_samples(s, v);
+
+	return busy && !s->pmu ? (double)samples / (double)busy : -1;
+}
+
 static int fill_accesses(struct line_source *s, const struct line *l, enum line_view v,
 			 struct line_accesses *a)
 {
-	uint64_t busy = busy_samples(s, v);
 	size_t n;
 	const struct line_thread_sum *threads = line_threads(s->table, l, v, &n);
 	int ret;
@@ -296,8 +310,7 @@ static int fill_accesses(struct line_source *s, const struct line *l, enum line_
 		.writes = l->view[v].writes,
 		.locked = l->view[v].locked,
 		.inferred = l->view[v].inferred,
-		/* a PMU's samples are of accesses, not of time */
-		.share = busy && !s->pmu ? (double)l->view[v].samples / (double)busy : -1,
+		.share = share_of(s, v, l->view[v].samples),
 		.interleave = line_interleave(l, v),
 		.rank = line_rank(l, v, threads, n),
 		.cores = line_cores(s->table, l, v),
@@ -370,6 +383,37 @@ static bool is_device(struct line_source *s, const struct line *l)
 	return false;
 }
 
+/* Contended lines that have left, in one row. */
+static int push_rest(struct line_source *s, struct contended_list *to)
+{
+	const struct line_samples *rest = line_table_rest(s->table);
+	struct line_accesses *a = arena_take(&s->arena, sizeof(*a));
+	struct contended c = {
+		.source = "line",
+		.kind = "other",
+		.other = true,
+		.accesses = a,
+		.count = rest->samples,
+	};
+
+	if (!rest->samples)
+		return 0;
+	if (!a)
+		return -ENOMEM;
+	*a = (struct line_accesses){
+		.sampler = s->pmu ? s->plan.sampler : "clock",
+		.reads = rest->reads,
+		.writes = rest->writes,
+		.locked = rest->locked,
+		.inferred = rest->inferred,
+		.share = share_of(s, LINE_TOTAL, rest->samples),
+		.interleave = -1,
+		.hitm = hitm_of(rest),
+		.memory_node = -1,
+	};
+	return contended_push(to, &c);
+}
+
 int line_push_rows(struct line_source *s, struct source_report *r)
 {
 	const struct line *l;
@@ -388,5 +432,5 @@ int line_push_rows(struct line_source *s, struct source_report *r)
 		if (!ret && ever)
 			ret = push_line(s, l, LINE_TOTAL, &r->total.contended);
 	}
-	return ret;
+	return ret ? ret : push_rest(s, &r->total.contended);
 }

@@ -12,7 +12,7 @@
 
 #define KERNEL_HALF (1ULL << 63)
 #define PROCESSES_MAX 1024 /* whose mappings are remembered */
-#define FILES_MAX 16384	   /* a file that comes back after so many others has new lines */
+#define FILES_MAX 4096	   /* a file that comes back after so many others has new lines */
 #define READS_PER_TURN 64  /* of maps; a storm's other processes wait for the next interval */
 #define FRESH_TURNS 30	   /* then maps are read again: a mapping may have given way to another */
 #define SHARE_PHYSICAL UINT32_MAX

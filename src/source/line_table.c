@@ -4,21 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/line_table.h"
+#include "source/line_table_inside.h"
 
-#define QUIET_TURNS 30 /* intervals after which a line of one thread is forgotten */
-
-struct line_table {
-	uint32_t *core_of;
-	uint32_t ncpus;
-	size_t words; /* of a bit set of CPUs */
-	size_t n, max;
-	uint64_t dropped;
-	void *tree;
-	struct line *first;
-	struct line_thread_sum *scratch;
-	size_t scratch_cap;
-};
+#define QUIET_TURNS 30	  /* intervals after which a line that is not contended is forgotten */
+#define CONTENDED_MAX 256 /* lines, each named at each report; beyond that quiet ones leave */
+#define USES_MAX 128	  /* of a line: threads come and go */
 
 static int compare_line(const void *a, const void *b)
 {
@@ -43,13 +33,18 @@ int line_table_open(struct line_table **out, const uint32_t *core_of, uint32_t n
 	return 0;
 }
 
-static void use_free(struct line_use *u)
+static void latency_free(struct line_use *u)
 {
 	int v;
 
 	for (v = 0; u->latency && v < LINE_VIEWS; v++)
 		hist_free(&u->latency[v]);
 	free(u->latency);
+}
+
+static void use_free(struct line_use *u)
+{
+	latency_free(u);
 	free(u);
 }
 
@@ -62,6 +57,7 @@ static void line_free(struct line *l)
 		next = u->next;
 		use_free(u);
 	}
+	latency_free(&l->others);
 	for (v = 0; v < LINE_VIEWS; v++) {
 		hist_free(&l->latency[v]);
 		free(l->cores[v]);
@@ -148,25 +144,7 @@ static struct line_use *use_find(const struct line *l, const struct abi_access_k
 	return NULL;
 }
 
-static struct line_use *use_get(struct line *l, const struct abi_access_key *key)
-{
-	struct line_use *u = use_find(l, key);
-
-	if (u)
-		return u;
-	u = calloc(1, sizeof(*u));
-	if (!u)
-		return NULL;
-	u->tid = key->tid;
-	u->pid = key->pid;
-	u->ip = key->ip;
-	u->offset = offset_of(key);
-	u->next = l->uses;
-	l->uses = u;
-	return u;
-}
-
-static void samples_add(struct line_samples *to, const struct line_samples *s)
+void line_samples_add(struct line_samples *to, const struct line_samples *s)
 {
 	to->samples += s->samples;
 	to->reads += s->reads;
@@ -178,6 +156,73 @@ static void samples_add(struct line_samples *to, const struct line_samples *s)
 	to->hitm_remote += s->hitm_remote;
 	to->read_bytes |= s->read_bytes;
 	to->write_bytes |= s->write_bytes;
+}
+
+static struct hist *use_latency(struct line_use *u)
+{
+	int v;
+
+	if (!u->latency) {
+		u->latency = calloc(LINE_VIEWS, sizeof(*u->latency));
+		for (v = 0; u->latency && v < LINE_VIEWS; v++)
+			hist_init(&u->latency[v], ABI_LATENCY_SCHEMA);
+	}
+	return u->latency;
+}
+
+/* What it had goes to the others; it was not sampled in this interval. */
+static void use_leaves(struct line *l, struct line_use **at)
+{
+	struct line_use *u = *at;
+
+	l->others_many |= l->others.view[LINE_TOTAL].samples && l->others.tid != u->tid;
+	l->others.tid = u->tid;
+	line_samples_add(&l->others.view[LINE_TOTAL], &u->view[LINE_TOTAL]);
+	if (u->latency && use_latency(&l->others)) /* no memory: the line itself still has them */
+		(void)hist_merge(&l->others.latency[LINE_TOTAL], &u->latency[LINE_TOTAL]);
+	*at = u->next;
+	l->nuses--;
+	use_free(u);
+}
+
+/* The one with the fewest samples makes room, of those without any in this interval. */
+static bool make_room(struct line *l)
+{
+	struct line_use **at, **fewest = NULL;
+
+	for (at = &l->uses; *at; at = &(*at)->next)
+		if (!(*at)->view[LINE_INTERVAL].samples &&
+		    (!fewest ||
+		     (*at)->view[LINE_TOTAL].samples < (*fewest)->view[LINE_TOTAL].samples))
+			fewest = at;
+	if (fewest)
+		use_leaves(l, fewest);
+	return fewest;
+}
+
+/* Without room: the others'. NULL: no memory. */
+static struct line_use *use_get(struct line *l, const struct abi_access_key *key)
+{
+	struct line_use *u = use_find(l, key);
+
+	if (u)
+		return u;
+	if (l->nuses == USES_MAX && !make_room(l)) {
+		l->others_many |= l->others.view[LINE_TOTAL].samples && l->others.tid != key->tid;
+		l->others.tid = key->tid;
+		return &l->others;
+	}
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return NULL;
+	u->tid = key->tid;
+	u->pid = key->pid;
+	u->ip = key->ip;
+	u->offset = offset_of(key);
+	u->next = l->uses;
+	l->uses = u;
+	l->nuses++;
+	return u;
 }
 
 static void set_bit(uint64_t *set, uint32_t bit)
@@ -218,8 +263,8 @@ int line_table_add(struct line_table *t, const struct line_key *at,
 		u->phys = a->phys;
 	memcpy(u->comm, a->comm, sizeof(a->comm));
 	for (v = 0; v < LINE_VIEWS; v++) {
-		samples_add(&u->view[v], &s);
-		samples_add(&l->view[v], &s);
+		line_samples_add(&u->view[v], &s);
+		line_samples_add(&l->view[v], &s);
 		set_bit(l->cpus[v], cpu);
 		set_bit(l->cores[v], t->core_of[cpu]);
 	}
@@ -242,28 +287,21 @@ static int add_latency(struct hist *h, const struct abi_latency *a)
 	return ret;
 }
 
-static struct hist *use_latency(struct line_use *u)
-{
-	int v;
-
-	if (!u->latency) {
-		u->latency = calloc(LINE_VIEWS, sizeof(*u->latency));
-		for (v = 0; u->latency && v < LINE_VIEWS; v++)
-			hist_init(&u->latency[v], ABI_LATENCY_SCHEMA);
-	}
-	return u->latency;
-}
-
 int line_table_add_latency(struct line_table *t, const struct line_key *at,
 			   const struct abi_access_key *key, const struct abi_latency *a)
 {
 	struct line **found = tfind(at, &t->tree, compare_line);
 	struct line_use *u = found ? use_find(*found, key) : NULL;
-	struct hist *latency = u ? use_latency(u) : NULL;
-	int v, ret = u && !latency ? -ENOMEM : 0;
+	struct hist *latency;
+	int v, ret = 0;
 
+	if (found && !u && (*found)->others.view[LINE_INTERVAL].samples)
+		u = &(*found)->others;
+	if (!u)
+		return 0;
+	latency = use_latency(u);
 	if (!latency)
-		return ret;
+		return -ENOMEM;
 	for (v = 0; !ret && v < LINE_VIEWS; v++) {
 		ret = add_latency(&latency[v], a);
 		if (!ret)
@@ -281,6 +319,9 @@ static void forget_view(struct line_table *t, struct line *l, enum line_view v)
 		if (u->latency)
 			hist_reset(&u->latency[v]);
 	}
+	memset(&l->others.view[v], 0, sizeof(l->others.view[v]));
+	if (l->others.latency)
+		hist_reset(&l->others.latency[v]);
 	memset(&l->view[v], 0, sizeof(l->view[v]));
 	memset(l->cores[v], 0, t->words * sizeof(uint64_t));
 	memset(l->cpus[v], 0, t->words * sizeof(uint64_t));
@@ -306,32 +347,74 @@ void line_table_forget(struct line_table *t)
 	for (l = t->first; l; l = l->next)
 		forget_view(t, l, LINE_TOTAL);
 	t->dropped = 0;
+	t->rest = (struct line_samples){0};
 }
 
-static bool one_thread(const struct line *l)
+static void line_leaves(struct line_table *t, struct line **at)
 {
-	const struct line_use *u;
+	struct line *l = *at;
 
-	for (u = l->uses; u; u = u->next)
-		if (u->tid != l->uses->tid)
-			return false;
-	return true;
+	*at = l->next;
+	(void)tdelete(l, &t->tree, compare_line); /* it is there */
+	line_free(l);
+	t->n--;
+}
+
+/* The samples that a quiet contended line must have to stay, so that `n` of them leave. */
+static uint64_t samples_to_stay(const struct line_table *t, size_t n)
+{
+	uint64_t less = 0, more = UINT64_MAX, mid;
+	const struct line *l;
+	size_t leave;
+
+	while (less < more) { /* the least bound that lets n of them go */
+		mid = less + (more - less) / 2;
+		leave = 0;
+		for (l = t->first; l; l = l->next)
+			leave += l->idle_turns >= QUIET_TURNS && l->view[LINE_TOTAL].samples < mid;
+		if (leave < n)
+			less = mid + 1;
+		else
+			more = mid;
+	}
+	return less;
+}
+
+/* An eighth at a time, so that it is not done at each interval. */
+static void trim_contended(struct line_table *t, size_t contended, size_t quiet)
+{
+	size_t many = contended - CONTENDED_MAX + CONTENDED_MAX / 8;
+	uint64_t stay = samples_to_stay(t, many < quiet ? many : quiet);
+	struct line **at = &t->first, *l;
+
+	while ((l = *at)) {
+		if (l->idle_turns < QUIET_TURNS || l->view[LINE_TOTAL].samples >= stay) {
+			at = &l->next;
+			continue;
+		}
+		line_samples_add(&t->rest, &l->view[LINE_TOTAL]);
+		line_leaves(t, at);
+	}
 }
 
 void line_table_end(struct line_table *t)
 {
-	struct line **link = &t->first, *l;
+	struct line **at = &t->first, *l;
+	size_t contended = 0, quiet = 0;
 
-	while ((l = *link)) {
-		if (l->idle_turns < QUIET_TURNS || !one_thread(l)) {
-			link = &l->next;
+	while ((l = *at)) {
+		bool is_contended = line_contended(t, l, LINE_TOTAL);
+
+		if (l->idle_turns >= QUIET_TURNS && !is_contended) {
+			line_leaves(t, at);
 			continue;
 		}
-		*link = l->next;
-		(void)tdelete(l, &t->tree, compare_line); /* it is there */
-		line_free(l);
-		t->n--;
+		contended += is_contended;
+		quiet += l->idle_turns >= QUIET_TURNS;
+		at = &l->next;
 	}
+	if (contended > CONTENDED_MAX && quiet)
+		trim_contended(t, contended, quiet);
 }
 
 uint64_t line_table_dropped(const struct line_table *t)
@@ -339,160 +422,12 @@ uint64_t line_table_dropped(const struct line_table *t)
 	return t->dropped;
 }
 
+const struct line_samples *line_table_rest(const struct line_table *t)
+{
+	return &t->rest;
+}
+
 struct line *line_table_first(const struct line_table *t)
 {
 	return t->first;
-}
-
-/* ---- what it means ---- */
-
-static int busiest_first(const void *a, const void *b)
-{
-	const struct line_thread_sum *x = a, *y = b;
-
-	if (x->s.samples != y->s.samples)
-		return x->s.samples < y->s.samples ? 1 : -1;
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
-}
-
-/* Room for as many threads as the line has uses. */
-static bool scratch_reserve(struct line_table *t, const struct line *l)
-{
-	const struct line_use *u;
-	struct line_thread_sum *v;
-	size_t n = 0;
-
-	for (u = l->uses; u; u = u->next)
-		n++;
-	if (n <= t->scratch_cap)
-		return true;
-	v = realloc(t->scratch, 2 * n * sizeof(*v));
-	if (!v)
-		return false;
-	t->scratch = v;
-	t->scratch_cap = 2 * n;
-	return true;
-}
-
-const struct line_thread_sum *line_threads(struct line_table *t, const struct line *l,
-					   enum line_view v, size_t *n)
-{
-	struct line_thread_sum *out;
-	const struct line_use *u;
-	size_t k;
-
-	*n = 0;
-	if (!scratch_reserve(t, l))
-		return NULL;
-	out = t->scratch;
-	for (u = l->uses; u; u = u->next) {
-		if (!u->view[v].samples)
-			continue;
-		for (k = 0; k < *n && out[k].tid != u->tid; k++)
-			;
-		if (k == *n)
-			out[(*n)++] = (struct line_thread_sum){
-				.tid = u->tid, .pid = u->pid, .cpu = u->cpu, .comm = u->comm};
-		samples_add(&out[k].s, &u->view[v]);
-	}
-	qsort(out, *n, sizeof(*out), busiest_first);
-	return out;
-}
-
-uint32_t line_cores(const struct line_table *t, const struct line *l, enum line_view v)
-{
-	uint32_t n = 0;
-	size_t w;
-
-	for (w = 0; w < t->words; w++)
-		n += (uint32_t)__builtin_popcountll(l->cores[v][w]);
-	return n;
-}
-
-void line_turns(struct line *l, uint32_t pairs, uint32_t changes)
-{
-	int v;
-
-	if (pairs < l->pairs_seen)
-		l->pairs_seen = l->changes_seen = 0;
-	for (v = 0; v < LINE_VIEWS; v++) {
-		l->pairs[v] += pairs - l->pairs_seen;
-		l->changes[v] += changes - l->changes_seen;
-	}
-	l->pairs_seen = pairs;
-	l->changes_seen = changes;
-}
-
-static bool two_threads(const struct line *l, enum line_view v)
-{
-	const struct line_use *u, *one = NULL;
-
-	for (u = l->uses; u; u = u->next) {
-		if (!u->view[v].samples)
-			continue;
-		if (one && one->tid != u->tid)
-			return true;
-		one = u;
-	}
-	return false;
-}
-
-const struct line_use *line_busiest(const struct line *l, enum line_view v)
-{
-	const struct line_use *u, *best = NULL;
-
-	for (u = l->uses; u; u = u->next)
-		if (u->view[v].samples && (!best || u->view[v].samples > best->view[v].samples))
-			best = u;
-	return best;
-}
-
-bool line_contended(struct line_table *t, const struct line *l, enum line_view v)
-{
-	return l->view[v].writes && line_cores(t, l, v) >= 2 && two_threads(l, v);
-}
-
-double line_interleave(const struct line *l, enum line_view v)
-{
-	return l->pairs[v] ? (double)l->changes[v] / (double)l->pairs[v] : -1;
-}
-
-/* Two threads that touch a line at random change places at every second sample. */
-#define INTERLEAVE_UNKNOWN 0.5
-#define RANK_HITM 1e6  /* above whatever samples can make */
-#define RANK_FLOOR 0.1 /* nothing is vetoed: rare samples say little about turns */
-
-double line_rank(const struct line *l, enum line_view v, const struct line_thread_sum *threads,
-		 size_t n)
-{
-	double interleave = line_interleave(l, v), stake;
-	uint64_t hitm = l->view[v].hitm_local + l->view[v].hitm_remote;
-
-	if (n < 2)
-		return 0;
-	if (interleave < 0)
-		interleave = INTERLEAVE_UNKNOWN;
-	stake = (double)threads[1].s.samples * (RANK_FLOOR + interleave);
-	return hitm ? (double)hitm * RANK_HITM + stake : stake;
-}
-
-/* Does one write what the other touches? */
-static bool overlap(const struct line_samples *a, const struct line_samples *b)
-{
-	return (a->write_bytes & (b->read_bytes | b->write_bytes)) ||
-	       (b->write_bytes & (a->read_bytes | a->write_bytes));
-}
-
-enum line_sharing line_sharing(const struct line_thread_sum *threads, size_t n)
-{
-	bool writer = false;
-	size_t a, b;
-
-	for (a = 0; a < n; a++) {
-		writer |= threads[a].s.writes > 0;
-		for (b = a + 1; b < n; b++)
-			if (overlap(&threads[a].s, &threads[b].s))
-				return SHARING_TRUE;
-	}
-	return n > 1 && writer ? SHARING_FALSE : SHARING_NONE;
 }

@@ -65,6 +65,9 @@ struct line {
 	struct hist latency[LINE_VIEWS]; /* its uses' together */
 	uint32_t idle_turns;		 /* intervals without a sample */
 	struct line_use *uses;
+	uint32_t nuses;
+	struct line_use others; /* uses that found no room, together: tid of the last of them */
+	bool others_many;	/* and they are of more than one thread */
 	struct line *next;
 };
 
@@ -84,8 +87,11 @@ int line_table_add(struct line_table *t, const struct line_key *at,
 /* The same with what its samples took. Of an access that is not there: nothing to add to. */
 int line_table_add_latency(struct line_table *t, const struct line_key *at,
 			   const struct abi_access_key *key, const struct abi_latency *a);
-/* Lines that one thread alone has touched and that have been quiet for a while leave. */
+/* Lines that have been quiet for a while leave: those that are not contended, and of those that are
+ * the ones with the fewest samples, into the rest. */
 void line_table_end(struct line_table *t);
+/* Contended lines that have left; part of the totals alone. */
+const struct line_samples *line_table_rest(const struct line_table *t);
 uint64_t line_table_dropped(const struct line_table *t);
 struct line *line_table_first(const struct line_table *t);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "source/cpus.h"
 #include "source/machine.h"
 
 #include <bpf/btf.h>

@@ -111,6 +111,17 @@ static int sched_open(struct source **out, const struct source_args *args, struc
 	return 0;
 }
 
+static int sched_fold(struct source *src, struct err *e)
+{
+	struct sched *s = sched_of(src);
+	uint64_t ended = bpf_source_ended(&s->base);
+	int ret = sched_banks_fold(&s->banks, ended);
+
+	if (ret)
+		return err_sys(e, ret, "sched: read the histograms");
+	return s->keys ? sched_keys_fold(s->keys, ended, e) : 0;
+}
+
 static int collect(struct sched *s, struct err *e)
 {
 	uint64_t ended = bpf_source_ended(&s->base);
@@ -226,6 +237,7 @@ const struct source_ops source_sched = {
 	.open = sched_open,
 	.start = sched_start,
 	.flip = bpf_source_flip,
+	.fold = sched_fold,
 	.collect = sched_collect,
 	.stop = bpf_source_stop,
 	.event_fd = bpf_source_event_fd,

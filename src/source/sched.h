@@ -7,6 +7,7 @@
 
 #include "abi.h"
 #include "source/bpf_source.h"
+#include "source/cpus.h"
 #include "source/sched_metrics.h"
 #include "source/sched_object.h"
 #include "source/slow_ring.h"
@@ -37,7 +38,10 @@ struct sched_banks {
 
 int sched_banks_open(struct sched_banks *b, int map_fd, uint32_t schema, uint32_t ncpus,
 		     struct err *e);
-/* Ends the interval that was counted under `epoch` (both banks if 0: at the end). 0 or -ENOMEM. */
+/* What was counted under `epoch` (both banks if 0: at the end) joins the interval, which goes on. 0
+ * or -ENOMEM. */
+int sched_banks_fold(struct sched_banks *b, uint64_t epoch);
+/* The same, and ends the interval. */
 int sched_banks_collect(struct sched_banks *b, uint64_t epoch);
 void sched_banks_forget(struct sched_banks *b); /* totals start anew */
 void sched_banks_close(struct sched_banks *b);	/* unopened (all zero) is fine */
@@ -51,6 +55,7 @@ struct sched_keys_args {
 	struct cgroup_names *names;
 };
 int sched_keys_open(struct sched_keys **out, const struct sched_keys_args *args, struct err *e);
+int sched_keys_fold(struct sched_keys *k, uint64_t epoch, struct err *e);
 int sched_keys_collect(struct sched_keys *k, uint64_t epoch, struct err *e);
 void sched_keys_forget(struct sched_keys *k);
 int sched_keys_push(struct sched_keys *k, struct source_report *r); /* series of all groups */

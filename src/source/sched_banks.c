@@ -128,6 +128,8 @@ static void begin_interval(struct sched_banks *b)
 	uint32_t c;
 	int m;
 
+	if (b->counts.begun)
+		return;
 	counts_begin(&b->counts);
 	for (m = 0; m < SCHED_METRICS; m++)
 		hist_reset(&b->whole.interval[m]);
@@ -153,7 +155,7 @@ static int finish_interval(struct sched_banks *b)
 	return ret ? ret : sched_row_finish(&b->whole);
 }
 
-int sched_banks_collect(struct sched_banks *b, uint64_t epoch)
+int sched_banks_fold(struct sched_banks *b, uint64_t epoch)
 {
 	uint32_t c, bank;
 	int ret = 0;
@@ -163,6 +165,13 @@ int sched_banks_collect(struct sched_banks *b, uint64_t epoch)
 		for (bank = 0; !ret && bank < ABI_BANKS; bank++)
 			if (!epoch || bank == (epoch & 1))
 				ret = collect_bank(b, c, bank, epoch);
+	return ret;
+}
+
+int sched_banks_collect(struct sched_banks *b, uint64_t epoch)
+{
+	int ret = sched_banks_fold(b, epoch);
+
 	return ret ? ret : finish_interval(b);
 }
 

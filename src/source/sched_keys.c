@@ -68,6 +68,11 @@ static int add_run_delay(struct keyed_row *row)
 	return ret ? ret : hist_merge(&row->total[SCHED_RUN_DELAY], delay);
 }
 
+int sched_keys_fold(struct sched_keys *k, uint64_t epoch, struct err *e)
+{
+	return keyed_fold(k->keyed, epoch, e);
+}
+
 int sched_keys_collect(struct sched_keys *k, uint64_t epoch, struct err *e)
 {
 	struct keyed_row *row;

@@ -2,7 +2,7 @@
 /*
  * A source makes frames' series. It is the only floor that knows libbpf; sinks never see it.
  *
- *	open -> start -> (flip -> collect)* -> stop -> collect -> close
+ *	open -> start -> ((flip -> fold)* flip -> collect)* -> stop -> collect -> close
  *
  * `flip` ends the interval for the kernel side at once; `collect` follows at least
  * SOURCE_GRACE_NS later, when programs that were in flight at the flip have left.
@@ -15,7 +15,11 @@
 #include "core/frame.h"
 
 #define SOURCE_GRACE_NS 1000000ULL
+/* Counters of 32 bits that are read this often lose nothing: 2^32 samples on one CPU would be one
+ * each 140 ns, and the tracepoint that makes a sample takes longer. */
+#define SOURCE_FOLD_NS 600000000000ULL
 
+struct names_shared;
 struct source;
 
 /* Where collect puts its series; main owns it and turns it into frames. Grows, never shrinks. */
@@ -56,6 +60,7 @@ struct source_args {
 	uint32_t command_pid;	/* forked and held before its exec, or 0 */
 	source_slow_fn on_slow; /* called from drain */
 	void *slow_ctx;
+	struct names_shared *names; /* outlives the sources */
 };
 
 struct source_ops {
@@ -75,6 +80,9 @@ struct source_ops {
 	int (*start)(struct source *s, struct err *e);
 	int (*flip)(struct source *s, struct err *e);
 	int (*collect)(struct source *s, struct source_report *r, struct err *e);
+	/* Optional, for counters of 32 bits: as collect, but the interval goes on. Long ones have
+	 * one every SOURCE_FOLD_NS. */
+	int (*fold)(struct source *s, struct err *e);
 	/* Stop counting, for good; a last collect follows SOURCE_GRACE_NS later. */
 	int (*stop)(struct source *s, struct err *e);
 	/* Optional: an fd to poll, and what to do when it is readable. */

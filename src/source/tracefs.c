@@ -87,6 +87,7 @@ int tracefs_perf_event(int events_fd, const char *system, const char *event)
 		.size = sizeof(attr),
 		.sample_period = 1,
 		.wakeup_events = 1,
+		.disabled = 1, /* until a program is attached */
 	};
 	char path[128];
 	long id;

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "insn/insn.h"
+#include "source/cpus.h"
+#include "source/ext4_places.h"
 #include "source/kmaps.h"
 #include "source/poll.h"
 #include "source/watch.h"
@@ -146,7 +148,7 @@ void watch_free(struct watch_source *w)
 	line_table_close(w->line.table);
 	numa_close(w->line.numa);
 	if (!w->borrowed)
-		line_close_names(&w->line);
+		ext4_places_close(w->line.places);
 	arena_free(&w->line.arena);
 	for (v = 0; v < LINE_VIEWS; v++) {
 		free(w->none.cores[v]);

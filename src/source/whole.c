@@ -99,23 +99,40 @@ static int merge_cpu(struct whole *w, struct whole_row *cpu)
 	return ret;
 }
 
-int whole_collect(struct whole *w, uint64_t epoch)
+static void begin_interval(struct whole *w)
 {
-	uint32_t c, m, bank;
+	uint32_t c, m;
+
+	if (w->counts.begun)
+		return;
+	counts_begin(&w->counts);
+	for (m = 0; m < w->nhists; m++) {
+		hist_reset(&w->all.interval[m]);
+		for (c = 0; c < w->ncpus; c++)
+			hist_reset(&w->cpus[c].interval[m]);
+	}
+}
+
+int whole_fold(struct whole *w, uint64_t epoch)
+{
+	uint32_t c, bank;
 	int ret = 0;
 
-	counts_begin(&w->counts);
-	for (m = 0; m < w->nhists; m++)
-		hist_reset(&w->all.interval[m]);
-	for (c = 0; !ret && c < w->ncpus; c++) {
-		for (m = 0; m < w->nhists; m++)
-			hist_reset(&w->cpus[c].interval[m]);
+	begin_interval(w);
+	for (c = 0; c < w->ncpus; c++)
 		for (bank = 0; !ret && bank < ABI_BANKS; bank++)
 			if (!epoch || bank == (epoch & 1))
 				ret = collect_bank(w, c, bank, epoch);
-		if (!ret)
-			ret = merge_cpu(w, &w->cpus[c]);
-	}
+	return ret;
+}
+
+int whole_collect(struct whole *w, uint64_t epoch)
+{
+	uint32_t c, m;
+	int ret = whole_fold(w, epoch);
+
+	for (c = 0; !ret && c < w->ncpus; c++)
+		ret = merge_cpu(w, &w->cpus[c]);
 	counts_end(&w->counts);
 	for (m = 0; !ret && m < w->nhists; m++)
 		ret = hist_merge(&w->all.total[m], &w->all.interval[m]);

@@ -7,8 +7,8 @@
 #define WS_WHOLE_H
 
 #include "core/hist.h"
-#include "source/bpf_util.h"
 #include "source/counts.h"
+#include "source/cpus.h"
 #include "source/source.h"
 
 #define WHOLE_HISTS 2
@@ -32,7 +32,10 @@ struct whole {
 
 int whole_open(struct whole *w, int map_fd, uint32_t nhists, uint32_t schema, uint32_t ncpus,
 	       struct err *e);
-/* Ends the interval counted under `epoch` (both banks if 0: at the end). 0 or -ENOMEM. */
+/* What was counted under `epoch` (both banks if 0: at the end) joins the interval, which goes on. 0
+ * or -ENOMEM. */
+int whole_fold(struct whole *w, uint64_t epoch);
+/* The same, and ends the interval. */
 int whole_collect(struct whole *w, uint64_t epoch);
 void whole_forget(struct whole *w);
 /* The series of all, then of the CPUs that had any; descs: one for each histogram. 0 or -ENOMEM. */

@@ -4,7 +4,7 @@
 
 	bench.py [quick] [PART...]	prints tables; writes them and results.json to $O/bench
 
-Parts, all of them if none is named: the groups of groups.py, then exact loader growth programs
+Parts, all of them if none is named: the groups of groups.py, then exact loader memory growth programs
 inflation sampling held.
 """
 import json
@@ -16,6 +16,7 @@ import held
 import inflation
 import loader
 import machine
+import memory
 import programs_cost
 import sampling
 import table
@@ -83,6 +84,7 @@ def others(build, place, quick, quiet):
     return {
         "exact": lambda: judged(exact.measure(build, 1 if quick else 5), exact),
         "loader": lambda: judged(loader.measure(build, 1 if quick else 20), loader),
+        "memory": lambda: judged(memory.measure(build), memory),
         "growth": lambda: grown(build, quick),
         "programs": lambda: (programs_cost.ns_per_event(build, place, quick), []),
         "inflation": lambda: inflated(build, quick, quiet),
@@ -91,7 +93,7 @@ def others(build, place, quick, quiet):
     }
 
 
-OTHERS = ("exact", "loader", "growth", "programs", "inflation", "sampling", "held")
+OTHERS = ("exact", "loader", "memory", "growth", "programs", "inflation", "sampling", "held")
 
 
 def measure(build, quick, parts):

@@ -40,7 +40,7 @@ static uint32_t slot_at(int sample, uint32_t schema)
 	return (FIRST_OCTAVE << schema) + (uint32_t)sample * slots / SAMPLES_A_TICK;
 }
 
-static void hist_fill(struct abi_hist *h, uint64_t epoch, uint64_t *slots)
+static void hist_fill(struct abi_hist *h, uint64_t epoch, uint32_t *slots)
 {
 	int i;
 
@@ -65,7 +65,7 @@ static void banks_fill(struct fake *f, uint64_t epoch)
 			struct abi_hist *h = (void *)(bank + sizeof(struct abi_counts) +
 						      m * ABI_HIST_BYTES(BUCKET_SCHEMA_DEFAULT));
 
-			hist_fill(h, epoch, (uint64_t *)(h + 1));
+			hist_fill(h, epoch, (uint32_t *)(h + 1));
 		}
 	}
 }

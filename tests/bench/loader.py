@@ -14,7 +14,6 @@ BUDGETS = (  # key, what, at most
     ("rss_mb", "loader's resident memory, MB", 20),
     ("cpu_percent", "loader's CPU at 1 s intervals, % of one CPU", 0.5),
     ("binary_mb", "stripped binary, MB", 2),
-    ("kernel_kb_per_cpu", "kernel memory per CPU, KB", 128),
 )
 
 
@@ -61,17 +60,6 @@ def run_ns(pid):
         return int(f.read().split()[0])
 
 
-def map_bytes(pid):
-    """Kernel memory of the maps it holds, by their own account; each map once."""
-    maps = {}
-    for fd in os.listdir("/proc/%d/fdinfo" % pid):
-        with open("/proc/%d/fdinfo/%s" % (pid, fd)) as f:
-            info = dict(re.findall(r"^(map_id|memlock):\s+(\d+)$", f.read(), re.M))
-        if "map_id" in info:
-            maps[info["map_id"]] = int(info["memlock"])
-    return sum(maps.values())
-
-
 def stripped_bytes(build):
     out = build + "/bench/waitscope.stripped"
     subprocess.run(["strip", "-o", out, build + "/waitscope"], check=True)
@@ -85,13 +73,11 @@ def steady(build, seconds):
     time.sleep(seconds)
     used, took = run_ns(process.pid) - before, time.monotonic() - began
     rss, peak = resident_mb(process.pid)
-    kernel = map_bytes(process.pid)
     stop(process)
     return {
         "cpu_percent": used / took / 1e7,
         "rss_mb": rss,
         "rss_peak_mb": peak,
-        "kernel_kb_per_cpu": kernel / 1024 / os.cpu_count(),
     }
 
 

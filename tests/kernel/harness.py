@@ -94,6 +94,11 @@ def total_ns(frame, name, **labels):
     return m["sum"] if m else 0
 
 
+def withheld(frame):
+    """Waits that the kernel did not let us see whole, as counted."""
+    return frame["quality"]["unpaired"] + frame["quality"]["map_full"]
+
+
 def groups(frame, name, key):
     """{label value: metric} of a --by report."""
     return {
@@ -385,6 +390,15 @@ class KernelTest(unittest.TestCase):
                 self.fail("not within %d s: %s" % (PATIENCE_S, what))
             time.sleep(0.01)
 
+    def by_chance(self, look, tries=4):
+        """What look() returns the first time that its assertions hold: samples may miss what is there."""
+        for _ in range(tries - 1):
+            try:
+                return look()
+            except (AssertionError, KeyError) as e:
+                self.note("again: %s", str(e).splitlines()[0])
+        return look()
+
     def note(self, fmt, *args):
         """A figure for the log."""
         self.notes.append(fmt % args if args else fmt)
@@ -429,11 +443,12 @@ class KernelTest(unittest.TestCase):
         """
         for _ in range(attempts):
             result = run()
-            final = result[0]
-            quality, n = final["quality"], count(final, "sched_run_delay")
-            if not quality["unpaired"] and not quality["inferred"] and (not waits or n < waits):
+            finals = [r for r in result if isinstance(r, dict) and "quality" in r]
+            hidden = sum(f["quality"][k] for f in finals for k in ("unpaired", "inferred", "map_full"))
+            n = count(finals[0], "sched_run_delay")
+            if not hidden and (not waits or n < waits):
                 break
-        self.note("%d waits, unpaired %d, inferred %d", n, quality["unpaired"], quality["inferred"])
+        self.note("%d waits, %d hidden", n, hidden)
         return result
 
     def assertWithin(self, got, want, relative, absolute=0, msg=None):
@@ -441,22 +456,24 @@ class KernelTest(unittest.TestCase):
         self.assertLessEqual(abs(got - want), room, msg)
 
     def assertComplete(self, frame, samples=None):
-        """No losses but waits whose end or beginning the kernel did not report, up to 1 % of them.
+        """No losses but what the kernel withheld, up to 1 % and 1 per mille of the waits.
 
-        Those are the kernel's (see keep_busy), and waitscope's part is to count them.
+        That is a wait whose end or beginning it did not report (unpaired, see keep_busy), and an entry that
+        it did not make (map_full): of new groups and tasks, where a CPU's stock of memory is empty for a
+        moment, or a task was preempted in the middle of giving its own back. Waitscope's part is to count.
         """
         q = frame["quality"]
-        for loss in ("clamped", "map_full", "recursion_misses", "lost_events", "over_range"):
-            self.assertEqual(q[loss], 0, "%s in %s" % (loss, q))
         if samples is None:
             samples = count(frame, "sched_run_delay")
+        for loss in ("clamped", "recursion_misses", "lost_events", "over_range"):
+            self.assertEqual(q[loss], 0, "%s in %s" % (loss, q))
+        self.assertLessEqual(q["map_full"], 3 + samples // 1000, q)
         self.assertLessEqual(q["unpaired"], 3 + samples // 100, q)
 
     def assertCounted(self, frame, got, want):
-        """Each of `want` waits is a sample or was counted as unpaired; exact where nothing is hidden."""
-        unpaired = frame["quality"]["unpaired"]
-        self.note("%d of %d, unpaired %d", got, want, unpaired)
-        self.assertLessEqual(abs(got - want), unpaired)
+        """Each of `want` waits is a sample or was counted as withheld; exact where nothing is."""
+        self.note("%d of %d, withheld %d", got, want, withheld(frame))
+        self.assertLessEqual(abs(got - want), withheld(frame))
         self.assertComplete(frame, want)
 
 

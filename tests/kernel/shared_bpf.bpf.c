@@ -16,7 +16,6 @@ struct stamp {
 #include "filter.bpf.h"
 #include "follow.bpf.h"
 
-#define KEYED_ENTRY_MAX ABI_KENTRY_BYTES(1, BUCKET_SCHEMA_MAX)
 #include "keyed.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";

@@ -69,8 +69,8 @@ class Split(KernelTest):
         self.assertGreater(rows, 50)
         self.assertEqual(report.final["quality"]["clamped"], 0)
 
-    def frozen(self):
-        """(the final report over one fsync whose device stands still for a second, its row)"""
+    def stacked(self):
+        """(a file system, one in a file of it, a load ready to fsync in that, the tool)"""
         below = LoopFs(self, size_mb=320)
         tempfile.tempdir = below.path
         try:
@@ -80,11 +80,18 @@ class Split(KernelTest):
         load = self.load("fswrite", "--fsync", fs.file("a"), 1, 4096)
         load.line()
         below.sync()
-        tool = self.tracing("--pid", load.pid)
+        return below, fs, load, self.tracing("--pid", load.pid)
+
+    def stuck(self, load):
+        load.go()
+        self.until(lambda: harness.stat_of(load.pid)[0] == "D", "it waits for the device")
+
+    def frozen(self):
+        """(the final report over one fsync whose device stands still for a second, its row)"""
+        below, fs, load, tool = self.stacked()
         self.freeze(below, "-f")
         try:
-            load.go()
-            self.until(lambda: harness.stat_of(load.pid)[0] == "D", "it waits for the device")
+            self.stuck(load)
             time.sleep(1)
         finally:
             self.freeze(below, "-u")
@@ -107,20 +114,10 @@ class Split(KernelTest):
 
     def test_in_flight(self):
         """an fsync that has not ended is an edge, with its task, and no sample"""
-        below = LoopFs(self, size_mb=320)
-        tempfile.tempdir = below.path
-        try:
-            fs = LoopFs(self, size_mb=64)
-        finally:
-            tempfile.tempdir = None
-        load = self.load("fswrite", "--fsync", fs.file("a"), 1, 4096)
-        load.line()
-        below.sync()
-        tool = self.tracing("--pid", load.pid)
+        below, _, load, tool = self.stacked()
         self.freeze(below, "-f")
         try:
-            load.go()
-            self.until(lambda: harness.stat_of(load.pid)[0] == "D", "it waits for the device")
+            self.stuck(load)
             time.sleep(0.5)
             final = tool.stop().final
         finally:

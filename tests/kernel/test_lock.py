@@ -83,6 +83,20 @@ class LockTest(KernelTest):
         for r in found:
             self.assertEqual(r["count"], r["wait_ns"]["count"])
 
+    def waited_for(self, mine, what, n, *more, args=()):
+        """The one row that is mine(row), of a load whose threads met at it often enough."""
+        for ms in BUSY_MS:
+            load = self.contend(what, n, ms, *more)
+            tool = self.locks("-p", load.pid, "--follow", *args).ready()
+            self.run_load(load)
+            final = tool.end().final
+            found = [r for r in rows(final) if mine(r)]
+            self.assertLessEqual(len(found), 1)
+            if found and found[0]["count"] > 10 and found[0]["threads"] >= 2:
+                return found[0]
+        self.fail([(r["kind"], r["name"], r["count"]) for r in rows(final)][:8])
+        return None
+
     def named(self, frame, name, kind):
         return [r for r in rows(frame) if r["kind"] == kind and r["name"] == name]
 
@@ -141,23 +155,12 @@ class Counts(LockTest):
 
 
 class Names(LockTest):
-    def waited_for(self, name, kind, what, n, *more):
-        """The one row of this name, of a load whose threads met at it often enough."""
-        for ms in BUSY_MS:
-            load = self.contend(what, n, ms, *more)
-            tool = self.locks("-p", load.pid, "--follow").ready()
-            self.run_load(load)
-            final = tool.end().final
-            found = self.named(final, name, kind)
-            self.assertLessEqual(len(found), 1)
-            if found and found[0]["count"] > 10 and found[0]["threads"] >= 2:
-                return found[0]
-        self.fail([(r["kind"], r["name"], r["count"]) for r in rows(final)][:8])
-        return None
+    def named_so(self, name):
+        return lambda row: row["kind"] == "rwsem:w" and row["name"] == name
 
     def test_mmap_lock(self):
         """lock: threads that map and fault wait for mm_struct.mmap_lock"""
-        row = self.waited_for("mm_struct.mmap_lock", "rwsem:w", "mmap", 4)
+        row = self.waited_for(self.named_so("mm_struct.mmap_lock"), "mmap", 4)
         self.assertLessEqual(row["threads"], 5)
         self.assertGreaterEqual(row["threads"], 2)
         self.assertTrue(set(row["cpus"]) <= os.sched_getaffinity(0))
@@ -167,17 +170,12 @@ class Names(LockTest):
     def test_directory(self):
         """lock: processes that create and unlink in one directory wait for its i_rwsem"""
         fs = fsharness.LoopFs(self)
-        self.waited_for("ext4_inode_info.vfs_inode.i_rwsem", "rwsem:w", "dir", 4, fs.path)
+        self.waited_for(self.named_so("ext4_inode_info.vfs_inode.i_rwsem"), "dir", 4, fs.path)
 
     def test_pipe(self):
         """lock: writers and readers of a pipe wait in anon_pipe_read and _write"""
-        load = self.contend("pipe", 2, 500)
-        tool = self.locks("-p", load.pid).ready()
-        self.run_load(load)
-        row = max(rows(tool.end().final), key=lambda r: r["count"])
-        self.assertEqual(row["kind"], "mutex")
+        row = self.waited_for(lambda row: row["kind"] == "mutex", "pipe", 2)
         self.assertLessEqual(row["threads"], 4)
-        self.assertGreaterEqual(row["threads"], 2)
         for site in row["sites"]:
             self.assertIn("pipe_", site["sym"])
 
@@ -214,17 +212,14 @@ class Reports(LockTest):
     def test_stacks(self):
         """lock: a stack of every wait does not lengthen the waits of a pipe's mutex tenfold"""
         for _ in range(5):  # who has the CPU when a holder is preempted lengthens them, too
-            p50 = {every: self.median_wait(every) for every in (0, 1)}
-            if p50[1] < 10 * p50[0]:
+            plain, stacked = self.median_wait(0), self.median_wait(1)
+            if stacked < 10 * plain:
                 break
-        self.assertLess(p50[1], 10 * p50[0])
+        self.assertLess(stacked, 10 * plain)
 
     def median_wait(self, every):
         """Of a pipe's mutex, in ns, with a stack of one wait in `every`."""
-        load = self.contend("pipe", 2, 700)
-        tool = self.locks("-p", load.pid, "--stack-every", every).ready()
-        self.run_load(load)
-        row = max(rows(tool.end().final), key=lambda r: r["count"])
+        row = self.waited_for(lambda row: row["kind"] == "mutex", "pipe", 2, args=("--stack-every", every))
         stacks = sum(s["count"] for s in row["sites"])
         p50 = row["wait_ns"]["p"]["50"]
         self.note("every %d: %d waits, %d stacks, p50 %d ns", every, row["count"], stacks, p50)
@@ -233,28 +228,34 @@ class Reports(LockTest):
 
     def test_overflow(self):
         """lock: more locks than --max-keys: the others share a row, sums stay true"""
-        loads = [self.contend("pipe", 2, 120) for _ in range(40)]
-        tool = self.locks("--max-keys", 16).ready()
-        for load in loads:
-            self.run_load(load)
-        final = tool.stop().final
-        self.assertSums(final)
-        other = by_lock(final)[None]
+        for ms in (120, 240, 480, 960):  # as BUSY_MS
+            loads = [self.contend("pipe", 2, ms) for _ in range(40)]
+            tool = self.locks("--max-keys", 16).ready()
+            for load in loads:
+                self.run_load(load)
+            final = tool.stop().final
+            self.assertSums(final)
+            other = by_lock(final).get(None)
+            if other:
+                break
+        self.assertIsNotNone(other, "%d locks had waits" % len(by_lock(final)))
         self.assertEqual(other["kind"], "other")
         self.assertGreater(other["count"], 0)
-        self.assertEqual(final["quality"]["map_full"], other["count"])
-
+        self.assertGreaterEqual(final["quality"]["map_full"], other["count"])
 
     def test_cold(self):
         """lock: locks that rest make room for new ones when the map fills, sums stay true"""
-        loads = [self.contend("pipe", 2, 150) for _ in range(40)]
-        tool = self.locks("--max-keys", 16, "-i", "0.02").ready()
-        for load in loads:
-            self.run_load(load)
-        report = tool.stop()
-        for frame in report.intervals + [report.final]:
-            self.assertSums(frame)
-        seen = {lock for f in report.intervals for lock in by_lock(f)} - {None}
+        for ms in (150, 300, 600, 1200):  # as BUSY_MS
+            loads = [self.contend("pipe", 2, ms) for _ in range(40)]
+            tool = self.locks("--max-keys", 16, "-i", "0.02").ready()
+            for load in loads:
+                self.run_load(load)
+            report = tool.stop()
+            for frame in report.intervals + [report.final]:
+                self.assertSums(frame)
+            seen = {lock for f in report.intervals for lock in by_lock(f)} - {None}
+            if len(seen) > 32:
+                break
         left = set(by_lock(report.final)) - {None}
         other = by_lock(report.final).get(None, {"count": 0})
         self.note("%d locks seen, %d at the end, %d waits of others", len(seen), len(left),

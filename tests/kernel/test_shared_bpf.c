@@ -21,6 +21,7 @@
 
 #include "source/bpf_util.h"
 #include "source/counts.h"
+#include "source/cpus.h"
 #include "source/filters.h"
 #include "source/groups.h"
 #include "source/keyed.h"

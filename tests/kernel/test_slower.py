@@ -74,13 +74,13 @@ class Slower(KernelTest):
         sure = [w for w in long if min(w.t0 or w.t1, w.t1) > start and w.t2 < end]
         missed = [w for w in sure
                   if not [s for s in ours[w.tid] if abs(w.t2 - s["mono_ns"]) < self.NEAR_NS]]
-        unpaired = report.final["quality"]["unpaired"]
-        self.assertLessEqual(len(missed), unpaired, "only in the reference: %s" % missed)
+        withheld = harness.withheld(report.final)
+        self.assertLessEqual(len(missed), withheld, "only in the reference: %s" % missed)
         kinds = collections.Counter(w.kind for w in sure)
         self.note("%d slow waits printed, %d sure ones in the reference %s, of %d waits",
                   len(report.slow), len(sure), dict(kinds), len(waits))
-        self.note("hidden from the reference %d, from waitscope %d (it counted %d unpaired)",
-                  hidden, len(missed), unpaired)
+        self.note("hidden from the reference %d, from waitscope %d (it counted %d)",
+                  hidden, len(missed), withheld)
         self.assertLessEqual(hidden, 5 + len(report.slow) // 50)
         for kind in ("wakeup", "preempt", "new"):
             self.assertGreater(kinds[kind], 0, "the load made no slow wait by " + kind)
@@ -107,7 +107,8 @@ class Slower(KernelTest):
             self.assertEqual(s["metric"], "sched_wakeup_latency")
         # Naps end by a timer: an interrupt wakes them, not the task it came upon.
         # (Others are woken by the load's main thread, or by migration/N after a change of CPU.)
-        naps = [s for s in wakeups if s["waker"].get("pid") != first["pid"]
+        naps = [s for s in wakeups if s["tid"] in first["tids"]  # not the main thread, whom we wake
+                and s["waker"].get("pid") != first["pid"]
                 and not s["waker"].get("comm", "").startswith("migration/")]
         self.assertGreater(len(naps), 20)
         self.assertEqual([s for s in naps if s["waker"]["kind"] != "irq"], [])
@@ -164,7 +165,7 @@ class ShortLived(KernelTest):
         f = report.final
         self.assertGreater(f["quality"]["map_full"], 0)
         new = count(f, "sched_queue_to_run") - count(f, "sched_wakeup_latency")
-        self.assertLessEqual(abs(new - 1000), f["quality"]["unpaired"])
+        self.assertLessEqual(abs(new - 1000), f["quality"]["unpaired"] + 3)  # see assertComplete
 
 
 if __name__ == "__main__":

@@ -162,7 +162,7 @@ class Bounds(WatchTest):
         (row,) = rows(report.final)
         self.assertEqual((row["count"], row["bound"], row["stopped"]), (1000, 1000, True))
         self.assertEqual(report.final["end"], "1000 accesses seen")
-        self.assertLess(time.monotonic() - began, 10)
+        self.assertLess(time.monotonic() - began, harness.PATIENCE_S)
         after = [load.line() for _ in range(20)][-5:]
 
         def speed(lines):
@@ -199,7 +199,7 @@ class Bounds(WatchTest):
         tool = self.tool("-s", "watch", "-p", said["pid"], "--watch", "stored",
                          "--confirm", 1000000)
         tool.ready()
-        time.sleep(0.3)
+        time.sleep(1)
         (row,) = rows(tool.stop(signal.SIGINT).final)
         self.assertGreater(row["count"], 0)
         self.assertFalse(row["stopped"])
@@ -214,16 +214,17 @@ class Confirm(WatchTest):
     def test_sampled_line(self):
         """-s line --confirm: the line that sampling found is watched, to the bound"""
         self.two_cpus()
-        for _ in range(4):
-            load = self.load("lines", "plain", 6)
+        found = None
+        for seconds in (4, 4, 8, 16):
+            load = self.load("lines", "plain", seconds + 2)
             said = load.line()
-            tool = self.tool("-s", "line", "--confirm", 1500, "-p", said["pid"], "-d", "4")
+            tool = self.tool("-s", "line", "--confirm", 1500, "-p", said["pid"], "-d", seconds)
             report = tool.end()
             load.kill()
-            found = rows(report.final)
-            if found:
+            found = rows(report.final) or found
+            if found and found[0]["stopped"]:  # not sampled at the last moment
                 break
-        else:
+        if not found:
             self.skipTest("the line was not sampled")
         (row,) = found
         self.assertEqual(line_of(row), int(said["lines"][0], 16))
@@ -273,18 +274,22 @@ class Kernel(WatchTest):
             self.addCleanup(proc.wait)
             self.addCleanup(proc.kill)
             pids.append(proc.pid)
+        row = None
         for _ in range(4):
             found = self.tool("-s", "line", "--freq", 4999, "-d", "2").end().final
             lines = [r for r in found["tables"]["contended"] if not r["pid"]
-                     and "lockref" in r["sites"][0]["sym"]]
-            if lines:
+                     and "lockref" in r["sites"][0]["sym"]
+                     and {t["pid"] for t in r["tids"]} & set(pids)]
+            if not lines:
+                continue
+            best = max(lines, key=lambda r: r["rank"])
+            at = int(best["addr"], 16) & ~7
+            tool = self.tool("-s", "watch", "--watch", hex(at), "--confirm", 2000, "-d", "20")
+            (row,) = rows(tool.end().final)
+            if row["stopped"]:
                 break
-        else:
+        if not row:
             self.skipTest("no line of a dentry's was sampled")
-        best = max(lines, key=lambda r: r["rank"])
-        at = int(best["addr"], 16) & ~7
-        tool = self.tool("-s", "watch", "--watch", hex(at), "--confirm", 2000, "-d", "10")
-        (row,) = rows(tool.end().final)
         self.assertEqual(row["count"], 2000)
         self.assertIsNone(row["owner"])
         self.assertTrue({t["pid"] for t in row["tids"]} & set(pids))

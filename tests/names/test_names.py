@@ -59,15 +59,17 @@ class Program:
     def end(self):
         if self.proc.poll() is None:
             self.proc.stdin.close()
-            self.proc.wait(10)
+            self.proc.wait(60)
             self.proc.stdout.close()
 
-    def futexes(self, want, patience_s=10):
+    def futexes(self, want, patience_s=60):
         """Addresses that its threads wait on: what the kernel says of their system calls."""
-        found = set()
+        found, before = set(), None
         end = time.monotonic() + patience_s
-        while len(found) < want and time.monotonic() < end:
+        # Twice the same: on its way there a thread may wait for another word.
+        while (len(found) < want or found != before) and time.monotonic() < end:
             time.sleep(0.05)
+            found, before = set(), found
             for task in os.listdir("/proc/%d/task" % self.pid):
                 with open("/proc/%d/task/%s/syscall" % (self.pid, task), encoding="ascii") as f:
                     words = f.read().split()
@@ -104,7 +106,7 @@ class Ask:
             return self.proc.returncode
         self.proc.stdin.close()
         self.proc.stdout.close()
-        return self.proc.wait(10)
+        return self.proc.wait(60)
 
     def line(self, fmt, *args):
         self.proc.stdin.write(fmt % args + "\n")

@@ -50,6 +50,8 @@ out=$(as_nobody "$tool" --check)
 status=$?
 [ $status -eq 3 ] && [ -z "${out##*"$expected_default"*}" ]
 result $? "--check without capabilities: exit 3 and the line" "exit $status: $out"
+[ "$(echo "$out" | grep -c ' no: ')" -eq 1 ] && echo "$out" | grep -q '^sched, ext4, lock  *no: BPF'
+result $? "... once, with the sources named" "$out"
 
 # What each choice of options asks for besides CAP_BPF and CAP_PERFMON.
 while read -r more options; do
@@ -70,6 +72,11 @@ out=$(as_nobody --inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon "$tool" -o
 status=$?
 [ $status -eq 0 ] && [ -z "${out##*'"type":"final"'*}" ]
 result $? "with ambient capabilities: every default source runs" "exit $status: $out"
+
+out=$(as_nobody --inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon "$tool" --check -s lock)
+status=$?
+[ $status -eq 0 ] && [ -z "${out##*"but for names of kernel code: addresses are hidden"*}" ]
+result $? "without CAP_SYSLOG: --check says which names are missing" "exit $status: $out"
 
 out=$(as_nobody --inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon "$tool" -q -o json:/dev/null 1 1 -- \
 	sed -n 's/^Cap\(Prm\|Eff\|Inh\|Amb\):[[:space:]]*//p' /proc/self/status | sort -u)

@@ -97,7 +97,7 @@ static struct abi_khead *entry(uint32_t bank, uint64_t id, uint32_t cpu)
 static void sample(uint64_t epoch, uint64_t id, uint32_t cpu, uint32_t m, uint64_t v)
 {
 	struct abi_khead *e = entry(epoch & 1, id, cpu);
-	struct abi_hist *h = (void *)((char *)(e + 1) + m * ABI_KHIST_BYTES(SCHEMA));
+	struct abi_hist *h = (void *)((char *)(e + 1) + m * ABI_HIST_BYTES(SCHEMA));
 
 	if (h->epoch != epoch || v < h->min_ns)
 		h->min_ns = v;
@@ -136,6 +136,7 @@ static void on_leaves(void *ctx, struct keyed_row *row)
 #define MASK 3 /* a sum that is a set of bits */
 #define ROOM 4
 #define COLD_AFTER 3
+#define REST_AFTER 10
 
 static void begin_with(struct fixture *f, bool per_cpu, bool cold)
 {
@@ -143,6 +144,7 @@ static void begin_with(struct fixture *f, bool per_cpu, bool cold)
 		.masks = 1 << MASK,
 		.room = cold ? ROOM : 0,
 		.cold_after = COLD_AFTER,
+		.rest_after = REST_AFTER,
 		.fds = {0, 1},
 		.nhists = NHISTS,
 		.schema = SCHEMA,
@@ -350,7 +352,7 @@ static uint64_t sum_of_totals(const struct fixture *f)
 	return sum;
 }
 
-/* Rows that rest leave a map that fills up; the sums stay, and who comes back begins anew. */
+/* Of too many rows those that rest leave; the sums stay, and who comes back begins anew. */
 static void test_cold(void **state)
 {
 	struct fixture f;
@@ -371,29 +373,45 @@ static void test_cold(void **state)
 		sum += 10;
 		assert_int_equal(sum_of_totals(&f), 2 * (1000 + 2000 + 3000 + 4000) + sum);
 	}
-	assert_int_equal(f.left, ROOM - 1);
+	assert_int_equal(f.left, 1);	/* as many as there is no room for, with the others */
 	assert_int_equal(maps[0].n, 2); /* the one, and the others */
 	assert_int_equal(maps[1].n, 2);
-	check_hist(&row_of(&f, 0, 0)->total[0], 6, 18000, 2000, 4000);
-	sample(12, 3, 0, 0, 7);
+	check_hist(&row_of(&f, 0, 0)->total[0], 2, 4000, 2000, 2000);
+	sample(12, 2, 0, 0, 7);
 	collect(&f, 12);
-	check_hist(&row_of(&f, 3, 0)->total[0], 1, 7, 7, 7);
+	check_hist(&row_of(&f, 2, 0)->total[0], 1, 7, 7, 7);
 	assert_int_equal(f.appeared, ROOM + 2);
+	assert_int_equal(sum_of_totals(&f), 2 * (1000 + 2000 + 3000 + 4000) + sum + 7);
 	end(&f);
 }
 
-/* In a map with room everybody stays. */
+/* Where there is room rows stay, and their entries leave the kernel's maps until the next sample.
+ */
 static void test_cold_with_room(void **state)
 {
+	struct keyed_row *row;
 	struct fixture f;
 	uint64_t epoch;
 
 	begin_with(&f, false, true);
 	make_others();
 	sample(1, 7, 0, 0, 1000);
-	for (epoch = 1; epoch < 20; epoch++)
+	sample(2, 7, 1, 0, 3000);
+	for (epoch = 1; epoch < 3 + REST_AFTER; epoch++)
 		collect(&f, epoch);
-	assert_int_equal(row_of(&f, 7, 0)->total[0].count, 1);
+	assert_int_equal(maps[0].n + maps[1].n, 4);
+	for (; epoch < 20; epoch++)
+		collect(&f, epoch);
+	row = row_of(&f, 7, 0);
+	check_hist(&row->total[0], 2, 4000, 1000, 3000);
+	assert_int_equal(row->entries, 0);
+	assert_int_equal(maps[0].n, 1); /* the others */
+	assert_int_equal(maps[1].n, 1);
+	sample(21, 7, 0, 0, 500);
+	collect(&f, 21);
+	assert_ptr_equal(row_of(&f, 7, 0), row);
+	check_hist(&row->interval[0], 1, 500, 500, 500);
+	check_hist(&row->total[0], 3, 4500, 500, 3000);
 	assert_int_equal(f.left, 0);
 	end(&f);
 }
@@ -418,6 +436,48 @@ static void test_wrap(void **state)
 	collect(&f, 3);
 	assert_int_equal(row_of(&f, 7, 0)->interval[0].count, 3);
 	assert_int_equal(row_of(&f, 7, 0)->total[0].count, UINT32_MAX + 2ULL);
+	end(&f);
+}
+
+static void fold(struct fixture *f, uint64_t epoch)
+{
+	struct err e = {0};
+
+	assert_int_equal(keyed_fold(f->k, epoch, &e), 0);
+}
+
+/* A long interval is read in parts, each an epoch of its own: slots that wrap between two of them
+ * lose nothing, and what the interval had before stays. */
+static void test_fold(void **state)
+{
+	struct keyed_row *row;
+	struct abi_hist *h;
+	struct fixture f;
+
+	begin(&f, false);
+	sample(1, 7, 0, 0, 1000);
+	h = (void *)(entry(1, 7, 0) + 1);
+	((uint32_t *)(h + 1))[bucket_slot(&table, SCHEMA, 1000)] = UINT32_MAX - 1;
+	entry(1, 7, 0)->sums[0] = 5;
+	entry(1, 7, 0)->sums[MASK] = 1;
+	fold(&f, 1);
+	sample(2, 7, 1, 0, 50);
+	entry(0, 7, 1)->sums[MASK] = 2;
+	fold(&f, 2);
+	sample(3, 7, 0, 0, 1000);
+	sample(3, 7, 0, 0, 1000);
+	collect(&f, 3);
+	row = row_of(&f, 7, 0);
+	check_hist(&row->interval[0], UINT32_MAX + 2ULL, 3050, 50, 1000);
+	check_hist(&row->total[0], UINT32_MAX + 2ULL, 3050, 50, 1000);
+	assert_int_equal(row->sums_interval[0], 5);
+	assert_int_equal(row->sums_total[0], 5);
+	assert_int_equal(row->sums_interval[MASK], 3);
+	assert_int_equal(row->cpus_interval[0], 3);
+	sample(4, 7, 0, 0, 10);
+	collect(&f, 4);
+	check_hist(&row->interval[0], 1, 10, 10, 10);
+	assert_int_equal(row->total[0].count, UINT32_MAX + 3ULL);
 	end(&f);
 }
 
@@ -535,6 +595,7 @@ int main(void)
 		cmocka_unit_test(test_cold),
 		cmocka_unit_test(test_cold_with_room),
 		cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_fold),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_names_and_forget),
 		cmocka_unit_test(test_derived),

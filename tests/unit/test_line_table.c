@@ -204,6 +204,141 @@ static void quiet_lines_leave(void **state)
 	line_table_close(t);
 }
 
+/* Threads come and go: a line keeps the busiest, and what the others did. */
+static void uses_are_bounded(void **state)
+{
+	struct abi_access_key key = {.addr = LINE_AT, .ip = 0x400000, .tgid = 7, .pid = 7};
+	struct abi_access a = {.samples = 1, .writes = 1, .write_bytes = A};
+	const uint32_t threads = 1000, busy = 2000;
+	const struct line_thread_sum *sums;
+	uint64_t samples = 0;
+	struct line_table *t;
+	struct line *l;
+	uint32_t k;
+	size_t n;
+
+	assert_int_equal(line_table_open(&t, core_of, 4, 10), 0);
+	for (k = 0; k < threads; k++) { /* an interval each */
+		line_table_begin(t);
+		key.tid = k;
+		key.cpu = k % 4;
+		a.samples = k < 2 ? busy : 1; /* the first two are the busiest */
+		assert_int_equal(add(t, &key, &a), 0);
+		samples += a.samples;
+		line_table_end(t);
+	}
+	l = line_table_first(t);
+	assert_int_equal(l->view[LINE_TOTAL].samples, samples);
+	assert_in_range(l->nuses, 2, 256);
+	assert_int_equal(l->others.view[LINE_TOTAL].samples, threads - l->nuses);
+	assert_int_equal(l->others.view[LINE_TOTAL].write_bytes, A);
+	sums = line_threads(t, l, LINE_TOTAL, &n);
+	assert_int_equal(n, l->nuses);
+	assert_int_equal(sums[0].tid, 0);
+	assert_int_equal(sums[1].tid, 1);
+	assert_int_equal(sums[1].s.samples, busy);
+
+	line_table_begin(t); /* all at once: those that find no room are counted, too */
+	for (k = 0; k < threads; k++) {
+		key.tid = k;
+		a.samples = 1;
+		assert_int_equal(add(t, &key, &a), 0);
+	}
+	assert_int_equal(l->view[LINE_INTERVAL].samples, threads);
+	assert_int_equal(l->others.view[LINE_INTERVAL].samples, threads - l->nuses);
+	line_table_forget(t);
+	assert_int_equal(l->others.view[LINE_TOTAL].samples, 0);
+	line_table_close(t);
+}
+
+/* One thread that comes from ever new code, and moves, fights with nobody. */
+static void others_of_one_thread(void **state)
+{
+	struct abi_access_key key = {.addr = LINE_AT, .tgid = 7, .tid = 1, .pid = 7};
+	struct abi_access a = {.samples = 1, .writes = 1, .write_bytes = A};
+	struct line_table *t;
+	struct line *l;
+
+	assert_int_equal(line_table_open(&t, core_of, 4, 10), 0);
+	line_table_begin(t);
+	for (key.ip = 1; key.ip <= 1000; key.ip++) {
+		key.cpu = key.ip % 4;
+		assert_int_equal(add(t, &key, &a), 0);
+	}
+	l = line_table_first(t);
+	assert_true(l->others.view[LINE_INTERVAL].samples > 0);
+	assert_false(line_contended(t, l, LINE_INTERVAL));
+	key.tid = 2; /* finds no room either */
+	assert_int_equal(add(t, &key, &a), 0);
+	assert_true(line_contended(t, l, LINE_INTERVAL));
+	line_table_close(t);
+}
+
+static size_t lines_in(const struct line_table *t)
+{
+	const struct line *l;
+	size_t n = 0;
+
+	for (l = line_table_first(t); l; l = l->next)
+		n++;
+	return n;
+}
+
+/* Processes come and go, with their lines: those that fought most stay, the rest is added up. */
+static void contended_are_bounded(void **state)
+{
+	struct abi_access_key key = {.tid = 1};
+	struct abi_access a = {.writes = 1, .write_bytes = A};
+	const uint32_t lines = 5000;
+	uint64_t samples = 0;
+	struct line_table *t;
+	struct line *l;
+	uint32_t k;
+
+	assert_int_equal(line_table_open(&t, core_of, 4, 100000), 0);
+	for (k = 1; k <= lines; k++) {
+		line_table_begin(t);
+		key.addr = (uint64_t)k << ABI_LINE_SHIFT;
+		key.tgid = k;
+		a.samples = 1 + k % 100;
+		for (key.tid = 0; key.tid < 2; key.tid++) {
+			key.cpu = 2 * key.tid;
+			assert_int_equal(add(t, &key, &a), 0);
+			samples += a.samples;
+		}
+		line_table_end(t);
+		assert_in_range(lines_in(t), 1, 300);
+	}
+	assert_true(lines_in(t) > 100);
+	assert_true(line_table_rest(t)->samples > 0);
+	assert_true(line_table_rest(t)->writes > 0);
+	samples -= line_table_rest(t)->samples;
+	for (l = line_table_first(t); l; l = l->next) {
+		samples -= l->view[LINE_TOTAL].samples;
+		if (l->idle_turns > 100)
+			assert_true(l->view[LINE_TOTAL].samples > 100); /* of 2 to 200 */
+	}
+	assert_int_equal(samples, 0);
+	line_table_forget(t);
+	assert_int_equal(line_table_rest(t)->samples, 0);
+	line_table_close(t);
+}
+
+/* Two threads that only read: nothing is lost with it. */
+static void harmless_lines_leave(void **state)
+{
+	static const struct sample both[] = {{1, 0, 5, A, 0}, {2, 2, 3, B, 0}};
+	struct line_table *t = table_of(both, 2);
+	int k;
+
+	for (k = 0; k < 100 && line_table_first(t); k++) {
+		line_table_begin(t);
+		line_table_end(t);
+	}
+	assert_in_range(k, 5, 99);
+	line_table_close(t);
+}
+
 static void full(void **state)
 {
 	struct abi_access_key key = {.tgid = 1, .tid = 1};
@@ -360,10 +495,18 @@ static void arena(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(contended),  cmocka_unit_test(ranks),
-		cmocka_unit_test(views),      cmocka_unit_test(quiet_lines_leave),
-		cmocka_unit_test(full),	      cmocka_unit_test(arena),
-		cmocka_unit_test(hitm_first), cmocka_unit_test(latencies),
+		cmocka_unit_test(contended),
+		cmocka_unit_test(ranks),
+		cmocka_unit_test(views),
+		cmocka_unit_test(quiet_lines_leave),
+		cmocka_unit_test(full),
+		cmocka_unit_test(arena),
+		cmocka_unit_test(hitm_first),
+		cmocka_unit_test(latencies),
+		cmocka_unit_test(uses_are_bounded),
+		cmocka_unit_test(others_of_one_thread),
+		cmocka_unit_test(contended_are_bounded),
+		cmocka_unit_test(harmless_lines_leave),
 		cmocka_unit_test(places),
 	};
 

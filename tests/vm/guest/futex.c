@@ -10,7 +10,7 @@
 #include "futex.h"
 
 #define REPORT "/tmp/user/futex"
-#define WAIT_MS 30000
+#define WAIT_MS 60000
 
 static int64_t member(struct json_object *o, const char *key)
 {

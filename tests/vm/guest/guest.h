@@ -12,8 +12,8 @@
 #define OUT "/tmp/report.json"
 #define ERR "/tmp/stderr"
 #define BTF_FILE "/tmp/btf" /* the kernel's types, in a guest whose kernel shows none */
-#define START_MS 30000	    /* a guest is emulated: 10 to 50 times slower */
-#define END_MS 30000
+#define START_MS 60000	    /* a guest is emulated: 10 to 50 times slower */
+#define END_MS 60000
 
 struct guest {
 	char cmdline[2048];

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LINE_TIMEOUT_MS 20000
+#define LINE_TIMEOUT_MS 60000
 
 int64_t now_ms(void)
 {

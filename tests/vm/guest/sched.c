@@ -162,14 +162,24 @@ static int run_delay(struct guest *g, bool hotplug, int tolerance_percent)
 		   100.0 * (double)(ours - truth) / (double)truth, tolerance_percent);
 }
 
+/* A host that takes an emulated CPU between two looks at the clock disturbs a run, not all. */
+static int run_delays(struct guest *g, bool hotplug, int tolerance_percent)
+{
+	int result = FAIL;
+
+	for (int i = 0; i < 3 && result == FAIL; i++)
+		result = run_delay(g, hotplug, tolerance_percent);
+	return result;
+}
+
 static int test_run_delay(struct guest *g)
 {
-	return run_delay(g, false, online_cpus() > 2 ? 10 : 5);
+	return run_delays(g, false, online_cpus() > 2 ? 10 : 5);
 }
 
 static int test_hotplug(struct guest *g)
 {
-	return run_delay(g, true, 10);
+	return run_delays(g, true, 10);
 }
 
 /* Every --by key is another program to the verifier, and old ones are strict. */
@@ -227,15 +237,22 @@ static struct json_object *naps(struct guest *g, const char *n, const char *cons
 static int test_sleeper(struct guest *g)
 {
 	const char *const more[] = {NULL};
-	int64_t blocked, count;
-	struct json_object *report = naps(g, NAPS, more, &blocked);
+	int64_t blocked, count, unseen;
+	struct json_object *report = naps(g, NAPS, more, &blocked), *final;
 
 	if (!report)
 		return FAIL;
-	count = report_sum(report_line(report, "final"), METRIC, NULL, NULL, "count");
+	final = report_line(report, "final");
+	count = report_sum(final, METRIC, NULL, NULL, "count");
+	unseen = quality_of(final, "recursion_misses") + quality_of(final, "unpaired");
 	json_object_put(report);
-	return say(g, count == blocked && blocked == atoi(NAPS) ? PASS : FAIL,
-		   "%lld wakeups of %lld sleeps", (long long)count, (long long)blocked);
+	return say(g,
+		   llabs((long long)(count - blocked)) <= unseen && unseen < 10 &&
+				   blocked == atoi(NAPS)
+			   ? PASS
+			   : FAIL,
+		   "%lld wakeups of %lld sleeps, %lld unseen", (long long)count, (long long)blocked,
+		   (long long)unseen);
 }
 
 /* Possible CPUs outnumber the online ones: rows only for CPUs that ran something. */

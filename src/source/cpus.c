@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/cpus.h"
+
+int possible_cpus(struct err *e)
+{
+	int n = libbpf_num_possible_cpus();
+
+	if (n <= 0)
+		return err_set(e, EXIT_CANNOT, n ? n : -EINVAL,
+			       "possible CPUs: %s (/sys must be mounted)",
+			       strerror(n ? -n : EINVAL));
+	return n;
+}
+
+cpu_name *cpu_names(uint32_t ncpus)
+{
+	cpu_name *names = calloc(ncpus, sizeof(*names));
+	uint32_t c;
+
+	for (c = 0; names && c < ncpus; c++)
+		(void)snprintf(names[c], sizeof(names[c]), "%u", c); /* fits */
+	return names;
+}

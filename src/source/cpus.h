@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef WS_CPUS_H
+#define WS_CPUS_H
+
+#include <stdint.h>
+
+#include "core/err.h"
+
+/* Possible CPUs, or negative errno with words. */
+int possible_cpus(struct err *e);
+
+/* "0", "1"...: labels of so many CPUs, to be freed; NULL: no memory. */
+typedef char cpu_name[12];
+cpu_name *cpu_names(uint32_t ncpus);
+
+#endif

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the samples of a line mean: who touched it, and whether they fight over it. */
+#include <stdlib.h>
+
+#include "source/line_table_inside.h"
+
+static int busiest_first(const void *a, const void *b)
+{
+	const struct line_thread_sum *x = a, *y = b;
+
+	if (x->s.samples != y->s.samples)
+		return x->s.samples < y->s.samples ? 1 : -1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+/* Room for as many threads as the line has uses. */
+static bool scratch_reserve(struct line_table *t, const struct line *l)
+{
+	const struct line_use *u;
+	struct line_thread_sum *v;
+	size_t n = 0;
+
+	for (u = l->uses; u; u = u->next)
+		n++;
+	if (n <= t->scratch_cap)
+		return true;
+	v = realloc(t->scratch, 2 * n * sizeof(*v));
+	if (!v)
+		return false;
+	t->scratch = v;
+	t->scratch_cap = 2 * n;
+	return true;
+}
+
+const struct line_thread_sum *line_threads(struct line_table *t, const struct line *l,
+					   enum line_view v, size_t *n)
+{
+	struct line_thread_sum *out;
+	const struct line_use *u;
+	size_t k;
+
+	*n = 0;
+	if (!scratch_reserve(t, l))
+		return NULL;
+	out = t->scratch;
+	for (u = l->uses; u; u = u->next) {
+		if (!u->view[v].samples)
+			continue;
+		for (k = 0; k < *n && out[k].tid != u->tid; k++)
+			;
+		if (k == *n)
+			out[(*n)++] = (struct line_thread_sum){
+				.tid = u->tid, .pid = u->pid, .cpu = u->cpu, .comm = u->comm};
+		line_samples_add(&out[k].s, &u->view[v]);
+	}
+	qsort(out, *n, sizeof(*out), busiest_first);
+	return out;
+}
+
+uint32_t line_cores(const struct line_table *t, const struct line *l, enum line_view v)
+{
+	uint32_t n = 0;
+	size_t w;
+
+	for (w = 0; w < t->words; w++)
+		n += (uint32_t)__builtin_popcountll(l->cores[v][w]);
+	return n;
+}
+
+void line_turns(struct line *l, uint32_t pairs, uint32_t changes)
+{
+	int v;
+
+	if (pairs < l->pairs_seen)
+		l->pairs_seen = l->changes_seen = 0;
+	for (v = 0; v < LINE_VIEWS; v++) {
+		l->pairs[v] += pairs - l->pairs_seen;
+		l->changes[v] += changes - l->changes_seen;
+	}
+	l->pairs_seen = pairs;
+	l->changes_seen = changes;
+}
+
+static bool two_threads(const struct line *l, enum line_view v)
+{
+	const struct line_use *u, *one = l->others.view[v].samples ? &l->others : NULL;
+
+	if (one && l->others_many)
+		return true;
+	for (u = l->uses; u; u = u->next) {
+		if (!u->view[v].samples)
+			continue;
+		if (one && one->tid != u->tid)
+			return true;
+		one = u;
+	}
+	return false;
+}
+
+const struct line_use *line_busiest(const struct line *l, enum line_view v)
+{
+	const struct line_use *u, *best = NULL;
+
+	for (u = l->uses; u; u = u->next)
+		if (u->view[v].samples && (!best || u->view[v].samples > best->view[v].samples))
+			best = u;
+	return best;
+}
+
+bool line_contended(struct line_table *t, const struct line *l, enum line_view v)
+{
+	return l->view[v].writes && line_cores(t, l, v) >= 2 && two_threads(l, v);
+}
+
+double line_interleave(const struct line *l, enum line_view v)
+{
+	return l->pairs[v] ? (double)l->changes[v] / (double)l->pairs[v] : -1;
+}
+
+/* Two threads that touch a line at random change places at every second sample. */
+#define INTERLEAVE_UNKNOWN 0.5
+#define RANK_HITM 1e6  /* above whatever samples can make */
+#define RANK_FLOOR 0.1 /* nothing is vetoed: rare samples say little about turns */
+
+double line_rank(const struct line *l, enum line_view v, const struct line_thread_sum *threads,
+		 size_t n)
+{
+	double interleave = line_interleave(l, v), stake;
+	uint64_t hitm = l->view[v].hitm_local + l->view[v].hitm_remote;
+
+	if (n < 2)
+		return 0;
+	if (interleave < 0)
+		interleave = INTERLEAVE_UNKNOWN;
+	stake = (double)threads[1].s.samples * (RANK_FLOOR + interleave);
+	return hitm ? (double)hitm * RANK_HITM + stake : stake;
+}
+
+/* Does one write what the other touches? */
+static bool overlap(const struct line_samples *a, const struct line_samples *b)
+{
+	return (a->write_bytes & (b->read_bytes | b->write_bytes)) ||
+	       (b->write_bytes & (a->read_bytes | a->write_bytes));
+}
+
+enum line_sharing line_sharing(const struct line_thread_sum *threads, size_t n)
+{
+	bool writer = false;
+	size_t a, b;
+
+	for (a = 0; a < n; a++) {
+		writer |= threads[a].s.writes > 0;
+		for (b = a + 1; b < n; b++)
+			if (overlap(&threads[a].s, &threads[b].s))
+				return SHARING_TRUE;
+	}
+	return n > 1 && writer ? SHARING_FALSE : SHARING_NONE;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * waitscope with the sched source alone, whose long intervals are read in parts more often than the
+ * tool does it: every few ms, not every ten minutes.
+ *
+ *	fold_often MS OPTIONS...	at the end on stderr: {"folds":N}
+ */
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "loop.h"
+#include "opts.h"
+
+/* The linker puts it in the place of the loop's (--wrap). */
+int __real_run_fold(struct run *r, struct err *e);
+int __wrap_run_fold(struct run *r, struct err *e);
+
+static unsigned long folds;
+
+int __wrap_run_fold(struct run *r, struct err *e)
+{
+	folds++;
+	return __real_run_fold(r, e);
+}
+
+int main(int argc, char **argv)
+{
+	struct opts_name sources[] = {{"sched", "as ever"}, {0}}, formats[] = {{"json", ""}, {0}};
+	struct opts_env env = {.sources = sources, .formats = formats, .out = stdout};
+	enum opts_action action = OPTS_EXIT;
+	uint64_t ms = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+	struct config cfg;
+	struct run r = {0};
+	struct err e = {0};
+	sigset_t old;
+	int ret, status = 0;
+
+	if (!ms)
+		errx(2, "usage: fold_often MS OPTIONS...");
+	loop_block_signals(&old);
+	argv[1] = argv[0];
+	ret = opts_parse(&cfg, &env, argc - 1, argv + 1, &action, &e);
+	if (!ret && action == OPTS_RUN)
+		ret = run_open(&r, &cfg, argv + 1, &e);
+	r.fold_ns = ms * 1000000;
+	if (!ret)
+		ret = loop_run(&r, &old, &status, &e);
+	if (run_close(&r, &e) && !ret)
+		ret = -1;
+	config_free(&cfg);
+	fprintf(stderr, "{\"folds\":%lu}\n", folds);
+	if (ret)
+		errx(1, "%s", e.text);
+	return status;
+}

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A long interval is read in parts: it is still one, and has all that happened in it."""
+import json
+import os
+import signal
+import subprocess
+
+import harness
+from harness import BUILD, KernelTest
+
+WAKES = 211  # prime
+PERIOD_US = 2000
+
+
+class Fold(KernelTest):
+    def run_tool(self, tid, *options):
+        tool = subprocess.Popen(
+            [os.path.join(BUILD, "tests/kernel/fold_often"), "5", "-s", "sched", "-q", "-o", "json",
+             "-t", str(tid), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(tool.kill)
+        self.assertEqual(json.loads(tool.stdout.readline())["type"], "meta")
+        return tool
+
+    def check(self, *options):
+        sleeper = self.load("sleeper", WAKES, PERIOD_US)
+        tid = sleeper.line()["tid"]
+        tool = self.run_tool(tid, *options)
+        sleeper.go()
+        naps = sleeper.line()["blocked"]
+        tool.send_signal(signal.SIGINT)
+        frames = [json.loads(line) for line in tool.stdout]
+        self.assertEqual(tool.wait(), 0)
+        folds = json.loads(tool.stderr.read())["folds"]
+        self.note("read in %d parts", folds)
+        self.assertGreater(folds, 10)
+        self.assertEqual([f["type"] for f in frames], ["interval", "final"])
+        return naps, frames
+
+    def test_whole(self):
+        """fold: the whole has every wake of one interval that is read in many parts"""
+        naps, frames = self.check()
+        for f in frames:
+            whole = [m for m in f["metrics"] if m["name"] == "sched_wakeup_latency" and not m["labels"]]
+            self.note("%s: %d wakes of %d", f["type"], whole[0]["count"], naps)
+            self.assertGreaterEqual(whole[0]["count"], naps - f["quality"]["unpaired"])
+            self.assertLessEqual(whole[0]["count"], naps + 5)  # it begins and ends
+            self.assertEqual(sum(whole[0]["buckets"]["counts"]) + whole[0]["buckets"]["zero"],
+                             whole[0]["count"])
+            self.assertGreaterEqual(f["dur_ns"], WAKES * PERIOD_US * 1000)
+
+    def test_groups(self):
+        """fold: so have the groups"""
+        naps, frames = self.check("--by", "tid")
+        for f in frames:
+            own = [m for m in f["metrics"] if m["name"] == "sched_wakeup_latency" and "tid" in m["labels"]]
+            self.assertEqual(len(own), 1)
+            self.assertGreaterEqual(own[0]["count"], naps - f["quality"]["unpaired"])
+            self.assertLessEqual(own[0]["count"], naps + 5)
+
+
+if __name__ == "__main__":
+    harness.main()

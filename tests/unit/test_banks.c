@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Per-CPU banks into histograms: the scheduler's (sched_banks) and those of one metric or two
+ * (whole). No kernel: the banks lie in a memory file, and what the programs do is done here.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "source/sched.h"
+#include "source/whole.h"
+#include "unit.h"
+
+#define SCHEMA 3
+#define NCPUS 3
+#define NS 1000
+
+struct fixture {
+	struct bucket_table table;
+	size_t bank_bytes, len;
+	char *map;
+	int fd;
+};
+
+static void begin(struct fixture *f, size_t bank_bytes)
+{
+	memset(f, 0, sizeof(*f));
+	f->bank_bytes = bank_bytes;
+	f->len = NCPUS * ABI_BANKS * bank_bytes;
+	f->fd = memfd_create("banks", MFD_CLOEXEC);
+	assert_true(f->fd >= 0);
+	assert_int_equal(ftruncate(f->fd, (off_t)f->len), 0);
+	f->map = mmap(NULL, f->len, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
+	assert_ptr_not_equal(f->map, MAP_FAILED);
+	assert_int_equal(bucket_table_init(&f->table, SCHEMA), 0);
+}
+
+static void end(struct fixture *f)
+{
+	assert_int_equal(munmap(f->map, f->len), 0);
+	assert_int_equal(close(f->fd), 0);
+}
+
+static struct abi_counts *bank_of(const struct fixture *f, uint64_t epoch, uint32_t cpu)
+{
+	return (void *)(f->map + (cpu * ABI_BANKS + (epoch & 1)) * f->bank_bytes);
+}
+
+/* What the programs do, n times at once. */
+static void samples(struct fixture *f, uint64_t epoch, uint32_t cpu, uint32_t m, uint64_t v,
+		    uint32_t n)
+{
+	struct abi_counts *bank = bank_of(f, epoch, cpu);
+	struct abi_hist *h = (void *)((char *)(bank + 1) + m * ABI_HIST_BYTES(SCHEMA));
+
+	bank->switches += n;
+	if (h->epoch != epoch || v < h->min_ns)
+		h->min_ns = v;
+	if (h->epoch != epoch || v > h->max_ns)
+		h->max_ns = v;
+	h->epoch = epoch;
+	h->sum_ns += v * n;
+	((uint32_t *)(h + 1))[bucket_slot(&f->table, SCHEMA, v)] += n;
+}
+
+static void check_hist(const struct hist *h, uint64_t count, uint64_t sum, uint64_t min,
+		       uint64_t max)
+{
+	assert_int_equal(h->count, count);
+	assert_int_equal(h->sum_ns, sum);
+	assert_int_equal(h->min_ns, min);
+	assert_int_equal(h->max_ns, max);
+}
+
+/* ---- the scheduler's ---- */
+
+static void sched_begin(struct fixture *f, struct sched_banks *b)
+{
+	struct err e = {0};
+
+	begin(f, ABI_BANK_BYTES(SCHEMA));
+	assert_int_equal(sched_banks_open(b, f->fd, SCHEMA, NCPUS, &e), 0);
+}
+
+static void sched_end(struct fixture *f, struct sched_banks *b)
+{
+	sched_banks_close(b);
+	end(f);
+}
+
+static void test_sched_intervals(void **state)
+{
+	struct sched_banks b;
+	struct fixture f;
+
+	sched_begin(&f, &b);
+	samples(&f, 1, 0, ABI_QUEUE_TO_RUN, NS, 3);
+	samples(&f, 1, 2, ABI_PREEMPT_WAIT, 50, 2);
+	bank_of(&f, 1, 2)->clamped = 7;
+	assert_int_equal(sched_banks_collect(&b, 1), 0);
+	check_hist(&b.whole.interval[SCHED_RUN_DELAY], 5, 3 * NS + 100, 50, NS);
+	check_hist(&b.cpus[0].interval[SCHED_RUN_DELAY], 3, 3 * NS, NS, NS);
+	assert_int_equal(b.cpus[1].interval[SCHED_RUN_DELAY].count, 0);
+	assert_int_equal(b.counts.interval.clamped, 7);
+	samples(&f, 2, 0, ABI_QUEUE_TO_RUN, 9, 1);
+	assert_int_equal(sched_banks_collect(&b, 2), 0);
+	check_hist(&b.whole.interval[SCHED_RUN_DELAY], 1, 9, 9, 9);
+	check_hist(&b.whole.total[SCHED_RUN_DELAY], 6, 3 * NS + 109, 9, NS);
+	assert_int_equal(b.counts.interval.clamped, 0);
+	assert_int_equal(b.counts.total.clamped, 7);
+	sched_end(&f, &b);
+}
+
+/* Slots that wrap between two readings of a long interval lose nothing. */
+static void test_sched_fold(void **state)
+{
+	const uint64_t most = UINT32_MAX, all = most + 3;
+	struct sched_banks b;
+	struct fixture f;
+
+	sched_begin(&f, &b);
+	samples(&f, 1, 1, ABI_QUEUE_TO_RUN, NS, UINT32_MAX);
+	bank_of(&f, 1, 1)->missed = 2;
+	assert_int_equal(sched_banks_fold(&b, 1), 0);
+	samples(&f, 2, 1, ABI_QUEUE_TO_RUN, 50, 1);
+	bank_of(&f, 2, 1)->missed = 3;
+	assert_int_equal(sched_banks_fold(&b, 2), 0);
+	samples(&f, 3, 1, ABI_QUEUE_TO_RUN, NS, 2);
+	assert_int_equal(sched_banks_collect(&b, 3), 0);
+	check_hist(&b.whole.interval[SCHED_QUEUE_TO_RUN], all, (most + 2) * NS + 50, 50, NS);
+	check_hist(&b.cpus[1].interval[SCHED_RUN_DELAY], all, (most + 2) * NS + 50, 50, NS);
+	check_hist(&b.whole.total[SCHED_RUN_DELAY], all, (most + 2) * NS + 50, 50, NS);
+	assert_int_equal(b.counts.interval.missed, 5);
+	assert_int_equal(b.counts.total.missed, 5);
+	samples(&f, 4, 1, ABI_QUEUE_TO_RUN, 50, 1);
+	assert_int_equal(sched_banks_collect(&b, 4), 0);
+	check_hist(&b.whole.interval[SCHED_QUEUE_TO_RUN], 1, 50, 50, 50);
+	assert_int_equal(b.whole.total[SCHED_QUEUE_TO_RUN].count, all + 1);
+	sched_end(&f, &b);
+}
+
+/* ---- one metric ---- */
+
+static void test_whole_fold(void **state)
+{
+	const uint64_t most = UINT32_MAX;
+	struct err e = {0};
+	struct fixture f;
+	struct whole w;
+
+	begin(&f, WHOLE_BANK_BYTES(1, SCHEMA));
+	assert_int_equal(whole_open(&w, f.fd, 1, SCHEMA, NCPUS, &e), 0);
+	samples(&f, 1, 0, 0, NS, UINT32_MAX);
+	bank_of(&f, 1, 0)->unpaired = 1;
+	assert_int_equal(whole_fold(&w, 1), 0);
+	samples(&f, 2, 2, 0, 50, 4);
+	assert_int_equal(whole_fold(&w, 2), 0);
+	samples(&f, 3, 0, 0, NS, 2);
+	assert_int_equal(whole_collect(&w, 3), 0);
+	check_hist(&w.all.interval[0], most + 6, (most + 2) * NS + 200, 50, NS);
+	check_hist(&w.all.total[0], most + 6, (most + 2) * NS + 200, 50, NS);
+	check_hist(&w.cpus[0].total[0], most + 2, (most + 2) * NS, NS, NS);
+	assert_int_equal(w.counts.interval.unpaired, 1);
+	assert_int_equal(whole_collect(&w, 4), 0); /* nothing came */
+	assert_int_equal(w.all.interval[0].count, 0);
+	assert_int_equal(w.counts.interval.unpaired, 0);
+	assert_int_equal(w.all.total[0].count, most + 6);
+	whole_close(&w);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sched_intervals),
+		cmocka_unit_test(test_sched_fold),
+		cmocka_unit_test(test_whole_fold),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
