@@ -468,8 +468,10 @@ class KernelTest(unittest.TestCase):
 
     def assertCounted(self, frame, got, want):
         """Each of `want` waits is a sample or was counted as withheld; exact where nothing is."""
-        self.note("%d of %d, withheld %d", got, want, withheld(frame))
-        self.assertLessEqual(abs(got - want), withheld(frame))
+        inferred = frame["quality"]["inferred"]  # it may be of the wrong kind: woken, but not seen how
+        self.note("%d of %d, withheld %d, inferred %d", got, want, withheld(frame), inferred)
+        self.assertLessEqual(abs(got - want), withheld(frame) + inferred)
+        self.assertLessEqual(inferred, 3 + want // 100)
         self.assertComplete(frame, want)
 
 
