@@ -423,11 +423,10 @@ class KernelTest(unittest.TestCase):
         was idle. waitscope counts these (unpaired); the reference must not have too many.
         """
 
-        def idle_class():
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-
         for cpu in sorted(os.sched_getaffinity(0)):
-            self.load("hog", "--cpu", cpu, 1, 600, preexec_fn=idle_class).line()
+            hog = self.load("hog", "--cpu", cpu, 1, 600).line()
+            for tid in [hog["pid"]] + hog["tids"]:  # only now: in that class its start may take minutes
+                os.sched_setscheduler(tid, os.SCHED_IDLE, os.sched_param(0))
 
     def two_cpus(self):
         cpus = sorted(os.sched_getaffinity(0))
@@ -472,8 +471,10 @@ class KernelTest(unittest.TestCase):
 
     def assertCounted(self, frame, got, want):
         """Each of `want` waits is a sample or was counted as withheld; exact where nothing is."""
-        self.note("%d of %d, withheld %d", got, want, withheld(frame))
-        self.assertLessEqual(abs(got - want), withheld(frame))
+        inferred = frame["quality"]["inferred"]  # it may be of the wrong kind: woken, but not seen how
+        self.note("%d of %d, withheld %d, inferred %d", got, want, withheld(frame), inferred)
+        self.assertLessEqual(abs(got - want), withheld(frame) + inferred)
+        self.assertLessEqual(inferred, 3 + want // 100)
         self.assertComplete(frame, want)
 
 
