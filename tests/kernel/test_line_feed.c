@@ -81,6 +81,7 @@ static const struct expected {
 
 struct run {
 	struct config cfg;
+	struct names_shared names;
 	struct source *src;
 	struct line_source *line;
 	struct source_report report;
@@ -172,7 +173,7 @@ static int make_nodes(struct run *r)
 
 static int run(struct run *r, struct err *e)
 {
-	const struct source_args args = {.cfg = &r->cfg};
+	const struct source_args args = {.cfg = &r->cfg, .names = &r->names};
 	int ret;
 
 	r->cfg.freq = 997;
@@ -313,6 +314,7 @@ static void close_all(struct run *r)
 	char command[96];
 
 	source_line.close(r->src);
+	names_shared_close(&r->names);
 	line_feed_bpf__destroy(r->feeder.bpf);
 	rows_free(&r->report.interval);
 	rows_free(&r->report.total);
