@@ -88,3 +88,10 @@ bool map_line_parse(const char *line, size_t len, struct map_line *out)
 	out->path_len = (size_t)(c.end - c.p);
 	return out->start < out->end;
 }
+
+bool map_line_anon_inode(const struct map_line *l)
+{
+	static const char name[] = "anon_inode:";
+
+	return l->path_len >= sizeof(name) - 1 && !memcmp(l->path, name, sizeof(name) - 1);
+}

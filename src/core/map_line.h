@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A line of /proc/PID/maps. Its path is chosen by others; all else must be just as the kernel
- *writes it. Pure.
+ * A line of /proc/PID/maps, just as the kernel writes it, but for the path, which others choose.
+ * Pure.
  *
  *	7f0a2c000000-7f0a2c001000 rw-s 00000000 00:01 1034	/dev/zero (deleted)
  */
@@ -25,5 +25,9 @@ struct map_line {
 
 /* `line` ends at `len`; a newline there is no part of it. false: no line of the kernel's. */
 bool map_line_parse(const char *line, size_t len, struct map_line *out);
+
+/* Of the one inode that all of the kernel's own files have (rings of io_uring, maps of BPF, perf's
+ * buffers): the same inode and offset are not the same memory there. */
+bool map_line_anon_inode(const struct map_line *l);
 
 #endif

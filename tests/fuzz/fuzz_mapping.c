@@ -29,6 +29,7 @@ static void check(const char *line)
 	struct line_mapping m = {0};
 	struct futex_place at = {0};
 	bool is = map_line_parse(line, len, &l), shared = is && (l.perms & MAP_SHARED_MEM);
+	bool anon = is && l.path_len >= 11 && !strncmp(l.path, "anon_inode:", 11);
 
 	MUST(line_mapping_parse(line, &m) == is);
 	if (!is) {
@@ -41,8 +42,9 @@ static void check(const char *line)
 	MUST(m.dev == l.dev && m.inode == l.inode && m.shared == (shared && l.inode));
 	MUST(!futex_place_parse(line, l.end, &at) &&
 	     (!l.start || !futex_place_parse(line, l.start - 1, &at)));
-	MUST(futex_place_parse(line, l.start, &at) == shared);
-	if (!shared)
+	MUST(m.anonymous_inode == anon);
+	MUST(futex_place_parse(line, l.start, &at) == (shared && !anon));
+	if (!shared || anon)
 		return;
 	MUST(at.offset == l.offset && at.dev == m.dev && at.inode == m.inode && at.sysv <= 1);
 	MUST(futex_place_parse(line, l.end - 1, &at));

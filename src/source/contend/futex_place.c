@@ -13,15 +13,15 @@
 
 bool futex_place_parse(const char *line, uint64_t addr, struct futex_place *out)
 {
-	static const char sysv[] = "/SYSV", anon[] = "anon_inode:";
+	static const char sysv[] = "/SYSV";
 	struct map_line l;
 
 	if (!map_line_parse(line, strlen(line), &l) || !(l.perms & MAP_SHARED_MEM))
 		return false;
 	if (addr < l.start || addr >= l.end)
 		return false;
-	if (l.path_len >= sizeof(anon) - 1 && !memcmp(l.path, anon, sizeof(anon) - 1))
-		return false; /* one inode for all: rings, maps of BPF */
+	if (map_line_anon_inode(&l))
+		return false;
 	out->dev = l.dev;
 	out->inode = l.inode;
 	out->offset = l.offset + (addr - l.start);

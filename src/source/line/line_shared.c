@@ -41,7 +41,6 @@ struct line_shared {
 
 bool line_mapping_parse(const char *text, struct line_mapping *out)
 {
-	static const char anonymous[] = "anon_inode:";
 	struct map_line l;
 
 	if (!map_line_parse(text, strlen(text), &l))
@@ -53,8 +52,7 @@ bool line_mapping_parse(const char *text, struct line_mapping *out)
 		.dev = l.dev,
 		.inode = l.inode,
 		.shared = (l.perms & MAP_SHARED_MEM) && l.inode,
-		.anonymous_inode = l.path_len >= sizeof(anonymous) - 1 &&
-				   !memcmp(l.path, anonymous, sizeof(anonymous) - 1),
+		.anonymous_inode = map_line_anon_inode(&l),
 	};
 	return true;
 }
