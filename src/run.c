@@ -261,6 +261,7 @@ int run_report(struct run *r, struct err *e)
 
 	if (ret >= 0)
 		ret = collect(r, &interval, &total, e);
+	names_trim(r->names.names);
 	return ret ? ret : send_interval(r, &interval, &total, e);
 }
 

@@ -24,7 +24,8 @@ struct handle {
 struct elf_files {
 	struct elf_file **v;
 	size_t n, room, fds, fds_max;
-	uint64_t clock; /* counts uses, for the least recent */
+	uint64_t clock;	  /* counts uses, for the least recent */
+	uint64_t trimmed; /* the clock then */
 	struct handle handles[ELF_HANDLES_MAX];
 	bool debuginfod;
 };
@@ -82,16 +83,25 @@ static void handle_drop(struct elf_files *s, const struct elf_file *f)
 			handle_close(&s->handles[i]);
 }
 
-void elf_files_trim(struct elf_files *s)
+/* Those last used at `until` or before. */
+static void give_back(struct elf_files *s, uint64_t until)
 {
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < ELF_HANDLES_MAX; i++) {
+		if (s->handles[i].used > until)
+			continue;
 		bytes += s->handles[i].bytes;
 		handle_close(&s->handles[i]);
 	}
 	if (bytes > ELF_KEPT_BYTES / 8)
 		(void)malloc_trim(0); /* whether anything could be given back is all the same */
+}
+
+void elf_files_trim(struct elf_files *s)
+{
+	give_back(s, s->trimmed);
+	s->trimmed = s->clock;
 }
 
 /* Makes room: a free place; else the one longest unused. Much memory is for one at a time. */
@@ -103,7 +113,7 @@ static struct handle *handle_free(struct elf_files *s)
 	for (size_t i = 0; i < ELF_HANDLES_MAX; i++)
 		bytes += s->handles[i].bytes;
 	if (bytes > ELF_KEPT_BYTES)
-		elf_files_trim(s);
+		give_back(s, s->clock);
 	for (size_t i = 0; i < ELF_HANDLES_MAX; i++) {
 		if (!s->handles[i].file)
 			return &s->handles[i];

@@ -80,6 +80,7 @@ void elf_file_put(struct elf_file *f); /* NULL is fine */
 /* Reads it: false if it cannot be read any more, or has changed since. Valid until the next look.
  */
 bool elf_file_look(struct elf_files *s, struct elf_file *f, struct elf_look *out);
+/* What was not looked at since the call before is given back. */
 void elf_files_trim(struct elf_files *s);
 
 /* ---- parts, for elf_debug.c and tests ---- */

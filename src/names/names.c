@@ -53,6 +53,8 @@ void names_shared_close(struct names_shared *s)
 
 void names_trim(struct names *n)
 {
+	if (!n)
+		return;
 	names_user_trim(n->user);
 	names_kernel_trim(n->kernel);
 }

@@ -78,7 +78,8 @@ const char *names_why(struct names *n);
 /* Of that alone the part that costs nothing to ask: why kernel code has no names; NULL if it has.
  */
 const char *names_code_why(struct names *n);
-/* Gives back the files' contents that names were looked up in: when a report is done. */
+/* Gives back the contents of files, and the kernel's types, in which no name was looked for in a
+ * while: when a report is done. NULL is fine. */
 void names_trim(struct names *n);
 
 /* ---- kernel ---- */
