@@ -174,7 +174,10 @@ class Ext4Slow(KernelTest):
         if "iomap_dio_rw_begin" not in report.meta["sources"][0]["hooks"]:
             self.skipTest("no direct I/O tracepoints on this kernel")
         reads = of(report, "aio-read")
-        self.assertEqual(len(reads), 64)
+        lost = harness.withheld(report.final)
+        self.note("%d of 64, withheld %d", len(reads), lost)
+        self.assertTrue(64 - lost <= len(reads) <= 64)
+        self.assertLessEqual(lost, 8)
         for s in reads:
             self.assertEqual((s["comm"], s["bytes"], s["path"]), ("fio", 65536, fs.file("d")))
             self.assertEqual((s["blocked_ns"], s["run_queue_ns"], s["cpu_ns"]), (None,) * 3)
