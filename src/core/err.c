@@ -6,6 +6,8 @@
 
 #include "core/err.h"
 
+#define KERNEL_ENOTSUPP 524 /* include/linux/errno.h; no libc has it */
+
 /* Appends at `at`; a text too long for an error line is cut. Returns the new end. */
 static size_t append(struct err *e, size_t at, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
@@ -38,9 +40,15 @@ int err_set(struct err *e, enum ws_exit exit, int code, const char *fmt, ...)
 	return code;
 }
 
+const char *err_words(int code)
+{
+	code = code < 0 ? -code : code;
+	return code == KERNEL_ENOTSUPP ? "not supported by this kernel" : strerror(code);
+}
+
 int err_sys(struct err *e, int code, const char *fmt, ...)
 {
-	const char *why = strerror(code < 0 ? -code : code);
+	const char *why = err_words(code);
 	va_list ap;
 	size_t end;
 

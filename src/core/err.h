@@ -29,7 +29,9 @@ struct err {
 int err_set(struct err *e, enum ws_exit exit, int code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* "WHAT: strerror(-code)", exit 1. */
+/* strerror, of a code of either sign, that knows ENOTSUPP: the kernel's own, which BPF lets out. */
+const char *err_words(int code);
+/* "WHAT: err_words(code)", exit 1. */
 int err_sys(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* The exit code for a failed call: e->exit if words were written, else EXIT_FAILED. */

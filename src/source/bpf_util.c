@@ -242,7 +242,7 @@ int bpf_fail(struct err *e, int err, const char *what)
 			       "%s: this kernel has no bpf() system call (CONFIG_BPF_SYSCALL)",
 			       what);
 	return err_set(e, EXIT_CANNOT, err, "%s: %s (-v shows what libbpf and the verifier say)",
-		       what, strerror(-err));
+		       what, err_words(err));
 }
 
 int bpf_probe_call(struct err *e)

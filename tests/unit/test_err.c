@@ -40,6 +40,8 @@ static void nowhere_to_write(void **state)
 
 	assert_int_equal(err_set(NULL, EXIT_USAGE, -EINVAL, "x"), -EINVAL);
 	assert_int_equal(err_sys(NULL, -ENOENT, "x"), -ENOENT);
+	assert_string_equal(err_words(-ENOENT), strerror(ENOENT));
+	assert_string_equal(err_words(-524), "not supported by this kernel"); /* ENOTSUPP */
 	assert_int_equal(err_exit(NULL), EXIT_FAILED);
 	assert_int_equal(err_exit(&e), EXIT_FAILED); /* failed without words */
 }

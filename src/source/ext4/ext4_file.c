@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/err.h"
 #include "source/ext4/ext4_file.h"
 
 static const char *const functions[] = {
@@ -96,7 +97,7 @@ static const char *reason(int err)
 	case -ENOENT:
 		return "not in the kernel's BTF";
 	default:
-		return strerror(-err);
+		return err_words(err);
 	}
 }
 
