@@ -26,11 +26,10 @@ struct stamp { /* for filter.bpf.h */
 #include "filter.bpf.h"
 #include "follow.bpf.h"
 #include "abi_line.h"
+#include "code.bpf.h"
 #include "line_regs.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
-
-#define KERNEL_HALF (1ULL << 63)
 
 /* More than this waiting to be decoded: others must come again. Bounds what a compiler's storm of
  * new code costs, here and in user space. */
@@ -83,13 +82,6 @@ static __always_inline struct abi_line_counts *counts_get(u64 ep)
 
 /* ---- new pointers ---- */
 
-static __always_inline bool read_code(void *to, u32 size, u64 from)
-{
-	if (from & KERNEL_HALF)
-		return !bpf_probe_read_kernel(to, size, (const void *)from);
-	return !bpf_probe_read_user(to, size, (const void *)from);
-}
-
 /*
  * To user space, once: the entry that marks it as sent is made first. Where no record can be
  * written the entry goes again, so that a later sample tries anew.
@@ -113,15 +105,7 @@ static __always_inline void send_new(struct abi_line_counts *n, const struct abi
 		bpf_map_delete_elem(&ips, key);
 		return;
 	}
-	r->key = *key;
-	r->before = ABI_CODE_BEFORE;
-	r->bytes = ABI_CODE_BYTES;
-	if (!read_code(r->code, ABI_CODE_BYTES, key->ip - ABI_CODE_BEFORE)) {
-		/* the next or the last page is not there: what lies before is enough */
-		r->bytes = ABI_CODE_BEFORE;
-		if (!read_code(r->code, ABI_CODE_BEFORE, key->ip - ABI_CODE_BEFORE))
-			r->bytes = 0;
-	}
+	code_fill(r, key);
 	bpf_ringbuf_submit(r, 0);
 }
 
@@ -227,13 +211,6 @@ static __always_inline void use(struct abi_line_counts *n, struct task_struct *p
 	      recipe_address(&ip->recipe, regs, ip->recipe.flags & RECIPE_TLS ? tls_base(p) : 0));
 }
 
-/* Tells a process's code from that before an exec, and from another's that had its number. */
-static __always_inline u32 image_of(struct task_struct *p)
-{
-	return (u32)(BPF_CORE_READ(p, group_leader, start_time) >> 16) ^
-	       (u32)BPF_CORE_READ(p, self_exec_id);
-}
-
 /* The task that runs, if the filters want it: a sample of theirs. */
 static __always_inline struct task_struct *sampled(struct abi_line_counts *n)
 {
@@ -253,7 +230,7 @@ static __always_inline void sample(void *ctx)
 {
 	u64 ep = epoch;
 	struct abi_line_counts *n = counts_get(ep);
-	struct abi_ip_key key = {.ip = regs_ip(ctx)};
+	struct abi_ip_key key;
 	struct task_struct *p;
 	struct abi_ip *ip;
 
@@ -266,10 +243,7 @@ static __always_inline void sample(void *ctx)
 		n->results[ABI_LINE_COMPAT]++;
 		return;
 	}
-	if (!(key.ip & KERNEL_HALF)) {
-		key.tgid = TASK_READ(p, tgid);
-		key.image = image_of(p);
-	}
+	ip_key_of(&key, p, regs_ip(ctx));
 	ip = bpf_map_lookup_elem(&ips, &key);
 	if (!ip) {
 		n->results[ABI_IP_PENDING]++;

@@ -20,11 +20,11 @@ struct stamp { /* for filter.bpf.h */
 #include "filter.bpf.h"
 #include "follow.bpf.h"
 #include "abi_watch.h"
+#include "code.bpf.h"
 #include "line_regs.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define KERNEL_HALF (1ULL << 63)
 #define X86_CTX_ADDR 22 /* of struct bpf_perf_event_data, behind the registers and the period */
 
 const volatile __u64 hits_max;
@@ -51,13 +51,6 @@ struct {
 	__type(value, struct abi_watch_counts);
 } watch_counts SEC(".maps");
 
-static __always_inline bool read_code(void *to, u32 size, u64 from)
-{
-	if (from & KERNEL_HALF)
-		return !bpf_probe_read_kernel(to, size, (const void *)from);
-	return !bpf_probe_read_user(to, size, (const void *)from);
-}
-
 /* The code first, then the mark that it was sent: no hit comes before its code. Two CPUs at once
  * send it twice, and so does a full map: no harm. */
 static __always_inline void send_code(struct abi_watch_counts *n, const struct abi_ip_key *key)
@@ -72,34 +65,18 @@ static __always_inline void send_code(struct abi_watch_counts *n, const struct a
 		__sync_fetch_and_add(&n->lost, 1);
 		return;
 	}
-	r->key = *key;
-	r->before = ABI_CODE_BEFORE;
-	r->bytes = ABI_CODE_BYTES;
-	if (!read_code(r->code, ABI_CODE_BYTES, key->ip - ABI_CODE_BEFORE)) {
-		r->bytes = ABI_CODE_BEFORE;
-		if (!read_code(r->code, ABI_CODE_BEFORE, key->ip - ABI_CODE_BEFORE))
-			r->bytes = 0;
-	}
+	code_fill(r, key);
 	bpf_ringbuf_submit(r, 0);
 	bpf_map_update_elem(&sent_ips, key, &one, BPF_ANY);
-}
-
-static __always_inline u32 image_of(struct task_struct *p)
-{
-	return (u32)(BPF_CORE_READ(p, group_leader, start_time) >> 16) ^
-	       (u32)BPF_CORE_READ(p, self_exec_id);
 }
 
 static __always_inline void send_hit(struct abi_watch_counts *n, struct task_struct *p, u64 addr,
 				     u64 ip)
 {
-	struct abi_ip_key key = {.ip = ip};
+	struct abi_ip_key key;
 	struct abi_hit *h;
 
-	if (!(ip & KERNEL_HALF)) {
-		key.tgid = TASK_READ(p, tgid);
-		key.image = image_of(p);
-	}
+	ip_key_of(&key, p, ip);
 	send_code(n, &key);
 	h = bpf_ringbuf_reserve(&hits, sizeof(*h), 0);
 	if (!h) {

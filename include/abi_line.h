@@ -6,7 +6,8 @@
 #include "bucket.h"
 #include "recipe.h"
 
-#define ABI_LINE_SHIFT 6 /* 64-byte lines, on all machines we sample */
+#define KERNEL_HALF (1ULL << 63) /* set in every address of the kernel's */
+#define ABI_LINE_SHIFT 6	 /* 64-byte lines, on all machines we sample */
 #define ABI_CODE_BEFORE 64
 #define ABI_CODE_BYTES 96
 

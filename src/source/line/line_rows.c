@@ -8,7 +8,6 @@
 #include "source/line/line.h"
 #include "source/line/line_device.h"
 
-#define KERNEL_HALF (1ULL << 63)
 #define MEMBERS_MAX 16
 #define OTHERS "(others)" /* threads and code that found no room on their line */
 

@@ -10,7 +10,6 @@
 #include "core/map_line.h"
 #include "source/line/line_shared.h"
 
-#define KERNEL_HALF (1ULL << 63)
 #define PROCESSES_MAX 1024 /* whose mappings are remembered */
 #define FILES_MAX 4096	   /* a file that comes back after so many others has new lines */
 #define READS_PER_TURN 64  /* of maps; a storm's other processes wait for the next interval */

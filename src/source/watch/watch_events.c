@@ -50,8 +50,8 @@ static int refused(const struct watch_source *w, const struct watch_slot *s, uin
 	case -EPERM:
 	case -EACCES:
 		return err_set(e, EXIT_CANNOT, ret, "%snot permitted (%s)", what,
-			       s->addr >> 63 ? "addresses of the kernel need CAP_SYS_ADMIN"
-					     : "needs CAP_PERFMON, or root");
+			       s->addr & KERNEL_HALF ? "addresses of the kernel need CAP_SYS_ADMIN"
+						     : "needs CAP_PERFMON, or root");
 	case -EINVAL:
 		return err_set(e, EXIT_CANNOT, ret, "%sthe kernel allows no breakpoint there",
 			       what);

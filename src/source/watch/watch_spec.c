@@ -13,7 +13,6 @@
 #include "core/text.h"
 #include "source/watch/watch.h"
 
-#define KERNEL_HALF (1ULL << 63)
 #define LEN_MAX (ABI_WATCH_SLOTS * WATCH_SLOT_BYTES)
 #define LINE_BYTES 64U
 #define QUOTE 128
