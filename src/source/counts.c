@@ -33,21 +33,30 @@ void counts_begin(struct counts *c)
 	c->begun = true;
 }
 
-bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank)
+bool counts_bank_ended(uint32_t bank, uint64_t epoch)
 {
-	const uint64_t *now = (const uint64_t *)counts_bank(c, cpu, bank);
-	uint64_t *seen = (uint64_t *)&c->seen[(size_t)cpu * ABI_BANKS + bank], n;
-	uint64_t *sum = (uint64_t *)&c->interval;
+	return !epoch || bank == (epoch & 1);
+}
+
+bool counters_read(uint64_t *sum, const uint64_t *now, uint64_t *seen, size_t n)
+{
 	bool moved = false;
+	uint64_t v;
 	size_t i;
 
-	for (i = 0; i < COUNTERS; i++) {
-		n = __atomic_load_n(&now[i], __ATOMIC_RELAXED); /* a late program may yet add */
-		moved |= n != seen[i];
-		sum[i] += n - seen[i];
-		seen[i] = n;
+	for (i = 0; i < n; i++) {
+		v = __atomic_load_n(&now[i], __ATOMIC_RELAXED); /* a late program may yet add */
+		moved |= v != seen[i];
+		sum[i] += v - seen[i];
+		seen[i] = v;
 	}
 	return moved;
+}
+
+bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank)
+{
+	return counters_read((uint64_t *)&c->interval, (const uint64_t *)counts_bank(c, cpu, bank),
+			     (uint64_t *)&c->seen[(size_t)cpu * ABI_BANKS + bank], COUNTERS);
 }
 
 bool counts_hist_head(struct hist *to, const struct abi_hist *now, uint64_t zero, uint64_t sum_ns,
@@ -103,7 +112,7 @@ void counts_fold(struct counts *c, uint64_t epoch)
 	counts_begin(c);
 	for (cpu = 0; cpu < c->ncpus; cpu++)
 		for (bank = 0; bank < ABI_BANKS; bank++)
-			if (!epoch || bank == (epoch & 1))
+			if (counts_bank_ended(bank, epoch))
 				(void)counts_read(c, cpu, bank); /* moved or not */
 }
 

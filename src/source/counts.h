@@ -26,6 +26,10 @@ struct counts {
 
 /* bank_bytes: as given to kmaps_banks. */
 int counts_open(struct counts *c, int map_fd, uint32_t ncpus, size_t bank_bytes, struct err *e);
+/* Has the bank of this number the samples of an epoch that has ended? 0: the run has, both have. */
+bool counts_bank_ended(uint32_t bank, uint64_t epoch);
+/* What came to n counters of a bank since they were last read joins `sum`. Did any move? */
+bool counters_read(uint64_t *sum, const uint64_t *now, uint64_t *seen, size_t n);
 /* Bank of a CPU, in the map. */
 const struct abi_counts *counts_bank(const struct counts *c, uint32_t cpu, uint32_t bank);
 /* What was counted under `epoch` (both banks if 0: at the end) joins the interval, which goes on.

@@ -339,7 +339,7 @@ int keyed_fold(struct keyed *k, uint64_t epoch, struct err *e)
 
 	begin_interval(k);
 	for (bank = 0; !ret && bank < ABI_BANKS; bank++)
-		if (!epoch || bank == (epoch & 1)) {
+		if (counts_bank_ended(bank, epoch)) {
 			ret = keyed_retire(k, bank, epoch);
 			if (!ret)
 				ret = collect_bank(k, bank, epoch);

@@ -121,7 +121,7 @@ int whole_fold(struct whole *w, uint64_t epoch)
 	begin_interval(w);
 	for (c = 0; c < w->ncpus; c++)
 		for (bank = 0; !ret && bank < ABI_BANKS; bank++)
-			if (!epoch || bank == (epoch & 1))
+			if (counts_bank_ended(bank, epoch))
 				ret = collect_bank(w, c, bank, epoch);
 	return ret;
 }

@@ -164,12 +164,11 @@ static int line_open(struct source **out, const struct source_args *args, struct
 static int collect(struct line_source *s, struct err *e)
 {
 	uint64_t ended = bpf_source_ended(&s->base);
-	uint32_t banks = ended ? 1U << (ended & 1) : (1U << ABI_BANKS) - 1;
 	int ret;
 
-	line_counts_collect(&s->counts, banks);
+	line_counts_collect(&s->counts, ended);
 	line_table_begin(s->table);
-	ret = line_take(s, banks);
+	ret = line_take(s, ended);
 	if (!ret)
 		ret = numa_turn(s->numa);
 	if (ret)

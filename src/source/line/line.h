@@ -86,14 +86,14 @@ int line_load(struct line_source *s, struct err *e);
 int line_sampler_open(struct line_source *s, struct err *e);
 void line_sampler_say(struct line_source *s, const char *why_no_pmu);
 
-/* line_take.c: what the programs counted, into the table; `banks` that nobody writes, as bits. */
+/* line_take.c: what the programs counted under an epoch that has ended (0: all), into the table. */
 int line_take_alloc(struct line_source *s);
-int line_take(struct line_source *s, uint32_t banks);
+int line_take(struct line_source *s, uint64_t epoch);
 
-/* line_counts.c: read from `banks` that nobody writes, as bits; then the metric (0 or -ENOMEM), and
- * what of it is a loss. */
+/* line_counts.c: read, of such an epoch; then the metric (0 or -ENOMEM), and what of it is a loss.
+ */
 int line_counts_open(struct line_counts *c, int map_fd, uint32_t ncpus, struct err *e);
-void line_counts_collect(struct line_counts *c, uint32_t banks);
+void line_counts_collect(struct line_counts *c, uint64_t epoch);
 void line_counts_forget(struct line_counts *c); /* the total starts anew */
 int line_counts_push(const struct abi_line_counts *c, struct series_list *to);
 void line_counts_quality(const struct abi_line_counts *c, struct quality *q);

@@ -46,25 +46,17 @@ void line_counts_close(struct line_counts *c)
 	memset(c, 0, sizeof(*c));
 }
 
-void line_counts_collect(struct line_counts *c, uint32_t banks)
+void line_counts_collect(struct line_counts *c, uint64_t epoch)
 {
 	uint64_t *interval = (uint64_t *)&c->interval, *total = (uint64_t *)&c->total;
 	const struct abi_line_counts *map = c->map.at;
 	size_t at, k;
 
 	memset(&c->interval, 0, sizeof(c->interval));
-	for (at = 0; at < c->n; at++) {
-		const uint64_t *from = (const uint64_t *)&map[at];
-		uint64_t *seen = (uint64_t *)&c->seen[at], now;
-
-		if (!(banks >> at % ABI_BANKS & 1))
-			continue;
-		for (k = 0; k < COUNTERS; k++) {
-			now = __atomic_load_n(&from[k], __ATOMIC_RELAXED); /* a late program's */
-			interval[k] += now - seen[k];
-			seen[k] = now;
-		}
-	}
+	for (at = 0; at < c->n; at++)
+		if (counts_bank_ended(at % ABI_BANKS, epoch))
+			(void)counters_read(interval, (const uint64_t *)&map[at],
+					    (uint64_t *)&c->seen[at], COUNTERS); /* moved or not */
 	for (k = 0; k < COUNTERS; k++)
 		total[k] += interval[k];
 }

@@ -88,7 +88,7 @@ static void take_turns(struct line_source *s)
 	}
 }
 
-int line_take(struct line_source *s, uint32_t banks)
+int line_take(struct line_source *s, uint64_t epoch)
 {
 	const struct bpf_map *accesses[ABI_BANKS] = {s->skel->maps.accesses_even,
 						     s->skel->maps.accesses_odd};
@@ -99,7 +99,7 @@ int line_take(struct line_source *s, uint32_t banks)
 
 	line_shared_turn(s->shared);
 	for (b = 0; !ret && b < ABI_BANKS; b++) {
-		if (!(banks >> b & 1))
+		if (!counts_bank_ended(b, epoch))
 			continue;
 		ret = take_all(s, accesses[b], take_access);
 		if (!ret && s->pmu)

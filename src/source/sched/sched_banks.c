@@ -163,7 +163,7 @@ int sched_banks_fold(struct sched_banks *b, uint64_t epoch)
 	begin_interval(b);
 	for (c = 0; c < b->ncpus; c++)
 		for (bank = 0; !ret && bank < ABI_BANKS; bank++)
-			if (!epoch || bank == (epoch & 1))
+			if (counts_bank_ended(bank, epoch))
 				ret = collect_bank(b, c, bank, epoch);
 	return ret;
 }
