@@ -2,58 +2,15 @@
 /* Nodes of CPUs and of memory: trees as machines show them. */
 #include "unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "source/line/numa.h"
+#include "tree.h"
 
 #define CPUS 16
 #define MB (1ULL << 20)
 
-struct file {
-	const char *path, *text; /* text NULL: a directory */
-};
-
-static char root[64];
-
-static void put(const char *path, const char *text)
-{
-	char full[256], *slash;
-	FILE *f;
-
-	(void)snprintf(full, sizeof(full), "%s/%s", root, path);
-	for (slash = strchr(full + strlen(root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		(void)mkdir(full, 0700); /* there already, for the second file in it */
-		*slash = '/';
-	}
-	if (!text) {
-		(void)mkdir(full, 0700);
-		return;
-	}
-	f = fopen(full, "w");
-	assert_non_null(f);
-	assert_true(fprintf(f, "%s\n", text) > 0);
-	assert_int_equal(fclose(f), 0);
-}
-
-static void tree(const struct file *files)
-{
-	(void)snprintf(root, sizeof(root), "/tmp/ws-numa-XXXXXX");
-	assert_non_null(mkdtemp(root));
-	for (; files->path; files++)
-		put(files->path, files->text);
-}
-
-static void tree_gone(void)
-{
-	char command[96];
-
-	(void)snprintf(command, sizeof(command), "rm -r %s", root);
-	assert_int_equal(system(command), 0);
-}
+static char root[TREE_ROOT];
 
 /* Two sockets whose CPUs alternate; block 2 has memory of both; block 9 came later. */
 static const struct file two_sockets[] = {
@@ -140,7 +97,7 @@ static void nodes(void **state)
 
 	for (m = 0; m < ROWS(machines); m++) {
 		print_message("# %s\n", machines[m].name);
-		tree(machines[m].files);
+		tree_make(root, machines[m].files);
 		assert_int_equal(numa_open(&n, root, CPUS), 0);
 		assert_int_equal(numa_many(n), machines[m].many);
 		for (k = 0; k < ROWS(machines[m].cpus) && (!k || machines[m].cpus[k].cpu); k++)
@@ -151,7 +108,7 @@ static void nodes(void **state)
 					 machines[m].memory[k].node);
 		assert_int_equal(numa_of_cpu(n, CPUS), -1); /* more than there can be */
 		numa_close(n);
-		tree_gone();
+		tree_gone(root);
 	}
 }
 
@@ -160,9 +117,9 @@ static void comes_online(void **state)
 {
 	struct numa *n;
 
-	tree(two_sockets);
+	tree_make(root, two_sockets);
 	assert_int_equal(numa_open(&n, root, CPUS), 0);
-	put("node/node1/cpulist", "1,3,5,7,12");
+	tree_put(root, "node/node1/cpulist", "1,3,5,7,12");
 	assert_int_equal(numa_turn(n), 0); /* nobody asked */
 	assert_int_equal(numa_of_cpu(n, 12), -1);
 	assert_int_equal(numa_turn(n), 0);
@@ -170,7 +127,7 @@ static void comes_online(void **state)
 	assert_int_equal(numa_of_cpu(n, 0), 0);
 	assert_int_equal(numa_of_memory(n, 384 * MB), 1);
 	numa_close(n);
-	tree_gone();
+	tree_gone(root);
 }
 
 int main(void)

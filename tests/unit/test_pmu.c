@@ -7,56 +7,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "source/line/pmu.h"
+#include "tree.h"
 
-static char root[64];
+static char root[TREE_ROOT];
 
-static void put(const char *path, const char *text)
-{
-	char full[256], *slash;
-	FILE *f;
-
-	(void)snprintf(full, sizeof(full), "%s/%s", root, path);
-	for (slash = strchr(full + strlen(root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		(void)mkdir(full, 0700); /* there already, for the second file in it */
-		*slash = '/';
-	}
-	f = fopen(full, "w");
-	assert_non_null(f);
-	assert_true(fprintf(f, "%s\n", text) > 0);
-	assert_int_equal(fclose(f), 0);
-}
+static const struct file files[] = {
+	{"cpu/type", "4"},
+	{"cpu/format/event", "config:0-7"},
+	{"cpu/format/umask", "config:8-15"},
+	{"cpu/format/ldlat", "config1:0-15"},
+	{"cpu/format/offcore_rsp", "config1:0-63"},
+	{"cpu/format/split", "config:0-7,32-35"},
+	{"cpu/format/inv", "config:23"},
+	{"cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3"},
+	{"cpu/events/odd", "event=0xcd,nothing=1"},
+	{"ibs_op/type", "11"},
+	{"ibs_op/format/cnt_ctl", "config:19"},
+	{"cpu_core/type", "4"},
+	{"cpu_core/cpus", "0-15"},
+	{NULL},
+};
 
 static int setup(void **state)
 {
-	(void)snprintf(root, sizeof(root), "/tmp/ws-pmu-XXXXXX");
-	if (!mkdtemp(root))
-		return -1;
-	put("cpu/type", "4");
-	put("cpu/format/event", "config:0-7");
-	put("cpu/format/umask", "config:8-15");
-	put("cpu/format/ldlat", "config1:0-15");
-	put("cpu/format/offcore_rsp", "config1:0-63");
-	put("cpu/format/split", "config:0-7,32-35");
-	put("cpu/format/inv", "config:23");
-	put("cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3");
-	put("cpu/events/odd", "event=0xcd,nothing=1");
-	put("ibs_op/type", "11");
-	put("ibs_op/format/cnt_ctl", "config:19");
-	put("cpu_core/type", "4");
-	put("cpu_core/cpus", "0-15");
+	tree_make(root, files);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	char command[96];
-
-	(void)snprintf(command, sizeof(command), "rm -r %s", root);
-	return system(command);
+	tree_gone(root);
+	return 0;
 }
 
 static void formats(void **state)

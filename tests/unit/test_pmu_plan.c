@@ -3,18 +3,12 @@
 #include "unit.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "source/line/pmu_plan.h"
+#include "tree.h"
 
 #define FREQ 997
-
-struct file {
-	const char *path, *text;
-};
 
 #define INTEL_FORMATS(dev)                                                         \
 	{dev "/format/event", "config:0-7"}, {dev "/format/umask", "config:8-15"}, \
@@ -194,24 +188,7 @@ static const struct machine {
 	{"a value too wide", odd, -EINVAL, NULL, {{NULL}}},
 };
 
-static char root[64];
-
-static void put(const char *path, const char *text)
-{
-	char full[256], *slash;
-	FILE *f;
-
-	(void)snprintf(full, sizeof(full), "%s/%s", root, path);
-	for (slash = strchr(full + strlen(root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		(void)mkdir(full, 0700); /* there already, for the second file in it */
-		*slash = '/';
-	}
-	f = fopen(full, "w");
-	assert_non_null(f);
-	assert_true(fprintf(f, "%s\n", text) > 0);
-	assert_int_equal(fclose(f), 0);
-}
+static char root[TREE_ROOT];
 
 static void check_event(const struct pmu_sampled *s, const struct event *x)
 {
@@ -247,11 +224,8 @@ static void plan_of(const struct machine *m)
 {
 	struct pmu_plan plan;
 	struct err e = {0};
-	const struct file *f;
 	uint32_t n = 0;
 
-	for (f = m->files; f->path; f++)
-		put(f->path, f->text);
 	assert_int_equal(pmu_plan(root, FREQ, &plan, &e), m->ret);
 	if (m->ret) {
 		assert_int_equal(e.exit, EXIT_CANNOT);
@@ -266,16 +240,13 @@ static void plan_of(const struct machine *m)
 
 static void plans(void **state)
 {
-	char command[96];
 	size_t k;
 
 	for (k = 0; k < ROWS(machines); k++) {
 		print_message("# %s\n", machines[k].name);
-		(void)snprintf(root, sizeof(root), "/tmp/ws-plan-XXXXXX");
-		assert_non_null(mkdtemp(root));
+		tree_make(root, machines[k].files);
 		plan_of(&machines[k]);
-		(void)snprintf(command, sizeof(command), "rm -r %s", root);
-		assert_int_equal(system(command), 0);
+		tree_gone(root);
 	}
 }
 

@@ -16,19 +16,16 @@ static int busiest_first(const void *a, const void *b)
 /* Room for as many threads as the line has uses. */
 static bool scratch_reserve(struct line_table *t, const struct line *l)
 {
-	const struct line_use *u;
+	size_t cap = 2 * (size_t)l->nuses;
 	struct line_thread_sum *v;
-	size_t n = 0;
 
-	for (u = l->uses; u; u = u->next)
-		n++;
-	if (n <= t->scratch_cap)
+	if (l->nuses <= t->scratch_cap)
 		return true;
-	v = realloc(t->scratch, 2 * n * sizeof(*v));
+	v = realloc(t->scratch, cap * sizeof(*v));
 	if (!v)
 		return false;
 	t->scratch = v;
-	t->scratch_cap = 2 * n;
+	t->scratch_cap = cap;
 	return true;
 }
 

@@ -170,13 +170,19 @@ static struct hist *use_latency(struct line_use *u)
 	return u->latency;
 }
 
+/* A thread's samples are about to join those of the others. */
+static void others_note(struct line *l, uint32_t tid)
+{
+	l->others_many |= l->others.view[LINE_TOTAL].samples && l->others.tid != tid;
+	l->others.tid = tid;
+}
+
 /* What it had goes to the others; it was not sampled in this interval. */
 static void use_leaves(struct line *l, struct line_use **at)
 {
 	struct line_use *u = *at;
 
-	l->others_many |= l->others.view[LINE_TOTAL].samples && l->others.tid != u->tid;
-	l->others.tid = u->tid;
+	others_note(l, u->tid);
 	line_samples_add(&l->others.view[LINE_TOTAL], &u->view[LINE_TOTAL]);
 	if (u->latency && use_latency(&l->others)) /* no memory: the line itself still has them */
 		(void)hist_merge(&l->others.latency[LINE_TOTAL], &u->latency[LINE_TOTAL]);
@@ -208,8 +214,7 @@ static struct line_use *use_get(struct line *l, const struct abi_access_key *key
 	if (u)
 		return u;
 	if (l->nuses == USES_MAX && !make_room(l)) {
-		l->others_many |= l->others.view[LINE_TOTAL].samples && l->others.tid != key->tid;
-		l->others.tid = key->tid;
+		others_note(l, key->tid);
 		return &l->others;
 	}
 	u = calloc(1, sizeof(*u));
@@ -310,18 +315,20 @@ int line_table_add_latency(struct line_table *t, const struct line_key *at,
 	return ret;
 }
 
+static void use_forget_view(struct line_use *u, enum line_view v)
+{
+	memset(&u->view[v], 0, sizeof(u->view[v]));
+	if (u->latency)
+		hist_reset(&u->latency[v]);
+}
+
 static void forget_view(struct line_table *t, struct line *l, enum line_view v)
 {
 	struct line_use *u;
 
-	for (u = l->uses; u; u = u->next) {
-		memset(&u->view[v], 0, sizeof(u->view[v]));
-		if (u->latency)
-			hist_reset(&u->latency[v]);
-	}
-	memset(&l->others.view[v], 0, sizeof(l->others.view[v]));
-	if (l->others.latency)
-		hist_reset(&l->others.latency[v]);
+	for (u = l->uses; u; u = u->next)
+		use_forget_view(u, v);
+	use_forget_view(&l->others, v);
 	memset(&l->view[v], 0, sizeof(l->view[v]));
 	memset(l->cores[v], 0, t->words * sizeof(uint64_t));
 	memset(l->cpus[v], 0, t->words * sizeof(uint64_t));
