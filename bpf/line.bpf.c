@@ -29,6 +29,8 @@ struct stamp { /* for filter.bpf.h */
 #include "code.bpf.h"
 #include "line_regs.bpf.h"
 
+#define EEXIST 17
+
 char LICENSE[] SEC("license") = "GPL";
 
 /* More than this waiting to be decoded: others must come again. Bounds what a compiler's storm of
@@ -90,13 +92,15 @@ static __always_inline void send_new(struct abi_line_counts *n, const struct abi
 {
 	struct abi_ip pending = {};
 	struct abi_new_ip *r;
+	long ret;
 
 	if (bpf_ringbuf_query(&new_ips, BPF_RB_AVAIL_DATA) > new_ips_bytes) {
 		n->ring_lost++;
 		return;
 	}
-	if (bpf_map_update_elem(&ips, key, &pending, BPF_NOEXIST)) {
-		n->ips_full++;
+	ret = bpf_map_update_elem(&ips, key, &pending, BPF_NOEXIST);
+	if (ret) {
+		n->ips_full += ret != -EEXIST; /* another CPU came first */
 		return;
 	}
 	r = bpf_ringbuf_reserve(&new_ips, sizeof(*r), 0);
