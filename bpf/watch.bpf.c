@@ -51,6 +51,28 @@ struct {
 	__type(value, struct abi_watch_counts);
 } watch_counts SEC(".maps");
 
+/*
+ * The ring's lock is tried, not awaited, by an NMI (bpf_ringbuf_reserve, before raw_res_spin_lock
+ * of 6.15): with hits on several CPUs at once another holds it, for as long as a reservation takes.
+ * So it is tried again, a few microseconds at most; a ring that is full costs as much, and is
+ * bounded.
+ */
+#define RING_TRIES 64
+
+static __always_inline void *hits_reserve(struct abi_watch_counts *n, const u64 size)
+{
+	void *r;
+	int i;
+
+	for (i = 0; i < RING_TRIES; i++) {
+		r = bpf_ringbuf_reserve(&hits, size, 0);
+		if (r)
+			return r;
+	}
+	__sync_fetch_and_add(&n->lost, 1);
+	return NULL;
+}
+
 /* The code first, then the mark that it was sent: no hit comes before its code. Two CPUs at once
  * send it twice, and so does a full map: no harm. */
 static __always_inline void send_code(struct abi_watch_counts *n, const struct abi_ip_key *key)
@@ -60,11 +82,9 @@ static __always_inline void send_code(struct abi_watch_counts *n, const struct a
 
 	if (bpf_map_lookup_elem(&sent_ips, key))
 		return;
-	r = bpf_ringbuf_reserve(&hits, sizeof(*r), 0);
-	if (!r) {
-		__sync_fetch_and_add(&n->lost, 1);
+	r = hits_reserve(n, sizeof(*r));
+	if (!r)
 		return;
-	}
 	code_fill(r, key);
 	bpf_ringbuf_submit(r, 0);
 	bpf_map_update_elem(&sent_ips, key, &one, BPF_ANY);
@@ -78,11 +98,9 @@ static __always_inline void send_hit(struct abi_watch_counts *n, struct task_str
 
 	ip_key_of(&key, p, ip);
 	send_code(n, &key);
-	h = bpf_ringbuf_reserve(&hits, sizeof(*h), 0);
-	if (!h) {
-		__sync_fetch_and_add(&n->lost, 1);
+	h = hits_reserve(n, sizeof(*h));
+	if (!h)
 		return;
-	}
 	h->key = key;
 	h->addr = addr;
 	h->pid = TASK_READ(p, tgid);
@@ -91,6 +109,7 @@ static __always_inline void send_hit(struct abi_watch_counts *n, struct task_str
 	h->pad = 0;
 	bpf_core_read(h->comm, sizeof(h->comm), &p->comm);
 	bpf_ringbuf_submit(h, 0);
+	__sync_fetch_and_add(&n->taken, 1); /* a lost one is none of those that were asked for */
 }
 
 /* Another process has something else at a user address, a child of the watched one's too. */
@@ -118,10 +137,7 @@ int ws_watch(void *ctx)
 		__sync_fetch_and_add(&n->foreign, 1);
 		return 1;
 	}
-	if (*(volatile __u64 *)&n->taken >= hits_max ||
-	    *(volatile __u64 *)&n->foreign >= foreign_max)
-		return 1;
-	send_hit(n, p, addr, regs_ip(ctx));
-	__sync_fetch_and_add(&n->taken, 1);
+	if (!abi_watch_over(n, hits_max, foreign_max))
+		send_hit(n, p, addr, regs_ip(ctx));
 	return 1;
 }

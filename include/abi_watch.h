@@ -31,10 +31,17 @@ struct abi_watch_counts {
 	__u64 pad1[7];
 	__u64 foreign; /* of tasks that the filters leave out: they bound too */
 	__u64 pad2[7];
-	__u64 lost; /* hits, and code, that could not be sent */
+	__u64 lost; /* hits, and code, that could not be sent: they bound as those of others do */
 	__u64 pad3[7];
 };
 
 _Static_assert(sizeof(struct abi_watch_counts) == 192, "abi_watch_counts size");
+
+/* Has enough been seen, or borne? */
+static inline int abi_watch_over(const volatile struct abi_watch_counts *n, __u64 hits_max,
+				 __u64 others_max)
+{
+	return n->taken >= hits_max || n->foreign + n->lost >= others_max;
+}
 
 #endif

@@ -295,7 +295,7 @@ static bool watch_target_alive(struct source *src, char *why, size_t len)
 		return filters_alive(&w->line.base.filters, why, len);
 	if (w->counted < w->line.cfg->confirm)
 		(void)snprintf(why, len,
-			       "stopped watching: too many accesses by others"); /* fits */
+			       "stopped watching: too many accesses by others, or lost"); /* fits */
 	else
 		(void)snprintf(why, len, "%" PRIu64 " accesses seen", w->counted); /* fits */
 	return false;

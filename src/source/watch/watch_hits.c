@@ -117,8 +117,7 @@ int watch_hits_open(struct watch_source *w, struct err *e)
 int watch_hits_drain(struct watch_source *w, struct err *e)
 {
 	const struct abi_watch_counts *n = watch_counts(w);
-	bool over = __atomic_load_n(&n->taken, __ATOMIC_ACQUIRE) >= w->line.cfg->confirm ||
-		    __atomic_load_n(&n->foreign, __ATOMIC_ACQUIRE) >= w->skel->rodata->foreign_max;
+	bool over = abi_watch_over(n, w->line.cfg->confirm, w->skel->rodata->foreign_max);
 	int ret = ring_buffer__consume(w->ring);
 
 	if (ret < 0)

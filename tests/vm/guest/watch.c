@@ -8,7 +8,7 @@
 
 #define TIMES "300"
 #define KERNEL_VARIABLE "jiffies" /* of which every clock tick knows */
-#define BOUND "50"
+#define BOUND "200"
 
 /*
  * What `accesses` does to each of its variables, TIMES times. (`loaded` is a name of libc's, too;
@@ -66,14 +66,28 @@ static bool refused(struct guest *g)
 	return no;
 }
 
+/* `accesses` to its end beside a run that watches: its report, and how often it says; or NULL. */
+static struct json_object *beside(struct guest *g, const char *const load[],
+				  const char *const more[], int64_t *n)
+{
+	struct json_object *end;
+	struct run r;
+
+	if (!run_start(g, &r, load, "watch", "-p", more))
+		return NULL;
+	end = run_go(&r);
+	*n = json_number(end, "done");
+	json_object_put(end);
+	return run_finish(g, &r);
+}
+
 static int test_watch(struct guest *g)
 {
 	const char *const load[] = {"/bin/accesses", TIMES, NULL};
 	const char *more[2 * NTRUTH + 1] = {NULL};
-	struct json_object *report, *end;
-	int64_t n;
-	struct run r;
+	struct json_object *report;
 	bool ok = true;
+	int64_t n;
 
 	if (refused(g))
 		return SKIP;
@@ -81,12 +95,7 @@ static int test_watch(struct guest *g)
 		more[2 * k] = "--watch";
 		more[2 * k + 1] = truth[k].name;
 	}
-	if (!run_start(g, &r, load, "watch", "-p", more))
-		return FAIL;
-	end = run_go(&r);
-	n = json_number(end, "done");
-	json_object_put(end);
-	report = run_finish(g, &r);
+	report = beside(g, load, more, &n);
 	if (!report)
 		return FAIL;
 	for (size_t k = 0; ok && k < NTRUTH; k++)
@@ -95,13 +104,35 @@ static int test_watch(struct guest *g)
 	return ok ? say(g, PASS, "%lld each of loads, stores and locked adds", (long long)n) : FAIL;
 }
 
+/* Traps on two CPUs at once: each is there. */
+static int test_two(struct guest *g)
+{
+	const char *const load[] = {"/bin/accesses", "2000", "two", NULL};
+	const char *const more[] = {"--watch", "halves:16", NULL};
+	struct json_object *report, *final;
+	int64_t n, count, lost;
+
+	if (refused(g))
+		return SKIP;
+	report = beside(g, load, more, &n);
+	if (!report)
+		return FAIL;
+	final = report_line(report, "final");
+	count = json_number(json_object_array_get_idx(contended_rows(final), 0), "count");
+	lost = quality_of(final, "lost_events");
+	json_object_put(report);
+	return say(g, n > 0 && count == 2 * n ? PASS : FAIL,
+		   "%lld accesses by each of two threads, %lld counted, %lld lost", (long long)n,
+		   (long long)count, (long long)lost);
+}
+
 /* A run that watches only ends with its bound. */
 static int test_kernel(struct guest *g)
 {
 	const char *const argv[] = {TOOL,  "-s", "watch", "--watch", KERNEL_VARIABLE, "--confirm",
 				    BOUND, "-d", "20",	  "-o",	     "json:" OUT,     NULL};
-	struct json_object *report, *row;
-	int64_t count;
+	struct json_object *report, *final, *row;
+	int64_t count, lost;
 	bool stopped;
 	int status;
 
@@ -111,16 +142,20 @@ static int test_kernel(struct guest *g)
 	report = status ? NULL : report_load(OUT);
 	if (!report)
 		return say(g, FAIL, "exit %d: %s", status, stderr_line());
-	row = row_of(report_line(report, "final"), KERNEL_VARIABLE);
+	final = report_line(report, "final");
+	row = row_of(final, KERNEL_VARIABLE);
 	count = json_number(row, "count");
+	lost = quality_of(final, "lost_events");
 	stopped = json_object_get_boolean(json_object_object_get(row, "stopped"));
 	json_object_put(report);
 	return say(g, count == atoll(BOUND) && stopped ? PASS : FAIL,
-		   KERNEL_VARIABLE ": %lld accesses, to the bound of " BOUND, (long long)count);
+		   KERNEL_VARIABLE ": %lld accesses, to the bound of " BOUND ", %lld lost",
+		   (long long)count, (long long)lost);
 }
 
 const struct test watch_tests[] = {
 	{"watch", test_watch, "btf"},
+	{"watch-two", test_two, "btf"},
 	{"watch-kernel", test_kernel, "btf"},
 	{0},
 };
