@@ -2,7 +2,9 @@
 #include "check.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "names/names.h"
 #include "source/machine.h"
@@ -116,12 +118,36 @@ static int try_way(const struct source_ops *ops, const struct config *base, cons
 	return ret;
 }
 
+/* What a watch is tried on where none was given: a variable of our own. */
+struct own_watch {
+	uint64_t variable;
+	char text[24], *list[1];
+	uint32_t pid;
+};
+
+static void watch_own(struct config *cfg, struct own_watch *own)
+{
+	snprintf(own->text, sizeof(own->text), "%p", (void *)&own->variable); /* fits */
+	own->list[0] = own->text;
+	own->pid = (uint32_t)getpid();
+	cfg->watches = (struct str_list){own->list, 1};
+	cfg->filter.pids = (struct u32_list){&own->pid, 1};
+	cfg->filter.follow = false;
+}
+
 /* Does it run in its plain way? Where not, there is no use in asking for more. */
-static bool check_source(const struct source_ops *ops, const struct config *cfg,
+static bool check_source(const struct source_ops *ops, const struct config *given,
 			 struct refusals *no, FILE *out)
 {
+	struct config cfg = *given; /* borrowed */
+	char *name = (char *)ops->name;
+	struct own_watch own;
 	size_t i;
 
+	if (!source_asked(given, ops)) /* what it would take to name it */
+		cfg.sources = (struct str_list){&name, 1};
+	if (ops == &source_watch && !cfg.watches.n)
+		watch_own(&cfg, &own);
 	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct err why = {0};
 		char label[64];
@@ -130,7 +156,7 @@ static bool check_source(const struct source_ops *ops, const struct config *cfg,
 		if (ways[i].means && !ways[i].means(ops))
 			continue;
 		snprintf(label, sizeof(label), "%s%s", ops->name, ways[i].suffix);
-		ret = try_way(ops, cfg, &ways[i], label, no, out, &why);
+		ret = try_way(ops, &cfg, &ways[i], label, no, out, &why);
 		if (ret && !why.text[0])
 			err_set(&why, EXIT_CANNOT, ret, "%s", strerror(-ret));
 		if (ret)
@@ -141,33 +167,26 @@ static bool check_source(const struct source_ops *ops, const struct config *cfg,
 	return true;
 }
 
-static bool asked_for(const struct config *cfg, const struct source_ops *ops)
-{
-	size_t i;
-
-	for (i = 0; i < cfg->sources.n; i++)
-		if (!strcmp(cfg->sources.v[i], ops->name))
-			return true;
-	return !cfg->sources.n && ops->by_default;
-}
-
-/* As a run: of those named all must, of the default ones it takes one. */
+/* All that are of a kernel, if none is named. As a run: of those named all must, of the default
+ * ones it takes one. */
 int check_run(const struct config *cfg, FILE *out, bool *can, struct err *e)
 {
 	struct machine_fact facts[MACHINE_FACTS];
-	size_t i, n = machine_facts(facts, cfg), asked = 0, run = 0;
+	size_t i, n = machine_facts(facts, cfg), run = 0;
 	struct refusals no = {0};
 
 	for (i = 0; i < n; i++)
 		fprintf(out, "%-*s %s\n", LABEL_WIDTH, facts[i].name, facts[i].text);
 	for (i = 0; source_list[i]; i++) {
-		if (!asked_for(cfg, source_list[i]))
+		const struct source_ops *ops = source_list[i];
+
+		if (cfg->sources.n ? !source_asked(cfg, ops) : ops->made_up)
 			continue;
-		asked++;
-		run += check_source(source_list[i], cfg, &no, out);
+		if (check_source(ops, cfg, &no, out))
+			run += source_asked(cfg, ops);
 	}
 	print_refusals(&no, out);
-	*can = cfg->sources.n ? run == asked : run > 0;
+	*can = cfg->sources.n ? run == cfg->sources.n : run > 0;
 	if (fflush(out))
 		return err_sys(e, -errno, "cannot write to standard output");
 	if (ferror(out)) /* before: errno is another's by now */

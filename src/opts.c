@@ -312,7 +312,7 @@ static int check_watches(struct opts_run *r)
 	struct config *cfg = r->cfg;
 	bool named = source_named(r, "watch"), line = source_named(r, "line");
 
-	if (named && !cfg->watches.n)
+	if (named && !cfg->watches.n && !cfg->check)
 		return opts_bad(r, "--source 'watch': watches nothing (give --watch ADDR|SYMBOL)");
 	if (r->confirm_given && !cfg->watches.n && !line)
 		return opts_bad(

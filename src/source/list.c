@@ -18,6 +18,16 @@ const struct source_ops *source_find(const char *name)
 	return NULL;
 }
 
+bool source_asked(const struct config *cfg, const struct source_ops *ops)
+{
+	size_t i;
+
+	for (i = 0; i < cfg->sources.n; i++)
+		if (!strcmp(cfg->sources.v[i], ops->name))
+			return true;
+	return !cfg->sources.n && ops->by_default;
+}
+
 int source_open(const struct source_ops *ops, struct source **out, const struct source_args *args,
 		struct err *e)
 {

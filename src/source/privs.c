@@ -60,17 +60,6 @@ static uint64_t bit(int cap)
 	return 1ULL << cap;
 }
 
-static bool source_asked(const struct config *cfg, const char *name)
-{
-	const struct source_ops *ops = source_find(name);
-	size_t i;
-
-	for (i = 0; i < cfg->sources.n; i++)
-		if (!strcmp(cfg->sources.v[i], name))
-			return true;
-	return !cfg->sources.n && ops && ops->by_default;
-}
-
 /*
  * Names are looked for when they are first needed. The kernel's: its memory is read by a program,
  * its symbols from kallsyms. Processes': mappings and files (from 6.12 on perfmon does).
@@ -78,13 +67,13 @@ static bool source_asked(const struct config *cfg, const char *name)
 static uint64_t needed_for_names(const struct config *cfg)
 {
 	/* Both also open events later: for CPUs that come back, for lines to be confirmed. */
-	bool line = source_asked(cfg, "line") || source_asked(cfg, "watch");
+	bool line = source_asked(cfg, &source_line) || source_asked(cfg, &source_watch);
 	uint64_t need = 0;
 
-	if (line || source_asked(cfg, "lock")) /* also paths of inodes */
+	if (line || source_asked(cfg, &source_lock)) /* also paths of inodes */
 		need |= bit(CAP_BPF) | bit(CAP_PERFMON) | bit(CAP_SYSLOG) |
 			bit(CAP_DAC_READ_SEARCH);
-	if (line || source_asked(cfg, "futex"))
+	if (line || source_asked(cfg, &source_futex))
 		need |= bit(CAP_PERFMON) | bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH);
 	return need;
 }

@@ -67,6 +67,7 @@ struct source_ops {
 	const char *name;    /* as in --source */
 	const char *summary; /* one line for --help and the manual */
 	bool by_default;
+	bool made_up;	       /* asks nothing of the kernel, and tells nothing of it */
 	bool groups;	       /* has a row for each with --by */
 	const char *ungrouped; /* else: why not, for who runs it beside one that has */
 	bool slow;	       /* tells of single waits with --slower */
@@ -122,6 +123,8 @@ extern const struct source_ops source_synth;
 /* The list; NULL-terminated. A new source is a line here. */
 extern const struct source_ops *const source_list[];
 const struct source_ops *source_find(const char *name);
+/* Is it named, or one of the default ones if none is? */
+bool source_asked(const struct config *cfg, const struct source_ops *ops);
 
 /* Probed, then opened. A refusal says what is missing for all that was asked for. */
 int source_open(const struct source_ops *ops, struct source **out, const struct source_args *args,

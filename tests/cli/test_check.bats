@@ -9,7 +9,7 @@ setup() {
 	need_root
 }
 
-@test "--check: facts, then every way of every default source" {
+@test "--check: facts, then every way of every source" {
 	run --separate-stderr "$WS" --check
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
@@ -20,7 +20,20 @@ setup() {
 	grep -q '^sched  *yes$' <<<"$output"
 	grep -q '^sched --slower  *\(yes$\|no: \)' <<<"$output"
 	grep -q '^sched --by pid  *\(yes$\|no: \)' <<<"$output"
+	for source in ext4 lock futex line watch; do
+		grep -qE "(^|, )$source(,| ).*(yes|no: )" <<<"$output"
+	done
 	[ -z "$(grep '^synth' <<<"$output")" ]
+}
+
+@test "--check: a watch is tried on a variable of our own, if none is named" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86 only"
+	run --separate-stderr "$WS" --check -s watch
+	[ "$status" -eq 0 ]
+	grep -q '^watch  *yes$' <<<"$output"
+	run --separate-stderr "$WS" --check -s watch --watch 0x1000 -p $$
+	[ "$status" -eq 3 ]
+	grep -q "^watch  *no: --watch '0x1000': 0x1000 is not mapped in process $$" <<<"$output"
 }
 
 @test "--check: only the ways that mean something to a source" {

@@ -50,8 +50,9 @@ out=$(as_nobody "$tool" --check)
 status=$?
 [ $status -eq 3 ] && [ -z "${out##*"$expected_default"*}" ]
 result $? "--check without capabilities: exit 3 and the line" "exit $status: $out"
-[ "$(echo "$out" | grep -c ' no: ')" -eq 1 ] && echo "$out" | grep -q '^sched, ext4, lock  *no: BPF'
-result $? "... once, with the sources named" "$out"
+[ "$(echo "$out" | grep -c ' no: ')" -eq 3 ] && echo "$out" | grep -q '^sched, ext4, lock  *no: BPF' &&
+	echo "$out" | grep -q "^futex  *no: BPF.*setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep $tool"
+result $? "... once for those of a kind, with the sources named" "$out"
 
 # What each choice of options asks for besides CAP_BPF and CAP_PERFMON.
 while read -r more options; do

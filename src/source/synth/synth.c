@@ -470,7 +470,7 @@ static const char *const *synth_hooks(const struct source *base)
 const struct source_ops source_synth = {
 	.name = "synth",
 	.summary = "made-up waits, the same in every run: for tests, needs no kernel",
-	.by_default = false,
+	.made_up = true,
 	.contends = true,
 	.groups = true,
 	.slow = true,
