@@ -304,11 +304,19 @@ static int table_report(struct table_sink *t, const struct frame *f, struct err 
 	return out_flush(&t->out, e);
 }
 
+static bool is_only_interval(const struct config *cfg)
+{
+	return cfg->count == 1 || (cfg->duration_ns && cfg->duration_ns <= cfg->interval_ns);
+}
+
 static int table_interval(struct sink *s, const struct frame *interval, const struct frame *total,
 			  struct err *e)
 {
 	struct table_sink *t = table_sink(s);
 
+	/* The final report follows at once and says the same. */
+	if (is_only_interval(t->cfg))
+		return 0;
 	return table_report(t, t->cfg->totals ? total : interval, e);
 }
 

@@ -80,6 +80,19 @@ valid() { # table COLUMNS | json SCHEMA | csv
 		"$(sed -n '/^final/,$p' "$out" | grep -n '^(others: lock)' | cut -d: -f1)" ]
 }
 
+@test "a run of one interval is one report: the final one" {
+	for args in '0.2 1' '-d 0.2 0.2' '-d 0.1 1'; do
+		# shellcheck disable=SC2086 # words of a command line
+		ws -s synth $args
+		[ "$(grep -c '^waitscope  ' "$out")" -eq 1 ]
+		[ "$(grep -c '^final report after ' "$out")" -eq 1 ]
+	done
+	ws -s synth 0.2 2
+	[ "$(grep -c '^waitscope  ' "$out")" -eq 3 ]
+	ws -s synth -o json 0.2 1
+	[ "$(jq -r .type "$out" | sort | uniq -c | tr -s ' \n' ' ')" = " 1 final 1 interval 1 meta " ]
+}
+
 @test "lists of an option are lists in meta" {
 	ws -s synth -o json -p 1,2 -p 3 --dev /x --dev 8:1 -d 0.05
 	[ "$status" -eq 0 ]
@@ -92,7 +105,7 @@ valid() { # table COLUMNS | json SCHEMA | csv
 
 	for lines in 24 30 50; do
 		out=$BATS_TEST_TMPDIR/screen
-		python3 "$BATS_TEST_DIRNAME/ontty.py" 80 $lines "$WS" -s synth -d 0.3 0.3 >"$out"
+		python3 "$BATS_TEST_DIRNAME/ontty.py" 80 $lines "$WS" -s synth -d 0.9 0.3 >"$out"
 		[ "$(wc -l <"$out")" -lt $lines ] || fail "$lines lines: $(wc -l <"$out")"
 		for part in '^Wakeup latency' '^ext4 operations' '^Extent status' '^Contended' '^quality: '; do
 			grep -q "$part" "$out" || fail "$lines lines: no $part in $(cat "$out")"
