@@ -392,9 +392,26 @@ static int add_sources(struct loop *l)
 	return 0;
 }
 
+/*
+ * By an exact clock (libevent's own choice has the resolution of a tick), read anew each time: a
+ * time from before a report's names were looked up would let the next tick come as much later.
+ */
+static struct event_base *new_base(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base = NULL;
+
+	if (config && !event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER) &&
+	    !event_config_set_flag(config, EVENT_BASE_FLAG_NO_CACHE_TIME))
+		base = event_base_new_with_config(config);
+	if (config)
+		event_config_free(config);
+	return base;
+}
+
 static int set_up(struct loop *l)
 {
-	l->base = event_base_new();
+	l->base = new_base();
 	if (!l->base)
 		return -ENOMEM;
 	l->tick = evtimer_new(l->base, on_tick, l);

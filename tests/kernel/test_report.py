@@ -4,15 +4,19 @@
 import collections
 import copy
 import csv
+import fcntl
 import io
 import json
 import os
 import signal
 import statistics
+import subprocess
 import time
 
 import harness
 from harness import METRICS, ROOT, KernelTest, buckets, groups, metric
+
+F_SETPIPE_SZ = 1031
 
 
 def add_up(parts):
@@ -160,6 +164,27 @@ class Live(KernelTest):
             if abs(drift_ns) < 10_000_000:
                 break
         self.assertLess(abs(drift_ns), 10_000_000)
+
+    def late_s(self, stall_s, interval_s):
+        """How late the second interval ends after a first report that took `stall_s` to write."""
+        r, w = os.pipe()
+        fcntl.fcntl(w, F_SETPIPE_SZ, 4096)
+        proc = subprocess.Popen([harness.TOOL, "-s", "synth", "-o", "json", str(interval_s), "3"], stdout=w)
+        self.addCleanup(proc.wait)
+        self.addCleanup(proc.kill)
+        os.close(w)
+        with open(r) as out:
+            text = out.readline() + out.read(1)  # the first report has begun
+            time.sleep(stall_s)
+            report = harness.Report(text + out.read())
+        first, second = (i["mono_ns"] for i in report.intervals[:2])
+        return (second - first) / 1e9 - interval_s
+
+    def test_stalled(self):
+        """a report that takes long makes no later interval late"""
+        late_s = min(self.late_s(0.4, 0.8) for _ in range(3))  # others may have the CPU
+        self.note("%.1f ms late", late_s * 1000)
+        self.assertLess(late_s, 0.1)
 
     def test_warm_up(self):
         """-w: what happens in the warm-up is not counted"""
