@@ -7,6 +7,7 @@
 
 #include "guest.h"
 
+#define NO " no: "
 #define SOURCES "sched,ext4,lock,futex,line"
 
 /* "sched --by pid" to "source-sched-by-pid". */
@@ -25,22 +26,36 @@ static void test_name(char *name, size_t len, const char *label, size_t n)
 	name[at] = 0;
 }
 
-/* "LABEL   yes", or "LABEL   no: WHY": a pass or a skip; the line itself for the table of kernels.
- */
-static bool print_source(struct guest *g, const char *line)
+static void print_way(struct guest *g, const char *label, size_t n, const char *yes, const char *no)
 {
-	const char *yes = strstr(line, " yes"), *no = strstr(line, " no: ");
-	const char *end = no ? no : yes;
 	char name[64];
 
+	printf("# source %.*s%s\n", (int)n, label, no ? no : yes);
+	test_name(name, sizeof(name), label, n);
+	print_result(g, say(g, no ? SKIP : PASS, "%s", no ? no + strlen(NO) : "loads and attaches"),
+		     name);
+}
+
+/*
+ * "LABEL   yes", or "LABEL[, LABEL...]   no: WHY": a pass, or a skip of each; the line itself for
+ * the table of kernels. How many there were.
+ */
+static int print_source(struct guest *g, const char *line)
+{
+	const char *yes = strstr(line, " yes"), *no = strstr(line, NO), *next;
+	const char *end = no ? no : yes;
+	int n = 0;
+
 	if (!end)
-		return false;
+		return 0;
 	while (end > line && end[-1] == ' ')
 		end--;
-	printf("# source %s\n", line);
-	test_name(name, sizeof(name), line, (size_t)(end - line));
-	print_result(g, say(g, no ? SKIP : PASS, "%s", no ? no + 5 : "loads and attaches"), name);
-	return true;
+	for (; line < end; line = next, n++) {
+		next = no ? memmem(line, (size_t)(end - line), ", ", 2) : NULL;
+		print_way(g, line, (size_t)((next ? next : end) - line), yes, no);
+		next = next ? next + 2 : end;
+	}
+	return n;
 }
 
 static void print_lack(const char *line)
