@@ -29,7 +29,6 @@ struct loop {
 	enum pending next; /* asked for during a fold */
 	bool warming;	   /* not counting yet */
 	bool end_asked;	   /* while another report was pending */
-	bool partial;	   /* the last interval was cut short */
 	bool costing;
 	uint64_t next_tick_ns;
 	uint64_t reports; /* by schedule, against COUNT */
@@ -91,11 +90,10 @@ static void begin_end(struct loop *l)
 }
 
 /* The run is over, because of `why`. What is being reported is finished first. */
-static void end(struct loop *l, bool partial, const char *why)
+static void end(struct loop *l, const char *why)
 {
 	if (l->end_asked || l->pending == PENDING_END)
 		return;
-	l->partial = partial;
 	snprintf(l->why, sizeof(l->why), "%s", why);
 	if (l->pending == PENDING_NONE)
 		begin_end(l);
@@ -193,9 +191,9 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 		return;
 	}
 	if (is_last(l, l->next_tick_ns)) {
-		end(l, false,
-		    l->run->cfg->count && l->reports + 1 >= l->run->cfg->count ? "count reached"
-									       : "duration over");
+		end(l, l->run->cfg->count && l->reports + 1 >= l->run->cfg->count
+			       ? "count reached"
+			       : "duration over");
 		return;
 	}
 	l->reports++;
@@ -209,9 +207,8 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 static void on_deadline(evutil_socket_t fd, short what, void *ctx)
 {
 	struct loop *l = ctx;
-	const struct config *cfg = l->run->cfg;
 
-	end(l, cfg->interval_ns && cfg->duration_ns % cfg->interval_ns, "duration over");
+	end(l, "duration over");
 }
 
 static void begin_next(struct loop *l)
@@ -240,7 +237,7 @@ static void on_grace(evutil_socket_t fd, short what, void *ctx)
 		ret = run_report(l->run, l->e);
 	} else if (pending == PENDING_END) {
 		l->pending = PENDING_END;
-		ret = run_finish(l->run, l->partial, l->why, l->e);
+		ret = run_finish(l->run, l->why, l->e);
 		(void)event_base_loopbreak(l->base);
 	}
 	if (ret)
@@ -269,7 +266,7 @@ static void on_source(evutil_socket_t fd, short what, void *ctx)
 	char why[128];
 
 	if (drain(l) >= 0 && !run_targets_alive(l->run, why, sizeof(why)))
-		end(l, true, why);
+		end(l, why);
 }
 
 static void on_drain(evutil_socket_t fd, short what, void *ctx)
@@ -283,7 +280,7 @@ static void on_alive(evutil_socket_t fd, short what, void *ctx)
 	char why[128];
 
 	if (!run_targets_alive(l->run, why, sizeof(why)))
-		end(l, true, why);
+		end(l, why);
 	else
 		arm(l->alive, ALIVE_PERIOD_NS);
 }
@@ -314,7 +311,7 @@ static void on_progress(evutil_socket_t fd, short what, void *ctx)
 static void on_child(struct loop *l)
 {
 	if (l->run->command && command_ended(l->run->command, &l->status))
-		end(l, true, "command ended");
+		end(l, "command ended");
 }
 
 static void on_signal(evutil_socket_t sig, short what, void *ctx)
@@ -324,10 +321,10 @@ static void on_signal(evutil_socket_t sig, short what, void *ctx)
 
 	switch (sig) {
 	case SIGINT:
-		end(l, true, "interrupted");
+		end(l, "interrupted");
 		break;
 	case SIGTERM:
-		end(l, true, "terminated");
+		end(l, "terminated");
 		break;
 	case SIGUSR1:
 		if (!l->warming)

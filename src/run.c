@@ -265,7 +265,7 @@ int run_report(struct run *r, struct err *e)
 	return ret ? ret : send_interval(r, &interval, &total, e);
 }
 
-int run_finish(struct run *r, bool partial, const char *why, struct err *e)
+int run_finish(struct run *r, const char *why, struct err *e)
 {
 	struct frame interval, total;
 	size_t i;
@@ -275,7 +275,7 @@ int run_finish(struct run *r, bool partial, const char *why, struct err *e)
 		ret = collect(r, &interval, &total, e);
 	if (ret)
 		return ret;
-	interval.partial = partial;
+	interval.last = true;
 	ret = send_interval(r, &interval, &total, e);
 	total.type = FRAME_FINAL;
 	total.end = why;

@@ -71,8 +71,8 @@ int run_report(struct run *r, struct err *e);
 int run_fold_flip(struct run *r, struct err *e);
 int run_fold(struct run *r, struct err *e);
 int run_stop(struct run *r, struct err *e);
-/* The last interval (`partial`: cut short) and the final report. */
-int run_finish(struct run *r, bool partial, const char *why, struct err *e);
+/* The last interval and the final report. */
+int run_finish(struct run *r, const char *why, struct err *e);
 
 /* Events of sources: fd or -1, and what to do when it is readable. */
 int run_event_fd(const struct run *r, size_t source);

@@ -213,7 +213,7 @@ struct frame {
 	struct timespec time; /* wall clock at the end of the period */
 	uint64_t mono_ns;     /* CLOCK_MONOTONIC at the same moment */
 	uint64_t dur_ns;
-	bool partial; /* an interval cut short by the end of the run; the final follows at once */
+	bool last; /* of the run's intervals: the final follows at once */
 	const struct series *series;
 	size_t nseries;
 	const struct contended *contended;

@@ -304,18 +304,13 @@ static int table_report(struct table_sink *t, const struct frame *f, struct err 
 	return out_flush(&t->out, e);
 }
 
-static bool is_only_interval(const struct config *cfg)
-{
-	return cfg->count == 1 || (cfg->duration_ns && cfg->duration_ns <= cfg->interval_ns);
-}
-
 static int table_interval(struct sink *s, const struct frame *interval, const struct frame *total,
 			  struct err *e)
 {
 	struct table_sink *t = table_sink(s);
 
-	/* The final report follows at once and says the same. */
-	if (is_only_interval(t->cfg))
+	/* It is the whole run: the final report says the same. */
+	if (interval->last && interval->dur_ns == total->dur_ns)
 		return 0;
 	return table_report(t, t->cfg->totals ? total : interval, e);
 }

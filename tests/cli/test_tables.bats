@@ -93,6 +93,17 @@ valid() { # table COLUMNS | json SCHEMA | csv
 	[ "$(jq -r .type "$out" | sort | uniq -c | tr -s ' \n' ' ')" = " 1 final 1 interval 1 meta " ]
 }
 
+@test "a run of one interval, asked by SIGUSR1: the report so far, and the rest" {
+	"$WS" -q -s synth -d 2 2 >"$BATS_TEST_TMPDIR/out" &
+	pid=$!
+	while ! grep -q '^SigCgt:.*2..$' /proc/$pid/status; do sleep 0.01; done # SIGUSR1 is caught
+	sleep 0.2
+	kill -USR1 $pid
+	wait $pid
+	[ "$(grep -c '^waitscope  ' "$BATS_TEST_TMPDIR/out")" -eq 3 ]
+	[ "$(grep -c '^final report after ' "$BATS_TEST_TMPDIR/out")" -eq 1 ]
+}
+
 @test "lists of an option are lists in meta" {
 	ws -s synth -o json -p 1,2 -p 3 --dev /x --dev 8:1 -d 0.05
 	[ "$status" -eq 0 ]
