@@ -3,6 +3,7 @@
 
 Everything a test starts or creates is undone when it ends, fails or is interrupted.
 """
+import fcntl
 import glob
 import importlib.util
 import json
@@ -28,6 +29,13 @@ METRICS = (
     "sched_preempt_wait",
     "sched_run_delay",
 )
+
+
+def small_pipe():
+    """(r, w) of a pipe that is full after a page."""
+    r, w = os.pipe()
+    fcntl.fcntl(w, fcntl.F_SETPIPE_SZ, 4096)
+    return r, w
 
 
 def load_reference():

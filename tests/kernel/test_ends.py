@@ -15,8 +15,6 @@ import time
 import harness
 from harness import KernelTest, bpf_ids, bpf_leaked, children_of, count, load_path, metric, runs
 
-F_SETPIPE_SZ = 1031
-
 
 def catches(pid, sig):
     """Does the process catch or hold the signal by now (or is it gone)?"""
@@ -118,8 +116,7 @@ class Signals(KernelTest):
 
     def full_pipe(self):
         """A run whose stdout is full and not read."""
-        r, w = os.pipe()
-        fcntl.fcntl(w, F_SETPIPE_SZ, 4096)
+        r, w = harness.small_pipe()
         proc = subprocess.Popen([harness.TOOL, "-o", "json", "-i", "0.05"], stdout=w,
                                 stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         self.addCleanup(proc.wait)

@@ -4,7 +4,6 @@
 import collections
 import copy
 import csv
-import fcntl
 import io
 import json
 import os
@@ -15,8 +14,6 @@ import time
 
 import harness
 from harness import METRICS, ROOT, KernelTest, buckets, groups, metric
-
-F_SETPIPE_SZ = 1031
 
 
 def add_up(parts):
@@ -167,8 +164,7 @@ class Live(KernelTest):
 
     def late_s(self, stall_s, interval_s):
         """How late the second interval ends after a first report that took `stall_s` to write."""
-        r, w = os.pipe()
-        fcntl.fcntl(w, F_SETPIPE_SZ, 4096)
+        r, w = harness.small_pipe()
         proc = subprocess.Popen([harness.TOOL, "-s", "synth", "-o", "json", str(interval_s), "3"], stdout=w)
         self.addCleanup(proc.wait)
         self.addCleanup(proc.kill)

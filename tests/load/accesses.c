@@ -4,10 +4,11 @@
  *
  *	accesses N [two|fast]	after a byte on stdin, or its end:
  *
- *	(none)		one thread on CPU 0 loads `loaded`, stores `stored`, adds to `locked` with
- *a lock prefix and swaps `swapped`, N times each, and reads `followed` through a register that the
- *load overwrites two		two threads, on CPUs 0 and 1: each adds to its half of `halves`, N
- *times fast		adds to `stored` until the end of stdin comes, and says how fast every 0.1 s
+ *	(none)	one thread on CPU 0 loads `loaded`, stores `stored`, adds to `locked` with a
+ *		lock prefix and swaps `swapped`, N times each, and reads `followed` through a
+ *		register that the load overwrites
+ *	two	two threads, on CPUs 0 and 1: each adds to its half of `halves`, N times
+ *	fast	adds to `stored` until the end of stdin comes, and says how fast every 0.1 s
  *
  *	stdout: {"pid":P,"tid":T,"loaded":"0x...","stored":...}, then {"done":N} or {"ops":N,"ns":N}
  */

@@ -162,6 +162,21 @@ struct json_object *run_finish(struct guest *g, struct run *r)
 	return report;
 }
 
+struct json_object *run_whole(struct guest *g, const char *const load[], const char *source,
+			      const char *filter, const char *const more[], const char *key,
+			      int64_t *said)
+{
+	struct json_object *line;
+	struct run r;
+
+	if (!run_start(g, &r, load, source, filter, more))
+		return NULL;
+	line = run_go(&r);
+	*said = json_number(line, key);
+	json_object_put(line);
+	return run_finish(g, &r);
+}
+
 int64_t json_number(struct json_object *o, const char *key)
 {
 	return json_object_get_int64(json_object_object_get(o, key));

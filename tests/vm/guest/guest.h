@@ -61,6 +61,10 @@ bool run_start(struct guest *g, struct run *r, const char *const load[], const c
 struct json_object *run_go(struct run *r);
 /* Ends both, the load last; waitscope's reports, or NULL with words. */
 struct json_object *run_finish(struct guest *g, struct run *r);
+/* All three: the reports, or NULL with words; and what the load's line has under `key`. */
+struct json_object *run_whole(struct guest *g, const char *const load[], const char *source,
+			      const char *filter, const char *const more[], const char *key,
+			      int64_t *said);
 
 /* The member that is a number, 0 if there is none. */
 int64_t json_number(struct json_object *o, const char *key);

@@ -223,15 +223,8 @@ static struct json_object *naps(struct guest *g, const char *n, const char *cons
 				int64_t *blocked)
 {
 	const char *const load_argv[] = {"/bin/sleeper", n, "2000", NULL};
-	struct json_object *line;
-	struct run r;
 
-	if (!run_start(g, &r, load_argv, "sched", "-t", more))
-		return NULL;
-	line = run_go(&r);
-	*blocked = json_number(line, "blocked");
-	json_object_put(line);
-	return run_finish(g, &r);
+	return run_whole(g, load_argv, "sched", "-t", more, "blocked", blocked);
 }
 
 static int test_sleeper(struct guest *g)

@@ -66,21 +66,6 @@ static bool refused(struct guest *g)
 	return no;
 }
 
-/* `accesses` to its end beside a run that watches: its report, and how often it says; or NULL. */
-static struct json_object *beside(struct guest *g, const char *const load[],
-				  const char *const more[], int64_t *n)
-{
-	struct json_object *end;
-	struct run r;
-
-	if (!run_start(g, &r, load, "watch", "-p", more))
-		return NULL;
-	end = run_go(&r);
-	*n = json_number(end, "done");
-	json_object_put(end);
-	return run_finish(g, &r);
-}
-
 static int test_watch(struct guest *g)
 {
 	const char *const load[] = {"/bin/accesses", TIMES, NULL};
@@ -95,7 +80,7 @@ static int test_watch(struct guest *g)
 		more[2 * k] = "--watch";
 		more[2 * k + 1] = truth[k].name;
 	}
-	report = beside(g, load, more, &n);
+	report = run_whole(g, load, "watch", "-p", more, "done", &n);
 	if (!report)
 		return FAIL;
 	for (size_t k = 0; ok && k < NTRUTH; k++)
@@ -114,7 +99,7 @@ static int test_two(struct guest *g)
 
 	if (refused(g))
 		return SKIP;
-	report = beside(g, load, more, &n);
+	report = run_whole(g, load, "watch", "-p", more, "done", &n);
 	if (!report)
 		return FAIL;
 	final = report_line(report, "final");
