@@ -15,6 +15,12 @@ $(O)/gen/boundaries.inc: tests/unit/gen_boundaries.py
 	$(call say,GEN,$@)
 	$(Q)python3 $< > $@
 $(O)/tests/unit/test_bucket.o: | $(O)/gen/boundaries.inc
+# And Python's tables, which characters a reader does not see.
+$(O)/gen/unseen.inc: tests/unit/gen_unseen.py
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)python3 $< > $@
+$(O)/tests/unit/test_text.o: | $(O)/gen/unseen.inc
 
 # The synth source needs no kernel: its test takes it, not the list that names all sources.
 $(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth/synth.o synth/synth_files.o synth/synth_locks.o sched/sched_metrics.o series.o)

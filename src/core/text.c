@@ -13,12 +13,18 @@ struct range {
 	uint32_t first, last;
 };
 
-/* By which text could be made to read in another order than it is written, or break a line. */
-static const struct range reordering[] = {
-	{0x061c, 0x061c},
-	{0x200e, 0x200f},
-	{0x2028, 0x202e},
-	{0x2066, 0x2069},
+/*
+ * What nobody sees, or what makes text read in another order than it is written, or ends a line:
+ * Unicode's controls, format characters (Cf), line and paragraph separators. Two names that differ
+ * in these only would look the same.
+ */
+static const struct range unseen[] = {
+	{0x0000, 0x001f},   {0x007f, 0x009f},	{0x00ad, 0x00ad},   {0x0600, 0x0605},
+	{0x061c, 0x061c},   {0x06dd, 0x06dd},	{0x070f, 0x070f},   {0x0890, 0x0891},
+	{0x08e2, 0x08e2},   {0x180e, 0x180e},	{0x200b, 0x200f},   {0x2028, 0x202e},
+	{0x2060, 0x206f},   {0xfeff, 0xfeff},	{0xfff9, 0xfffb},   {0x110bd, 0x110bd},
+	{0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+	{0xe0001, 0xe0001}, {0xe0020, 0xe007f},
 };
 
 static const struct range no_columns[] = {
@@ -106,7 +112,7 @@ static size_t clean_char(char out[CHAR_BYTES + 1], const uint8_t *p, size_t n, u
 		(void)snprintf(out, CHAR_BYTES + 1, "\\x%02x", c); /* four bytes, always */
 		return 4;
 	}
-	if (c == BAD_BYTES || (c >= 0x80 && c <= 0x9f) || IN(reordering, c)) {
+	if (c == BAD_BYTES || IN(unseen, c)) {
 		memcpy(out, REPLACEMENT, 3);
 		return 3;
 	}
@@ -151,6 +157,16 @@ static char *copy_chars(char *out, size_t outlen, const char *in, size_t len, ch
 char *text_clean(char *out, size_t outlen, const char *in, size_t len)
 {
 	return copy_chars(out, outlen, in, len, clean_char);
+}
+
+size_t text_unseen(const char *s, uint32_t *c)
+{
+	size_t n = strnlen(s, CHAR_BYTES), taken;
+
+	if (!n)
+		return 0;
+	taken = next_char((const uint8_t *)s, n, c);
+	return *c != BAD_BYTES && IN(unseen, *c) ? taken : 0;
 }
 
 char *text_utf8(char *out, size_t outlen, const char *in, size_t len)

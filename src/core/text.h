@@ -37,13 +37,19 @@ bool cpu_set_has(const struct cpu_set *s, uint32_t cpu); /* an empty set has all
 
 /*
  * Printable copy of foreign bytes for a terminal: control bytes and DEL become \xNN, invalid UTF-8
- * becomes U+FFFD, C1 controls and bidi overrides too. `len` bytes of in or up to its NUL
+ * becomes U+FFFD, and so does what text_unseen knows. `len` bytes of in or up to its NUL
  * (SIZE_MAX). Returns out. Never splits a character.
  */
 char *text_clean(char *out, size_t outlen, const char *in, size_t len);
-/* Valid UTF-8 copy (U+FFFD for bad bytes); control bytes stay: JSON and CSV escape them themselves.
+/* Valid UTF-8 copy (U+FFFD for bad bytes); what text_unseen knows stays: JSON and CSV escape that.
  */
 char *text_utf8(char *out, size_t outlen, const char *in, size_t len);
+/*
+ * Does the text begin with a character that a terminal obeys or a reader does not see: a control
+ * character (C0, DEL, C1), a format character such as a bidi override, a line separator? Its length
+ * in bytes and its code point, or 0. One table for all formats: text_clean has the same.
+ */
+size_t text_unseen(const char *s, uint32_t *c);
 /* Columns a clean UTF-8 text takes. */
 size_t text_width(const char *s);
 

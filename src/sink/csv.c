@@ -23,7 +23,6 @@
 #include <string.h>
 
 #include "core/text.h"
-#include "sink/escape.h"
 #include "sink/out.h"
 #include "sink/sink.h"
 
@@ -112,7 +111,7 @@ static void csv_text(struct out *out, const char *text)
 	if (*s && strchr("=+-@", *s))
 		csv_bytes(out, s++, 1);
 	for (; *s; s += n) {
-		n = *s == '\\' ? 1 : escape_needed(s, &code);
+		n = *s == '\\' ? 1 : text_unseen(s, &code);
 		if (n) {
 			csv_bytes(out, s, n);
 			continue;

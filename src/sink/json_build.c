@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "core/text.h"
-#include "sink/escape.h"
 
 #define JSON_RECORD_VERSION 1
 #define HEX_CHARS 19 /* 0x, sixteen digits, a NUL */
@@ -142,9 +141,20 @@ struct json_object *json_new_record(struct json_build *b, const char *type)
 	return record;
 }
 
+/* Past U+FFFF it takes a pair of surrogates. */
+static void json_put_code(struct out *out, uint32_t code)
+{
+	if (code > 0xffff) {
+		code -= 0x10000;
+		out_printf(out, "\\u%04x", 0xd800 + (code >> 10));
+		code = 0xdc00 + (code & 0x3ff);
+	}
+	out_printf(out, "\\u%04x", code);
+}
+
 /*
- * json-c escapes quotes, backslashes and C0. What is left that a terminal would obey (DEL, C1, bidi
- * overrides) can only be inside strings: escape it there too.
+ * json-c escapes quotes, backslashes and C0. What is left that a terminal would obey or not show
+ * (DEL, C1, format characters) can only be inside strings: escape it there too.
  */
 static void json_put_line(struct out *out, const char *line)
 {
@@ -153,13 +163,13 @@ static void json_put_line(struct out *out, const char *line)
 	size_t n;
 
 	while (*s) {
-		n = *s >= ' ' && *s < 0x7f ? 0 : escape_needed(s, &code);
+		n = *s >= ' ' && *s < 0x7f ? 0 : text_unseen(s, &code);
 		if (!n) {
 			s++;
 			continue;
 		}
 		out_put(out, from, (size_t)(s - from));
-		out_printf(out, "\\u%04x", code);
+		json_put_code(out, code);
 		s += n;
 		from = s;
 	}

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "sink/escape.h"
 #include "sink/paper.h"
 
 static void test_cut(void **state)
@@ -97,47 +96,13 @@ static void test_paper(void **state)
 	free(out.buf);
 }
 
-static void test_escape(void **state)
-{
-	static const struct {
-		const char *text;
-		size_t bytes;
-		uint32_t code;
-	} rows[] = {
-		{"\x01", 1, 1},
-		{"\x1b[2J", 1, 0x1b},
-		{"\x7f", 1, 0x7f},
-		{" ", 0, 0},
-		{"~", 0, 0},
-		{"\xc2\x80", 2, 0x80},
-		{"\xc2\x9f", 2, 0x9f},
-		{"\xc2\xa0", 0, 0},
-		{"\xe2\x80\xa8", 3, 0x2028},
-		{"\xe2\x80\xae", 3, 0x202e},
-		{"\xe2\x80\xaf", 0, 0},
-		{"\xe2\x81\xa6", 3, 0x2066},
-		{"\xe2\x81\xaa", 0, 0},
-		{"\xef\xbb\xbf", 3, 0xfeff},
-		{"\xe2\x80", 0, 0},
-		{"語", 0, 0},
-		{"\xf0\x9f\x90\xa7", 0, 0},
-	};
-	uint32_t code;
-	size_t i;
-
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		assert_int_equal(escape_needed(rows[i].text, &code), rows[i].bytes);
-		if (rows[i].bytes)
-			assert_int_equal(code, rows[i].code);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cut),    cmocka_unit_test(test_line_full),
-		cmocka_unit_test(test_wrap),   cmocka_unit_test(test_paper),
-		cmocka_unit_test(test_escape),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_line_full),
+		cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_paper),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

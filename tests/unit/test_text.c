@@ -135,6 +135,89 @@ static void bounded_input(void **state)
 	assert_string_equal(text_utf8(out, sizeof(out), full, 0), "");
 }
 
+/* Characters that have to be escaped, and their neighbours that have not. */
+static void unseen(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t bytes;
+		uint32_t code;
+	} rows[] = {
+		{"\x01", 1, 1},
+		{"\x1b[2J", 1, 0x1b},
+		{"\x7f", 1, 0x7f},
+		{" ", 0, 0},
+		{"~", 0, 0},
+		{"\xc2\x80", 2, 0x80},
+		{"\xc2\x9f", 2, 0x9f},
+		{"\xc2\xa0", 0, 0},
+		{"\xe2\x80\xa8", 3, 0x2028},
+		{"\xe2\x80\xae", 3, 0x202e},
+		{"\xe2\x80\xaf", 0, 0},
+		{"\xe2\x81\xa6", 3, 0x2066},
+		{"\xe2\x81\xaa", 3, 0x206a},
+		{"\xe2\x81\xb0", 0, 0},
+		{"\xd8\x9c", 2, 0x61c},
+		{"\xe2\x80\x8b", 3, 0x200b},
+		{"\xef\xbb\xbf", 3, 0xfeff},
+		{"\xe2\x80", 0, 0},
+		{"語", 0, 0},
+		{"\xf0\x9f\x90\xa7", 0, 0},
+		{"\xf3\xa0\x81\x81", 4, 0xe0041},
+		{"\xf3\xa0\x81", 0, 0},
+		{"", 0, 0},
+	};
+	uint32_t code;
+	size_t i;
+
+	for (i = 0; i < ROWS(rows); i++) {
+		assert_int_equal(text_unseen(rows[i].text, &code), rows[i].bytes);
+		if (rows[i].bytes)
+			assert_int_equal(code, rows[i].code);
+	}
+}
+
+static size_t utf8_of(char out[5], uint32_t c)
+{
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4, i;
+
+	for (i = n; i-- > 1; c >>= 6)
+		out[i] = (char)(0x80 | (c & 0x3f));
+	out[0] = (char)(n == 1 ? c : (0xf00U >> n & 0xff) | c);
+	out[n] = '\0';
+	return n;
+}
+
+/*
+ * Of every character there is: what Unicode (of the version Python has) says a reader cannot see is
+ * escaped, what it says can be seen is not; of what had no meaning yet then nothing is said.
+ */
+static void unseen_as_unicode_says(void **state)
+{
+	enum { SURE, MAYBE, SEEN };
+	static const struct {
+		uint32_t first, last;
+		int kind;
+	} rows[] = {
+#include "unseen.inc"
+	};
+	uint32_t c, code;
+	char text[5], clean[8];
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		for (c = rows[i].first; c <= rows[i].last; c++) {
+			size_t n = utf8_of(text, c), took = text_unseen(text, &code);
+
+			if (c >= 0xd800 && c < 0xe000) /* surrogates are no characters */
+				assert_int_equal(took, 0);
+			else if (rows[i].kind != MAYBE)
+				assert_int_equal(took, rows[i].kind == SURE ? n : 0);
+			text_clean(clean, sizeof(clean), text, SIZE_MAX);
+			assert_int_equal(text_unseen(clean, &code), 0);
+		}
+	}
+}
+
 static void width(void **state)
 {
 	static const struct {
@@ -335,6 +418,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clean_and_utf8), cmocka_unit_test(every_byte),
 		cmocka_unit_test(narrow_room),	  cmocka_unit_test(bounded_input),
+		cmocka_unit_test(unseen),	  cmocka_unit_test(unseen_as_unicode_says),
 		cmocka_unit_test(width),	  cmocka_unit_test(count),
 		cmocka_unit_test(time_in_unit),	  cmocka_unit_test(duration),
 		cmocka_unit_test(rfc3339),	  cmocka_unit_test(share),
