@@ -5,20 +5,24 @@
 #include <string.h>
 
 #include "core/err.h"
+#include "core/text.h"
 
 #define KERNEL_ENOTSUPP 524 /* include/linux/errno.h; no libc has it */
 
-/* Appends at `at`; a text too long for an error line is cut. Returns the new end. */
+/*
+ * The words at `at`; too long ones are cut. They quote what users and other programs wrote: that
+ * must not reach a terminal, or begin another line, as it is. Returns the new end.
+ */
 static size_t append(struct err *e, size_t at, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 
 static size_t append(struct err *e, size_t at, const char *fmt, va_list ap)
 {
-	int n = vsnprintf(e->text + at, sizeof(e->text) - at, fmt, ap);
+	char raw[ERR_TEXT_LEN];
 
-	if (n < 0)
-		return at;
-	return at + (size_t)n < sizeof(e->text) ? at + (size_t)n : sizeof(e->text) - 1;
+	if (vsnprintf(raw, sizeof(raw), fmt, ap) >= 0)
+		(void)text_clean(e->text + at, sizeof(e->text) - at, raw, SIZE_MAX);
+	return at + strlen(e->text + at);
 }
 
 /* Nowhere to write, or written already. */

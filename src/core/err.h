@@ -24,7 +24,8 @@ struct err {
 
 /*
  * Writes the words and returns `code` (a negative errno), so that `return err_set(...)` reads well.
- * `e` may be NULL. Does not overwrite an earlier text.
+ * `e` may be NULL. Does not overwrite an earlier text. What is printed is safe for a terminal
+ * (text_clean) and one line, whatever was quoted in it.
  */
 int err_set(struct err *e, enum ws_exit exit, int code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

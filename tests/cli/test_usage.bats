@@ -134,3 +134,21 @@ setup() {
 	[ "$status" -eq 2 ]
 	[[ $output == *"'12abc'"* ]]
 }
+
+quoted() { # STATUS TEXT
+	refused "$1" "$2" 'a\x1b[2Jb\x0awaitscope: error: c'
+	[[ $err != *[$'\e\u202e']* ]] || fail "raw: $err"
+}
+
+@test "what a user typed is quoted on one line, without escapes" {
+	local evil=$'a\e[2Jb\nwaitscope: error: c\u202e'
+
+	ws -s synth -d 0.1 -o "json:/nonexistent/$evil"
+	quoted 1 "output file"
+	ws -s synth -d 0.1 -- "/nonexistent/$evil"
+	quoted 1 "command"
+	[ "$(id -u)" -ne 0 ] || for option in --cgroup --btf; do
+		ws -s sched -d 0.1 "$option" "/nonexistent/$evil"
+		quoted 2 "$option"
+	done
+}

@@ -60,14 +60,24 @@ static void too_long(void **state)
 	assert_int_equal(strlen(e.text), ERR_TEXT_LEN - 1);
 }
 
+/* Whatever a path or a name has in it, it is one line of what a terminal shows. */
+static void foreign_words(void **state)
+{
+	struct err e = {0};
+
+	(void)err_sys(&e, -ENOENT, "'%s'", "a\033[2Jb\nc\xe2\x80\xae");
+	assert_string_equal(e.text, "'a\\x1b[2Jb\\x0ac\xef\xbf\xbd': No such file or directory");
+	e.text[0] = '\0';
+	(void)err_set(&e, EXIT_USAGE, -EINVAL, "--cgroup '%s'", "\r\x9b");
+	assert_string_equal(e.text, "--cgroup '\\x0d\xef\xbf\xbd'");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words),
-		cmocka_unit_test(first_words_stay),
-		cmocka_unit_test(system_error),
-		cmocka_unit_test(too_long),
-		cmocka_unit_test(nowhere_to_write),
+		cmocka_unit_test(words),	 cmocka_unit_test(first_words_stay),
+		cmocka_unit_test(system_error),	 cmocka_unit_test(too_long),
+		cmocka_unit_test(foreign_words), cmocka_unit_test(nowhere_to_write),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
