@@ -68,7 +68,8 @@ static int find_program(const char *name)
 
 static void child(char **argv, int go_fd, int fail_fd)
 {
-	static const int restore[] = {SIGPIPE, SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGCHLD, SIGWINCH};
+	static const int restore[] = {SIGPIPE, SIGXFSZ, SIGINT,	 SIGTERM,
+				      SIGUSR1, SIGHUP,	SIGCHLD, SIGWINCH};
 	sigset_t none;
 	size_t i;
 	char byte;

@@ -48,6 +48,7 @@ void loop_block_signals(sigset_t *old)
 		sigaddset(&set, signals[i]);
 	(void)sigprocmask(SIG_BLOCK, &set, old); /* cannot fail with these arguments */
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN); /* ulimit -f: the write says EFBIG */
 }
 
 static struct timeval timeval_of(uint64_t ns)

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* waitscope: shows where tasks wait. The only file that prints errors and chooses the exit code. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "core/err.h"
@@ -94,6 +97,22 @@ static void name_lists(struct opts_name *sources, struct opts_name *formats)
 		formats[i] = (struct opts_name){sink_list[i]->name, sink_list[i]->summary};
 }
 
+/*
+ * A descriptor 0, 1 or 2 that was closed would be given to the next file that is opened: a table
+ * would land in a CSV file. Output that is closed gets what cannot be written to, so that writing
+ * fails.
+ */
+static int open_standard_fds(struct err *e)
+{
+	static const int modes[] = {O_RDONLY, O_RDONLY, O_RDWR};
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", modes[fd]) != fd)
+			return err_sys(e, -errno, "/dev/null, for a closed descriptor %d", fd);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct opts_name sources[NAMES_MAX] = {0}, formats[NAMES_MAX] = {0};
@@ -104,6 +123,11 @@ int main(int argc, char **argv)
 	int ret, status = 0;
 
 	name_lists(sources, formats);
+	ret = open_standard_fds(&e);
+	if (ret) {
+		print_error(&e, ret);
+		return err_exit(&e);
+	}
 	ret = opts_parse(&cfg, &env, argc, argv, &action, &e);
 	if (!ret && action == OPTS_RUN)
 		ret = cfg.check ? check(&cfg, &status, &e) : run_all(&cfg, argv, &status, &e);
