@@ -6,11 +6,12 @@
 
 #include "run.h"
 #include "screen.h"
+#include "source/privs.h"
 
 static int open_sinks(struct run *r, struct err *e)
 {
 	const struct config *cfg = r->cfg;
-	struct sink_args args = {.cfg = cfg};
+	struct sink_args args = {.cfg = cfg, .owner_only = privs_any()};
 	size_t i;
 	int ret;
 

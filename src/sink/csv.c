@@ -58,7 +58,7 @@ static int csv_open(struct sink **out, const struct sink_args *args, struct err 
 		return err_sys(e, -ENOMEM, "output in CSV");
 	c->base.ops = &sink_csv;
 	c->cfg = args->cfg;
-	ret = out_open(&c->out, args->path, e);
+	ret = out_open(&c->out, args->path, args->owner_only, e);
 	if (ret) {
 		(void)csv_close(&c->base, NULL); /* nothing written: the open's error counts */
 		return ret;

@@ -43,7 +43,7 @@ static int json_open(struct sink **out, const struct sink_args *args, struct err
 		return err_sys(e, -ENOMEM, "output in JSON");
 	j->base.ops = &sink_json;
 	j->cfg = args->cfg;
-	ret = out_open(&j->out, args->path, e);
+	ret = out_open(&j->out, args->path, args->owner_only, e);
 	if (ret) {
 		(void)json_close(&j->base, NULL); /* nothing written: the open's error counts */
 		return ret;

@@ -17,32 +17,58 @@ static const char *out_name(const struct out *o)
 	return o->path ? o->path : "standard output";
 }
 
-static int out_open_path(const char *path, int flags, struct err *e)
+/* Was closed when we were started (main puts something unwritable there), or is a file to read. */
+static int out_open_stdout(struct out *o, struct err *e)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0666);
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 
-	if (fd < 0)
-		return err_sys(e, -errno, "cannot open output file '%s'", path);
-	return fd;
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+		return err_set(e, EXIT_FAILED, -EBADF,
+			       "standard output is closed: nothing can be written there "
+			       "(--output FORMAT:FILE writes to a file)");
+	o->fd = STDOUT_FILENO;
+	return 0;
 }
 
-int out_open(struct out *o, const char *path, struct err *e)
+/* Never waits: a FIFO that nobody reads is an error. What is in the file stays there for now. */
+static int out_open_path(const struct out *o, struct err *e)
+{
+	int fd = open(o->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		      o->owner_only ? 0600 : 0666);
+	struct stat st;
+	int flags, ret;
+
+	if (fd < 0 && errno == ENXIO && !stat(o->path, &st) && S_ISFIFO(st.st_mode))
+		return err_set(e, EXIT_FAILED, -ENXIO,
+			       "cannot open output file '%s': a FIFO that nobody reads (start its "
+			       "reader first)",
+			       o->path);
+	if (fd < 0)
+		return err_sys(e, -errno, "cannot open output file '%s'", o->path);
+	flags = fcntl(fd, F_GETFL);
+	if (flags >= 0 && !fcntl(fd, F_SETFL, flags & ~O_NONBLOCK)) /* writes do wait */
+		return fd;
+	ret = err_sys(e, -errno, "output file '%s'", o->path);
+	close(fd);
+	return ret;
+}
+
+int out_open(struct out *o, const char *path, bool owner_only, struct err *e)
 {
 	int fd;
 
-	*o = (struct out){.fd = -1};
-	if (!path) {
-		o->fd = STDOUT_FILENO;
-		return 0;
-	}
+	*o = (struct out){.fd = -1, .owner_only = owner_only};
+	if (!path)
+		return out_open_stdout(o, e);
 	o->path = strdup(path);
 	if (!o->path)
 		return err_sys(e, -ENOMEM, "output file '%s'", path);
-	fd = out_open_path(path, O_TRUNC, e);
+	fd = out_open_path(o, e);
 	if (fd < 0)
 		return fd;
 	o->fd = fd;
 	o->owned = true;
+	o->old_content = true;
 	return 0;
 }
 
@@ -65,7 +91,7 @@ int out_reopen(struct out *o, struct err *e)
 	if (!o->owned)
 		return 0;
 	/* The new one first: if that fails the old one still works. */
-	fd = out_open_path(o->path, 0, e);
+	fd = out_open_path(o, e);
 	if (fd < 0)
 		return fd;
 	ret = out_close_fd(o, e);
@@ -189,6 +215,17 @@ static void out_cut_back(int fd, off_t start, size_t done)
 		(void)lseek(fd, start, SEEK_SET);
 }
 
+/* Before the first record: what an earlier run left in a regular file. */
+static int out_empty(struct out *o)
+{
+	struct stat st;
+
+	o->old_content = false;
+	if (fstat(o->fd, &st))
+		return -errno;
+	return S_ISREG(st.st_mode) && st.st_size && ftruncate(o->fd, 0) ? -errno : 0;
+}
+
 int out_flush(struct out *o, struct err *e)
 {
 	int ret = o->error;
@@ -201,6 +238,11 @@ int out_flush(struct out *o, struct err *e)
 	}
 	if (!o->len)
 		return 0;
+	ret = o->old_content ? out_empty(o) : 0;
+	if (ret) {
+		out_drop(o);
+		return err_sys(e, ret, "cannot empty output file '%s'", out_name(o));
+	}
 	start = out_position(o->fd);
 	ret = out_write_all(o->fd, o->buf, o->len, &done);
 	out_drop(o);

@@ -13,16 +13,23 @@
 #include "core/err.h"
 
 struct out {
-	int fd;	    /* -1: closed */
-	bool owned; /* opened from `path`; stdout is not ours to close */
-	char *path; /* NULL: stdout */
-	char *buf;  /* the record so far; keeps its memory */
+	int fd;		  /* -1: closed */
+	bool owned;	  /* opened from `path`; stdout is not ours to close */
+	bool owner_only;  /* files are created for nobody else to read */
+	bool old_content; /* nothing written yet: the first record empties the file */
+	char *path;	  /* NULL: stdout */
+	char *buf;	  /* the record so far; keeps its memory */
 	size_t len, cap;
 	int error; /* -ENOMEM while the record was put together; told by out_flush */
 };
 
-/* Opens path (created, or emptied) or stdout (path NULL). out_close also after failure. */
-int out_open(struct out *o, const char *path, struct err *e);
+/*
+ * Opens path, created if it is not there, or stdout (path NULL). Never waits: -ENXIO for a FIFO
+ * that nobody reads. What a file holds is lost with the first record only: a run that fails before,
+ * as another of its files cannot be opened, say, leaves it as it was. -EBADF: stdout is closed.
+ * out_close also after failure.
+ */
+int out_open(struct out *o, const char *path, bool owner_only, struct err *e);
 /* SIGHUP: the path again, created if it was moved away, else appended to. No-op on stdout. */
 int out_reopen(struct out *o, struct err *e);
 /* Nothing in the file yet (a pipe is empty until the first flush only for the caller to know). */

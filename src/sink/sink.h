@@ -16,6 +16,7 @@ struct sink;
 struct sink_args {
 	const struct config *cfg;
 	const char *path; /* NULL: stdout */
+	bool owner_only;  /* a file that is created is for nobody else to read */
 	bool tty;	  /* stdout is a terminal (never with a path) */
 	bool color;	  /* resolved from --color, NO_COLOR, tty */
 	bool redraw;	  /* resolved: tty and not --no-clear */

@@ -78,7 +78,7 @@ static int table_open(struct sink **out, const struct sink_args *args, struct er
 	/* Slow waits come between reports: they scroll, so reports must too. */
 	t->redraw = args->redraw && !args->cfg->slower;
 	table_resize(&t->base, args->columns, args->lines);
-	ret = out_open(&t->out, args->path, e);
+	ret = out_open(&t->out, args->path, args->owner_only, e);
 	if (ret) {
 		(void)table_close(&t->base, NULL); /* nothing written: the open's error counts */
 		return ret;

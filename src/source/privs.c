@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -48,6 +49,18 @@ bool privs_have(int cap)
 	struct caps c = {0};
 
 	return !caps_get(&c) && (c.effective >> cap & 1);
+}
+
+bool privs_borrowed(void)
+{
+	return getauxval(AT_SECURE) != 0;
+}
+
+bool privs_any(void)
+{
+	struct caps c = {0};
+
+	return !geteuid() || caps_get(&c) || c.permitted || privs_borrowed();
 }
 
 bool privs_suffice(void)

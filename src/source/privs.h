@@ -13,6 +13,15 @@
 /* Is this capability (CAP_* of linux/capability.h) effective? */
 bool privs_have(int cap);
 
+/*
+ * Was the binary given privileges (file capabilities, set-user-ID) that the user who runs it lacks?
+ * Then what that user names is not to be read or trusted with them.
+ */
+bool privs_borrowed(void);
+
+/* May we do what an ordinary user may not: root, or with any capability? */
+bool privs_any(void);
+
 /* All that it takes to load and attach programs? */
 bool privs_suffice(void);
 

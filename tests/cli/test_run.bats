@@ -202,3 +202,72 @@ types() {
 		[ -z "$output" ]
 	done
 }
+
+@test "a FIFO that nobody reads is an error, not a wait" {
+	mkfifo "$BATS_TEST_TMPDIR/fifo"
+	run timeout -k 1 10 "$WS" -s synth -d 0.1 -o "json:$BATS_TEST_TMPDIR/fifo"
+	[ "$status" -eq 1 ] || fail "exit $status: $output"
+	[[ $output == "waitscope: error: "*"$BATS_TEST_TMPDIR/fifo': a FIFO that nobody reads"* ]]
+	cat "$BATS_TEST_TMPDIR/fifo" >"$BATS_TEST_TMPDIR/read" &
+	sleep 0.2
+	timeout -k 1 10 "$WS" -s synth -d 0.1 -o "json:$BATS_TEST_TMPDIR/fifo"
+	wait $!
+	whole_json "$BATS_TEST_TMPDIR/read"
+}
+
+@test "a run that cannot open all of its files leaves them as they were" {
+	local dir=$BATS_TEST_TMPDIR
+
+	echo precious >"$dir/precious"
+	ws -s synth -d 0.1 -o "json:$dir/precious" -o csv:/nonexistent/z
+	refused 1 /nonexistent/z
+	[ "$(cat "$dir/precious")" = precious ]
+	"$WS" -s synth -d 0.1 -o "json:$dir/precious"
+	! grep -q precious "$dir/precious"
+	whole_json "$dir/precious"
+}
+
+@test "closed standard output: an error that says so, and no other file gets its bytes" {
+	local dir=$BATS_TEST_TMPDIR
+
+	run bash -c '"$1" -s synth -d 0.1 -o "csv:$2/f" -o table 2>&1 >&- <&-' - "$WS" "$dir"
+	[ "$status" -eq 1 ] || fail "exit $status: $output"
+	[[ $output == "waitscope: error: standard output is closed"* ]] || fail "$output"
+	! grep -q waitscope "$dir/f" || fail "the table is in the CSV file"
+	run bash -c '"$1" --version 2>&1 >&-' - "$WS"
+	[ "$status" -eq 1 ]
+	# Only what nobody asked for is closed: all is well.
+	"$WS" -s synth -d 0.1 -o "csv:$dir/f" >&- 2>&- <&-
+	[ "$(head -c 9 "$dir/f")" = type,seq, ]
+	run bash -c '"$1" -q -s synth -o "csv:$2/f" -- readlink /proc/self/fd/2 2>&-' - "$WS" "$dir"
+	[ "$output" = /dev/null ]
+}
+
+@test "a limit of the size of files: exit 1, its name, and only whole JSON lines" {
+	local log=$BATS_TEST_TMPDIR/log
+
+	run bash -c 'ulimit -f 40; exec "$1" -s synth -i 0.02 -d 20 -o "json:$2"' - "$WS" "$log"
+	[ "$status" -eq 1 ] || fail "exit $status: $output"
+	[[ $output == "waitscope: error: "*"$log': File too large" ]] || fail "$output"
+	whole_json "$log"
+	# COMMAND's own limit kills it as ever.
+	run bash -c 'ulimit -c 0 -f 1; exec "$1" -q -s synth -o json:/dev/null -- dd if=/dev/zero "of=$2" bs=4k' - "$WS" "$log.2"
+	[ "$status" -eq 153 ] || fail "exit $status: $output"
+}
+
+@test "who has privileges creates files for nobody else to read" {
+	need_root
+	local dir=$BATS_TEST_TMPDIR
+
+	umask 022
+	"$WS" -s synth -d 0.1 -o "json:$dir/new"
+	[ "$(stat -c %a "$dir/new")" = 600 ]
+	echo >"$dir/old"
+	"$WS" -s synth -d 0.1 -o "json:$dir/old"
+	[ "$(stat -c %a "$dir/old")" = 644 ]
+	chmod 755 "$BATS_TEST_TMPDIR"
+	mkdir -m 777 "$dir/all"
+	install -m 755 "$WS" "$dir/all/ws"
+	(cd "$dir/all" && setpriv --reuid 65534 --regid 65534 --clear-groups ./ws -s synth -d 0.1 -o json:plain)
+	[ "$(stat -c %a "$dir/all/plain")" = 644 ]
+}

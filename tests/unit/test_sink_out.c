@@ -82,7 +82,7 @@ static void test_half_record_is_cut(void **state)
 	int i;
 
 	(void)signal(SIGXFSZ, SIG_IGN);
-	assert_int_equal(out_open(&o, d->file, &e), 0);
+	assert_int_equal(out_open(&o, d->file, false, &e), 0);
 	limit_file_size(LIMIT);
 	for (i = 0; i < LIMIT / RECORD; i++) {
 		put_record(&o, 'a');
@@ -113,7 +113,7 @@ static void test_half_record_on_stdout(void **state)
 	assert_true(saved >= 0 && fd >= 0);
 	(void)fflush(stdout);
 	assert_int_equal(dup2(fd, STDOUT_FILENO), STDOUT_FILENO);
-	ret[0] = out_open(&o, NULL, &e);
+	ret[0] = out_open(&o, NULL, false, &e);
 	put_record(&o, 'a');
 	if (!ret[0])
 		ret[0] = out_flush(&o, &e);
@@ -139,7 +139,7 @@ static void test_reopen(void **state)
 	struct err e = {0};
 	struct out o;
 
-	assert_int_equal(out_open(&o, d->file, &e), 0);
+	assert_int_equal(out_open(&o, d->file, false, &e), 0);
 	put_record(&o, 'a');
 	assert_int_equal(out_flush(&o, &e), 0);
 	/* Still there: appended to. */
@@ -170,7 +170,7 @@ static void test_reopen_fails(void **state)
 	struct out o;
 
 	snprintf(moved, sizeof(moved), "%s-moved", d->path);
-	assert_int_equal(out_open(&o, d->file, &e), 0);
+	assert_int_equal(out_open(&o, d->file, false, &e), 0);
 	assert_int_equal(rename(d->path, moved), 0);
 	assert_int_equal(out_reopen(&o, &e), -ENOENT);
 	assert_non_null(strstr(e.text, d->file));
@@ -218,7 +218,7 @@ static void test_full_device(void **state)
 	struct err e = {0};
 	struct out o;
 
-	assert_int_equal(out_open(&o, "/dev/full", &e), 0);
+	assert_int_equal(out_open(&o, "/dev/full", false, &e), 0);
 	put_record(&o, 'a');
 	assert_int_equal(out_flush(&o, &e), -ENOSPC);
 	assert_non_null(strstr(e.text, "/dev/full"));
@@ -236,7 +236,7 @@ static void test_closed_pipe(void **state)
 	(void)signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(pipe(fd), 0);
 	snprintf(path, sizeof(path), "/dev/fd/%d", fd[1]);
-	assert_int_equal(out_open(&o, path, &e), 0);
+	assert_int_equal(out_open(&o, path, false, &e), 0);
 	(void)close(fd[0]);
 	put_record(&o, 'a');
 	assert_int_equal(out_flush(&o, &e), -EPIPE);
@@ -252,11 +252,105 @@ static void test_close_twice(void **state)
 
 	assert_int_equal(out_close(&o, &e), 0);
 	assert_int_equal(out_close(&o, &e), 0);
-	assert_int_equal(out_open(&o, NULL, &e), 0);
+	assert_int_equal(out_open(&o, NULL, false, &e), 0);
 	out_printf(&o, "%s", "never flushed");
 	out_drop(&o);
 	assert_int_equal(out_flush(&o, &e), 0);
 	assert_int_equal(out_close(&o, &e), 0);
+}
+
+static void put_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* What was in a file is there until the first record; what comes after stays. */
+static void test_old_content(void **state)
+{
+	struct dir *d = *state;
+	struct err e = {0};
+	struct out o;
+
+	put_file(d->file, "precious\n");
+	assert_int_equal(out_open(&o, d->file, false, &e), 0);
+	assert_int_equal(out_flush(&o, &e), 0); /* an empty record */
+	assert_int_equal(file_size(d->file), 9);
+	assert_int_equal(out_reopen(&o, &e), 0);
+	assert_int_equal(file_size(d->file), 9);
+	put_record(&o, 'a');
+	assert_int_equal(out_flush(&o, &e), 0);
+	assert_int_equal(file_size(d->file), RECORD);
+	put_record(&o, 'b');
+	assert_int_equal(out_flush(&o, &e), 0);
+	assert_int_equal(file_size(d->file), 2 * RECORD);
+	assert_int_equal(out_reopen(&o, &e), 0);
+	put_record(&o, 'c');
+	assert_int_equal(out_flush(&o, &e), 0);
+	assert_int_equal(file_size(d->file), 3 * RECORD);
+	assert_int_equal(out_close(&o, &e), 0);
+}
+
+/* Created for the owner only where that is asked for; a file that is there keeps its mode. */
+static void test_owner_only(void **state)
+{
+	static const struct {
+		bool owner_only, exists;
+		mode_t mode;
+	} rows[] = {
+		{false, false, 0644},
+		{true, false, 0600},
+		{true, true, 0644},
+	};
+	mode_t mask = umask(022);
+	struct dir *d = *state;
+	struct err e = {0};
+	struct stat st;
+	struct out o;
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		(void)unlink(d->file);
+		if (rows[i].exists)
+			put_file(d->file, "");
+		assert_int_equal(out_open(&o, d->file, rows[i].owner_only, &e), 0);
+		assert_int_equal(stat(d->file, &st), 0);
+		assert_int_equal(st.st_mode & 07777, rows[i].mode);
+		(void)unlink(d->file);
+		assert_int_equal(out_reopen(&o, &e), 0);
+		assert_int_equal(stat(d->file, &st), 0);
+		assert_int_equal(st.st_mode & 07777, rows[i].owner_only ? 0600 : 0644);
+		assert_int_equal(out_close(&o, &e), 0);
+	}
+	(void)umask(mask);
+}
+
+/* A FIFO: without a reader an error at once; with one it is written to, and waited for. */
+static void test_fifo(void **state)
+{
+	struct dir *d = *state;
+	struct err e = {0};
+	struct out o;
+	int reader;
+
+	assert_int_equal(mkfifo(d->file, 0600), 0);
+	(void)alarm(10); /* it would wait for ever */
+	assert_int_equal(out_open(&o, d->file, false, &e), -ENXIO);
+	(void)alarm(0);
+	assert_non_null(strstr(e.text, "nobody reads"));
+	assert_non_null(strstr(e.text, d->file));
+	assert_int_equal(out_close(&o, &e), 0);
+	reader = open(d->file, O_RDONLY | O_NONBLOCK);
+	assert_true(reader >= 0);
+	assert_int_equal(out_open(&o, d->file, false, &e), 0);
+	assert_int_equal(fcntl(o.fd, F_GETFL) & O_NONBLOCK, 0);
+	put_record(&o, 'a');
+	assert_int_equal(out_flush(&o, &e), 0);
+	assert_int_equal(out_close(&o, &e), 0);
+	assert_int_equal(close(reader), 0);
 }
 
 int main(void)
@@ -266,6 +360,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_half_record_on_stdout, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reopen, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reopen_fails, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_old_content, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_owner_only, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fifo, setup, teardown),
 		cmocka_unit_test(test_open_fails),
 		cmocka_unit_test(test_full_device),
 		cmocka_unit_test(test_closed_pipe),
