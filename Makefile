@@ -64,6 +64,14 @@ LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) $(LDLIBS_ZYDIS) -liberty -lm
 ifdef SAN
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
+# Of waitscope itself, which reads what others wrote: position-independent, its linked tables read-only,
+# its stack and its copies checked (as far as compiler and C library can; not beside ASan, which does it).
+FORTIFY = $(if $(SAN),,$(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),$(FORTIFY_LEVEL)))
+FORTIFY_LEVEL := $(lastword $(shell printf '\043include <features.h>\n__USE_FORTIFY_LEVEL\n' | \
+	$(CC) -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -E -P - 2>/dev/null))
+HARDEN_CFLAGS = -fPIE -fstack-protector-strong $(if $(FORTIFY),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(FORTIFY))
+PIE ?= -pie
+HARDEN_LDFLAGS = $(PIE) -Wl,-z,relro,-z,now,-z,noexecstack
 SKELCFLAGS := -Wno-shadow
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wshadow -Wno-unused-parameter -Wno-missing-declarations -Wno-visibility \
 	-Wno-sign-compare -fdebug-compilation-dir=. -Ivmlinux -Iinclude -Ibpf
@@ -92,8 +100,9 @@ all: $(O)/waitscope ## build $(O)/waitscope
 
 $(O)/waitscope: $(OBJS)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(HARDEN_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+$(OBJS): ALL_CFLAGS += $(HARDEN_CFLAGS)
 $(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
@@ -102,8 +111,8 @@ $(O)/%.o: %.c $(O)/flags
 # A change of compiler or flags rebuilds everything; otherwise the file keeps its time.
 $(O)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(subst ','\'',$(CC) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS))' | cmp -s - $@ || \
-		echo '$(subst ','\'',$(CC) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS))' > $@
+	@echo '$(subst ','\'',$(CC) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(HARDEN_CFLAGS))' | cmp -s - $@ || \
+		echo '$(subst ','\'',$(CC) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(HARDEN_CFLAGS))' > $@
 
 # Skeletons are made before anything that may include them; -MMD then knows who does.
 $(SOURCE_OBJS) $(NAMES_OBJS): | $(SKELS)

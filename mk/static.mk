@@ -29,14 +29,15 @@ STATIC_ZYDIS = ZYDIS=
 endif
 # --no-warnings: libevent refers to getaddrinfo, which we never call.
 STATIC_MAKE = $(STATIC_SHELL) $(MAKE) O=$(STATIC_O) SAN= CC="$(STATIC_CC)" CFLAGS="$(STATIC_CFLAGS)" \
-	LDFLAGS="-static -Wl,--no-warnings" PKG_CONFIG="$(PKG_CONFIG) --static" $(STATIC_ZYDIS)
+	PIE=-static-pie LDFLAGS="-Wl,--no-warnings,-z,pack-relative-relocs" PKG_CONFIG="$(PKG_CONFIG) --static" $(STATIC_ZYDIS)
 
 static: ## one binary without shared libraries: $(O)/static-ARCH/waitscope.stripped
 	$(Q)$(STATIC_MAKE) $(STATIC_O)/waitscope
 	$(call say,STRIP,$(STATIC_BIN))
 	$(Q)$(STATIC_STRIP) -o $(STATIC_BIN) $(STATIC_O)/waitscope
 
-check-static: static ## no shared libraries, small, and the same bytes from another directory
+check-static: static ## no shared libraries, small, hardened, and the same bytes from another directory
 	$(Q)tests/static/check.sh $(STATIC_BIN) $(ARCH)
+	$(Q)tests/static/hardened.sh $(STATIC_O) $(STATIC_BIN)
 
 .PHONY: static check-static
