@@ -13,6 +13,7 @@
 #include "run.h"
 #include "sink/sink.h"
 #include "source/bpf_util.h"
+#include "source/btf_check.h"
 #include "source/privs.h"
 #include "source/source.h"
 
@@ -53,6 +54,31 @@ static void print_notes(const struct run *r)
 			fprintf(stderr, "waitscope: note: %s: --by means nothing to it: %s\n", name,
 				s->ops->ungrouped);
 	}
+}
+
+/*
+ * What is read with our privileges is not the user's choice where the binary was given them: types
+ * say where in the kernel's memory the programs look, a cache of debug information what file is
+ * read. Nor are types that of anybody but root where the kernel has its own.
+ */
+static int check_files(const struct config *cfg, struct err *e)
+{
+	static const char lent[] = "this binary has privileges that you lack";
+	bool borrowed = privs_borrowed();
+
+	if (cfg->debuginfod && borrowed)
+		return err_set(e, EXIT_USAGE, -EPERM,
+			       "--debuginfod: refused: %s (only root may read other files with it)",
+			       lent);
+	if (!cfg->btf)
+		return 0;
+	bpf_util_log(cfg->verbose); /* libbpf's own words, of what is no BTF */
+	if (borrowed || (geteuid() && kernel_has_btf()))
+		return err_set(e, EXIT_USAGE, -EPERM,
+			       "--btf '%s': refused: %s (only root may say where in the kernel's "
+			       "memory to read)",
+			       cfg->btf, borrowed ? lent : "the kernel has BTF of its own");
+	return btf_check_file(cfg->btf, e);
 }
 
 static int run_all(const struct config *cfg, char **argv, int *status, struct err *e)
@@ -129,6 +155,8 @@ int main(int argc, char **argv)
 		return err_exit(&e);
 	}
 	ret = opts_parse(&cfg, &env, argc, argv, &action, &e);
+	if (!ret && action == OPTS_RUN)
+		ret = check_files(&cfg, &e);
 	if (!ret && action == OPTS_RUN)
 		ret = cfg.check ? check(&cfg, &status, &e) : run_all(&cfg, argv, &status, &e);
 	config_free(&cfg);

@@ -38,6 +38,7 @@ $(O)/tests/unit/test_banks: $(addprefix $(O)/src/source/,sched/sched_banks.o who
 # Nor do these: files of the source floor that stand alone.
 $(O)/tests/unit/test_mountinfo: $(O)/src/source/mountinfo.o
 
+$(O)/tests/unit/test_btf_check: $(NAMES_OBJS) $(INSN_OBJS) $(SOURCE_OBJS)
 $(O)/tests/unit/test_user_maps: $(NAMES_OBJS)
 $(O)/tests/unit/test_futex_place: $(O)/src/source/contend/futex_place.o
 

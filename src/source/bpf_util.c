@@ -44,7 +44,7 @@ static int no_btf(struct err *e, int err)
 		KERNEL_BTF, strerror(-err));
 }
 
-static int bad_btf_file(struct err *e, int err, const char *file)
+int bad_btf_file(struct err *e, int err, const char *file)
 {
 	char why[128] = "";
 

@@ -18,6 +18,9 @@ void bpf_util_log(bool verbose);
 
 /* Has the kernel BTF of its own? BTF tracepoints, iterators and task storage take it. */
 bool kernel_has_btf(void);
+/* Words for a file of --btf that is not there (exit 2), or not what it should be (3). Returns err.
+ */
+int bad_btf_file(struct err *e, int err, const char *file);
 /* The running kernel's BTF, from `file` if that is not NULL; NULL with words (exit 3) when there is
  * none. Free with btf__free. */
 struct btf *kernel_btf(const char *file, struct err *e);

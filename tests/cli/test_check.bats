@@ -80,3 +80,24 @@ setup() {
 	[ "$status" -eq 3 ]
 	[[ $stderr == "waitscope: error: --btf '$BATS_TEST_FILENAME': "*"(expected a kernel's BTF"* ]]
 }
+
+@test "--btf: a FIFO is refused at once (2)" {
+	mkfifo "$BATS_TEST_TMPDIR/fifo"
+	run timeout -k 1 10 "$WS" --btf "$BATS_TEST_TMPDIR/fifo" -s sched -d 0.2
+	[ "$status" -eq 2 ] || fail "exit $status: $output"
+	[[ $output == "waitscope: error: --btf '$BATS_TEST_TMPDIR/fifo': not a regular file"* ]]
+}
+
+# Bytes of the header, of types and of strings, changed: whatever libbpf would make of it, no signal.
+@test "--btf: broken types are an error (3), or do no harm" {
+	need_root
+	local at file=$BATS_TEST_TMPDIR/btf
+
+	for at in 8 12 16 20 24 28 32 36 40 44 48 52 56 64 1000 10004 20008 30000 40000 50000; do
+		cp "$ROOT/tests/btf/6.18-amd64.btf" "$file"
+		printf '\xff\xff\xff\x7f' | dd of="$file" bs=1 seek="$at" conv=notrunc status=none
+		ws --btf "$file" -s synth -d 0.1
+		[ "$status" -eq 3 ] || [ "$status" -eq 0 ] || fail "at $at: exit $status: $err"
+		[ "$status" -eq 0 ] || refused 3 "expected a kernel's BTF"
+	done
+}

@@ -89,6 +89,21 @@ status=$?
 [ $status -eq 0 ] && [ -z "${out##*'"type":"final"'*}" ]
 result $? "after that setcap line: every default source runs" "exit $status: $out"
 
+# The binary still has its file capabilities: what its user chooses is not read with them.
+cp /sys/kernel/btf/vmlinux "$work/types" && chmod 644 "$work/types"
+out=$(as_nobody "$tool" -s sched --btf "$work/types" -d 0.2)
+status=$?
+[ $status -eq 2 ] && [ -z "${out##*"--btf '$work/types': refused"*}" ]
+result $? "with file capabilities: --btf is refused, exit 2" "exit $status: $out"
+out=$(as_nobody "$tool" -s sched --debuginfod -d 0.2)
+status=$?
+[ $status -eq 2 ] && [ -z "${out##*"--debuginfod: refused"*}" ]
+result $? "with file capabilities: --debuginfod is refused, exit 2" "exit $status: $out"
+out=$(as_nobody --inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon "$built" -s sched --btf "$work/types" -d 0.2)
+status=$?
+[ $status -eq 2 ] && [ -z "${out##*"refused: the kernel has BTF"*}" ]
+result $? "not root, a kernel with BTF: --btf is refused, exit 2" "exit $status: $out"
+
 # CAP_SYSLOG (bit 34), CAP_PERFMON (38), CAP_BPF (39): names of locks are looked for later.
 out=$(effective_of setpriv --reuid nobody --regid nogroup --clear-groups "$tool" -s lock)
 [ "$out" = 000000c400000000 ]
