@@ -321,6 +321,8 @@ class Refused(WatchTest):
             (("--watch", "0x5500001000", *at, "-p", os.getpid()), 2, "expected one -p PID"),
             (("--watch", "stored", "--follow", *at), 2, "--follow"),
             (("--watch", "0xfff0000000000000"), 2, "not mapped in the kernel"),
+            (("--watch", "0x8000000000000000"), 2, "not mapped in the kernel"),
+            (("--watch", "0xffff7fffffff0000"), 2, "not mapped in the kernel"),
         ):
             with self.subTest(args=args):
                 said = self.refused(status, *args)

@@ -15,6 +15,7 @@
 
 #define LEN_MAX (ABI_WATCH_SLOTS * WATCH_SLOT_BYTES)
 #define LINE_BYTES 64U
+#define KERNEL_LOWEST 0xff00000000000000ULL /* with five levels; with four it is higher */
 #define QUOTE 128
 
 struct watch_spec {
@@ -158,10 +159,22 @@ static int check_user(struct watch_source *w, const struct watch_spec *s, struct
 	return 0;
 }
 
+/*
+ * Intel's processors refuse a breakpoint at an address that cannot be (its upper bits are not all
+ * like the last that is translated: bit 47, or bit 56 where the kernel uses five levels of page
+ * tables); AMD's take it, and it is never hit. The kernel's own reader knows which it is here, and
+ * says -ERANGE of such an address, or -EFAULT; what no processor has is told without asking.
+ */
 static int check_kernel(struct watch_source *w, const struct watch_spec *s, struct err *e)
 {
-	int ret = names_kernel_mapped(w->line.names, s->addr);
+	int ret = s->addr < KERNEL_LOWEST ? -ERANGE : names_kernel_mapped(w->line.names, s->addr);
 
+	if (ret == -ERANGE)
+		return bad(s, e,
+			   "0x%" PRIx64
+			   " is not mapped in the kernel: no address is there, of this "
+			   "processor as the kernel uses it",
+			   s->addr);
 	if (ret == -EFAULT)
 		return bad(s, e, "0x%" PRIx64 " is not mapped in the kernel", s->addr);
 	return 0; /* where it cannot be told the breakpoint's own errors do */
