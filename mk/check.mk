@@ -20,6 +20,14 @@ check-san-build: $(UNIT_BINS) $(GOLDEN_BIN) $(NAMES_ASK)
 
 .PHONY: check check-san-build
 
+# The kernel suites beside a load that never lets the machine rest, ROUNDS times: about 20 minutes each.
+ROUNDS ?= 1
+check-busy: $(O)/waitscope $(LOAD_BINS) $(KERNEL_TEST_BINS) ## kernel suites beside stress-ng (as root) [ROUNDS=5] [TESTS=kernel/fold]
+	$(Q)for round in $$(seq $(ROUNDS)); do \
+		echo "round $$round of $(ROUNDS), beside stress-ng"; \
+		O=$(O) SAN_O= tests/busy.sh tests/run.sh $(or $(TESTS),kernel/) || exit 1; done
+.PHONY: check-busy
+
 # The waits of `make check` are a million, for time: EVENTS=10000000 takes minutes.
 EVENTS ?= 10000000
 check-locks: $(O)/waitscope $(LOAD_BINS) ## lock waits by the million: no slot stuck (EVENTS=10000000)

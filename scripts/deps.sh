@@ -38,6 +38,7 @@ rows() {
 		test c:perf linux-perf perf
 		test c:python3 python3 python3
 		test c:fio fio fio
+		test c:stress-ng stress-ng stress-ng
 		test c:mkfs.ext4 e2fsprogs e2fsprogs
 		test c:mkfs.xfs xfsprogs xfsprogs
 		test c:mkfs.btrfs btrfs-progs btrfs-progs
