@@ -24,6 +24,7 @@ struct member {
 	pthread_t thread;
 	unsigned int index;
 	pid_t tid;
+	uint64_t worked_ns; /* from the first to the last moment of its work */
 	struct load_schedstat before;
 	struct load_schedstat after;
 };
@@ -46,11 +47,14 @@ static inline void crew_sem_wait(sem_t *s)
 static void *crew_member(void *arg)
 {
 	struct member *m = arg;
+	uint64_t begin_ns;
 
 	m->tid = load_tid();
 	sem_post(&m->crew->here);
 	crew_sem_wait(&m->crew->go);
-	m->crew->work(m, load_now_ns() + m->crew->duration_ns);
+	begin_ns = load_now_ns();
+	m->crew->work(m, begin_ns + m->crew->duration_ns);
+	m->worked_ns = load_now_ns() - begin_ns;
 	sem_post(&m->crew->done);
 	crew_sem_wait(&m->crew->leave);
 	return NULL;
@@ -58,21 +62,22 @@ static void *crew_member(void *arg)
 
 static inline void crew_print(const struct member *m)
 {
-	printf("{\"tid\":%d,\"before\":{\"run_ns\":%" PRIu64 ",\"delay_ns\":%" PRIu64
-	       ",\"slices\":%" PRIu64 "},\"after\":{\"run_ns\":%" PRIu64 ",\"delay_ns\":%" PRIu64
-	       ",\"slices\":%" PRIu64 "}}\n",
-	       (int)m->tid, m->before.run_ns, m->before.delay_ns, m->before.slices, m->after.run_ns,
-	       m->after.delay_ns, m->after.slices);
+	printf("{\"tid\":%d,\"worked_ns\":%" PRIu64 ",\"before\":{\"run_ns\":%" PRIu64
+	       ",\"delay_ns\":%" PRIu64 ",\"slices\":%" PRIu64 "},\"after\":{\"run_ns\":%" PRIu64
+	       ",\"delay_ns\":%" PRIu64 ",\"slices\":%" PRIu64 "}}\n",
+	       (int)m->tid, m->worked_ns, m->before.run_ns, m->before.delay_ns, m->before.slices,
+	       m->after.run_ns, m->after.delay_ns, m->after.slices);
 }
 
-/* Every member goes through `s` once; a pause after lets the last one block. */
+/* Every member goes through `s` once, and blocks after that. */
 static inline void crew_gather(struct crew *c, sem_t *s)
 {
 	unsigned int i;
 
 	for (i = 0; i < c->n; i++)
 		crew_sem_wait(s);
-	load_sleep_ns(50000000);
+	for (i = 0; i < c->n; i++)
+		load_await_blocked(c->members[i].tid);
 }
 
 static inline void crew_release(struct crew *c, sem_t *s)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -77,6 +78,32 @@ static inline void load_wait_stdin(void)
 
 	while (read(STDIN_FILENO, &c, 1) < 0 && errno == EINTR)
 		;
+}
+
+/*
+ * Returns once a thread of ours that is about to block has done so. On a busy machine it may not
+ * have had a CPU for long. Where the kernel can be preempted it may have the state of a sleeper and
+ * still be queued, hence the pause.
+ */
+static inline void load_await_blocked(pid_t tid)
+{
+	char path[64], text[256], *name_end;
+	size_t n;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid); /* fits */
+	for (;;) {
+		f = fopen(path, "re");
+		if (!f)
+			err(1, "%s", path);
+		n = fread(text, 1, sizeof(text) - 1, f);
+		(void)fclose(f); /* only read */
+		text[n] = 0;
+		name_end = strrchr(text, ')');
+		load_sleep_ns(20000000);
+		if (name_end && name_end[2] == 'S')
+			return;
+	}
 }
 
 struct load_schedstat {
