@@ -135,6 +135,9 @@ pub fn take() {
 }
 
 fn main() {
+    // Until the first wait, at 0, has let go of it nobody else has a turn: a Condvar that has been
+    // notified before its first wait cannot be told from a lock.
+    let first = TURN.lock().unwrap();
     let holder = thread::spawn(|| {
         for _ in 0..ROUNDS {
             {
@@ -146,6 +149,7 @@ fn main() {
             wait_turn(false);
         }
     });
+    drop(READY.wait_while(first, |turn| !*turn).unwrap());
     for _ in 0..ROUNDS {
         wait_turn(true);
         take();

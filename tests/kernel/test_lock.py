@@ -230,7 +230,8 @@ class Reports(LockTest):
         """lock: more locks than --max-keys: the others share a row, sums stay true"""
         for ms in (120, 240, 480, 960):  # as BUSY_MS
             loads = [self.contend("pipe", 2, ms) for _ in range(40)]
-            tool = self.locks("--max-keys", 16).ready()
+            # One interval: rows that rest in one leave later, for the same row of others.
+            tool = self.locks("--max-keys", 16, "-i", "600").ready()
             for load in loads:
                 self.run_load(load)
             final = tool.stop().final

@@ -240,8 +240,8 @@ class Quantiles(KernelTest):
 
 class Edges(KernelTest):
     def over_hogs(self):
-        """A second in the midst of three hogs' work on one CPU."""
-        load = self.load("hog", "--cpu", self.two_cpus()[1], "--wait", 3, 3)
+        """A second in the midst of three hogs' work on one CPU, however long the start takes."""
+        load = self.load("hog", "--cpu", self.two_cpus()[1], "--wait", 3, 600)
         tids = load.line()["tids"]
         load.go()
         final = self.tool("-t", ",".join(map(str, tids)), "-d", "1").end().final
@@ -250,8 +250,14 @@ class Edges(KernelTest):
 
     def test_edges(self):
         """rule 10: waiting at the start and at the end are counted: 3 hogs on 1 CPU, 2 wait"""
-        final, = self.undisturbed(self.over_hogs)
-        quality = final["quality"]
+        for _ in range(8):
+            final, = self.undisturbed(self.over_hogs)
+            quality = final["quality"]
+            # The tasks are looked at one after the other. When the reader is preempted in between,
+            # the hog that ran may be queued by then, and the one not yet looked at may run.
+            if quality["in_flight"] != 1:
+                break
+            self.note("switched between two looks")
         # 3 when a fourth task has the CPU at that moment.
         self.assertIn(quality["missed"], (2, 3))
         self.assertIn(quality["in_flight"], (2, 3))
