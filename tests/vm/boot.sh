@@ -64,6 +64,8 @@ read_options() {
 		nobtf) tests='ws.sched ws.nobtf' ;;
 		icount) clock='-icount shift=3,sleep=off' tests=ws.line ;;
 		refused) tests=ws.refused ;;
+		preempt) tests="$tests ws.preempt" ;;
+		preempt=*) append="$append $option" tests="ws.preempt" ;;
 		lockdown=*) append="$append lockdown=${option#lockdown=}" tests=ws.lockdown ;;
 		*) echo "boot.sh: $guest: unknown option '$option' in guests.list" >&2; exit 2 ;;
 		esac

@@ -362,7 +362,8 @@ static const struct test tests[] = {
 
 /* The file systems first: the others find them mounted. */
 static const struct test *const suites[] = {
-	ext4_tests, check_tests, sched_tests, lock_tests, line_tests, watch_tests, tests,
+	ext4_tests,    check_tests, sched_tests, lock_tests,
+	preempt_tests, line_tests,  watch_tests, tests,
 };
 
 static bool wanted(const struct guest *g, const struct test *t)
