@@ -36,7 +36,8 @@ vm-bins: static
 	@mkdir -p $(VM_BINS)
 	$(Q)cp $(STATIC_BIN) $(VM_BINS)/waitscope
 	$(Q)$(STATIC_SHELL) $(STATIC_CC) $(TOOL_CFLAGS) -static -Itests/vm/guest $(GUEST_SRCS) -o $(VM_BINS)/guest \
-		$$($(PKG_CONFIG) --static --cflags --libs json-c)
+		$$($(PKG_CONFIG) --static --cflags --libs json-c libbpf)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c -o $(VM_BINS)/scx.bpf.o tests/vm/scx.bpf.c
 	$(Q)for l in $(VM_LOADS); do \
 		$(STATIC_CC) $(TOOL_CFLAGS) -static tests/load/$$l.c -o $(VM_BINS)/$$l -pthread || exit 1; done
 

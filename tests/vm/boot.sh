@@ -64,6 +64,7 @@ read_options() {
 		nobtf) tests='ws.sched ws.nobtf' ;;
 		icount) clock='-icount shift=3,sleep=off' tests=ws.line ;;
 		refused) tests=ws.refused ;;
+		scx) tests="$tests ws.scx" ;;
 		preempt) tests="$tests ws.preempt" ;;
 		preempt=*) append="$append $option" tests="ws.preempt" ;;
 		lockdown=*) append="$append lockdown=${option#lockdown=}" tests=ws.lockdown ;;

@@ -360,10 +360,10 @@ static const struct test tests[] = {
 	{0},
 };
 
-/* The file systems first: the others find them mounted. */
+/* The scheduler first, then the file systems: the others find them there. */
 static const struct test *const suites[] = {
-	ext4_tests,    check_tests, sched_tests, lock_tests,
-	preempt_tests, line_tests,  watch_tests, tests,
+	scx_first,     ext4_tests, check_tests, sched_tests, lock_tests,
+	preempt_tests, line_tests, watch_tests, tests,	     scx_last,
 };
 
 static bool wanted(const struct guest *g, const struct test *t)
