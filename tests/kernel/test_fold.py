@@ -17,7 +17,7 @@ class Fold(KernelTest):
     def run_tool(self, tid, *options):
         tool = subprocess.Popen(
             [os.path.join(BUILD, "tests/kernel/fold_often"), "5", "-s", "sched", "-q", "-o", "json",
-             "-t", str(tid), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+             "-i", "600", "-t", str(tid), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(tool.kill)
         self.assertEqual(json.loads(tool.stdout.readline())["type"], "meta")
         return tool
