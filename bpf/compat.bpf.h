@@ -20,6 +20,23 @@ struct cgroup___ancestor_ids {
 	u64 ancestor_ids[0];
 };
 
+/*
+ * 80367ad01d93 ("futex: Add basic infrastructure for local task local hash", 6.16): processes with
+ * threads have a table of futexes of their own (CONFIG_FUTEX_PRIVATE_HASH).
+ */
+struct futex_hash_bucket___private {
+	int any;
+};
+
+struct futex_private_hash___private {
+	unsigned int hash_mask;
+	struct futex_hash_bucket___private queues[0];
+};
+
+struct mm_struct___futex {
+	struct futex_private_hash___private *futex_phash;
+};
+
 #pragma clang attribute pop
 
 /*
@@ -122,6 +139,23 @@ static __always_inline u64 compat_cgroup_ancestor_id(struct cgroup *cgrp, u32 le
 				  &((struct cgroup___ancestor_ids *)cgrp)->ancestor_ids[level]))
 		return 0;
 	return id;
+}
+
+/* The first bucket of the process's own futex table, their size and how many there are; 0: it has
+ * none. */
+static __always_inline u64 compat_futex_buckets(struct mm_struct *mm, u64 *size, u64 *count)
+{
+	struct mm_struct___futex *own = (void *)mm;
+	struct futex_private_hash___private *table;
+
+	if (!bpf_core_field_exists(own->futex_phash))
+		return 0;
+	table = BPF_CORE_READ(own, futex_phash);
+	if (!table)
+		return 0;
+	*size = bpf_core_type_size(struct futex_hash_bucket___private);
+	*count = (u64)BPF_CORE_READ(table, hash_mask) + 1;
+	return (u64)table + bpf_core_field_offset(table->queues);
 }
 
 /*

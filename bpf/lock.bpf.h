@@ -94,6 +94,18 @@ static __always_inline bool stack_wanted(struct lock_cpu *c, const struct abi_kh
 		}                                                        \
 	} while (0)
 
+/* A bucket has several members, and which is contended is named by the offset in it. */
+static __always_inline void find_futex_bucket(struct abi_contend_sample *s, struct mm_struct *mm,
+					      u64 addr)
+{
+	u64 size, count = 0, first = mm ? compat_futex_buckets(mm, &size, &count) : 0;
+
+	if (!first || !size || addr < first || (addr - first) / size >= count)
+		return;
+	s->type = ABI_OBJECT_FUTEX;
+	s->object = addr - (addr - first) % size;
+}
+
 /* Members of the waiting task are known by where they lie. */
 static __always_inline void find_object(struct abi_contend_sample *s, u64 addr)
 {
@@ -107,6 +119,20 @@ static __always_inline void find_object(struct abi_contend_sample *s, u64 addr)
 	OBJECT_IF(ABI_OBJECT_FILES, (u64)BPF_CORE_READ(p, files), files_struct);
 	OBJECT_IF(ABI_OBJECT_FS, (u64)BPF_CORE_READ(p, fs), fs_struct);
 	OBJECT_IF(ABI_OBJECT_TASK, (u64)p, task_struct);
+	if (!s->object)
+		find_futex_bucket(s, BPF_CORE_READ(p, mm), addr);
+}
+
+/* An interrupt comes upon a task that has nothing to do with the lock. */
+static __always_inline void find_process(struct abi_contend_sample *s, struct task_struct *p,
+					 bool interrupt)
+{
+	struct task_struct *leader = interrupt ? NULL : BPF_CORE_READ(p, group_leader);
+
+	s->files = interrupt ? 0 : (u64)BPF_CORE_READ(p, files);
+	__builtin_memset(s->process, 0, sizeof(s->process));
+	if (leader)
+		bpf_core_read(s->process, sizeof(s->process), &leader->comm);
 }
 
 /* false: no room for it. The next wait of the same lock will be described in its place. */
@@ -125,6 +151,7 @@ static __always_inline bool describe(void *ctx, struct abi_counts *bank, struct 
 	s->tid = interrupt ? 0 : p->pid;
 	__builtin_memcpy(s->comm, p->comm, sizeof(s->comm));
 	find_object(s, lock);
+	find_process(s, p, interrupt);
 	got = bpf_get_stack(ctx, s->ips, sizeof(s->ips), 0);
 	s->nips = got > 0 ? got / sizeof(s->ips[0]) : 0;
 	bpf_ringbuf_submit(s, bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) < ring_wake_bytes

@@ -39,7 +39,8 @@
 #define ABI_OBJECT_FILES 4
 #define ABI_OBJECT_FS 5
 #define ABI_OBJECT_TASK 6
-#define ABI_OBJECTS 7
+#define ABI_OBJECT_FUTEX 7 /* a bucket of its process's own futex table (6.16) */
+#define ABI_OBJECTS 8
 
 #define ABI_CONTEND_IPS 16
 
@@ -51,11 +52,13 @@ struct abi_contend_sample {
 	__u32 pid;
 	__u32 tid; /* 0: an interrupt, or an idle CPU */
 	__u32 nips;
+	__u64 files; /* of the task: its files_struct, whose open files may have the lock; or 0 */
 	char comm[ABI_COMM_LEN];
+	char process[ABI_COMM_LEN]; /* comm of its process; empty: not asked for */
 	__u64 ips[ABI_CONTEND_IPS]; /* innermost first */
 };
 
-_Static_assert(sizeof(struct abi_contend_sample) == 72 + 8 * ABI_CONTEND_IPS,
+_Static_assert(sizeof(struct abi_contend_sample) == 96 + 8 * ABI_CONTEND_IPS,
 	       "abi_contend_sample size");
 
 #endif

@@ -187,7 +187,10 @@ static bool hint_name(struct names_kernel *k, uint64_t addr, const struct kernel
 	if (!hint || !hint->object || !hint->type)
 		return false;
 	colon = strncmp(hint->type, "ext4_", 5) ? NULL : "ext4";
-	return kernel_name_in(k, addr, hint->object, hint->type, colon, "", out);
+	if (!kernel_name_in(k, addr, hint->object, hint->type, colon, "", out))
+		return false;
+	futex_whose(hint, out);
+	return true;
 }
 
 static bool symbol_name(struct names_kernel *k, uint64_t addr, struct name *out)
@@ -236,8 +239,8 @@ void names_kernel_data(struct names *n, uint64_t addr, const struct kernel_hint 
 	/* What is certain first; slabs before pages, for their memory has pages too. */
 	if (hint_name(k, addr, hint, out) || percpu_name(k, addr, out) ||
 	    symbol_name(k, addr, out) || ext4_name(k, addr, out) || node_name(k, addr, out) ||
-	    inode_name(k, addr, out) || slab_name(k, addr, hint, out) || image_name(k, addr, out) ||
-	    page_name(k, addr, out))
+	    inode_name(k, addr, out) || futex_name(k, addr, out) || slab_name(k, addr, hint, out) ||
+	    image_name(k, addr, out) || page_name(k, addr, out))
 		return;
 	name_bare(out, addr);
 }

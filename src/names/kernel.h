@@ -59,6 +59,12 @@ struct pages {
 	bool direct_map_tried;
 };
 
+/* The global table of futexes. */
+struct futexes {
+	uint64_t bucket; /* one of its buckets; 0: not known */
+	uint64_t tried_ns;
+};
+
 /* Memory nodes (NUMA; one without). */
 struct nodes {
 	int state; /* 0: not tried, 1: known, negative */
@@ -82,6 +88,7 @@ struct names_kernel {
 	struct slabs slabs;
 	struct pages pages;
 	struct nodes nodes;
+	struct futexes futexes;
 	char why[512];
 };
 
@@ -108,8 +115,12 @@ bool ext4_name(struct names_kernel *k, uint64_t addr, struct name *out);
 bool inode_name(struct names_kernel *k, uint64_t addr, struct name *out);
 bool slab_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *hint,
 	       struct name *out);
+bool futex_name(struct names_kernel *k, uint64_t addr, struct name *out);
 bool node_name(struct names_kernel *k, uint64_t addr, struct name *out);
 bool page_name(struct names_kernel *k, uint64_t addr, struct name *out);
+
+/* Whose, of a name that a hint has told. */
+void futex_whose(const struct kernel_hint *hint, struct name *out);
 
 /* The cache and the first byte of the slab an address lies in, by its struct page. false: it lies
  * in none, or pages are not to be found here. */

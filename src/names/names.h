@@ -47,6 +47,9 @@ struct name {
 	uint64_t object; /* 0: not known */
 	char type[64];	 /* "ext4_sb_info" */
 	struct name_inode inode;
+	/* What the object is was told by the code that locks it and not by the object: the text
+	 * ends in "?", the place says by which function. */
+	bool inferred;
 };
 
 struct names;
@@ -88,6 +91,7 @@ void names_trim(struct names *n);
  * What a BPF program knew of an address when it saw it (0: did not). `object` and `type` say that
  * the address lies in an object of that BTF type, at `object`: members of the running task
  * (mm_struct, signal_struct, files_struct ...), of a remembered inode, of a super block.
+ * The rest is of a wait for a lock there: whose it was, and in which code.
  */
 struct kernel_hint {
 	uint64_t object;
@@ -95,6 +99,12 @@ struct kernel_hint {
 	char slab[32];	      /* name of its slab cache, from bpf_get_kmem_cache (6.13) */
 	uint32_t slab_offset; /* of the address in the object */
 	bool slab_known;
+	uint32_t lock_kind;  /* ABI_LOCK_*; 0: not told */
+	uint32_t pid;	     /* of the process that waited; 0: an interrupt, or not told */
+	const char *process; /* its comm; NULL or "": not told */
+	uint64_t files;	     /* its files_struct */
+	const uint64_t *ips; /* where in the kernel's code, innermost first */
+	uint32_t nips;
 };
 
 void names_kernel_data(struct names *n, uint64_t addr, const struct kernel_hint *hint,

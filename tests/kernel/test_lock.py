@@ -48,10 +48,12 @@ class LockTest(KernelTest):
     def setUp(self):
         super().setUp()
         self.two_cpus()
+        self.loads = []
 
     def contend(self, *args, **kwargs):
         load = self.load("locks", *args, **kwargs)
         load.pid = load.line()["pid"]
+        self.loads.append(load)
         return load
 
     def run_load(self, load):
@@ -178,6 +180,24 @@ class Names(LockTest):
         self.assertLessEqual(row["threads"], 4)
         for site in row["sites"]:
             self.assertIn("pipe_", site["sym"])
+
+
+    def test_private_futex(self):
+        """lock: the bucket of a futex that one process uses: whose table it is in"""
+        row = self.waited_for(lambda row: row["name"] == "futex_hash_bucket.lock", "futex", 32)
+        self.assertEqual(row["kind"], "spinlock")
+        whose = "of locks, pid %d" % self.loads[-1].pid
+        self.assertEqual(row["place"], whose if self.private_futexes() else "global table")
+
+    def test_shared_futex(self):
+        """lock: the bucket of a futex that processes share is in the global table"""
+        row = self.waited_for(lambda row: row["name"] == "futex_hash_bucket.lock", "shared", 32)
+        self.assertEqual((row["kind"], row["place"]), ("spinlock", "global table"))
+
+    def private_futexes(self):
+        """Processes have tables of their own: its functions are there (6.16)."""
+        with open("/proc/kallsyms", encoding="ascii") as f:
+            return any(line.split()[2] == "futex_hash_allocate_default" for line in f)
 
 
 class Reports(LockTest):

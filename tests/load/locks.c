@@ -4,6 +4,9 @@
  *
  *	locks pipe N MILLISECONDS	N writers and N readers of one pipe: its mutex
  *	locks mmap N MILLISECONDS	N threads map, touch and unmap: mm_struct.mmap_lock
+ *	locks futex N MILLISECONDS	N threads sleep on a futex that only they use, two look
+ *through all of them: the lock of its bucket
+ *	locks shared N MILLISECONDS	the same by N processes, on a futex of them all
  *	locks dir N MILLISECONDS PATH	N processes create and unlink in one directory: its i_rwsem
  *
  *	stdout: {"pid":P}		before the work; it waits for a byte on stdin
@@ -12,6 +15,7 @@
 #include "load.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -34,6 +38,7 @@ struct work {
 	const struct mode *mode;
 	int pipe[2];
 	const char *dir;
+	uint32_t word; /* the futex */
 	unsigned int n;
 	uint64_t duration_ns, end_ns;
 	pthread_barrier_t begin;
@@ -105,9 +110,29 @@ static void run_dir(struct worker *w)
 	}
 }
 
+#define SLEEPS 1U /* bits of whom it is for */
+#define NOBODY 2U
+
+/* Two wake whom nobody is: the kernel looks at all who sleep, under the bucket's lock. */
+static void run_futex(struct worker *w)
+{
+	int flag = w->work->mode->processes ? 0 : FUTEX_PRIVATE_FLAG;
+	uint64_t end = w->work->end_ns;
+	struct timespec until = {(time_t)(end / 1000000000U), (long)(end % 1000000000U)};
+	uint32_t *word = &w->work->word;
+
+	for (; !over(w); w->ops++) {
+		if (w->index > 1)
+			(void)syscall(SYS_futex, word, FUTEX_WAIT_BITSET | flag, 0, &until, NULL,
+				      SLEEPS);
+		else if (syscall(SYS_futex, word, FUTEX_WAKE_BITSET | flag, 1, NULL, NULL, NOBODY))
+			err(1, "futex");
+	}
+}
+
 static const struct mode modes[] = {
-	{"pipe", run_pipe, 2, false, false},
-	{"mmap", run_mmap, 1, false, false},
+	{"pipe", run_pipe, 2, false, false},   {"mmap", run_mmap, 1, false, false},
+	{"futex", run_futex, 1, false, false}, {"shared", run_futex, 1, true, false},
 	{"dir", run_dir, 1, true, true},
 };
 
@@ -192,7 +217,8 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], modes[i].name))
 			s->mode = &modes[i];
 	if (!s->mode || argc != (s->mode->path ? 5 : 4))
-		errx(2, "usage: locks pipe|mmap N MILLISECONDS | locks dir N MILLISECONDS PATH");
+		errx(2,
+		     "usage: locks pipe|mmap|futex|shared N MILLISECONDS | locks dir N MILLISECONDS PATH");
 	s->n = (unsigned int)load_number(argv[2], 1, WORKERS_MAX / s->mode->roles, "N") *
 	       s->mode->roles;
 	s->duration_ns = load_number(argv[3], 1, 3600000, "MILLISECONDS") * 1000000ULL;

@@ -51,9 +51,13 @@ static const char *kind_name(uint32_t kind)
 static void name_lock(void *ctx, const struct contend_info *i, struct name *out)
 {
 	static const char *const types[ABI_OBJECTS] = {
-		[ABI_OBJECT_MM] = "mm_struct",		 [ABI_OBJECT_SIGNAL] = "signal_struct",
-		[ABI_OBJECT_SIGHAND] = "sighand_struct", [ABI_OBJECT_FILES] = "files_struct",
-		[ABI_OBJECT_FS] = "fs_struct",		 [ABI_OBJECT_TASK] = "task_struct",
+		[ABI_OBJECT_MM] = "mm_struct",
+		[ABI_OBJECT_SIGNAL] = "signal_struct",
+		[ABI_OBJECT_SIGHAND] = "sighand_struct",
+		[ABI_OBJECT_FILES] = "files_struct",
+		[ABI_OBJECT_FS] = "fs_struct",
+		[ABI_OBJECT_TASK] = "task_struct",
+		[ABI_OBJECT_FUTEX] = "futex_hash_bucket",
 	};
 	struct contend_source *s = ctx;
 	struct kernel_hint hint = {0};
@@ -61,6 +65,14 @@ static void name_lock(void *ctx, const struct contend_info *i, struct name *out)
 	if (i->said && i->said->type < ABI_OBJECTS && types[i->said->type]) {
 		hint.object = i->said->object;
 		hint.type = types[i->said->type];
+	}
+	hint.lock_kind = i->key->kind;
+	if (i->said) {
+		hint.pid = i->said->pid;
+		hint.process = i->said->process;
+		hint.files = i->said->files;
+		hint.ips = (const uint64_t *)i->said->ips;
+		hint.nips = i->said->nips;
 	}
 	names_kernel_data(s->names, i->key->obj, &hint, out);
 }
