@@ -158,10 +158,11 @@ struct contended {
 	const char *owner; /* its comm, or NULL */
 	const char *name;  /* "ext4_inode_info.i_es_lock", "app`table.lock"; NULL: unknown */
 	const char *place; /* where it is declared ("kw.c:15"), on which device, aliases; or NULL */
-	struct label group;		      /* --by: key NULL without */
-	uint64_t count;			      /* waits, or samples */
-	const struct hist *wait;	      /* NULL: the source measures no time */
-	const struct futex_counts *futex;     /* NULL: not a futex */
+	bool name_inferred;		  /* by the code that locks it: the address does not tell */
+	struct label group;		  /* --by: key NULL without */
+	uint64_t count;			  /* waits, or samples */
+	const struct hist *wait;	  /* NULL: the source measures no time */
+	const struct futex_counts *futex; /* NULL: not a futex */
 	const struct line_accesses *accesses; /* NULL: no line */
 	const char *op;			      /* futex: "wait" "wait_bitset" "lock_pi"; else NULL */
 	const uint32_t *cpus;		      /* that waited or touched it, ascending */

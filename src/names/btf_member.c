@@ -196,6 +196,7 @@ static void walk(struct walker *w, uint32_t id, struct member_at *m, int depth)
 
 	if (stop) {
 		m->kind = stop->kind;
+		m->lock = stop->name;
 		m->rest = 0;
 		return;
 	}

@@ -17,6 +17,7 @@ struct member_at {
 	enum member_kind kind;
 	char path[NAME_LEN]; /* "s_es_stats.es_stats_cache_hits.lock", "bufs[3].page" */
 	uint32_t rest;	     /* of the offset, in what path names */
+	const char *lock;    /* type of a lock or an atomic: "mutex", "spinlock_t"; else NULL */
 };
 
 /*

@@ -21,7 +21,7 @@
 struct layout {
 	int64_t task_fs, root_mnt, mnt_sb;
 	int64_t list, dev, magic, id, info, type, root, dentry_sb, type_name;
-	int64_t ext4_sb; /* negative: ext4 is not there, or has no types */
+	int64_t ext4_sb, journal; /* negative: ext4 is not there, or has no types */
 	int64_t size;
 };
 
@@ -48,6 +48,7 @@ static int read_layout(struct names_kernel *k, struct layout *l)
 			return -ENOENT;
 	}
 	l->ext4_sb = kernel_offset(k, "ext4_sb_info", "s_sb");
+	l->journal = kernel_offset(k, "ext4_sb_info", "s_journal");
 	id = kernel_struct(k, "super_block", NULL, &v);
 	l->size = btf_view_size(v, id);
 	return l->size > 0 && l->size <= PAGE_BYTES ? 0 : -EINVAL;
@@ -87,6 +88,8 @@ static int add_super(struct names_kernel *k, const struct layout *l, uint64_t sb
 	if (word(bytes, l->magic) == EXT4_MAGIC && info && l->ext4_sb >= 0 &&
 	    peek_u64(&k->peek, info + (uint64_t)l->ext4_sb) == sb)
 		one->sbi = info;
+	if (one->sbi && l->journal >= 0)
+		one->journal = peek_u64(&k->peek, info + (uint64_t)l->journal);
 	return 0;
 }
 
@@ -152,6 +155,14 @@ void supers_close(struct supers *s)
 
 /* ---- super blocks, and ext4's own part ---- */
 
+/* Its types are another module's, which are only looked for where it may be. */
+static bool journal_name(struct names_kernel *k, uint64_t addr, const struct super *s,
+			 struct name *out)
+{
+	return s->journal && addr >= s->journal && addr - s->journal < PAGE_BYTES &&
+	       kernel_name_in(k, addr, s->journal, "journal_s", "jbd2", out);
+}
+
 static bool super_name(struct names_kernel *k, uint64_t addr, struct name *out)
 {
 	size_t i;
@@ -159,8 +170,9 @@ static bool super_name(struct names_kernel *k, uint64_t addr, struct name *out)
 	for (i = 0; i < k->supers.n; i++) {
 		const struct super *s = &k->supers.v[i];
 
-		if (!kernel_name_in(k, addr, s->sb, "super_block", NULL, "", out) &&
-		    (!s->sbi || !kernel_name_in(k, addr, s->sbi, "ext4_sb_info", "ext4", "", out)))
+		if (!kernel_name_in(k, addr, s->sb, "super_block", NULL, out) &&
+		    (!s->sbi || !kernel_name_in(k, addr, s->sbi, "ext4_sb_info", "ext4", out)) &&
+		    !journal_name(k, addr, s, out))
 			continue;
 		out->inode.ext4 = s->sbi;
 		out->inode.dev = s->dev;
@@ -237,7 +249,7 @@ static bool name_inode_at(struct names_kernel *k, const struct inode_layout *l, 
 
 	if (!is_inode_memory(k, object, (uint64_t)(ext4 ? l->ext4_size : l->size), ext4) ||
 	    !kernel_name_in(k, addr, object, ext4 ? "ext4_inode_info" : "inode",
-			    ext4 ? "ext4" : NULL, "", out))
+			    ext4 ? "ext4" : NULL, out))
 		return false;
 	out->inode.known = true;
 	out->inode.ext4 = ext4;

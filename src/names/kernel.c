@@ -156,9 +156,10 @@ int64_t kernel_enum(struct names_kernel *k, const char *type, const char *name)
 	return -ENOENT;
 }
 
-/* A type of a hint may stand for what no struct is called: then the object and the offset. */
-bool kernel_name_in(struct names_kernel *k, uint64_t addr, uint64_t object, const char *type,
-		    const char *module, const char *before, struct name *out)
+/* A type of a hint may stand for what no struct is called: then the object and the offset.
+ * `called`: instead of by its type. */
+static bool name_in(struct names_kernel *k, uint64_t addr, uint64_t object, const char *type,
+		    const char *module, const char *called, struct name *out)
 {
 	const struct btf_view *v;
 	uint32_t id = kernel_struct(k, type, module, &v);
@@ -171,12 +172,18 @@ bool kernel_name_in(struct names_kernel *k, uint64_t addr, uint64_t object, cons
 	if (m.kind == MEMBER_NONE)
 		name_print(rest, sizeof(rest), false, "+0x%x", m.rest);
 	memset(out, 0, sizeof(*out));
-	name_print(out->text, sizeof(out->text), false, "%s%s%s%s%s", before, type,
-		   m.path[0] ? "." : "", m.path, rest); /* may be cut */
+	name_print(out->text, sizeof(out->text), false, "%s%s%s%s", called, m.path[0] ? "." : "",
+		   m.path, rest); /* may be cut */
 	out->found = m.path[0] ? NAME_MEMBER : NAME_OBJECT;
 	out->object = object;
 	name_print(out->type, sizeof(out->type), false, "%s", type);
 	return true;
+}
+
+bool kernel_name_in(struct names_kernel *k, uint64_t addr, uint64_t object, const char *type,
+		    const char *module, struct name *out)
+{
+	return name_in(k, addr, object, type, module, type, out);
 }
 
 static bool hint_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *hint,
@@ -187,10 +194,46 @@ static bool hint_name(struct names_kernel *k, uint64_t addr, const struct kernel
 	if (!hint || !hint->object || !hint->type)
 		return false;
 	colon = strncmp(hint->type, "ext4_", 5) ? NULL : "ext4";
-	if (!kernel_name_in(k, addr, hint->object, hint->type, colon, "", out))
+	if (!kernel_name_in(k, addr, hint->object, hint->type, colon, out))
 		return false;
 	futex_whose(hint, out);
 	return true;
+}
+
+/* Variables whose types BTF does not tell: arrays of structs. */
+static const struct {
+	const char *symbol, *type;
+} arrays[] = {
+	{"bit_wait_table", "wait_queue_head"},
+	{"folio_wait_table", "wait_queue_head"},
+	{"page_wait_table", "wait_queue_head"}, /* until 5.15 */
+};
+
+/* "folio_wait_table[17].lock" */
+static bool array_name(struct names_kernel *k, uint64_t addr, const struct ksym_at *at,
+		       struct name *out)
+{
+	const struct btf_view *v;
+	char symbol[64];
+	int64_t size;
+	uint32_t id;
+	uint64_t i;
+	size_t n;
+
+	for (n = 0; n < sizeof(arrays) / sizeof(arrays[0]); n++) {
+		if (strlen(arrays[n].symbol) != (size_t)at->name_len ||
+		    strncmp(arrays[n].symbol, at->name, (size_t)at->name_len))
+			continue;
+		id = kernel_struct(k, arrays[n].type, NULL, &v);
+		size = id ? btf_view_size(v, id) : 0;
+		if (size <= 0)
+			continue;
+		i = (addr - at->start) / (uint64_t)size;
+		name_print(symbol, sizeof(symbol), false, "%s[%" PRIu64 "]", arrays[n].symbol, i);
+		return name_in(k, addr, at->start + i * (uint64_t)size, arrays[n].type, NULL,
+			       symbol, out);
+	}
+	return false;
 }
 
 static bool symbol_name(struct names_kernel *k, uint64_t addr, struct name *out)
@@ -200,6 +243,8 @@ static bool symbol_name(struct names_kernel *k, uint64_t addr, struct name *out)
 
 	if (!ksyms_ready(k, false) || !ksyms_find(&k->syms, addr, true, &at) || addr >= at.end)
 		return false;
+	if (array_name(k, addr, &at, out))
+		return true;
 	if (addr != at.start)
 		name_print(rest, sizeof(rest), false, "+0x%" PRIx64, addr - at.start);
 	memset(out, 0, sizeof(*out));

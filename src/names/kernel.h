@@ -23,10 +23,11 @@ struct percpu {
 
 struct super {
 	uint64_t sb;
-	uint64_t sbi;  /* of ext4; 0: another file system */
-	uint32_t dev;  /* the kernel's: major << 20 | minor */
-	char id[32];   /* s_id: "sda1" */
-	char type[16]; /* "ext4" */
+	uint64_t sbi;	  /* of ext4; 0: another file system */
+	uint64_t journal; /* of that; 0: it has none */
+	uint32_t dev;	  /* the kernel's: major << 20 | minor */
+	char id[32];	  /* s_id: "sda1" */
+	char type[16];	  /* "ext4" */
 };
 
 struct supers {
@@ -104,10 +105,10 @@ uint32_t kernel_struct(struct names_kernel *k, const char *name, const char *mod
 int64_t kernel_offset(struct names_kernel *k, const char *type, const char *path);
 /* Value of an enumerator of the kernel's, -ENOENT. */
 int64_t kernel_enum(struct names_kernel *k, const char *type, const char *name);
-/* "TYPE.member" or "TYPE+0x18" of an object known to be there; `before`: put before. false: the
+/* "TYPE.member" or "TYPE+0x18" of an object known to be there. false: the
  * address is not in it, or the type is not known. */
 bool kernel_name_in(struct names_kernel *k, uint64_t addr, uint64_t object, const char *type,
-		    const char *module, const char *before, struct name *out);
+		    const char *module, struct name *out);
 
 /* ---- each says whether it knows the address; if so *out is its answer ---- */
 bool percpu_name(struct names_kernel *k, uint64_t addr, struct name *out);
@@ -122,6 +123,13 @@ bool page_name(struct names_kernel *k, uint64_t addr, struct name *out);
 /* Whose, of a name that a hint has told. */
 void futex_whose(const struct kernel_hint *hint, struct name *out);
 
+/* Of an object of no known type, at `object` and of `bytes`: by the files that who waits has open;
+ * by the functions that it waits in, of one from the cache so called. */
+bool file_name(struct names_kernel *k, uint64_t addr, uint64_t object, uint32_t bytes,
+	       const struct kernel_hint *hint, struct name *out);
+bool infer_name(struct names_kernel *k, uint64_t addr, uint64_t object, uint32_t bytes,
+		const char *cache, const struct kernel_hint *hint, struct name *out);
+
 /* The cache and the first byte of the slab an address lies in, by its struct page. false: it lies
  * in none, or pages are not to be found here. */
 bool pages_known(struct names_kernel *k);
@@ -132,6 +140,9 @@ bool slab_object(struct names_kernel *k, uint64_t addr, uint64_t *start, uint32_
 /* A CPU's copy of what a pointer of the kernel's to per-CPU memory means; 0: not known. */
 uint64_t percpu_address(struct names_kernel *k, uint64_t pointer, uint32_t cpu);
 
+/* The function that an address lies in; and is that one that locks? (names.h) */
+bool kernel_code_at(struct names_kernel *k, uint64_t ip, struct ksym_at *at);
+bool kernel_is_lock_code(struct names_kernel *k, uint64_t ip);
 bool ksyms_ready(struct names_kernel *k, bool fresh); /* read; again if `fresh` and old */
 
 void percpu_close(struct percpu *p);

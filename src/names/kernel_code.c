@@ -111,7 +111,7 @@ bool ksyms_ready(struct names_kernel *k, bool fresh)
 	return !ksyms_read(&k->syms, k->kallsyms) && k->syms.n > 0;
 }
 
-static bool find_code(struct names_kernel *k, uint64_t ip, struct ksym_at *at)
+bool kernel_code_at(struct names_kernel *k, uint64_t ip, struct ksym_at *at)
 {
 	if (ksyms_ready(k, false) && ksyms_find(&k->syms, ip, false, at))
 		return true;
@@ -123,7 +123,7 @@ void names_kernel_code(struct names *n, uint64_t ip, struct name *out)
 	struct ksym_at at;
 
 	name_bare(out, ip);
-	if (!find_code(n->kernel, ip, &at))
+	if (!kernel_code_at(n->kernel, ip, &at))
 		return;
 	out->found = NAME_OBJECT;
 	out->object = at.start;
@@ -142,17 +142,22 @@ static bool begins(const char *name, int len, const char *with)
 	return n <= (size_t)len && !strncmp(name, with, n);
 }
 
-bool names_is_lock_code(struct names *n, uint64_t ip)
+bool kernel_is_lock_code(struct names_kernel *k, uint64_t ip)
 {
 	struct ksym_at at;
 	size_t i;
 
-	if (!find_code(n->kernel, ip, &at))
+	if (!kernel_code_at(k, ip, &at))
 		return false;
 	for (i = 0; i < sizeof(lock_code) / sizeof(lock_code[0]); i++)
 		if (begins(at.name, at.name_len, lock_code[i]))
 			return true;
 	return false;
+}
+
+bool names_is_lock_code(struct names *n, uint64_t ip)
+{
+	return kernel_is_lock_code(n->kernel, ip);
 }
 
 static void why_add(struct names_kernel *k, const char *what, const char *why)

@@ -279,7 +279,7 @@ bool futex_name(struct names_kernel *k, uint64_t addr, struct name *out)
 		mm = private_mm(k, &l, bucket);
 		if (!mm && !is_global(k, &l, bucket))
 			continue;
-		if (!kernel_name_in(k, addr, bucket, BUCKET, NULL, "", out))
+		if (!kernel_name_in(k, addr, bucket, BUCKET, NULL, out))
 			return false;
 		if (mm)
 			say_owner(k, &l, mm, out);

@@ -116,7 +116,7 @@ static bool name_part(struct names_kernel *k, const struct layout *l, uint64_t a
 	uint64_t memcg = at(k, part, l->memcg);
 
 	if (at(k, memcg, l->nodeinfo + 8 * (int64_t)node) != part ||
-	    !kernel_name_in(k, addr, part, "mem_cgroup_per_node", NULL, "", out))
+	    !kernel_name_in(k, addr, part, "mem_cgroup_per_node", NULL, out))
 		return false;
 	name_print(out->place, sizeof(out->place), false, "node %zu", node);
 	return true;
@@ -153,7 +153,7 @@ bool node_name(struct names_kernel *k, uint64_t addr, struct name *out)
 	if (!ready(k))
 		return false;
 	for (i = 0; i < k->nodes.n; i++) {
-		if (!kernel_name_in(k, addr, k->nodes.pgdats[i], "pglist_data", NULL, "", out))
+		if (!kernel_name_in(k, addr, k->nodes.pgdats[i], "pglist_data", NULL, out))
 			continue;
 		name_print(out->place, sizeof(out->place), false, "node %zu", i);
 		return true;

@@ -290,7 +290,7 @@ bool page_name(struct names_kernel *k, uint64_t addr, struct name *out)
 	if (!(memory >> 63) || !page_readable(k, memory) || !page_readable(k, page))
 		return false;
 	type = is_page_table(k, page) ? "ptdesc" : "page";
-	if (!kernel_name_in(k, addr, page, type, NULL, "", out))
+	if (!kernel_name_in(k, addr, page, type, NULL, out))
 		return false;
 	if (!k->pages.direct_map_tried) {
 		k->pages.direct_map = find_direct_map(k, memory);

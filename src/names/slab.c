@@ -226,7 +226,7 @@ static bool name_typed(struct names_kernel *k, uint64_t addr, const struct objec
 	char module[64];
 
 	slab_module_of(cache, module, sizeof(module));
-	return kernel_name_in(k, addr, o->start, type, module, "", out);
+	return kernel_name_in(k, addr, o->start, type, module, out);
 }
 
 /* One name, one type. */
@@ -314,6 +314,10 @@ bool slab_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *
 	if (o.offset_known && names == 1 && name_alone(k, addr, &o, out))
 		return true;
 	if (o.offset_known && names > 1 && name_merged(k, addr, &o, dir, out))
+		return true;
+	if (o.offset_known && o.bytes && slab_is_general(o.cache) &&
+	    (file_name(k, addr, o.start, o.bytes, hint, out) ||
+	     infer_name(k, addr, o.start, o.bytes, o.cache, hint, out)))
 		return true;
 	memset(out, 0, sizeof(*out));
 	out->found = NAME_REGION;

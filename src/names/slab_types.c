@@ -101,7 +101,7 @@ static const struct {
 /* Scatter lists, pages' worth of data, ACPI's objects: none of them has a lock. */
 static const char *const byte_prefixes[] = {"sgpool-", "biovec-", "skbuff_small_head", "Acpi-"};
 
-static bool is_general(const char *cache)
+bool slab_is_general(const char *cache)
 {
 	return strstr(cache, "kmalloc") != NULL; /* kmalloc-64, dma-kmalloc-64, kmalloc-rnd-01-64 */
 }
@@ -121,7 +121,7 @@ void slab_type_of(const char *cache, struct slab_type *out)
 	size_t i;
 
 	memset(out, 0, sizeof(*out));
-	if (is_general(cache))
+	if (slab_is_general(cache))
 		return;
 	for (i = 0; i < sizeof(byte_prefixes) / sizeof(byte_prefixes[0]); i++)
 		if (!strncmp(cache, byte_prefixes[i], strlen(byte_prefixes[i])))

@@ -25,4 +25,7 @@ void slab_type_of(const char *cache, struct slab_type *out);
 /* "ext4_inode_cache" -> "ext4": the module whose types may have it. */
 void slab_module_of(const char *cache, char *out, size_t len);
 
+/* Of the caches that kmalloc takes from: memory for anything. */
+bool slab_is_general(const char *cache);
+
 #endif

@@ -74,6 +74,8 @@ struct json_object *json_new_contended(struct json_build *b, const struct conten
 		json_add_hex(b, o, "addr", c->addr);
 	json_add_text(b, o, "name", c->name);
 	json_add_text(b, o, "place", c->place);
+	if (c->name_inferred)
+		json_add_bool(b, o, "name_inferred", true);
 	if (c->pid)
 		json_add_u64(b, o, "pid", c->pid);
 	else

@@ -175,8 +175,11 @@ class Names(LockTest):
         self.waited_for(self.named_so("ext4_inode_info.vfs_inode.i_rwsem"), "dir", 4, fs.path)
 
     def test_pipe(self):
-        """lock: writers and readers of a pipe wait in anon_pipe_read and _write"""
+        """lock: writers and readers of a pipe wait in anon_pipe_read and _write, for its mutex"""
         row = self.waited_for(lambda row: row["kind"] == "mutex", "pipe", 2)
+        self.assertEqual(row["name"], "pipe_inode_info.mutex")
+        self.assertRegex(row["place"], r"^fd [34] of locks, pid %d$" % self.loads[-1].pid)
+        self.assertNotIn("name_inferred", row)
         self.assertLessEqual(row["threads"], 4)
         for site in row["sites"]:
             self.assertIn("pipe_", site["sym"])

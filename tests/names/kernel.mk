@@ -16,7 +16,7 @@ $(O)/gen/kernel_truth.skel.h: $(KNAMES_BPF).bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name kernel_truth_bpf > $@
 
 $(KNAMES_BINS:%=%.o): CPPFLAGS += -Itests/names -Itests/unit
-$(O)/tests/names/test_kernel_objects.o: | $(O)/gen/kernel_truth.skel.h
+$(KNAMES_BINS:%=%.o): | $(O)/gen/kernel_truth.skel.h
 
 $(KNAMES_TOOLS): $(O)/tests/names/%: $(O)/tests/names/%.o $(CORE_OBJS) $(NAMES_OBJS)
 	$(call say,LINK,$@)

@@ -36,7 +36,12 @@ struct address_space___t {
 struct ext4_es_stats___t {
 	struct percpu_counter___t es_stats_cache_hits, es_stats_cache_misses;
 };
+struct journal_s___t {
+	struct lock___t j_state_lock;
+	struct lock___t j_wait_commit;
+};
 struct ext4_sb_info___t {
+	struct journal_s___t *s_journal;
 	unsigned long s_desc_size;
 	struct mutex___t s_orphan_lock;
 	struct ext4_es_stats___t s_es_stats;
@@ -84,6 +89,7 @@ struct pipe_buffer___t {
 };
 struct pipe_inode_info___t {
 	struct mutex___t mutex;
+	struct lock___t rd_wait;
 	u32 head;
 	struct pipe_buffer___t *bufs;
 };
@@ -97,7 +103,19 @@ struct files_struct___t {
 struct fs_struct___t {
 	struct lock___t seq;
 };
+struct eventpoll___t {
+	struct mutex___t mtx;
+	struct lock___t poll_wait;
+};
+struct futex_hash_bucket___t {
+	struct lock___t lock;
+};
+struct futex_private_hash___t {
+	u32 hash_mask;
+	struct futex_hash_bucket___t queues[0];
+};
 struct mm_struct___t {
+	struct futex_private_hash___t *futex_phash;
 	struct rw_semaphore___t mmap_lock;
 };
 struct signal_struct___t {
@@ -190,6 +208,27 @@ static void of_process(struct task_struct___t *task)
 	truth.fs_seq = MEMBER(fs, seq);
 }
 
+static void of_journal(struct journal_s___t *journal)
+{
+	truth.journal = ADDR(journal);
+	truth.j_state_lock = MEMBER(journal, j_state_lock);
+	truth.j_wait_commit = MEMBER(journal, j_wait_commit);
+}
+
+static void of_futexes(struct mm_struct___t *mm)
+{
+	struct futex_private_hash___t *table;
+
+	if (!bpf_core_field_exists(mm->futex_phash))
+		return;
+	table = BPF_CORE_READ(mm, futex_phash);
+	if (table)
+		truth.bucket_lock = MEMBER(table, queues) +
+				    (u64)BPF_CORE_READ(table, hash_mask) *
+					    bpf_core_type_size(struct futex_hash_bucket___t) +
+				    bpf_core_field_offset(struct futex_hash_bucket___t, lock);
+}
+
 static void of_ext4(struct file___t *file)
 {
 	struct inode___t *inode = BPF_CORE_READ(file, f_inode);
@@ -223,6 +262,7 @@ static void of_ext4(struct file___t *file)
 	truth.s_orphan_lock = MEMBER(sbi, s_orphan_lock);
 	truth.hits_lock = MEMBER(sbi, s_es_stats.es_stats_cache_hits.lock);
 	truth.misses_lock = MEMBER(sbi, s_es_stats.es_stats_cache_misses.lock);
+	of_journal(BPF_CORE_READ(sbi, s_journal));
 }
 
 static void of_pipe(struct file___t *file)
@@ -233,8 +273,17 @@ static void of_pipe(struct file___t *file)
 
 	truth.pipe_mutex = MEMBER(pipe, mutex);
 	truth.pipe_head = MEMBER(pipe, head);
+	truth.pipe_rd_wait = MEMBER(pipe, rd_wait);
 	truth.page = ADDR(page);
 	truth.page_refcount = MEMBER(page, _refcount);
+}
+
+static void of_epoll(struct file___t *file)
+{
+	struct eventpoll___t *ep = BPF_CORE_READ(file, private_data);
+
+	truth.epoll_mtx = MEMBER(ep, mtx);
+	truth.epoll_poll_wait = MEMBER(ep, poll_wait);
 }
 
 static void of_memory(struct task_struct___t *task)
@@ -281,6 +330,8 @@ int find_truth(void *ctx)
 	of_memory(task);
 	of_ext4(file_of(files, truth.file_fd));
 	of_pipe(file_of(files, truth.pipe_fd));
+	of_epoll(file_of(files, truth.epoll_fd));
+	of_futexes(BPF_CORE_READ(task, mm));
 	truth.other_inode = ADDR(other);
 	truth.other_rwsem = MEMBER(other, i_rwsem);
 	return 0;

@@ -23,6 +23,7 @@ struct contend_row {
 	struct keyed_row *keyed;
 	struct abi_contend_sample *said; /* the first description */
 	char *name, *place;		 /* NULL: not known */
+	bool inferred;			 /* the name */
 	struct name_inode inode;	 /* that it lies in */
 	const char *placed;		 /* place with its path, for a frame */
 	struct line_member *members;
@@ -144,6 +145,7 @@ static int name_row(struct contend *c, struct contend_row *r)
 	if (!ret)
 		ret = keep_text(&r->place, n.place);
 	r->inode = n.inode;
+	r->inferred = n.inferred;
 	return ret ? ret : find_members(c, r, &n);
 }
 
@@ -285,6 +287,7 @@ static void fill(struct contend *c, struct contend_row *r, bool total, struct co
 		out->addr = r->key.obj;
 		out->name = r->name;
 		out->place = r->placed;
+		out->name_inferred = r->inferred;
 		out->members = r->members;
 		out->nmembers = r->nmembers;
 		out->line = r->nmembers ? r->key.obj / LINE_BYTES * LINE_BYTES : 0;
