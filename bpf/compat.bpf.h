@@ -146,9 +146,11 @@ static __always_inline u64 compat_cgroup_ancestor_id(struct cgroup *cgrp, u32 le
 static __always_inline u64 compat_futex_buckets(struct mm_struct *mm, u64 *size, u64 *count)
 {
 	struct mm_struct___futex *own = (void *)mm;
-	struct futex_private_hash___private *table;
+	struct futex_private_hash___private *table = NULL;
 
-	if (!bpf_core_field_exists(own->futex_phash))
+	if (!bpf_core_field_exists(own->futex_phash) || !bpf_core_field_exists(table->hash_mask) ||
+	    !bpf_core_field_exists(table->queues) ||
+	    !bpf_core_type_exists(struct futex_hash_bucket___private))
 		return 0;
 	table = BPF_CORE_READ(own, futex_phash);
 	if (!table)

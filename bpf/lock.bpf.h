@@ -135,9 +135,11 @@ static __always_inline void find_process(struct abi_contend_sample *s, struct ta
 		bpf_core_read(s->process, sizeof(s->process), &leader->comm);
 }
 
-/* false: no room for it. The next wait of the same lock will be described in its place. */
+/* false: no room for it. The next wait of the same lock will be described in its place. `first`: of
+ * its entry; what the lock lies in is best looked at while whoever waits for it lives. */
 static __always_inline bool describe(void *ctx, struct abi_counts *bank, struct task_struct *p,
-				     const struct abi_key *key, u64 lock, bool interrupt)
+				     const struct abi_key *key, u64 lock, bool interrupt,
+				     bool first)
 {
 	struct abi_contend_sample *s = bpf_ringbuf_reserve(&samples, sizeof(*s), 0);
 	long got;
@@ -154,7 +156,8 @@ static __always_inline bool describe(void *ctx, struct abi_counts *bank, struct 
 	find_process(s, p, interrupt);
 	got = bpf_get_stack(ctx, s->ips, sizeof(s->ips), 0);
 	s->nips = got > 0 ? got / sizeof(s->ips[0]) : 0;
-	bpf_ringbuf_submit(s, bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) < ring_wake_bytes
+	bpf_ringbuf_submit(s, !first && bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) <
+						      ring_wake_bytes
 				      ? BPF_RB_NO_WAKEUP
 				      : BPF_RB_FORCE_WAKEUP);
 	return true;
@@ -216,7 +219,8 @@ static __always_inline void lock_account(void *ctx, struct lock_cpu *c, struct a
 	else if (keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID)
 		__builtin_memcpy(e->comm, "(interrupts)", 13);
 	if (stack_wanted(c, e, now))
-		e->sums[SUM_STACKS] += describe(ctx, bank, p, &key, w->lock, interrupt);
+		e->sums[SUM_STACKS] +=
+			describe(ctx, bank, p, &key, w->lock, interrupt, !e->sums[SUM_STACKS]);
 	e->sums[SUM_WAITS]++;
 }
 
