@@ -171,6 +171,7 @@ static __always_inline void group_name(struct abi_khead *e, struct task_struct *
 	}
 	bpf_probe_read_kernel(e->comm, sizeof(e->comm), named->comm);
 	e->pid = (u32)TASK_READ(p, tgid);
+	e->named_ns = bpf_ktime_get_ns();
 }
 
 #endif

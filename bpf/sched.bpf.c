@@ -325,6 +325,39 @@ int ws_switch(u64 *ctx)
 	return 0;
 }
 
+/*
+ * A row of --by pid or tid has the name that its task has now: one that does not wait again after
+ * its exec, or its prctl(PR_SET_NAME), would keep the old one. Loaded for these groups alone. The
+ * task still has its old name here: the new one is the second argument.
+ */
+TRACEPOINT(task_rename)
+int ws_rename(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	struct abi_counts *bank;
+	struct abi_khead *e = NULL;
+	struct abi_key key = {};
+	struct stamp *st;
+	u64 ep = epoch;
+
+	if (!ep || !filter_early(p))
+		return 0;
+	if (keyed.by == ABI_BY_PID && TASK_READ(p, pid) != TASK_READ(p, tgid))
+		return 0; /* a process is called what its first thread is */
+	st = stamp_get(p, false);
+	bank = bank_get(ep);
+	if (!bank || !st || !filter_late(st, p))
+		return 0;
+	group_key(&key, p);
+	e = keyed_get(bank, &key, ep);
+	if (!e)
+		return 0;
+	bpf_probe_read_kernel_str(e->comm, sizeof(e->comm), (void *)ctx[1]);
+	e->pid = (u32)TASK_READ(p, tgid);
+	e->named_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
 /* ---- run by user space at a report: who is still waiting? ---- */
 
 static __always_inline bool queued_unseen(struct task_struct *p)

@@ -118,10 +118,12 @@ _Static_assert(sizeof(struct abi_keyed) == 8 + sizeof(struct abi_buckets), "abi_
 struct abi_khead {
 	char comm[ABI_COMM_LEN]; /* of the process (pid) or thread (tid), as last seen */
 	__u64 pid;		 /* process of a tid key */
+	__u64 named_ns;		 /* CLOCK_MONOTONIC when comm was read: of a row's entries, the one
+				    of another CPU or bank may have an older name; 0: has none */
 	__u64 sums[ABI_SUMS];	 /* counters that only rise; the source says of what */
 };
 
-_Static_assert(sizeof(struct abi_khead) == 64, "abi_khead size");
+_Static_assert(sizeof(struct abi_khead) == 72, "abi_khead size");
 
 /* An entry of n histograms at schema s. */
 #define ABI_KENTRY_BYTES(n, s) (sizeof(struct abi_khead) + (n)*ABI_HIST_BYTES(s))

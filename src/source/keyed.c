@@ -37,12 +37,17 @@ int keyed_open(struct keyed **out, const struct keyed_args *args, struct err *e)
 	return 0;
 }
 
+/* Entries are read in no order of time: one that was cold, or the other bank's, has an older name.
+ */
 static void row_name(struct keyed_row *row, const struct abi_khead *head)
 {
 	if (!head->pid && !head->comm[0]) /* the source gives no names */
 		return;
+	if (head->named_ns < row->named_ns)
+		return;
 	memcpy(row->comm, head->comm, ABI_COMM_LEN);
 	row->pid = head->pid;
+	row->named_ns = head->named_ns;
 }
 
 static struct keyed_row *row_new(struct keyed *k, const struct abi_key *key)

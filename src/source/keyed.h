@@ -52,9 +52,10 @@ struct keyed_args {
 
 struct keyed_row {
 	struct abi_key key;	     /* cpu = 0 unless per_cpu */
-	char comm[ABI_COMM_LEN + 1]; /* the entry's, as last seen */
+	char comm[ABI_COMM_LEN + 1]; /* of its entries' names the latest */
 	uint64_t pid;
-	bool active; /* had samples, or sums that rose, in this interval */
+	uint64_t named_ns; /* when that name was read (abi_khead) */
+	bool active;	   /* had samples, or sums that rose, in this interval */
 	/* Those past nhists are the source's, to fill in after keyed_collect: reset with the
 	 * others.
 	 */

@@ -498,6 +498,39 @@ static void test_many(void **state)
 	end(&f);
 }
 
+static void name_at(uint64_t epoch, uint32_t cpu, uint64_t named_ns, const char *comm)
+{
+	struct abi_khead *e = entry(epoch & 1, 7, cpu);
+
+	strcpy(e->comm, comm);
+	e->named_ns = named_ns;
+}
+
+/* Of all entries of a row the name that was read last, in whatever order they are read: of several
+ * CPUs, of both banks at the end, and when a cold one leaves. */
+static void test_latest_name(void **state)
+{
+	struct fixture f;
+
+	begin(&f, false);
+	sample(1, 7, 0, 0, 1000);
+	name_at(1, 0, 200, "hog");
+	sample(1, 7, 1, 0, 1000);
+	name_at(1, 1, 100, "sh");
+	collect(&f, 1);
+	assert_string_equal(row_of(&f, 7, 0)->comm, "hog");
+	sample(2, 7, 1, 0, 1000);
+	name_at(2, 1, 300, "later");
+	collect(&f, 2);
+	assert_string_equal(row_of(&f, 7, 0)->comm, "later");
+	collect(&f, 0); /* the first bank's have older ones, the second's may come first */
+	assert_string_equal(row_of(&f, 7, 0)->comm, "later");
+	name_at(1, 0, 400, "now");
+	collect(&f, 0);
+	assert_string_equal(row_of(&f, 7, 0)->comm, "now");
+	end(&f);
+}
+
 static void test_names_and_forget(void **state)
 {
 	struct keyed_row *row;
@@ -597,6 +630,7 @@ int main(void)
 		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_fold),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_latest_name),
 		cmocka_unit_test(test_names_and_forget),
 		cmocka_unit_test(test_derived),
 		cmocka_unit_test(test_too_many),

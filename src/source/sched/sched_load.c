@@ -31,6 +31,15 @@ static int configure_slow(struct sched *s, const struct btf *btf)
 	return bpf_map__set_max_entries(ring, SLOW_RING_BYTES);
 }
 
+/* Other groups than processes and threads are what they are called. */
+static int configure_names(struct sched *s)
+{
+	struct bpf_program *p = bpf_object__find_program_by_name(s->bpf.obj, "ws_rename");
+	bool named = s->cfg->by == BY_PID || s->cfg->by == BY_TID;
+
+	return p ? bpf_program__set_autoload(p, named) : -ENOENT;
+}
+
 static int configure_maps(struct sched *s, const struct btf *btf)
 {
 	struct sched_bpf__rodata *ro = s->bpf.rodata;
@@ -80,6 +89,9 @@ static int configure(struct sched *s, const struct btf *btf, struct err *e)
 	ret = configure_maps(s, btf);
 	if (ret)
 		return err_sys(e, ret, "sched: histogram maps");
+	ret = configure_names(s);
+	if (ret)
+		return err_sys(e, ret, "sched: names of --by");
 	ret = configure_slow(s, btf);
 	if (ret)
 		return err_sys(e, ret, "sched: --slower");
