@@ -39,6 +39,11 @@ struct metric_desc {
 	 */
 	const char *pivot;
 	const char *joins;
+	/*
+	 * METRIC_SIDE: who has most of it waits most. Its sum, and that as a share of the time,
+	 * stand in every row of the headline's groups (--by), which are sorted by it.
+	 */
+	bool ranks;
 };
 
 struct label {
@@ -57,7 +62,8 @@ struct split {
 /*
  * No label: the whole. One label "cpu": that CPU. Else a group (--by): the first label is the key,
  * the others describe it (pid's comm). Sources emit the whole, then CPUs in number order, then
- * groups. METRIC_ROWS and METRIC_COUNTS: any labels; a group's (--by) come before the others.
+ * groups; a CPU's or a group's series one after another, in the order of the metrics. METRIC_ROWS
+ * and METRIC_COUNTS: any labels; a group's (--by) come before the others.
  */
 struct series {
 	const struct metric_desc *desc;

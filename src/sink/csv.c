@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "sink/groups_order.h"
 #include "sink/out.h"
 #include "sink/sink.h"
 
@@ -30,6 +31,7 @@ struct csv_sink {
 	struct sink base;
 	const struct config *cfg;
 	struct out out;
+	struct group_rows groups;
 };
 
 static struct csv_sink *csv_sink(struct sink *s)
@@ -45,6 +47,7 @@ static int csv_close(struct sink *s, struct err *e)
 	if (!c)
 		return 0;
 	ret = out_close(&c->out, e);
+	group_rows_free(&c->groups);
 	free(c);
 	return ret;
 }
@@ -74,7 +77,8 @@ static const char csv_head[] =
 	"count,sum_ns,min_ns,max_ns";
 static const char csv_tail[] =
 	",few,value,blocked_ns,run_queue_ns,cpu_ns,threads,cpus,site,idle,complete,missed,in_flight,in_flight_longest_ns,unpaired,clamped,map_full,"
-	"recursion_misses,lost_events,over_range,inferred,pending,bpf_ns_per_event,bpf_cpu_ppm,user_cpu_ppm\n";
+	"recursion_misses,lost_events,over_range,inferred,pending,bpf_ns_per_event,bpf_cpu_ppm,user_cpu_ppm,"
+	"sum_share\n";
 _Static_assert(SERIES_LABELS == 6, "csv_head names each label");
 
 static int csv_header(struct csv_sink *c, struct err *e)
@@ -196,8 +200,9 @@ static void csv_split(struct out *out, const struct series *s)
 		out_text(out, ",,,");
 }
 
-/* Losses and cost: the same on every row of a report. */
-static void csv_row_end(struct out *out, const struct frame *f)
+/* Losses and cost: the same on every row of a report. `h`: the row's own, whose sum is compared
+ * with the time; or NULL. */
+static void csv_row_end(struct out *out, const struct frame *f, const struct hist *h)
 {
 	const struct quality *q = &f->quality;
 	const struct self_cost *c = &f->self;
@@ -209,10 +214,14 @@ static void csv_row_end(struct out *out, const struct frame *f)
 		   q->map_full, q->recursion_misses, q->lost_events, q->over_range, q->inferred,
 		   q->pending);
 	if (c->bpf_known)
-		out_printf(out, ",%.1f,%.1f,%.1f\n", c->bpf_ns_per_event, c->bpf_cpu_ppm,
+		out_printf(out, ",%.1f,%.1f,%.1f", c->bpf_ns_per_event, c->bpf_cpu_ppm,
 			   c->user_cpu_ppm);
 	else
-		out_text(out, ",,,\n");
+		out_text(out, ",,,");
+	if (h && f->dur_ns)
+		out_printf(out, ",%.6f\n", (double)h->sum_ns / (double)f->dur_ns);
+	else
+		out_text(out, ",\n");
 }
 
 /* What every row of a report begins with. */
@@ -245,7 +254,7 @@ static void csv_series(struct csv_sink *c, const struct csv_start *start, const 
 		csv_hist(out, s->hist, c->cfg);
 	csv_split(out, s);
 	out_text(out, ",,,,"); /* threads, cpus, site, idle */
-	csv_row_end(out, start->f);
+	csv_row_end(out, start->f, s->desc->counter ? NULL : s->hist);
 }
 
 static void csv_contended_labels(struct out *out, const struct contended *c)
@@ -285,17 +294,64 @@ static void csv_contended(struct csv_sink *sink, const struct csv_start *start,
 	else
 		out_text(out, ",");
 	out_printf(out, ",%s", !c->futex ? "" : c->futex->idle ? "true" : "false");
-	csv_row_end(out, start->f);
+	csv_row_end(out, start->f, c->wait);
+}
+
+/* Those of a metric that is ranked, who waits most first; 0 or -ENOMEM. */
+static int csv_rank(struct csv_sink *c, const struct frame *f)
+{
+	const struct metric_desc *head = NULL, *desc;
+	size_t i;
+	int ret;
+
+	c->groups.n = 0;
+	for (i = 0; i < f->nseries; i++) {
+		desc = f->series[i].desc;
+		if (desc->role == METRIC_HEADLINE)
+			head = desc;
+		if (head && desc->ranks)
+			break;
+	}
+	if (i == f->nseries)
+		return 0;
+	ret = group_rows_collect(&c->groups, f, head, c->cfg->sort, false, true);
+	if (!ret)
+		group_rows_sort(&c->groups);
+	return ret;
+}
+
+static void csv_groups(struct csv_sink *c, const struct csv_start *start)
+{
+	const struct group_row *row;
+	size_t i, k;
+
+	for (i = 0; i < c->groups.n; i++) {
+		row = &c->groups.v[i];
+		for (k = 0; k < row->n; k++)
+			csv_series(c, start, row->first + k);
+	}
 }
 
 static int csv_report(struct csv_sink *c, const struct frame *f, const char *type, struct err *e)
 {
 	struct csv_start start = {.f = f, .type = type};
+	bool grouped = false;
 	size_t i;
+	int ret;
 
 	format_rfc3339(start.ts, sizeof(start.ts), f->time.tv_sec, (uint32_t)f->time.tv_nsec);
-	for (i = 0; i < f->nseries; i++)
-		csv_series(c, &start, &f->series[i]);
+	ret = csv_rank(c, f);
+	if (ret)
+		return err_sys(e, ret, "output in CSV");
+	for (i = 0; i < f->nseries; i++) {
+		const struct series *s = &f->series[i];
+
+		if (!c->groups.n || !group_series(s) || group_is_cpu(s))
+			csv_series(c, &start, s);
+		else if (!grouped) /* the first of them: all, in their order */
+			csv_groups(c, &start);
+		grouped |= c->groups.n && group_series(s) && !group_is_cpu(s);
+	}
 	for (i = 0; i < f->ncontended; i++)
 		csv_contended(c, &start, &f->contended[i]);
 	return out_flush(&c->out, e);

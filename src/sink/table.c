@@ -25,6 +25,7 @@ struct table_sink {
 	const struct config *cfg;
 	struct out out;
 	struct table_rows rows;
+	struct group_rows groups;
 	bool tty, color, redraw;
 	uint32_t columns, window_lines;
 	char host[256];	   /* "waitscope  6.18.44  2 CPUs" */
@@ -50,6 +51,7 @@ static int table_close(struct sink *s, struct err *e)
 	ret = out_close(&t->out, e);
 	free(t->rows.v);
 	free(t->rows.values);
+	group_rows_free(&t->groups);
 	free(t);
 	return ret;
 }
@@ -286,6 +288,7 @@ static int table_report(struct table_sink *t, const struct frame *f, struct err 
 		.cfg = t->cfg,
 		.f = f,
 		.rows = &t->rows,
+		.groups = &t->groups,
 	};
 	/* The final report may scroll: it stays. */
 	bool fit = t->redraw && t->window_lines > 1 && f->type != FRAME_FINAL;

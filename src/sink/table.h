@@ -7,6 +7,7 @@
 #include "core/config.h"
 #include "core/frame.h"
 #include "core/hist.h"
+#include "sink/groups_order.h"
 #include "sink/paper.h"
 
 #define PPB_P50 500000000ULL
@@ -19,9 +20,10 @@ struct table_row {
 		const struct series *s;
 		const struct contended *c;
 	};
-	size_t values;	 /* of counters: where theirs begin (table_counts.c) */
-	uint32_t rank;	 /* rows of a lower one come first */
-	uint64_t weight; /* then the heavier */
+	const struct series *wait; /* of the metric that ranks (table_rows.c), or NULL */
+	size_t values;		   /* of counters: where theirs begin (table_counts.c) */
+	uint32_t rank;		   /* rows of a lower one come first */
+	uint64_t weight;	   /* then the heavier */
 };
 
 /* Grows to the most rows seen, and is kept. */
@@ -50,6 +52,7 @@ struct table_page {
 	const struct config *cfg;
 	const struct frame *f;
 	struct table_rows *rows;
+	struct group_rows *groups;
 	const struct counts *counts; /* the table being printed (table_counts.c) */
 	uint32_t max_rows;	     /* of each section, by the window's height */
 	uint32_t most_rows;	     /* the longest section's */

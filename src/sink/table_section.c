@@ -217,7 +217,10 @@ static int section_print(struct table_page *page, const struct section *sec)
 	}
 	if (!least)
 		section_sides(page, sec);
-	if (!head || (head->desc->counter ? !head->value : !head->hist->count))
+	if (!head)
+		return 0;
+	/* Groups may have waited without a wakeup; that no CPU had one was said. */
+	if (page->cfg->by == BY_NONE && (head->desc->counter ? !head->value : !head->hist->count))
 		return 0;
 	return least ? 0 : table_rows_print(page, head);
 }

@@ -7,9 +7,9 @@
  *	by KEY, sort KEY, rows N, unit UNIT		options
  *	quantiles LIST, precision N, slower NS
  *	intervals NS, duration NS, totals, timestamps
- *	metric NAME ROLE TITLE [pivot=KEY] [joins=NAME]	ROLE: headline leg side rows counts note
- *counter meta VERSION KERNEL CPUS TIME			TIME: seconds, perhaps .fraction arg TEXT,
- *filter KEY VALUE source NAME [HOOK...], off NAME WHY
+ *	metric NAME ROLE TITLE [pivot=KEY] [joins=NAME] [ranks]	ROLE: headline leg side rows counts
+ *note counter meta VERSION KERNEL CPUS TIME			TIME: seconds, perhaps .fraction arg
+ *TEXT, filter KEY VALUE source NAME [HOOK...], off NAME WHY
  *	open						opens the sink and writes meta
  *	frame TYPE SEQ TIME MONO_NS DUR_NS [END]	TYPE: interval total final
  *	quality FIELD=N...				also tid=N comm=TEXT
@@ -202,6 +202,8 @@ static int do_metric(struct player *p, char **w, int n)
 			m->pivot = value;
 		else if (value && !strcmp(w[i], "joins"))
 			m->joins = value;
+		else if (!value && !strcmp(w[i], "ranks"))
+			m->ranks = true;
 		else
 			return bad(p, w[i]);
 	}

@@ -159,5 +159,115 @@ class Names(KernelTest):
                 self.run_steps(by, ("name", "renamed"), ())
 
 
+class Waits(KernelTest):
+    """Three hogs pinned on one CPU beside a shell that is woken all the time: who waits most?"""
+
+    SECONDS = 2
+
+    def begin(self, by):
+        cpu = self.two_cpus()[1]
+        group = self.cgroup("ws-hogs-%d" % os.getpid())
+        beside = self.cgroup("ws-beside-%d" % os.getpid())
+        hogs = [
+            self.load("hog", "--cpu", cpu, "--wait", 1, self.SECONDS, preexec_fn=group.enter())
+            for _ in range(3)
+        ]
+        tids = [h.line()["tids"][0] for h in hogs]
+        shell = subprocess.Popen(["sh", "-c", "while :; do sleep 0.001; done"], preexec_fn=beside.enter())
+        self.addCleanup(shell.wait)
+        self.addCleanup(shell.kill)
+        names = {
+            "pid": [str(h.pid) for h in hogs],
+            "tid": [str(t) for t in tids],
+            "comm": ["hog"],
+            "cgroup": [group.relative],
+        }[by]
+        # What else the machine does may wait longer than they.
+        return hogs, names, ["-c", group.path, "-c", beside.path]
+
+    def measure(self, by):
+        """(final report, {row: the kernel's account of its hogs' run delay}, tables)"""
+        hogs, names, filters = self.begin(by)
+        self.dir = tempfile.mkdtemp(prefix="ws-rows-")
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        more = ["-o", "csv:" + self.dir + "/csv", "-o", "table:" + self.dir + "/table"]
+        tool = self.tool("--by", by, *filters, *more).ready()
+        for h in hogs:
+            h.go()
+        delays = [h.line() for h in hogs]
+        delays = [l["after"]["delay_ns"] - l["before"]["delay_ns"] for l in delays]
+        final = tool.stop().final
+        for h in hogs:
+            h.end()
+        if len(names) == 1:
+            delays = [sum(delays)]
+        return final, dict(zip(names, delays))
+
+    def csv_rows(self, by):
+        """[(name, row)] of the final report's run delays, in their order"""
+        with open(self.dir + "/csv", encoding="utf-8", newline="") as f:
+            return [
+                (row["label1_value"], row)
+                for row in csv.DictReader(f)
+                if row["type"] == "final" and row["metric"] == "sched_run_delay"
+                and row["label1_key"] == by
+            ]
+
+    def table_rows(self, by):
+        """[{heading: cell}] of the final report's groups, in their order"""
+        rows, heads = [], None
+        with open(self.dir + "/table", encoding="utf-8") as f:
+            for words in (line.replace(" s ", "s ").replace(" ms ", "ms ").split() for line in f):
+                if words[:1] == [by.upper()] and "run-delay" in words:
+                    heads, rows = words, []
+                elif heads and len(words) != len(heads):
+                    heads = None
+                elif heads:
+                    rows.append(dict(zip(heads, words)))
+        return rows
+
+    def check(self, by):
+        final, want = self.measure(by)
+        dur = final["dur_ns"]
+        slack = 30e6  # a wait at each end, of each hog
+        for name, delay in want.items():
+            got = harness.total_ns(final, "sched_run_delay", **{by: name})
+            self.note("%s %s: run delay %.1f ms, schedstat %.1f ms", by, name, got / 1e6, delay / 1e6)
+            self.assertWithin(got, delay, 0.02, slack)
+        rows = self.csv_rows(by)
+        self.assertEqual({name for name, _ in rows[: len(want)]}, set(want), "first in CSV")
+        for name, row in rows[: len(want)]:
+            share = want[name] / dur
+            self.assertWithin(float(row["sum_share"]), share, 0.05)
+            self.assertEqual(int(row["sum_ns"]), harness.total_ns(final, "sched_run_delay", **{by: name}))
+        sums = [int(row["sum_ns"]) for _, row in rows]
+        self.assertEqual(sums, sorted(sums, reverse=True))
+        table = self.table_rows(by)[: len(want)]
+        cells = {row[by.upper()]: row for row in table}
+        self.assertEqual({n[-8:] for n in cells}, {n[-8:] for n in want}, "first in the table")
+        for row in table:
+            name = next(n for n in want if n.endswith(row[by.upper()][-8:]))
+            self.assertWithin(float(row["time%"].replace(",", "")), 100 * want[name] / dur, 0.05)
+        # Each had a third of the CPU at most, while it ran.
+        for name, delay in want.items():
+            self.assertGreater(delay, 0.55 * self.SECONDS * 1e9 * (3 if len(want) == 1 else 1))
+
+    def test_pid(self):
+        """three pinned hogs are the first rows of --by pid, with what schedstat says they waited"""
+        self.check("pid")
+
+    def test_tid(self):
+        """... of --by tid"""
+        self.check("tid")
+
+    def test_comm(self):
+        """... of --by comm, together"""
+        self.check("comm")
+
+    def test_cgroup(self):
+        """... of --by cgroup, together"""
+        self.check("cgroup")
+
+
 if __name__ == "__main__":
     harness.main()

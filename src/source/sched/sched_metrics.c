@@ -7,5 +7,5 @@ const struct metric_desc sched_metrics[SCHED_METRICS] = {
 	[SCHED_QUEUE_TO_RUN] = {"sched_queue_to_run", "queue-to-run", METRIC_LEG, false},
 	[SCHED_PREEMPT_WAIT] = {"sched_preempt_wait", "preempt-wait", METRIC_SIDE, false},
 	[SCHED_THROTTLE_WAIT] = {"sched_throttle_wait", "throttle-wait", METRIC_SIDE, false},
-	[SCHED_RUN_DELAY] = {"sched_run_delay", "run-delay", METRIC_SIDE, false},
+	[SCHED_RUN_DELAY] = {"sched_run_delay", "run-delay", METRIC_SIDE, false, .ranks = true},
 };
