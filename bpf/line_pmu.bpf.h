@@ -113,7 +113,7 @@ static __always_inline void pmu_place(struct abi_line_counts *n, struct task_str
 	}
 	n->results[ABI_IP_RECIPE]++;
 	if (has & SAMPLE_DATA_SRC)
-		from = data_src_decode(data->data_src.val);
+		data_src_decode(data->data_src.val, &from);
 	note_source(a, from.flags, addr);
 	if (has & SAMPLE_PHYS_ADDR)
 		a->phys = data->phys_addr;

@@ -96,27 +96,28 @@ static inline __u32 data_src_level(__u64 word)
 	return DATA_LEVEL_UNKNOWN;
 }
 
-static inline struct data_src data_src_decode(__u64 word)
+/* Into *d, not returned: BPF has no aggregate returns, and not every clang inlines this. */
+static inline void data_src_decode(__u64 word, struct data_src *d)
 {
-	struct data_src d = {0, data_src_level(word)};
 	__u32 snoop = (word >> DATA_SRC_SNOOP_SHIFT) & 0x1f;
 
+	d->flags = 0;
+	d->level = data_src_level(word);
 	if (word & DATA_SRC_OP_LOAD)
-		d.flags |= DATA_READ;
+		d->flags |= DATA_READ;
 	if (word & DATA_SRC_OP_STORE)
-		d.flags |= DATA_WRITE;
+		d->flags |= DATA_WRITE;
 	if ((word >> DATA_SRC_LOCK_SHIFT) & DATA_SRC_LOCKED)
-		d.flags |= DATA_LOCKED;
+		d->flags |= DATA_LOCKED;
 	if (snoop & DATA_SRC_SNOOP_HITM)
-		d.flags |= d.level == DATA_LEVEL_REMOTE_CACHE || d.level == DATA_LEVEL_REMOTE_RAM
-				   ? DATA_HITM_REMOTE
-				   : DATA_HITM_LOCAL;
+		d->flags |= d->level == DATA_LEVEL_REMOTE_CACHE || d->level == DATA_LEVEL_REMOTE_RAM
+				    ? DATA_HITM_REMOTE
+				    : DATA_HITM_LOCAL;
 	else if ((word >> DATA_SRC_SNOOPX_SHIFT) & DATA_SRC_SNOOPX_PEER)
-		d.flags |= DATA_PEER;
-	if ((d.flags & DATA_READ) &&
-	    (d.level != DATA_LEVEL_UNKNOWN || (snoop & DATA_SRC_SNOOP_TOLD)))
-		d.flags |= DATA_TOLD;
-	return d;
+		d->flags |= DATA_PEER;
+	if ((d->flags & DATA_READ) &&
+	    (d->level != DATA_LEVEL_UNKNOWN || (snoop & DATA_SRC_SNOOP_TOLD)))
+		d->flags |= DATA_TOLD;
 }
 
 #endif

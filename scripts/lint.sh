@@ -44,6 +44,7 @@ pick() { # REGEX: of all files
 
 mapfile -t all < <(files | grep -vE '^(LICENSE$|tests/golden/(fixtures|expected)/)') # not ours to shape
 mapfile -t code < <(pick '^(src|include|bpf|tests)/.*\.[ch]$')
+mapfile -t kernel_code < <(pick '^(include|bpf)/.*\.[ch]$')
 mapfile -t shell < <(pick '(\.sh|\.bash)$|^\.ci/run$')
 mapfile -t spdx < <(pick '\.([ch]|sh|bats|py|mk|awk|in|scd)$|(^|/)Makefile$|^\.ci/run$')
 mapfile -t spdx < <(printf '%s\n' "${spdx[@]}" | grep -v '^packaging/deb/control') # a package's fields have no comments
@@ -93,6 +94,9 @@ awk -v limit="$FUNCTION_LINES" '
 # ---- what has no place in the tree ----
 forbid 'no unfinished work' grep -InE '\b(TO''DO|FIX''ME|XX''X)\b' "${all[@]}"
 forbid 'no trace prints' grep -HnE 'bpf_(trace_)?print''k' "${code[@]}"
+# bpf/ and what it includes: clang refuses such a function where it is not inlined, and each version chooses otherwise.
+forbid 'BPF has no aggregate returns: __always_inline, or an out parameter' \
+	grep -HnE '^static (inline )?(struct|union) \w+ \w+\(' "${kernel_code[@]}" /dev/null
 forbid 'trailing whitespace' grep -InE '[[:space:]]+$' "${all[@]}"
 for f in "${spdx[@]}"; do
 	head -n 3 "$f" | grep -q 'SPDX-License-Identifier: ' || breach "$f: no SPDX line in the first three"

@@ -68,6 +68,14 @@ breach() { # WORDS expected of lint
 	breach 'include/ stands on nothing'
 }
 
+@test "a struct that a BPF function returns, inlined or not" {
+	put include/a.h 'static inline struct a decode(int word)'
+	breach 'include/a.h:2:static inline struct a decode(int word)  (BPF has no aggregate returns'
+	put include/a.h 'static __always_inline struct a decode(int word)'
+	run "$lint" "$tree"
+	[ "$status" -eq 0 ]
+}
+
 @test "main that includes libbpf" {
 	put src/a.c '#include <bpf/bpf.h>'
 	breach 'main reaches the kernel through sources'

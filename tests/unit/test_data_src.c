@@ -84,8 +84,9 @@ static const struct row rows[] = {
 static void table(void **state)
 {
 	for (size_t k = 0; k < ROWS(rows); k++) {
-		struct data_src d = data_src_decode(rows[k].src.val);
+		struct data_src d;
 
+		data_src_decode(rows[k].src.val, &d);
 		if (d.flags != rows[k].flags || d.level != rows[k].level)
 			fail_msg("%s: flags %#x level %u", rows[k].why, d.flags, d.level);
 	}
@@ -94,8 +95,9 @@ static void table(void **state)
 /* A breakpoint event's word, as seen on 6.18: nothing is known. */
 static void not_available_word(void **state)
 {
-	struct data_src d = data_src_decode(0x1e05080021ULL);
+	struct data_src d;
 
+	data_src_decode(0x1e05080021ULL, &d);
 	assert_int_equal(d.flags, 0);
 	assert_int_equal(d.level, DATA_LEVEL_UNKNOWN);
 }
