@@ -116,11 +116,62 @@ static void atomic(struct a64 *a, uint32_t w)
 		return;
 	if (o3 && opc == 4) /* ldapr */
 		operand(a, w, size, RECIPE_READ);
+	else if (o3 && opc && opc < 4 && size <= 2) /* rcwclr, rcwswp, rcwset: of 8 bytes */
+		operand(a, w, 8, RECIPE_READ | RECIPE_WRITE | RECIPE_LOCKED);
 	else if (o3 && opc) /* 64 bytes at once, and others */
 		a->many = a->touches = true;
 	else
 		operand(a, w, size, RECIPE_READ | RECIPE_WRITE | RECIPE_LOCKED);
 	loads(a, bits(w, 4, 0));
+}
+
+/*
+ * Atomics of 16 bytes, read-check-write's compare and swap, guarded stacks' stores, ordered pairs:
+ * sz 011001 A R 1 Rt2 o3 opc how Rn Rt, and the pairs with bit 21 clear
+ */
+static void wide(struct a64 *a, uint32_t w)
+{
+	uint32_t o3_opc = bits(w, 15, 12), how = bits(w, 11, 10), one = bits(w, 30, 30) ? 8 : 4;
+	uint32_t both = RECIPE_READ | RECIPE_WRITE | RECIPE_LOCKED;
+	bool load = bits(w, 22, 22);
+
+	if (bits(w, 31, 21) == 0x6c8 && bits(w, 20, 16) == ZR && how == 3) { /* gcsstr, gcssttr */
+		operand(a, w, 8, RECIPE_WRITE);
+	} else if (!bits(w, 31, 31) && bits(w, 21, 21) &&
+		   !how) { /* ldclrp, ldsetp, swpp, rcw...p */
+		operand(a, w, 16, both);
+		loads(a, bits(w, 4, 0));
+		loads(a, bits(w, 20, 16));
+	} else if (!bits(w, 31, 31) && bits(w, 21, 21) && how >= 2 &&
+		   !o3_opc) { /* rcwcas, rcwcasp */
+		operand(a, w, how == 3 ? 16 : 8, both);
+		loads(a, bits(w, 20, 16));
+		if (how == 3)
+			loads(a, bits(w, 20, 16) | 1);
+	} else if (!bits(w, 23, 23) && !bits(w, 21, 21) && how == 2 && o3_opc <= 1) {
+		operand(a, w, 2 * one, load ? RECIPE_READ : RECIPE_WRITE); /* ldiapp, stilp */
+		if (load) {
+			loads(a, bits(w, 4, 0));
+			loads(a, bits(w, 20, 16));
+		}
+		a->writeback = !o3_opc;
+		if (load && a->writeback)
+			a->r.disp = -2 * (int64_t)one; /* the base has moved on; stilp's before */
+	}
+}
+
+/* ldapur, stlur: sz 011 V 01 opc 0 imm9 how Rn Rt */
+static void ordered_unscaled(struct a64 *a, uint32_t w)
+{
+	uint32_t size = 0, how = bits(w, 11, 10);
+	bool load = false, general = false;
+
+	if (how != (bits(w, 26, 26) ? 2 : 0) || !access_of(w, &size, &load, &general))
+		return;
+	operand(a, w, size, load ? RECIPE_READ : RECIPE_WRITE);
+	a->r.disp = sign_extend(bits(w, 20, 12), 9);
+	if (load && general)
+		loads(a, bits(w, 4, 0));
 }
 
 static void set_index(struct a64 *a, uint32_t w, uint32_t size)
@@ -225,6 +276,9 @@ static void other_writes(struct a64 *a, uint32_t w)
 		a->writes |= 1ULL << rd; /* SVE: counts go to Rd, or to the stack pointer */
 	} else if ((op & 7) == 7 || bits(w, 31, 21) == 0x6a9) {
 		loads(a, rd); /* vectors: Rd may be general, so it is taken to be; mrs, sysl */
+	} else if (bits(w, 31, 20) == 0xd57) {
+		loads(a, rd); /* mrrs: a pair */
+		loads(a, rd | 1);
 	}
 }
 
@@ -236,6 +290,7 @@ static bool other_memory(uint32_t w)
 	return (bits(w, 27, 27) && !bits(w, 25, 25)) ||	    /* loads and stores: tags, copies, .. */
 	       (bits(w, 31, 31) && bits(w, 28, 25) == 2) || /* SVE's */
 	       bits(w, 31, 25) == 0x70 ||		    /* SME's */
+	       (bits(w, 31, 25) == 0x50 && !bits(w, 23, 23)) || /* several vectors at once */
 	       (bits(w, 31, 8) == 0xd50b74 && (op2 == 1 || op2 == 3 || op2 == 4)); /* dc zva */
 }
 
@@ -251,14 +306,10 @@ static struct a64 decode(uint32_t w)
 		pair(&a, w);
 	else if (bits(w, 29, 27) == 3 && bits(w, 25, 24) == 0)
 		literal(&a, w);
-	else if (bits(w, 29, 27) == 3 && bits(w, 25, 24) == 1 && !bits(w, 26, 26) &&
-		 !bits(w, 21, 21) && !bits(w, 11, 10)) {
-		operand(&a, w, 1U << bits(w, 31, 30),
-			bits(w, 23, 22) ? RECIPE_READ : RECIPE_WRITE); /* ldapur, stlur */
-		a.r.disp = sign_extend(bits(w, 20, 12), 9);
-		if (bits(w, 23, 22))
-			loads(&a, bits(w, 4, 0));
-	}
+	else if (bits(w, 29, 24) == 0x19 && (bits(w, 21, 21) || bits(w, 11, 10)))
+		wide(&a, w);
+	else if (bits(w, 29, 27) == 3 && bits(w, 25, 24) == 1 && !bits(w, 21, 21))
+		ordered_unscaled(&a, w);
 	if (!a.touches && !a.hint) {
 		a.many = a.touches = other_memory(w);
 		other_writes(&a, w);

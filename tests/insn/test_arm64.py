@@ -30,17 +30,20 @@ SUFFIXES = {"b": 1, "sb": 1, "h": 2, "sh": 2, "sw": 4}
 
 ATOMICS = "(?:add|clr|eor|set|smax|smin|umax|umin)"
 PLAIN_LOAD = re.compile(r"(ldr|ldur|ldtr|ldapur|ldapr|ldar|ldlar|ldxr|ldaxr)(b|h|sb|sh|sw)?$")
-PLAIN_STORE = re.compile(r"(str|stur|sttr|stlur|stlr|stllr|stxr|stlxr)(b|h)?$")
-PAIR_LOAD = re.compile(r"(ldp|ldnp|ldxp|ldaxp|ldpsw)()$")
-PAIR_STORE = re.compile(r"(stp|stnp|stxp|stlxp)()$")
+PLAIN_STORE = re.compile(r"(str|stur|sttr|stlur|stlr|stllr|stxr|stlxr|gcsstt?r)(b|h)?$")
+PAIR_LOAD = re.compile(r"(ldp|ldnp|ldxp|ldaxp|ldpsw|ldiapp)()$")
+PAIR_STORE = re.compile(r"(stp|stnp|stxp|stlxp|stilp)()$")
 LSE_LOAD = re.compile(r"((?:ld%s|swp|cas)(?:al|a|l)?)(b|h)?$" % ATOMICS)
 LSE_STORE = re.compile(r"(st%sl?)(b|h)?$" % ATOMICS)
-CASP = re.compile(r"(caspa?l?)()$")
+CASP = re.compile(r"(caspa?l?|rcws?caspa?l?)()$")
+# Read, checked and written: 8 bytes. Two registers that both come back: 16.
+RCW = re.compile(r"(rcws?(?:cas|clr|set|swp)a?l?)()$")
+LSE128 = re.compile(r"((?:ldclrp|ldsetp|swpp|rcws?(?:clrp|setp|swpp))a?l?)()$")
 HINT = re.compile(r"prfu?m$|rprfm$")
 # Many addresses or none that registers tell: vectors' structures, SVE, tags, signed pointers, 64 bytes at once,
 # copies, a block of zeroes.
 MANY = re.compile(
-    r"(ld[1-4]r?|st[1-4])$|(ldg|ldgm|stg|st2g|stzg|stz2g|stgp|stgm|stzgm)$|ldra[ab]$|(ld|st)64b|"
+    r"(ld[1-4]r?|st[1-4]|ldap1|stl1)$|(ldg|ldgm|stg|st2g|stzg|stz2g|stgp|stgm|stzgm)$|ldra[ab]$|(ld|st)64b|"
     r"cpyf?[pme]\w*$|setg?[pme]\w*$"
 )
 # Behind these another piece of code begins.
@@ -95,7 +98,7 @@ def operand(memory, after, access):
 
 
 def is_sve(ops):
-    return any(re.match(r"\{?[zp]\d", o.lstrip("{ ")) or re.search(r"[\[, ]z\d+\.", o) for o in ops)
+    return any(re.match(r"\{?([zp]\d|za|zt0)", o.lstrip("{ ")) or re.search(r"[\[, ]z\d+\.", o) for o in ops)
 
 
 class Access:
@@ -117,7 +120,7 @@ class Access:
         for pattern, kind in (
             (PLAIN_LOAD, self.load), (PLAIN_STORE, self.store), (PAIR_LOAD, self.load),
             (PAIR_STORE, self.store), (LSE_LOAD, self.atomic), (LSE_STORE, self.atomic),
-            (CASP, self.casp),
+            (CASP, self.casp), (RCW, self.atomic), (LSE128, self.lse128),
         ):
             m = pattern.match(name)
             if m:
@@ -140,7 +143,7 @@ class Access:
         return SUFFIXES[suffix] if suffix else WIDTHS[register[0]]
 
     def load(self, at, name, suffix):
-        pair = name.startswith("ldp") or name[2:4] == "np" or name in ("ldxp", "ldaxp")
+        pair = name.startswith("ldp") or name[2:4] == "np" or name in ("ldxp", "ldaxp", "ldiapp")
         data = self.ops[:2 if pair else 1]
         size = self.size(data[0], "sw" if name == "ldpsw" else suffix) * len(data)
         flags = READ | (LOCKED if re.match(r"lda?x", name) else 0)
@@ -148,24 +151,27 @@ class Access:
 
     def store(self, at, name, suffix):
         exclusive = re.match(r"stl?x", name)
-        pair = name in ("stp", "stnp", "stxp", "stlxp")
+        pair = name in ("stp", "stnp", "stxp", "stlxp", "stilp")
         skip = 1 if exclusive else 0  # did it succeed
         data = self.ops[skip:skip + (2 if pair else 1)]
         size = self.size(data[0], suffix) * len(data)
         return self.text(at, size, WRITE | (LOCKED if exclusive else 0), self.ops[:skip])
 
     def atomic(self, at, name, suffix):
-        results = self.ops[:1] if name.startswith("cas") else self.ops[1:at]
+        results = self.ops[:1] if "cas" in name else self.ops[1:at]
         return self.text(at, self.size(self.ops[0], suffix), READ | WRITE | LOCKED, results)
 
     def casp(self, at, name, suffix):
         return self.text(at, 2 * self.size(self.ops[0], ""), READ | WRITE | LOCKED, self.ops[:2])
 
-    def result(self):
-        """The general register that an instruction without memory writes, or None."""
-        if NO_RESULT.fullmatch(self.name.split(".")[0]) or not self.ops:
-            return None
-        return number(self.ops[0])
+    def lse128(self, at, name, suffix):
+        return self.text(at, 16, READ | WRITE | LOCKED, self.ops[:2])
+
+    def results(self):
+        """The general registers that an instruction without memory writes."""
+        if NO_RESULT.fullmatch(self.name.split(".")[0]):
+            return set()
+        return {number(o) for o in self.ops[:2 if self.name == "mrrs" else 1]} - {None}
 
 
 def disassemble(*args):
@@ -203,11 +209,10 @@ class Arm64(unittest.TestCase):
             touching += truth.what != "none"
             if truth.what == "none" and bool(ENDS.match(truth.name)) != (bases == "0"):
                 wrong.append("%s: bases %s live on" % (told, bases))
-            register = truth.result() if truth.what == "none" else None
-            if register is not None:
-                writing += 1
-                if int(bases, 16) >> register & 1:
-                    wrong.append("%s: an address in what it writes lives on" % told)
+            registers = truth.results() if truth.what == "none" else ()
+            writing += bool(registers)
+            if any(int(bases, 16) >> r & 1 for r in registers):
+                wrong.append("%s: an address in what it writes lives on" % told)
         names = sorted({w.split()[1] for w in wrong})
         self.assertEqual(wrong[:20], [], "%d wrong of %d: %s" % (len(wrong), len(code), names))
         return touching, writing
