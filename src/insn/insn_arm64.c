@@ -41,6 +41,7 @@ static bool ends_block(uint32_t w)
 	       bits(w, 30, 25) == 0x1a || /* cbz, cbnz */
 	       bits(w, 30, 25) == 0x1b || /* tbz, tbnz */
 	       bits(w, 31, 25) == 0x6b || /* br, blr, ret */
+	       bits(w, 30, 25) == 0x3a || /* cbgt, cbeq .. of two registers, or of an immediate */
 	       bits(w, 31, 24) == 0xd4;	  /* svc, hvc, brk */
 }
 
@@ -60,13 +61,17 @@ static void loads(struct a64 *a, uint32_t reg)
 		a->writes |= 1ULL << reg;
 }
 
-/* Exclusive, ordered, compare and swap: size 001000 o2 L o1 Rs o0 Rt2 Rn Rt */
+/* Exclusive, ordered, compare and swap: size 00100 user o2 L o1 Rs o0 Rt2 Rn Rt */
 static void exclusive(struct a64 *a, uint32_t w)
 {
 	bool o2 = bits(w, 23, 23), load = bits(w, 22, 22), o1 = bits(w, 21, 21);
-	bool pair = !o2 && o1, swap = o1 && (o2 || !bits(w, 31, 31));
+	bool user = bits(w, 24, 24); /* as user space may: o1 is 0, cas and casp differ in size */
+	bool swap = user ? o2 : o1 && (o2 || !bits(w, 31, 31));
+	bool pair = user ? o2 && !bits(w, 31, 31) : !o2 && o1;
 	uint32_t size = 1U << bits(w, 31, 30);
 
+	if (user && o1)
+		return; /* not allocated */
 	if (pair)
 		size = bits(w, 30, 30) ? 16 : 8; /* two of 8 or of 4 */
 	if (swap) {				 /* cas, casp: Rs comes back as what was there */
@@ -112,8 +117,12 @@ static void atomic(struct a64 *a, uint32_t w)
 {
 	uint32_t size = 1U << bits(w, 31, 30), o3 = bits(w, 15, 15), opc = bits(w, 14, 12);
 
-	if (bits(w, 26, 26))
+	if (bits(w, 26, 26)) { /* ldfadd, ldbfmax ..: floats of 2 bytes at least */
+		if (!opc || opc >= 4)
+			operand(a, w, size == 1 ? 2 : size,
+				RECIPE_READ | RECIPE_WRITE | RECIPE_LOCKED);
 		return;
+	}
 	if (o3 && opc == 4) /* ldapr */
 		operand(a, w, size, RECIPE_READ);
 	else if (o3 && opc && opc < 4 && size <= 2) /* rcwclr, rcwswp, rcwset: of 8 bytes */
@@ -125,38 +134,53 @@ static void atomic(struct a64 *a, uint32_t w)
 	loads(a, bits(w, 4, 0));
 }
 
+/* A pair in order: sz 011001 0 L 0 Rt2 opc 10 Rn Rt; opc 0: with writeback */
+static void ordered_pair(struct a64 *a, uint32_t w)
+{
+	uint32_t opc = bits(w, 15, 12), one = bits(w, 30, 30) ? 8 : 4;
+	bool load = bits(w, 22, 22);
+
+	if (opc > 1 && opc != 5 && opc != 7) /* ldiapp, stilp; ldap, stlp; ldapp */
+		return;
+	operand(a, w, 2 * one, load ? RECIPE_READ : RECIPE_WRITE);
+	a->writeback = !opc;
+	if (!load)
+		return; /* the base has moved there before */
+	loads(a, bits(w, 4, 0));
+	loads(a, bits(w, 20, 16));
+	if (a->writeback)
+		a->r.disp = -2 * (int64_t)one; /* it has moved on */
+}
+
 /*
- * Atomics of 16 bytes, read-check-write's compare and swap, guarded stacks' stores, ordered pairs:
- * sz 011001 A R 1 Rt2 o3 opc how Rn Rt, and the pairs with bit 21 clear
+ * Later atomics, guarded stacks' stores: sz 011001 A R 1 Rs o3 opc how Rn Rt
+ * how 0: of 16 bytes (swpp, ldclrp, rcwsetp), 1: as user space may (ldtadd, swpt), 2 and 3:
+ * read-check-write's compare and swap
  */
 static void wide(struct a64 *a, uint32_t w)
 {
-	uint32_t o3_opc = bits(w, 15, 12), how = bits(w, 11, 10), one = bits(w, 30, 30) ? 8 : 4;
+	uint32_t o3_opc = bits(w, 15, 12), how = bits(w, 11, 10);
 	uint32_t both = RECIPE_READ | RECIPE_WRITE | RECIPE_LOCKED;
-	bool load = bits(w, 22, 22);
 
 	if (bits(w, 31, 21) == 0x6c8 && bits(w, 20, 16) == ZR && how == 3) { /* gcsstr, gcssttr */
 		operand(a, w, 8, RECIPE_WRITE);
-	} else if (!bits(w, 31, 31) && bits(w, 21, 21) &&
-		   !how) { /* ldclrp, ldsetp, swpp, rcw...p */
+	} else if (!bits(w, 21, 21)) {
+		if (!bits(w, 23, 23) && how == 2)
+			ordered_pair(a, w);
+	} else if (bits(w, 31, 31)) {
+		return; /* tags */
+	} else if (how == 0) {
 		operand(a, w, 16, both);
 		loads(a, bits(w, 4, 0));
 		loads(a, bits(w, 20, 16));
-	} else if (!bits(w, 31, 31) && bits(w, 21, 21) && how >= 2 &&
-		   !o3_opc) { /* rcwcas, rcwcasp */
+	} else if (how == 1) {
+		operand(a, w, bits(w, 30, 30) ? 8 : 4, both);
+		loads(a, bits(w, 4, 0));
+	} else if (!o3_opc) {
 		operand(a, w, how == 3 ? 16 : 8, both);
 		loads(a, bits(w, 20, 16));
 		if (how == 3)
 			loads(a, bits(w, 20, 16) | 1);
-	} else if (!bits(w, 23, 23) && !bits(w, 21, 21) && how == 2 && o3_opc <= 1) {
-		operand(a, w, 2 * one, load ? RECIPE_READ : RECIPE_WRITE); /* ldiapp, stilp */
-		if (load) {
-			loads(a, bits(w, 4, 0));
-			loads(a, bits(w, 20, 16));
-		}
-		a->writeback = !o3_opc;
-		if (load && a->writeback)
-			a->r.disp = -2 * (int64_t)one; /* the base has moved on; stilp's before */
 	}
 }
 
@@ -222,16 +246,16 @@ static void single(struct a64 *a, uint32_t w)
 	}
 }
 
-/* ldp, stp: opc 101 V mode L imm7 Rt2 Rn Rt */
+/* ldp, stp, with opc 3 as user space may: opc 101 V mode L imm7 Rt2 Rn Rt */
 static void pair(struct a64 *a, uint32_t w)
 {
 	uint32_t opc = bits(w, 31, 30), mode = bits(w, 24, 23);
 	bool load = bits(w, 22, 22), general = !bits(w, 26, 26);
-	uint32_t one = general ? (opc & 2 ? 8 : 4) : 4U << opc;
+	uint32_t one = general ? (opc & 2 ? 8 : 4) : opc == 3 ? 16 : 4U << opc;
 	int64_t disp = sign_extend(bits(w, 21, 15), 7) * (int64_t)one;
 
-	if (opc == 3 || (general && opc == 1 && !load))
-		return; /* tags, not allocated */
+	if (general && opc == 1 && !load)
+		return; /* tags */
 	operand(a, w, 2 * one, load ? RECIPE_READ : RECIPE_WRITE);
 	if (load && general) {
 		loads(a, bits(w, 4, 0));
@@ -279,6 +303,8 @@ static void other_writes(struct a64 *a, uint32_t w)
 	} else if (bits(w, 31, 20) == 0xd57) {
 		loads(a, rd); /* mrrs: a pair */
 		loads(a, rd | 1);
+	} else if (w == 0xd503251f) {
+		loads(a, 16); /* chkfeat x16, a hint */
 	}
 }
 
@@ -298,7 +324,7 @@ static struct a64 decode(uint32_t w)
 {
 	struct a64 a = {.ends_block = ends_block(w)};
 
-	if (bits(w, 29, 24) == 0x08)
+	if (bits(w, 29, 24) == 0x08 || bits(w, 29, 24) == 0x09)
 		exclusive(&a, w);
 	else if (bits(w, 29, 27) == 7 && !bits(w, 25, 25))
 		single(&a, w);

@@ -29,13 +29,14 @@ WIDTHS = {"b": 1, "h": 2, "w": 4, "s": 4, "x": 8, "d": 8, "q": 16}
 SUFFIXES = {"b": 1, "sb": 1, "h": 2, "sh": 2, "sw": 4}
 
 ATOMICS = "(?:add|clr|eor|set|smax|smin|umax|umin)"
-PLAIN_LOAD = re.compile(r"(ldr|ldur|ldtr|ldapur|ldapr|ldar|ldlar|ldxr|ldaxr)(b|h|sb|sh|sw)?$")
-PLAIN_STORE = re.compile(r"(str|stur|sttr|stlur|stlr|stllr|stxr|stlxr|gcsstt?r)(b|h)?$")
-PAIR_LOAD = re.compile(r"(ldp|ldnp|ldxp|ldaxp|ldpsw|ldiapp)()$")
-PAIR_STORE = re.compile(r"(stp|stnp|stxp|stlxp|stilp)()$")
-LSE_LOAD = re.compile(r"((?:ld%s|swp|cas)(?:al|a|l)?)(b|h)?$" % ATOMICS)
-LSE_STORE = re.compile(r"(st%sl?)(b|h)?$" % ATOMICS)
-CASP = re.compile(r"(caspa?l?|rcws?caspa?l?)()$")
+PLAIN_LOAD = re.compile(r"(ldr|ldur|ldtr|ldapur|ldapr|ldar|ldlar|ldxr|ldaxr|ldtxr|ldatxr)(b|h|sb|sh|sw)?$")
+PLAIN_STORE = re.compile(r"(str|stur|sttr|stlur|stlr|stllr|stxr|stlxr|sttxr|stltxr|gcsstt?r)(b|h)?$")
+PAIR_LOAD = re.compile(r"(ldp|ldnp|ldxp|ldaxp|ldpsw|ldiapp|ldapp?|ldtn?p)()$")
+PAIR_STORE = re.compile(r"(stp|stnp|stxp|stlxp|stilp|stlp|sttn?p)()$")
+LSE_LOAD = re.compile(r"((?:ldt?%s|swpt?)(?:al|a|l)?|cas(?:al|a|l)?t?)(b|h)?$" % ATOMICS)
+LSE_STORE = re.compile(r"(stt?%sl?)(b|h)?$" % ATOMICS)
+FLOATS = re.compile(r"((?:ldb?f%s(?:al|a|l)?|stb?f%sl?))()$" % (2 * ("(?:add|(?:max|min)(?:nm)?)",)))
+CASP = re.compile(r"(caspa?l?t?|rcws?caspa?l?)()$")
 # Read, checked and written: 8 bytes. Two registers that both come back: 16.
 RCW = re.compile(r"(rcws?(?:cas|clr|set|swp)a?l?)()$")
 LSE128 = re.compile(r"((?:ldclrp|ldsetp|swpp|rcws?(?:clrp|setp|swpp))a?l?)()$")
@@ -44,17 +45,17 @@ HINT = re.compile(r"prfu?m$|rprfm$")
 # copies, a block of zeroes.
 MANY = re.compile(
     r"(ld[1-4]r?|st[1-4]|ldap1|stl1)$|(ldg|ldgm|stg|st2g|stzg|stz2g|stgp|stgm|stzgm)$|ldra[ab]$|(ld|st)64b|"
-    r"cpyf?[pme]\w*$|setg?[pme]\w*$"
+    r"cpyf?[pme]\w*$|set(go?)?[pme]\w*$"
 )
 # Behind these another piece of code begins.
 ENDS = re.compile(
     r"(b|b\..*|bc\..*|bl|blr|br|ret|blra[ab]z?|bra[ab]z?|reta[ab]|eret|ereta[ab]|drps|cbn?z|tbn?z|"
-    r"svc|hvc|smc|brk|hlt|dcps[123]|tcancel)$"
+    r"cb[bh]?(eq|ne|gt|ge|lt|le|hi|hs|lo|ls)|svc|hvc|smc|brk|hlt|dcps[123]|tcancel)$"
 )
 # Those that write no general register that is their first operand.
 NO_RESULT = re.compile(
     r"(cmp|cmn|tst|ccmp|ccmn|cbn?z|tbn?z|br|blr|bra|blra|ret|msr|sys|dc|ic|at|tlbi|cfp|dvp|cpp|b|bl|"
-    r"hint|udf|setf|rmif|ctermeq|ctermne|wfet|wfit|psb|tsb|gcspush)"
+    r"hint|udf|setf|rmif|ctermeq|ctermne|wfet|wfit|psb|tsb|gcspush|gcsss1)"
 )
 REGISTER = re.compile(r"([wx])(\d+)$|(w?sp)$")
 
@@ -120,7 +121,7 @@ class Access:
         for pattern, kind in (
             (PLAIN_LOAD, self.load), (PLAIN_STORE, self.store), (PAIR_LOAD, self.load),
             (PAIR_STORE, self.store), (LSE_LOAD, self.atomic), (LSE_STORE, self.atomic),
-            (CASP, self.casp), (RCW, self.atomic), (LSE128, self.lse128),
+            (FLOATS, self.atomic), (CASP, self.casp), (RCW, self.atomic), (LSE128, self.lse128),
         ):
             m = pattern.match(name)
             if m:
@@ -143,17 +144,15 @@ class Access:
         return SUFFIXES[suffix] if suffix else WIDTHS[register[0]]
 
     def load(self, at, name, suffix):
-        pair = name.startswith("ldp") or name[2:4] == "np" or name in ("ldxp", "ldaxp", "ldiapp")
-        data = self.ops[:2 if pair else 1]
+        data = self.ops[:2 if PAIR_LOAD.match(name) else 1]
         size = self.size(data[0], "sw" if name == "ldpsw" else suffix) * len(data)
-        flags = READ | (LOCKED if re.match(r"lda?x", name) else 0)
+        flags = READ | (LOCKED if re.match(r"lda?t?x", name) else 0)
         return self.text(at, size, flags, data)
 
     def store(self, at, name, suffix):
-        exclusive = re.match(r"stl?x", name)
-        pair = name in ("stp", "stnp", "stxp", "stlxp", "stilp")
+        exclusive = re.match(r"stl?t?x", name)
         skip = 1 if exclusive else 0  # did it succeed
-        data = self.ops[skip:skip + (2 if pair else 1)]
+        data = self.ops[skip:skip + (2 if PAIR_STORE.match(name) else 1)]
         size = self.size(data[0], suffix) * len(data)
         return self.text(at, size, WRITE | (LOCKED if exclusive else 0), self.ops[:skip])
 
