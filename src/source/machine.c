@@ -82,9 +82,9 @@ static void storage_fact(struct machine_fact *f, const struct config *cfg)
 
 static void lockdown_fact(struct machine_fact *f, const struct config *cfg)
 {
-	char line[128] = "", *end;
+	char line[128] = "";
 	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
-	const char *level;
+	const char *level, *end;
 
 	if (file) {
 		if (!fgets(line, sizeof(line), file))
