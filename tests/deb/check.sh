@@ -7,30 +7,10 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 deb=$1
 shift
-cache=${WS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/waitscope}
 # shellcheck source=tests/tap.sh
 . "$here/../tap.sh"
-
-base_system() { # SUITE: its tar file
-	base=$cache/systems/$1.tar
-	if [ ! -e "$base" ]; then
-		mkdir -p "$cache/systems"
-		new=$(mktemp -d "$cache/systems/new.XXXXXX")
-		debootstrap --variant=minbase "$1" "$new" "$("$here/../vm/suite.sh" --mirror)" \
-			>"$cache/systems/$1.log" 2>&1 &&
-			tar -c -C "$new" . >"$base.part" && mv "$base.part" "$base"
-		rm -rf "$new"
-	fi
-	[ -e "$base" ]
-}
-
-# Runs a script in the system with /proc and /sys; the mounts end with the namespace.
-inside() { # ROOT SCRIPT
-	# shellcheck disable=SC2016 # the inner shell expands
-	unshare --mount --propagation private sh -c '
-		mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" &&
-			mount --rbind /dev "$0/dev" && exec chroot "$0" sh -euc "$1"' "$1" "$2" 2>&1
-}
+# shellcheck source=tests/system.sh
+. "$here/../system.sh"
 
 files_of() {
 	(cd "$1" && find . -xdev -path ./proc -prune -o -path ./sys -prune -o -path ./dev -prune -o \
@@ -39,11 +19,10 @@ files_of() {
 
 check_suite() { # SUITE
 	if ! base_system "$1"; then
-		result 1 "$1: debootstrap" "$(tail -n 5 "$cache/systems/$1.log" 2>/dev/null)"
+		result 1 "$1: debootstrap" "$(tail -n 5 "$systems/$1.log" 2>/dev/null)"
 		return
 	fi
-	root=$(mktemp -d "$cache/systems/run.XXXXXX")
-	tar -x -C "$root" -f "$cache/systems/$1.tar"
+	root=$(new_system "$1")
 	cp "$deb" "$root/package.deb"
 	files_of "$root" >"$root.before"
 	out=$(inside "$root" 'dpkg -i /package.deb')
@@ -58,7 +37,8 @@ check_suite() { # SUITE
 	files_of "$root" >"$root.after"
 	out=$(diff "$root.before" "$root.after")
 	result $? "$1: leaves no file behind" "$out"
-	rm -rf "$root" "$root.before" "$root.after"
+	end_system "$root"
+	rm -f "$root.before" "$root.after"
 }
 
 if [ "$(id -u)" -ne 0 ]; then
