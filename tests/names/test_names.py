@@ -397,7 +397,11 @@ class Files(NamesTest):
         script = "mount -t tmpfs none %s && cp %s %s/inside && exec %s/inside" % (
             place, app, place, place,
         )
-        p = self.program("unshare", "-m", "sh", "-c", script)
+        # Where the root is no mount point (a chroot) nothing above the place can be made private.
+        subprocess.run(["mount", "--bind", place, place], check=True)
+        self.addCleanup(subprocess.run, ["umount", "--lazy", place], check=True)
+        subprocess.run(["mount", "--make-private", place], check=True)
+        p = self.program("unshare", "-m", "--propagation", "unchanged", "sh", "-c", script)
         self.assertEqual(os.listdir(place), [])
         p.name = "inside"
         self.check(p, "kw.c")
