@@ -108,19 +108,20 @@ $(O)/%.o: %.c $(O)/flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# A change of compiler or flags rebuilds everything; otherwise the file keeps its time.
-$(O)/flags: FORCE
+# A change of compiler or flags rebuilds everything; otherwise the files keep their time.
+$(O)/flags: FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(HARDEN_CFLAGS)
+$(O)/bpf-flags: FLAGS = $(CLANG) $(BPF_CFLAGS)
+$(O)/flags $(O)/bpf-flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(subst ','\'',$(CC) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(HARDEN_CFLAGS))' | cmp -s - $@ || \
-		echo '$(subst ','\'',$(CC) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(HARDEN_CFLAGS))' > $@
+	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS))' > $@
 
 # Skeletons are made before anything that may include them; -MMD then knows who does.
 $(SOURCE_OBJS) $(NAMES_OBJS): | $(SKELS)
 
 $(BPF_RAW:%=$(O)/bpf/%.bpf.o): BPF_DEFS := -DWS_RAW_TP
-$(BPF_RAW:%=$(O)/bpf/%.bpf.o): $(O)/bpf/%_raw.bpf.o: bpf/%.bpf.c
+$(BPF_RAW:%=$(O)/bpf/%.bpf.o): $(O)/bpf/%_raw.bpf.o: bpf/%.bpf.c $(O)/bpf-flags
 	$(bpf-object)
-$(O)/bpf/%.bpf.o: bpf/%.bpf.c
+$(O)/bpf/%.bpf.o: bpf/%.bpf.c $(O)/bpf-flags
 	$(bpf-object)
 
 define bpf-object

@@ -8,6 +8,7 @@
 #	fetch.sh qemu ARCH		a QEMU for that guest, unpacked, not installed: run.sh starts it
 #	fetch.sh sysroot ARCH		static libraries and headers for a cross build
 #	fetch.sh zydis			libZydis.a, which Debian has not: from its own source package
+#	fetch.sh clang SUITE		the clang of another suite, unpacked, not installed: run.sh starts it
 #
 # Kernels are kept until the cache is removed: `rm -r` their directory to get today's.
 set -eu
@@ -206,12 +207,49 @@ fetch_zydis() {
 	printf '%s\n' "$dir"
 }
 
-usage="usage: fetch.sh kernel|modules NAME ARCH | qemu ARCH | sysroot ARCH | zydis"
+# Its libraries and its C library come along, and its own loader starts it.
+fetch_clang() {
+	dir=$cache/clang-$1
+	host=$(dpkg --print-architecture)
+	if [ ! -x "$dir/run.sh" ]; then
+		rm -rf "$dir.part"
+		mkdir -p "$dir.part/debs/partial" "$dir.part/root"
+		suite "$1" "$host" apt-get -qq -y --no-install-recommends -o Dir::Cache::archives="$dir.part/debs" \
+			-o APT::Get::Download-Only=true install clang >&2
+		for deb in "$dir.part"/debs/*.deb; do
+			case ${deb##*/} in
+			lib*-dev_* | gcc-* | g++-* | cpp-* | binutils*) ;; # not for BPF
+			*) dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink -C "$dir.part/root" ;;
+			esac
+		done
+		dpkg-deb --fsys-tarfile "$dir.part"/debs/libclang-common-*-dev_*.deb | tar -x -C "$dir.part/root"
+		rm -rf "$dir.part/debs"
+		cat >"$dir.part/run.sh" <<-'RUN'
+			#!/bin/sh
+			root=$(cd "$(dirname "$0")" && pwd)/root
+			llvm=$(echo "$root"/usr/lib/llvm-*)
+			for lib in "$root"/usr/lib/*-linux-gnu; do
+				for loader in "$lib"/ld-linux-*.so.*; do
+					exec "$loader" --library-path "$lib:$llvm/lib" "$llvm/bin/clang" \
+						-resource-dir "$(echo "$root"/usr/lib/llvm-*/lib/clang/*)" "$@"
+				done
+			done
+		RUN
+		chmod +x "$dir.part/run.sh"
+		"$dir.part/run.sh" --version >&2 || die "the unpacked clang of $1 does not start"
+		rm -rf "$dir"
+		mv "$dir.part" "$dir"
+	fi
+	printf '%s\n' "$dir"
+}
+
+usage="usage: fetch.sh kernel|modules NAME ARCH | qemu ARCH | sysroot ARCH | zydis | clang SUITE"
 case ${1:-}-$# in
 kernel-3) fetch_kernel "$2" "$3" ;;
 modules-3) fetch_modules "$2" "$3" ;;
 qemu-2) fetch_qemu "$2" ;;
 sysroot-2) fetch_sysroot "$2" ;;
 zydis-1) fetch_zydis ;;
+clang-2) fetch_clang "$2" ;;
 *) die "$usage" ;;
 esac
