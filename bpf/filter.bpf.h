@@ -71,8 +71,9 @@ struct {
 	__type(value, struct stamp);
 } stamps_hash SEC(".maps");
 
-/* What a new one starts as: a source's may be too large for the stack. */
-const volatile __u64 stamp_zero[sizeof(struct stamp) / 8];
+/* What a new one starts as: a source's may be too large for the stack. Zero for good: not volatile.
+ */
+const __u64 stamp_zero[sizeof(struct stamp) / 8];
 
 static __always_inline struct stamp *stamp_get(struct task_struct *p, bool create)
 {
@@ -84,7 +85,7 @@ static __always_inline struct stamp *stamp_get(struct task_struct *p, bool creat
 	st = bpf_map_lookup_elem(&stamps_hash, &key);
 	if (st || !create)
 		return st;
-	bpf_map_update_elem(&stamps_hash, &key, (const void *)&stamp_zero, BPF_NOEXIST);
+	bpf_map_update_elem(&stamps_hash, &key, &stamp_zero, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&stamps_hash, &key);
 }
 

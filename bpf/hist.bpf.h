@@ -30,7 +30,7 @@ static __always_inline void hist_head_add(struct abi_hist *h, u64 v, u64 ep)
  */
 __noinline u32 hist_slot(u64 v)
 {
-	return bucket_slot((const struct bucket_table *)&hists.table, hists.schema, v);
+	return bucket_slot(&hists.table, hists.schema, v);
 }
 
 /* One sample into histogram `m` of a bank. */

@@ -75,8 +75,7 @@ static __always_inline struct abi_khead *keyed_get(struct abi_counts *bank,
 /* Global for the reason of hist_slot. */
 __noinline u32 khist_slot(u64 v)
 {
-	return bucket_slot((const struct bucket_table *)&keyed.buckets.table, keyed.buckets.schema,
-			   v);
+	return bucket_slot(&keyed.buckets.table, keyed.buckets.schema, v);
 }
 
 /* a if mask is all ones, b if it is 0. */

@@ -30,8 +30,8 @@ struct latency_map {
 
 struct latency_map latencies_even SEC(".maps"), latencies_odd SEC(".maps");
 
-/* An entry is too large for the stack. */
-const volatile struct abi_latency latency_zero;
+/* An entry is too large for the stack. Zero for good: not volatile. */
+const struct abi_latency latency_zero;
 
 static __always_inline struct abi_latency *latency_get(void *map, const struct abi_access_key *key)
 {
@@ -39,7 +39,7 @@ static __always_inline struct abi_latency *latency_get(void *map, const struct a
 
 	if (l)
 		return l;
-	bpf_map_update_elem(map, key, (const void *)&latency_zero, BPF_NOEXIST);
+	bpf_map_update_elem(map, key, &latency_zero, BPF_NOEXIST);
 	return bpf_map_lookup_elem(map, key);
 }
 

@@ -79,7 +79,7 @@ static inline __u64 bucket_above(__u64 a, __u64 b)
  * Slot of v ns: 0 .. BUCKET_SLOTS(s) - 1. v = 0 has no slot (it is counted apart): callers test
  * first. v >= BUCKET_VALUE_END lands in the last slot; callers count that.
  */
-static inline __u32 bucket_slot(const struct bucket_table *t, __u32 s, __u64 v)
+static inline __u32 bucket_slot(const volatile struct bucket_table *t, __u32 s, __u64 v)
 {
 	__u32 e, i;
 	__u64 m;

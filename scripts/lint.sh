@@ -91,6 +91,25 @@ awk -v limit="$FUNCTION_LINES" '
 		start = 0
 	}' "${rest[@]}"
 
+# ---- read-only data is read as what it is declared (DESIGN, rule 17) ----
+# User space sets it after the compiler has seen its initialiser: reads by way of a pointer that has lost
+# `volatile` may be taken from there. The compiler knows types, so it is asked.
+volatile_lost() { # FILE...
+	local f
+	for f; do
+		clang -target bpf -g -O2 -Ivmlinux -Iinclude -Ibpf -fsyntax-only -fno-caret-diagnostics \
+			-Wno-everything -Wcast-qual -Wincompatible-pointer-types-discards-qualifiers "$f" 2>&1 |
+			grep -E 'drops .*volatile|discards qualifiers|error:'
+	done | sort -u
+}
+
+mapfile -t programs < <(printf '%s\n' "${code[@]}" | grep '\.bpf\.c$')
+if ! command -v clang >/dev/null; then
+	breach "clang is missing ('make deps' installs it)"
+elif [ ${#programs[@]} -gt 0 ]; then
+	forbid 'a compiler may fold read-only data that is not read as volatile' volatile_lost "${programs[@]}"
+fi
+
 # ---- what has no place in the tree ----
 forbid 'no unfinished work' grep -InE '\b(TO''DO|FIX''ME|XX''X)\b' "${all[@]}"
 forbid 'no trace prints' grep -HnE 'bpf_(trace_)?print''k' "${code[@]}"

@@ -5,11 +5,12 @@
 setup() {
 	lint=$BATS_TEST_DIRNAME/../../scripts/lint.sh
 	tree=$BATS_TEST_TMPDIR/tree
-	mkdir -p "$tree"/{include,bpf,scripts} "$tree"/src/{core,sink,source} "$tree"/tests/unit
+	mkdir -p "$tree"/{include,bpf,scripts,vmlinux} "$tree"/src/{core,sink,source} "$tree"/tests/unit
 	cp "$BATS_TEST_DIRNAME/../../.clang-format" "$tree"
-	for f in src/core/a.c src/sink/a.c src/source/a.c src/a.c bpf/a.bpf.c include/a.h; do
+	for f in src/core/a.c src/sink/a.c src/source/a.c src/a.c include/a.h; do
 		put "$f" '#include "core/frame.h"'
 	done
+	put bpf/a.bpf.c 'int a;'
 	put include/a.h ''
 }
 
@@ -101,6 +102,44 @@ breach() { # WORDS expected of lint
 @test "a trace print" {
 	put bpf/a.bpf.c "void f(void); /* bpf_print""k(1) */"
 	breach 'no trace prints'
+}
+
+# What reads a table that user space set. TEXT is the read.
+reads() { # TEXT
+	put bpf/a.h "$(printf '%s\n' 'struct table {' '	int n[4];' '};' 'const volatile struct table t;')"
+	put bpf/a.bpf.c "$(printf '%s\n' '#include "a.h"' '#include "b.h"' 'int f(int i)' '{' "	return $1;" '}')"
+	put bpf/b.h "$(printf '%s\n' 'int at(const struct table *t, int i);' \
+		'int at_volatile(const volatile struct table *t, int i);')"
+}
+
+@test "read-only data read through a cast that drops volatile" {
+	reads '((const struct table *)&t)->n[i]'
+	breach 'a compiler may fold read-only data'
+	[[ $output == *'bpf/a.bpf.c:6:'*'drops volatile qualifier'* ]]
+}
+
+@test "... by a cast to void *, or to no pointer to const" {
+	reads '*(int *)(const void *)&t'
+	breach 'drops volatile qualifier'
+	reads '((struct table *)&t)->n[i]'
+	breach 'drops const and volatile qualifiers'
+}
+
+@test "... by a call that takes no pointer to volatile" {
+	reads 'at(&t, i)'
+	breach 'discards qualifiers'
+}
+
+@test "read-only data read as what it is declared" {
+	reads 'at_volatile(&t, i) + t.n[i & 3] + ((const volatile int *)&t)[1]'
+	run "$lint" "$tree"
+	echo "$output"
+	[ "$status" -eq 0 ]
+}
+
+@test "BPF programs that the compiler cannot read" {
+	put bpf/a.bpf.c '#include "nowhere.h"'
+	breach "'nowhere.h' file not found"
 }
 
 @test "trailing whitespace" {

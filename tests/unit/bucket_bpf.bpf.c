@@ -15,7 +15,7 @@ __u32 slot;
 SEC("socket")
 int slot_of_value(void *ctx)
 {
-	slot = bucket_slot((const struct bucket_table *)&buckets, schema, value);
+	slot = bucket_slot(&buckets, schema, value);
 	return 1;
 }
 
