@@ -4,6 +4,8 @@
 #ifndef WS_HIST_BPF_H
 #define WS_HIST_BPF_H
 
+#include "bucket_check.bpf.h"
+
 const volatile struct abi_buckets hists = {
 	.schema = BUCKET_SCHEMA_DEFAULT,
 	.nslots = BUCKET_SLOTS(BUCKET_SCHEMA_DEFAULT),
@@ -31,6 +33,13 @@ static __always_inline void hist_head_add(struct abi_hist *h, u64 v, u64 ep)
 __noinline u32 hist_slot(u64 v)
 {
 	return bucket_slot(&hists.table, hists.schema, v);
+}
+
+/* Run by user space alone. */
+SEC("raw_tp")
+int ws_check_hist(u64 *ctx)
+{
+	return check_slots(hist_slot);
 }
 
 /* One sample into histogram `m` of a bank. */

@@ -7,6 +7,8 @@
 #ifndef WS_KEYED_BPF_H
 #define WS_KEYED_BPF_H
 
+#include "bucket_check.bpf.h"
+
 const volatile struct abi_keyed keyed;
 
 struct keyed_map {
@@ -76,6 +78,13 @@ static __always_inline struct abi_khead *keyed_get(struct abi_counts *bank,
 __noinline u32 khist_slot(u64 v)
 {
 	return bucket_slot(&keyed.buckets.table, keyed.buckets.schema, v);
+}
+
+/* Run by user space alone. */
+SEC("raw_tp")
+int ws_check_khist(u64 *ctx)
+{
+	return check_slots(khist_slot);
 }
 
 /* a if mask is all ones, b if it is 0. */

@@ -70,6 +70,20 @@ struct abi_buckets {
 
 _Static_assert(sizeof(struct abi_buckets) == 8 + sizeof(struct bucket_table), "abi_buckets size");
 
+/*
+ * Values that a program is to place, and the slots it found (bpf/bucket_check.bpf.h). As many as
+ * the verifier walks through at little cost, and few enough calls for a schema's some thousand
+ * values.
+ */
+#define ABI_CHECK_VALUES 64
+#define ABI_COMPILER_LEN 64
+struct abi_bucket_check {
+	__u64 values[ABI_CHECK_VALUES];
+	__u32 slots[ABI_CHECK_VALUES];
+};
+
+_Static_assert(sizeof(struct abi_bucket_check) == 12 * ABI_CHECK_VALUES, "abi_bucket_check size");
+
 /* Keyed entries (--by): schema 4, 32-bit slots that are read modulo 2^32. */
 #define ABI_KEY_SCHEMA 4
 #define ABI_KEY_SLOTS BUCKET_SLOTS(ABI_KEY_SCHEMA)

@@ -48,7 +48,7 @@ int bpf_source_load(struct bpf_source *b, struct bpf_object_skeleton *skel, stru
 	if (ret)
 		return fail(b, e, ret, "load BPF programs");
 	b->obj = *skel->obj;
-	return 0;
+	return bucket_check(b->obj, &b->schemas, b->source.ops->name, e);
 }
 
 int bpf_source_attach(const struct bpf_source *b, struct bpf_object_skeleton *skel, struct err *e)

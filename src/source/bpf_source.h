@@ -10,6 +10,7 @@
 
 #include "abi.h"
 #include "source/bpf_util.h"
+#include "source/bucket_check.h"
 #include "source/counts.h"
 #include "source/filters.h"
 #include "source/source.h"
@@ -19,9 +20,10 @@ struct bpf_object_skeleton;
 struct bpf_source {
 	struct source source;
 	struct filters filters;
-	struct bpf_object *obj;	    /* the source's; NULL: not loaded */
-	volatile __u64 *epoch_word; /* in its memory: the programs read it */
-	uint64_t epoch;		    /* 0: not counting */
+	struct bucket_schemas schemas; /* set before the load, which checks them */
+	struct bpf_object *obj;	       /* the source's; NULL: not loaded */
+	volatile __u64 *epoch_word;    /* in its memory: the programs read it */
+	uint64_t epoch;		       /* 0: not counting */
 	bool stopped;
 	struct cost_sampler cost;
 	uint64_t misses_start, misses_seen; /* recursion misses */
@@ -34,7 +36,8 @@ struct bpf_source {
 void bpf_source_init(struct bpf_source *b, const struct source_ops *ops);
 void bpf_source_close(struct bpf_source *b);
 
-/* The skeleton's object, opened and configured; then obj is known, epoch_word is not. */
+/* The skeleton's object, opened and configured. Then obj is known, epoch_word is not, and its
+ * programs place values in the right buckets. */
 int bpf_source_load(struct bpf_source *b, struct bpf_object_skeleton *skel, struct err *e);
 int bpf_source_attach(const struct bpf_source *b, struct bpf_object_skeleton *skel, struct err *e);
 /* What hooks() tells: those of the object's programs; before them, others added. */

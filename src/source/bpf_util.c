@@ -119,10 +119,10 @@ int tracepoint_has_arg(const char *name, unsigned int n)
 	return 1;
 }
 
-/* Offset of a variable in the per-CPU section, and its type. */
-static int percpu_var(const struct btf *btf, const char *name, int64_t *offset, __u32 *type)
+int btf_section_var(const struct btf *btf, const char *section, const char *name, int64_t *offset,
+		    __u32 *type)
 {
-	int sec = btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC);
+	int sec = btf__find_by_name_kind(btf, section, BTF_KIND_DATASEC);
 	const struct btf_type *t, *var;
 	const struct btf_var_secinfo *v;
 	__u32 i;
@@ -140,6 +140,11 @@ static int percpu_var(const struct btf *btf, const char *name, int64_t *offset, 
 		return 0;
 	}
 	return -ENOENT;
+}
+
+static int percpu_var(const struct btf *btf, const char *name, int64_t *offset, __u32 *type)
+{
+	return btf_section_var(btf, ".data..percpu", name, offset, type);
 }
 
 static int member_offset(const struct btf *btf, __u32 type, const char *name, int64_t *offset)
@@ -271,7 +276,7 @@ int bpf_probe(struct err *e)
 
 /* Three instructions that the kernel runs for us, here and now (of raw tracepoints since
  * 1b4d60ec162f "bpf: Enable BPF_PROG_TEST_RUN for raw_tracepoint", 5.10). */
-int self_tgid(uint32_t *tgid)
+static int run_self(uint32_t *tgid)
 {
 	const struct bpf_insn insns[] = {
 		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_get_current_pid_tgid},
@@ -288,6 +293,34 @@ int self_tgid(uint32_t *tgid)
 	close(fd);
 	*tgid = run.retval;
 	return ret;
+}
+
+int bpf_test_runs(void)
+{
+	uint32_t tgid;
+
+	return run_self(&tgid);
+}
+
+/* The initial pid namespace has a number of its own: PROC_PID_INIT_INO (include/linux/proc_ns.h).
+ */
+static bool in_first_pid_namespace(void)
+{
+	static const char first[] = "pid:[4026531836]";
+	char link[64];
+	ssize_t n = readlink("/proc/self/ns/pid", link, sizeof(link));
+
+	return n == (ssize_t)strlen(first) && !memcmp(link, first, strlen(first));
+}
+
+int self_tgid(uint32_t *tgid)
+{
+	int ret = run_self(tgid);
+
+	if (!ret || !in_first_pid_namespace())
+		return ret;
+	*tgid = (uint32_t)getpid();
+	return 0;
 }
 
 /* Sum over the programs of an object; false when none could be read. */

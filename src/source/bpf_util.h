@@ -35,6 +35,9 @@ int tracepoint_has_arg(const char *name, unsigned int n);
  */
 int preempt_count_offset(const struct btf *btf, int64_t *from_rq);
 
+/* Offset and type of a variable in a section; -ENOENT where BTF does not tell. */
+int btf_section_var(const struct btf *btf, const char *section, const char *name, int64_t *offset,
+		    uint32_t *type);
 bool struct_has_member(const struct btf *btf, const char *name, const char *member);
 
 /* May we use BPF here at all? Names what is missing: privileges, the system call. */
@@ -47,6 +50,9 @@ bool bpf_locked_down(void);
  */
 int bpf_fail(struct err *e, int err, const char *what);
 
+/* Does this kernel run a program of ours when asked to (BPF_PROG_TEST_RUN)? 0, or negative errno.
+ */
+int bpf_test_runs(void);
 /* Our process as the initial pid namespace numbers it, which in another getpid does not tell. 0 or
  * negative errno. */
 int self_tgid(uint32_t *tgid);

@@ -77,6 +77,14 @@ static int set_zero(struct bpf_object *obj, const struct kmaps_keyed *k)
 	return m ? bpf_map__set_value_size(m, entry_bytes(k)) : -ENOENT;
 }
 
+/* There is nothing to check of entries that nobody makes. */
+static int check_program(struct bpf_object *obj, bool used)
+{
+	struct bpf_program *p = bpf_object__find_program_by_name(obj, "ws_check_khist");
+
+	return p ? bpf_program__set_autoload(p, used) : -ENOENT;
+}
+
 int kmaps_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const struct btf *btf,
 		const struct kmaps_keyed *k)
 {
@@ -85,6 +93,9 @@ int kmaps_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const struct b
 
 	rodata->by = k->by;
 	rodata->others = k->others;
+	ret = check_program(obj, k->used);
+	if (ret)
+		return ret;
 	ret = kmaps_buckets(&rodata->buckets, k->schema);
 	if (!ret)
 		ret = set_zero(obj, k);

@@ -80,6 +80,16 @@ static void storage_fact(struct machine_fact *f, const struct config *cfg)
 		TEXT(f, "%s", has ? "yes" : "no: a hash by task instead (Linux 5.11 has it)");
 }
 
+static void test_runs_fact(struct machine_fact *f, const struct config *cfg)
+{
+	int ret = bpf_test_runs();
+
+	if (ret)
+		TEXT(f, "no: %s; buckets are not compared with ours at the start", err_words(ret));
+	else
+		TEXT(f, "yes: at the start buckets are compared with ours");
+}
+
 static void lockdown_fact(struct machine_fact *f, const struct config *cfg)
 {
 	char line[128] = "";
@@ -131,7 +141,7 @@ size_t machine_facts(struct machine_fact *v, const struct config *cfg)
 		{"kernel", kernel_fact},     {"user", user_fact},
 		{"BTF", btf_fact},	     {"task storage", storage_fact},
 		{"lockdown", lockdown_fact}, {"locked memory", memlock_fact},
-		{"cgroup v2", cgroup_fact},
+		{"cgroup v2", cgroup_fact},  {"BPF test runs", test_runs_fact},
 	};
 	size_t i, n = sizeof(table) / sizeof(table[0]);
 

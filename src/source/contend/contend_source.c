@@ -59,6 +59,7 @@ int contend_source_setup(struct contend_source *s, struct bpf_object *obj, const
 		.others = s->spec->others,
 		.ncpus = s->ncpus,
 	};
+	s->base.schemas = (struct bucket_schemas){s->cfg->precision, s->keyed.schema};
 	*ro->stack_every = s->cfg->stack_every;
 	*ro->ring_wake_bytes = ring_bytes(s) / 4;
 	if (ro->preempt_count_known && !preempt_count_offset(btf, &from_rq)) {

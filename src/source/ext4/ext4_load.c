@@ -244,6 +244,7 @@ static int configure_maps(struct ext4 *x, const struct btf *btf)
 	};
 	int ret = kmaps_banks(skel->obj, x->ncpus, sizeof(struct abi_counts));
 
+	x->base.schemas.keyed = keyed.schema;
 	if (!ret)
 		ret = kmaps_keyed(skel->obj, (struct abi_keyed *)&skel->rodata->keyed, btf, &keyed);
 	if (!ret)

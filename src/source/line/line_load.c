@@ -26,6 +26,7 @@ static int size_latencies(struct line_source *s)
 
 	if (!s->pmu)
 		return 0;
+	s->base.schemas.hists = ABI_LATENCY_SCHEMA;
 	if (n < LATENCIES_MIN)
 		n = LATENCIES_MIN;
 	ret = bpf_map__set_max_entries(s->skel->maps.latencies_even, n);
@@ -40,7 +41,9 @@ static int choose_programs(struct line_source *s)
 {
 	int ret = bpf_program__set_autoload(s->skel->progs.ws_clock, !s->pmu);
 
-	return ret ? ret : bpf_program__set_autoload(s->skel->progs.ws_pmu, s->pmu);
+	if (!ret)
+		ret = bpf_program__set_autoload(s->skel->progs.ws_pmu, s->pmu);
+	return ret ? ret : bpf_program__set_autoload(s->skel->progs.ws_check_hist, s->pmu);
 }
 
 static int configure(struct line_source *s, struct err *e)

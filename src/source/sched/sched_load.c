@@ -54,6 +54,7 @@ static int configure_maps(struct sched *s, const struct btf *btf)
 	};
 	int ret = kmaps_buckets((struct abi_buckets *)&ro->hists, s->cfg->precision);
 
+	s->base.schemas = (struct bucket_schemas){s->cfg->precision, ABI_KEY_SCHEMA};
 	if (!ret)
 		ret = kmaps_banks(s->bpf.obj, s->banks.ncpus, ABI_BANK_BYTES(s->cfg->precision));
 	if (ret)
@@ -127,12 +128,15 @@ static int other_types(const struct sched *s, int err, struct err *e)
 static int load_raw(struct sched *s, struct err *e)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
-	int ret = bpf_source_load(&s->base, s->bpf.skeleton, NULL); /* in other words */
+	struct err why = {0};
+	int ret = bpf_source_load(&s->base, s->bpf.skeleton, &why);
 
 	if (ret == -EINVAL || ret == -ENOENT || ret == -ESRCH)
-		return other_types(s, ret, e);
+		return other_types(s, ret, e); /* better words */
+	if (ret && e)
+		*e = why;
 	if (ret)
-		return bpf_fail(e, ret, "sched: load BPF programs");
+		return ret;
 	ret = bpf_prog_test_run_opts(
 		bpf_program__fd(bpf_object__find_program_by_name(s->bpf.obj, "ws_types_fit")),
 		&run);
