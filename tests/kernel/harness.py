@@ -56,6 +56,68 @@ class Interrupted(Exception):
 # ---- reports ----
 
 
+# {(name, label keys): samples} of all histograms that any report here had: what filled one in this run.
+HISTOGRAMS = {}
+TOP_SLOT = {3: 64, 4: 129, 5: 259, 6: 518}  # its bucket has whatever is longer, too
+
+
+def edge(schema, index):
+    """Upper edge of a bucket, in ns; of latencies in cycles."""
+    return 1e9 * 2.0 ** (index / 2.0**schema)
+
+
+def check_buckets(name, h):
+    """The buckets of a histogram hold its count, and values that can have its sum, its min and its max."""
+    b = h["buckets"]
+    full = [(b["offset"] + i, n) for i, n in enumerate(b["counts"]) if n]
+    low = sum(n * edge(b["schema"], i - 1) for i, n in full) * (1 - 1e-9)
+    high = sum(n * edge(b["schema"], i) for i, n in full) * (1 + 1e-9)
+    wrong = []
+    if h["count"] != b["zero"] + sum(n for _, n in full):
+        wrong.append("count %d, in buckets %d" % (h["count"], b["zero"] + sum(n for _, n in full)))
+    beyond = full and full[-1][0] >= TOP_SLOT[b["schema"]]
+    if h["sum"] < low or (h["sum"] > high and not beyond):
+        wrong.append("sum %d, by its buckets %.0f to %.0f" % (h["sum"], low, high))
+    if full and not b["zero"] and not inside(b["schema"], full[0][0], h["min"]):
+        wrong.append("min %d, not in the first bucket, %d" % (h["min"], full[0][0]))
+    if full and not beyond and not inside(b["schema"], full[-1][0], h["max"]):
+        wrong.append("max %d, not in the last bucket, %d" % (h["max"], full[-1][0]))
+    if wrong:
+        raise AssertionError("buckets of %s: %s" % (name, "; ".join(wrong)))
+
+
+def inside(schema, index, value):
+    return edge(schema, index - 1) * (1 - 1e-9) < value <= edge(schema, index) * (1 + 1e-9)
+
+
+def histograms(thing, name=(), keys=()):
+    """(name, label keys, histogram) of everything in a report that has buckets, wherever it stands."""
+    if isinstance(thing, list):
+        for one in thing:
+            yield from histograms(one, name, keys)
+        return
+    if not isinstance(thing, dict):
+        return
+    keys = tuple(sorted(thing.get("labels", ()))) or keys
+    if "source" in thing:  # a row of a table
+        name = (thing["source"],)
+    elif "buckets" in thing and "name" in thing:
+        name = (thing["name"],)
+    if "buckets" in thing:
+        yield " ".join(name), keys, thing
+    for key, value in thing.items():
+        if isinstance(value, (dict, list)):
+            yield from histograms(value, name + (key,) if "source" in thing or name else (), keys)
+
+
+def check_report(lines):
+    """No report may pass whose buckets say something else than its exact counts and sums."""
+    for line in lines:
+        for name, keys, h in histograms(line):
+            check_buckets("%s %s" % (name, ",".join(keys)), h)
+            HISTOGRAMS[name, keys] = HISTOGRAMS.get((name, keys), 0) + h["count"]
+
+
 class Report:
     """The JSON Lines of one run."""
 
@@ -66,6 +128,7 @@ class Report:
         self.lines = [json.loads(line) for line in text.splitlines()]
         self.intervals = self.of("interval")
         self.slow = self.of("slow")
+        check_report(self.lines)
 
     def of(self, kind):
         return [line for line in self.lines if line["type"] == kind]

@@ -30,6 +30,7 @@ class Fold(KernelTest):
         naps = sleeper.line()["blocked"]
         tool.send_signal(signal.SIGINT)
         frames = [json.loads(line) for line in tool.stdout]
+        harness.check_report(frames)
         self.assertEqual(tool.wait(), 0)
         folds = json.loads(tool.stderr.read())["folds"]
         self.note("read in %d parts", folds)

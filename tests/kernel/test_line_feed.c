@@ -210,6 +210,28 @@ static const struct contended *row(const struct report_rows *rows)
 	return NULL;
 }
 
+/* What lies in the buckets can have that sum: rule 17. */
+static bool judge_buckets(const struct hist *h)
+{
+	double low = 0, high = 0;
+	bool good = true;
+	uint64_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < h->len; i++) {
+		if (!h->slots[i])
+			continue;
+		n += h->slots[i];
+		high += (double)h->slots[i] * hist_slot_upper_ns(h->schema, h->first + i);
+		if (h->first + i)
+			low += (double)h->slots[i] *
+			       hist_slot_upper_ns(h->schema, h->first + i - 1);
+	}
+	CHECK(n + h->zero == h->count);
+	CHECK((double)h->sum_ns >= low && (double)h->sum_ns <= high);
+	return good;
+}
+
 static bool judge_latency(const struct hist *h, const struct expected *x)
 {
 	static const struct quantile p99 = {990000000ULL, "99"};
@@ -221,6 +243,7 @@ static bool judge_latency(const struct hist *h, const struct expected *x)
 		return good;
 	CHECK(h->count == x->latencies && h->sum_ns == x->cycles);
 	CHECK(h->min_ns == x->min && h->max_ns == x->max);
+	good = judge_buckets(h) && good;
 	/* seven of 37 took 900: one of these is the 99th; else all took the same */
 	last = hist_quantile(h, &p99).ns;
 	CHECK(last <= x->max && last * 12 >= x->max * 11); /* schema 3: 9 % a bucket */
@@ -272,6 +295,7 @@ static bool judge_line(const struct contended *c)
 	CHECK(a->hitm.told && a->hitm.local == 30 && a->hitm.remote == 7);
 	CHECK(a->latency && a->latency->count == latencies && a->latency->sum_ns == cycles);
 	CHECK(a->latency && a->latency->min_ns == 50 && a->latency->max_ns == 900);
+	CHECK(a->latency && judge_buckets(a->latency));
 	CHECK(a->share < 0); /* samples of accesses, not of time */
 	return good;
 }
