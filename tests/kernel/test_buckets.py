@@ -131,7 +131,7 @@ class ReportTest(KernelTest):
             return self.went(self.load("fswrite", "--fsync", "--over", fs.file("a"), 10000000, 4096))
 
         self.beside(work, "-s", "ext4", "--dev", fs.path)
-        self.seen((m, ("dev", "op")) for m in EXT4)
+        self.seen((m, ("dev", "mount", "op")) for m in EXT4)
         for by in ("pid", "comm", "cgroup", "file"):
             self.beside(work, "-s", "ext4", "--by", by, "--dev", fs.path)
             keys = [k for name, k in HISTOGRAMS if name == "ext4_op_latency" and by in k and HISTOGRAMS[name, k]]
