@@ -9,6 +9,7 @@
 #include "check.h"
 #include "core/err.h"
 #include "loop.h"
+#include "names/names.h"
 #include "opts.h"
 #include "run.h"
 #include "sink/sink.h"
@@ -146,8 +147,10 @@ int main(int argc, char **argv)
 	enum opts_action action = OPTS_EXIT;
 	struct err e = {0};
 	struct config cfg;
-	int ret, status = 0;
+	int ret = names_child_main(argc, argv), status = 0;
 
+	if (ret >= 0)
+		return ret;
 	name_lists(sources, formats);
 	ret = open_standard_fds(&e);
 	if (ret) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "names/demangle.h"
 
+#include <ctype.h>
 #include <setjmp.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if __has_include(<libiberty/demangle.h>)
@@ -12,10 +15,13 @@
 #endif
 
 #define MANGLED_MAX 4096
+#define PARTS_MAX 65536 /* of a C++ name with packs, each counted as often as it is referred to */
+#define BACK_MAX 10	/* references of a Rust name that is printed to its end: 2^10 times 4096 */
 
 struct piece {
 	char *out;
 	size_t len, at;
+	bool to_the_end; /* what does not fit is dropped, and the work goes on */
 	jmp_buf full;
 };
 
@@ -33,23 +39,128 @@ static void take(const char *text, size_t n, void *ctx)
 	memcpy(p->out + p->at, text, n < room ? n : room);
 	p->at += n < room ? n : room;
 	p->out[p->at] = '\0';
-	if (n > room)
+	if (n > room && !p->to_the_end)
 		longjmp(p->full, 1);
+}
+
+/* ---- C++ ---- */
+
+/* Takes the parts that c is made of from *left. False: there are more. */
+static bool count_parts(const struct demangle_component *c, size_t *left)
+{
+	while (c) {
+		if (!*left)
+			return false;
+		--*left;
+		switch (c->type) {
+		case DEMANGLE_COMPONENT_NAME:
+		case DEMANGLE_COMPONENT_TEMPLATE_PARAM:
+		case DEMANGLE_COMPONENT_FUNCTION_PARAM:
+		case DEMANGLE_COMPONENT_SUB_STD:
+		case DEMANGLE_COMPONENT_OPERATOR:
+		case DEMANGLE_COMPONENT_BUILTIN_TYPE:
+		case DEMANGLE_COMPONENT_EXTENDED_BUILTIN_TYPE:
+		case DEMANGLE_COMPONENT_CHARACTER:
+		case DEMANGLE_COMPONENT_NUMBER:
+		case DEMANGLE_COMPONENT_UNNAMED_TYPE:
+			return true;
+		case DEMANGLE_COMPONENT_LAMBDA:
+		case DEMANGLE_COMPONENT_DEFAULT_ARG:
+			c = c->u.s_unary_num.sub;
+			break;
+		case DEMANGLE_COMPONENT_FIXED_TYPE:
+			c = c->u.s_fixed.length;
+			break;
+		case DEMANGLE_COMPONENT_EXTENDED_OPERATOR:
+			c = c->u.s_extended_operator.name;
+			break;
+		case DEMANGLE_COMPONENT_CTOR:
+			c = c->u.s_ctor.name;
+			break;
+		case DEMANGLE_COMPONENT_DTOR:
+			c = c->u.s_dtor.name;
+			break;
+		default:
+			if (!count_parts(c->u.s_binary.left, left))
+				return false;
+			c = c->u.s_binary.right;
+		}
+	}
+	return true;
+}
+
+/*
+ * For each pack the library goes through all that the name is made of, and through what is referred
+ * to as often as it is: with nested packs that doubles with each, and nothing is printed meanwhile.
+ */
+static bool is_bounded(const char *symbol, const struct demangle_component *tree)
+{
+	size_t left = PARTS_MAX;
+
+	return !strstr(symbol, "Dp") || count_parts(tree, &left);
+}
+
+static bool from_cpp(struct piece *p, const char *symbol)
+{
+	void *parts = NULL; /* that the tree is made of */
+	struct demangle_component *tree;
+	volatile bool done = false;
+
+	tree = cplus_demangle_v3_components(symbol, DMGL_ANSI, &parts);
+	if (tree && is_bounded(symbol, tree)) {
+		if (setjmp(p->full))
+			done = true; /* as much as there is room for */
+		else
+			done = cplus_demangle_print_callback(DMGL_ANSI, tree, take, p) && p->at;
+	}
+	free(parts);
+	return done;
+}
+
+/* ---- Rust ---- */
+
+/*
+ * An identifier with other letters than ASCII's ("u8_gdel_5qa"): the library decodes it into memory
+ * that only its own way out frees. Such names are printed to their end, if that is near.
+ */
+static bool has_punycode(const char *symbol)
+{
+	for (; *symbol; symbol++)
+		if (symbol[0] == 'u' && isdigit((unsigned char)symbol[1]))
+			return true;
+	return false;
+}
+
+static size_t count(const char *text, char c)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += *text == c;
+	return n;
+}
+
+static bool from_rust(struct piece *p, const char *symbol)
+{
+	p->to_the_end = !strncmp(symbol, "_R", 2) && has_punycode(symbol);
+	if (p->to_the_end && count(symbol, 'B') > BACK_MAX)
+		return false;
+	if (setjmp(p->full))
+		return true; /* as much as there is room for */
+	return rust_demangle_callback(symbol, DMGL_ANSI, take, p) && p->at;
 }
 
 bool demangle(char *out, size_t len, const char *symbol)
 {
-	int options = DMGL_ANSI; /* no DMGL_NO_RECURSE_LIMIT: the limit is on */
 	struct piece p = {.out = out, .len = len};
 	bool mangled = !strncmp(symbol, "_Z", 2) || !strncmp(symbol, "_R", 2);
 
 	if (mangled && strnlen(symbol, MANGLED_MAX) < MANGLED_MAX) {
-		if (setjmp(p.full))
-			return true; /* as much as there is room for */
-		if (rust_demangle_callback(symbol, options, take, &p) && p.at)
+		if (from_rust(&p, symbol))
 			return true;
 		p.at = 0;
-		if (cplus_demangle_v3_callback(symbol, options, take, &p) && p.at)
+		p.to_the_end = false;
+		if (from_cpp(&p, symbol))
 			return true;
 	}
 	(void)snprintf(out, len, "%s", symbol); /* cut is fine */

@@ -9,6 +9,8 @@
 /* One step less; false: no more. */
 static bool step(struct dwarf_path *p)
 {
+	if (work_over(p->work))
+		p->steps = 0;
 	if (!p->steps)
 		return false;
 	p->steps--;

@@ -63,10 +63,13 @@ static bool is_library_member(bool rust, const char *type, const char *member)
 /* OPEN: it starts at or before the byte, and its type is only declared in this unit. */
 enum cover { COVERS_NOT, COVERS, OPEN, UNSURE };
 
+#define MEMBER_BYTES 16 /* of an operation and its offset, at most */
+
 /* Bytes before a member; DWARF 2 wrote an expression for it. */
 static bool member_start(Dwarf_Die *member, bool in_union, uint64_t *out)
 {
 	Dwarf_Attribute a;
+	Dwarf_Block block;
 	Dwarf_Word v;
 	Dwarf_Op *ops;
 	size_t n;
@@ -78,7 +81,8 @@ static bool member_start(Dwarf_Die *member, bool in_union, uint64_t *out)
 		*out = v;
 		return true;
 	}
-	if (dwarf_tag(member) == DW_TAG_inheritance || dwarf_getlocation(&a, &ops, &n) || n != 1 ||
+	if (dwarf_tag(member) == DW_TAG_inheritance || dwarf_formblock(&a, &block) ||
+	    block.length > MEMBER_BYTES || dwarf_getlocation(&a, &ops, &n) || n != 1 ||
 	    ops[0].atom != DW_OP_plus_uconst)
 		return false;
 	*out = ops[0].number;

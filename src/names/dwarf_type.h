@@ -11,12 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "names/work.h"
+
 #define DWARF_STEPS 200000 /* members looked at for one name */
 
 struct dwarf_path {
 	char *text; /* the variable's name; the path is appended */
 	size_t len, at;
 	uint32_t steps; /* left */
+	struct work *work; /* or NULL */
 	bool rust;
 	bool member; /* out: went into the variable */
 };

@@ -10,7 +10,7 @@
 
 bool dwarf_session_open(struct dwarf_session *s, const struct elf_look *look)
 {
-	*s = (struct dwarf_session){0};
+	*s = (struct dwarf_session){.work = look->work};
 	if (!look->dwarf)
 		return false;
 	s->main = dwarf_begin_elf(look->debug, DWARF_C_READ, NULL);
@@ -58,6 +58,8 @@ bool dwarf_each_unit(struct dwarf_session *s, const struct elf_look *look,
 	for (; unit_at(s, at, &next, &die); at = next) {
 		if (die.addr && visit(&die, ctx))
 			return true;
+		if (work_over(look->work))
+			break;
 		if (++n % UNITS_A_SESSION)
 			continue;
 		dwarf_session_close(s);

@@ -18,6 +18,7 @@ struct scan {
 	struct dwarf_index *index;
 	const struct elf_file *file;
 	uint32_t left; /* entries to look at */
+	struct work *work;
 };
 
 static bool in_file(const struct elf_file *f, uint64_t vaddr)
@@ -28,16 +29,20 @@ static bool in_file(const struct elf_file *f, uint64_t vaddr)
 	return false;
 }
 
-/* Its location, if that is one address whatever happens. */
+#define ADDRESS_BYTES 16 /* of an operation and its address, at most */
+
+/* Its location, if that is one address whatever happens. A longer one is not even decoded, which
+ * would take many times its size. */
 static bool fixed_address(Dwarf_Die *var, uint64_t *out)
 {
 	Dwarf_Attribute location, operand;
+	Dwarf_Block block;
 	Dwarf_Addr addr;
 	Dwarf_Op *ops;
 	size_t n;
 
-	if (!dwarf_attr(var, DW_AT_location, &location) || dwarf_getlocation(&location, &ops, &n) ||
-	    n != 1)
+	if (!dwarf_attr(var, DW_AT_location, &location) || dwarf_formblock(&location, &block) ||
+	    block.length > ADDRESS_BYTES || dwarf_getlocation(&location, &ops, &n) || n != 1)
 		return false;
 	switch (ops[0].atom) {
 	case DW_OP_addr:
@@ -99,7 +104,8 @@ static void scan_children(struct scan *s, Dwarf_Die *parent, int depth)
 	for (;;) {
 		int tag = dwarf_tag(&die);
 
-		if (!s->left) {
+		if (!s->left || work_over(s->work)) {
+			s->left = 0; /* nor of what this lies in */
 			s->index->partial = true;
 			return;
 		}
@@ -108,6 +114,8 @@ static void scan_children(struct scan *s, Dwarf_Die *parent, int depth)
 			add_variable(s, &die);
 		else if (goes_into(s, tag))
 			scan_children(s, &die, depth + 1);
+		if (!s->left) /* to find the sibling libdw may walk through all that lies within */
+			continue;
 		/* One that goes back is a loop. */
 		if (dwarf_siblingof(&die, &next) || dwarf_dieoffset(&next) <= dwarf_dieoffset(&die))
 			return;
@@ -138,7 +146,7 @@ static int by_address(const void *a, const void *b)
 static void make_index(struct elf_file *f, const struct elf_look *look, bool deep)
 {
 	struct dwarf_index *x = &f->index;
-	struct scan s = {.index = x, .file = f, .left = DWARF_ENTRIES_MAX};
+	struct scan s = {.index = x, .file = f, .left = DWARF_ENTRIES_MAX, .work = look->work};
 	struct dwarf_session session;
 
 	x->n = 0;
@@ -149,6 +157,8 @@ static void make_index(struct elf_file *f, const struct elf_look *look, bool dee
 		dwarf_session_close(&session);
 	if (x->n)
 		qsort(x->v, x->n, sizeof(*x->v), by_address);
+	if (work_over(look->work)) /* from the start when there is more time */
+		x->made = false;
 }
 
 /* The first of those at the last address not after vaddr, or NULL. */
@@ -205,7 +215,8 @@ static void declared_at(Dwarf_Die *var, char *out, size_t len)
 static bool describe(struct dwarf_session *s, const struct dwarf_place *place, uint64_t vaddr,
 		     const struct elf_symbol *symbol, struct dwarf_answer *out)
 {
-	struct dwarf_path path = {.text = out->text, .len = out->text_len, .steps = DWARF_STEPS};
+	struct dwarf_path path = {.text = out->text, .len = out->text_len, .steps = DWARF_STEPS,
+				  .work = s->work};
 	Dwarf_Die var, type, unit;
 	uint64_t size;
 
@@ -265,9 +276,11 @@ bool dwarf_var_find(struct elf_file *f, const struct elf_look *look, uint64_t va
 		return false;
 	if (!f->index.made)
 		make_index(f, look, false);
+	if (!f->index.made)
+		return false;
 	if (find_in_index(&f->index, look, vaddr, symbol, out))
 		return true;
-	if (f->index.deep)
+	if (f->index.deep || work_over(look->work))
 		return false;
 	make_index(f, look, true);
 	return find_in_index(&f->index, look, vaddr, symbol, out);

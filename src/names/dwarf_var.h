@@ -31,6 +31,7 @@ bool dwarf_line_find(const struct elf_look *look, uint64_t vaddr, char *place, s
 
 struct dwarf_session {
 	Dwarf *main, *alt;
+	struct work *work;
 };
 
 bool dwarf_session_open(struct dwarf_session *s, const struct elf_look *look);

@@ -5,7 +5,8 @@
 
 #include "names/elf_file.h"
 
-#define SECTIONS_MAX (1U << 20)
+#define SECTIONS_MAX (1U << 16)
+#define SECTION_NAMES_MAX (4U << 20)
 #define PHDRS_MAX 4096
 #define NOTES_MAX (1U << 20)
 
@@ -88,6 +89,24 @@ static bool header_fits(int fd, uint64_t size)
 		    : eh.h32.e_phentsize == sizeof(Elf32_Phdr) || !eh.h32.e_phnum;
 }
 
+/* The table of sections' names ends with a NUL, or each look at one goes through all of it. */
+static bool names_fit(Elf *elf, int fd, uint64_t size)
+{
+	size_t strings;
+	GElf_Shdr sh;
+	Elf_Scn *scn;
+	char last;
+
+	if (elf_getshdrstrndx(elf, &strings) || !strings)
+		return true; /* a file without sections, or without names of them */
+	scn = elf_getscn(elf, strings);
+	if (!scn || !gelf_getshdr(scn, &sh))
+		return false;
+	return sh.sh_type == SHT_STRTAB && !(sh.sh_flags & SHF_COMPRESSED) && sh.sh_size &&
+	       sh.sh_size <= SECTION_NAMES_MAX && within(sh.sh_offset, sh.sh_size, size) &&
+	       read_at(fd, &last, 1, sh.sh_offset + sh.sh_size - 1) && !last;
+}
+
 Elf *elf_checked(int fd, uint64_t size)
 {
 	GElf_Ehdr eh;
@@ -99,7 +118,8 @@ Elf *elf_checked(int fd, uint64_t size)
 	if (!elf)
 		return NULL;
 	if (elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &eh) &&
-	    sections_fit(elf, &eh, fd, size) && segments_fit(elf, &eh, size))
+	    sections_fit(elf, &eh, fd, size) && segments_fit(elf, &eh, size) &&
+	    names_fit(elf, fd, size))
 		return elf;
 	elf_end(elf);
 	return NULL;

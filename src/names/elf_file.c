@@ -21,16 +21,21 @@ struct handle {
 	uint64_t bytes, used;
 };
 
+#define BUCKETS 4096 /* a power of two */
+
 struct elf_files {
 	struct elf_file **v;
+	struct elf_file *buckets[BUCKETS];
 	size_t n, room, fds, fds_max;
 	uint64_t clock;	  /* counts uses, for the least recent */
 	uint64_t trimmed; /* the clock then */
 	struct handle handles[ELF_HANDLES_MAX];
-	bool debuginfod;
+	struct elf_debug debug;
+	struct work *work;
 };
 
-int elf_files_open(struct elf_files **out, bool debuginfod)
+int elf_files_open(struct elf_files **out, bool debuginfod, struct opener *opener,
+		   struct work *work)
 {
 	struct elf_files *s;
 	struct rlimit limit;
@@ -40,7 +45,8 @@ int elf_files_open(struct elf_files **out, bool debuginfod)
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	s->debuginfod = debuginfod;
+	s->debug = (struct elf_debug){.opener = opener, .work = work, .debuginfod = debuginfod};
+	s->work = work;
 	s->fds_max = ELF_FDS_MAX;
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 4 < s->fds_max)
 		s->fds_max = limit.rlim_cur / 4;
@@ -124,18 +130,24 @@ static struct handle *handle_free(struct elf_files *s)
 	return oldest;
 }
 
-static uint64_t file_size(int fd)
+bool elf_file_id(int fd, struct file_id *out)
 {
 	struct stat st;
 
-	return fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return false;
+	*out = (struct file_id){st.st_dev, st.st_ino, (uint64_t)st.st_size,
+				st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec};
+	return true;
 }
 
 static bool part_open(struct part *p, int fd)
 {
+	struct file_id id;
+
 	p->fd = fd;
-	if (fd >= 0)
-		p->elf = elf_checked(fd, file_size(fd));
+	if (fd >= 0 && elf_file_id(fd, &id))
+		p->elf = elf_checked(fd, id.size);
 	if (!p->elf)
 		part_close(p);
 	return p->elf != NULL;
@@ -153,14 +165,17 @@ static void find_debug(struct elf_files *s, struct handle *h)
 	look->debug = look->main;
 	h->bytes = elf_debug_bytes(look->main);
 	if (!h->bytes) {
-		part_open(&h->debug, elf_debug_open(h->file, look->main, s->debuginfod));
+		fd = elf_debug_open(&s->debug, h->file, look->main);
+		h->file->fetching = fd == -EAGAIN;
+		part_open(&h->debug, fd);
+		fd = -1;
 		look->debug = h->debug.elf;
 		if (look->debug)
 			h->bytes = elf_debug_bytes(look->debug);
 	}
 	if (!h->bytes)
 		return;
-	alt = elf_alt_open(h->file, look->debug, &fd);
+	alt = elf_alt_open(&s->debug, h->file, look->debug, &fd);
 	if (alt > 0 && part_open(&h->alt, fd)) {
 		look->alt = h->alt.elf;
 		h->bytes += elf_debug_bytes(look->alt);
@@ -174,10 +189,9 @@ static void find_debug(struct elf_files *s, struct handle *h)
 
 static bool unchanged(const struct elf_file *f)
 {
-	struct stat st;
+	struct file_id now;
 
-	return !fstat(f->fd, &st) && (uint64_t)st.st_size == f->size &&
-	       st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec == f->changed_ns;
+	return elf_file_id(f->fd, &now) && file_id_same(&now, &f->what);
 }
 
 bool elf_file_look(struct elf_files *s, struct elf_file *f, struct elf_look *out)
@@ -185,24 +199,30 @@ bool elf_file_look(struct elf_files *s, struct elf_file *f, struct elf_look *out
 	struct handle *h = NULL;
 
 	f->used = ++s->clock;
-	if (f->fd < 0 || !unchanged(f)) {
+	if (!work_on_file(s->work, &f->what) || f->fd < 0 || !unchanged(f)) {
 		handle_drop(s, f);
 		return false;
 	}
 	for (size_t i = 0; i < ELF_HANDLES_MAX && !h; i++)
-		if (s->handles[i].file == f)
+		if (s->handles[i].file == f && s->handles[i].used)
 			h = &s->handles[i];
+	if (!h)
+		handle_drop(s, f);
 	if (!h) {
 		h = handle_free(s);
 		*h = (struct handle){.debug.fd = -1, .alt.fd = -1};
-		h->look.main = elf_checked(f->fd, f->size);
+		h->look.main = elf_checked(f->fd, f->what.size);
 		if (!h->look.main)
 			return false;
 		h->file = f;
+		h->look.work = s->work;
 		find_debug(s, h);
 	}
 	h->used = s->clock;
 	*out = h->look;
+	/* What was not found in time, or has yet to come, is looked for again. */
+	if (f->fetching || (s->work && s->work->over && !h->look.dwarf))
+		h->used = 0;
 	return true;
 }
 
@@ -244,31 +264,81 @@ void elf_file_put(struct elf_file *f)
 		f->refs--;
 }
 
-/* The one longest unused among those with an fd, or among those that nobody uses. */
-static size_t oldest(const struct elf_files *s, bool with_fd)
+static struct elf_file **bucket(struct elf_files *s, const struct file_id *id)
 {
-	size_t found = s->n;
+	uint64_t key = (id->ino ^ id->dev << 32) * 0x9e3779b97f4a7c15ULL;
 
-	for (size_t i = 0; i < s->n; i++) {
-		const struct elf_file *f = s->v[i];
+	return &s->buckets[key >> 40 & (BUCKETS - 1)];
+}
 
-		if (with_fd ? f->fd < 0 : f->refs > 0)
-			continue;
-		if (found == s->n || f->used < s->v[found]->used)
-			found = i;
-	}
-	return found;
+static struct elf_file *known(struct elf_files *s, const struct file_id *id)
+{
+	struct elf_file *f = *bucket(s, id);
+
+	while (f && !file_id_same(&f->what, id))
+		f = f->next;
+	return f;
+}
+
+static void unlink_file(struct elf_files *s, struct elf_file *f)
+{
+	struct elf_file **at = bucket(s, &f->what);
+
+	while (*at && *at != f)
+		at = &(*at)->next;
+	if (*at)
+		*at = f->next;
+}
+
+/*
+ * A time of use before which about a quarter of those that could go (with an fd; or used by nobody)
+ * were used last: they go together, so that each that comes does not cost a look at all of them.
+ */
+static bool may_go(const struct elf_file *f, bool with_fd)
+{
+	return with_fd ? f->fd >= 0 : !f->refs;
+}
+
+static int by_use(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint64_t old_use(const struct elf_files *s, bool with_fd)
+{
+	uint64_t *used = malloc((s->n + 1) * sizeof(*used)), at = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; used && i < s->n; i++)
+		if (may_go(s->v[i], with_fd))
+			used[n++] = s->v[i]->used;
+	if (n)
+		qsort(used, n, sizeof(*used), by_use);
+	if (n)
+		at = used[n / 4];
+	free(used);
+	return at;
 }
 
 static int make_room(struct elf_files *s)
 {
-	size_t at = s->n >= ELF_FILES_MAX ? oldest(s, false) : s->n;
 	struct elf_file **grown;
 
-	if (at < s->n) {
-		file_free(s, s->v[at]);
-		s->v[at] = s->v[--s->n];
+	if (s->n >= ELF_FILES_MAX && s->n % (ELF_FILES_MAX / 4) == 0) {
+		uint64_t old = old_use(s, false);
+
+		for (size_t i = s->n; i--;) {
+			if (!may_go(s->v[i], false) || s->v[i]->used > old)
+				continue;
+			unlink_file(s, s->v[i]);
+			file_free(s, s->v[i]);
+			s->v[i] = s->v[--s->n];
+		}
 	}
+	if (s->n >= ELF_FILES_EVER)
+		return -E2BIG;
 	if (s->n < s->room)
 		return 0;
 	grown = realloc(s->v, (s->n + 64) * sizeof(struct elf_file *));
@@ -279,16 +349,14 @@ static int make_room(struct elf_files *s)
 	return 0;
 }
 
-static struct elf_file *known(const struct elf_files *s, const struct elf_file *like)
+/* Never f's, which is being used. */
+static void limit_fds(struct elf_files *s, const struct elf_file *f)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		struct elf_file *f = s->v[i];
+	uint64_t old = s->fds > s->fds_max ? old_use(s, true) : 0;
 
-		if (f->ino == like->ino && f->dev == like->dev && f->size == like->size &&
-		    f->changed_ns == like->changed_ns)
-			return f;
-	}
-	return NULL;
+	for (size_t i = 0; old && i < s->n; i++)
+		if (s->v[i] != f && may_go(s->v[i], true) && s->v[i]->used <= old)
+			give_up_fd(s, s->v[i]);
 }
 
 /* PT_LOADs that can be, ascending as the format demands. */
@@ -318,7 +386,7 @@ static int read_segments(struct elf_file *f, Elf *elf)
 
 static int file_read(struct elf_file *f, const char *path)
 {
-	Elf *elf = elf_checked(f->fd, f->size);
+	Elf *elf = elf_checked(f->fd, f->what.size);
 	int ret;
 
 	if (!elf)
@@ -347,39 +415,38 @@ static struct elf_file *use(struct elf_files *s, struct elf_file *f, struct elf_
 	return f;
 }
 
+static struct elf_file *add_file(struct elf_files *s, const struct elf_file *like,
+				 const char *path)
+{
+	struct elf_file *f = make_room(s) ? NULL : calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	*f = *like;
+	if (file_read(f, path)) {
+		f->fd = f->root_fd = -1; /* the caller's */
+		file_free(s, f);
+		return NULL;
+	}
+	f->fd = -1;
+	f->next = *bucket(s, &f->what);
+	*bucket(s, &f->what) = f;
+	s->v[s->n++] = f;
+	return f;
+}
+
 struct elf_file *elf_file_get(struct elf_files *s, int fd, int root_fd, const char *path)
 {
 	struct elf_file like = {.fd = fd, .root_fd = root_fd}, *f = NULL;
-	struct stat st;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		goto close;
-	like.dev = st.st_dev;
-	like.ino = st.st_ino;
-	like.size = (uint64_t)st.st_size;
-	like.changed_ns = st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec;
-	f = known(s, &like);
+	if (elf_file_id(fd, &like.what) && work_on_file(s->work, &like.what))
+		f = known(s, &like.what) ?: add_file(s, &like, path);
 	if (!f) {
-		if (make_room(s))
-			goto close;
-		f = calloc(1, sizeof(*f));
-		if (!f)
-			goto close;
-		*f = like;
-		if (file_read(f, path)) {
-			s->fds += 1 + (root_fd >= 0); /* as file_free counts */
-			file_free(s, f);
-			return NULL;
-		}
-		f->fd = -1;
-		s->v[s->n++] = f;
+		close_fd(&like.fd);
+		close_fd(&like.root_fd);
+		return NULL;
 	}
 	f = use(s, f, &like);
-	while (s->fds > s->fds_max && oldest(s, true) < s->n && s->v[oldest(s, true)] != f)
-		give_up_fd(s, s->v[oldest(s, true)]);
+	limit_fds(s, f);
 	return f;
-close:
-	close_fd(&like.fd);
-	close_fd(&like.root_fd);
-	return NULL;
 }

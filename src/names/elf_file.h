@@ -15,12 +15,17 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#define BUILD_ID_MAX 64
+#include "names/elf_id.h"
+#include "names/work.h"
+
+struct opener;
+
 #define ELF_FILES_MAX 1024	       /* remembered; more only while processes use them */
+#define ELF_FILES_EVER 16384	       /* then also not of these */
 #define ELF_FDS_MAX 192		       /* files held open (or a quarter of RLIMIT_NOFILE) */
 #define ELF_HANDLES_MAX 4	       /* whose contents are in memory */
 #define ELF_KEPT_BYTES (32ULL << 20)   /* of contents, over all but the one in use */
-#define ELF_DEBUG_BYTES (256ULL << 20) /* of DWARF, decompressed: beyond that only symbols */
+#define ELF_DEBUG_BYTES (192ULL << 20) /* of DWARF, decompressed: beyond that only symbols */
 #define ELF_SYMBOL_BYTES (64ULL << 20) /* of a symbol table */
 
 struct elf_segment {
@@ -45,8 +50,8 @@ struct dwarf_index {
 };
 
 struct elf_file {
-	uint64_t dev, ino, size;
-	int64_t changed_ns;
+	struct file_id what;
+	struct elf_file *next; /* of those with the same hash */
 	struct build_id id;
 	struct elf_segment *segments; /* PT_LOAD, ascending */
 	size_t nsegments;
@@ -56,6 +61,9 @@ struct elf_file {
 	int root_fd; /* root of another mount namespace, or -1: ours */
 	char *path;  /* in that root */
 	struct dwarf_index index;
+	bool slow;	   /* a look-up in it was not done in time */
+	uint64_t spent_ns; /* on look-ups that were not done */
+	bool fetching;	   /* its debug file is on its way from a server */
 };
 
 struct elf_files;
@@ -65,9 +73,12 @@ struct elf_look {
 	Elf *main, *debug; /* debug: main itself if it has DWARF, else the separate file, or NULL */
 	Elf *alt;	   /* what dwz moved out of debug, or NULL */
 	bool dwarf;	   /* debug has DWARF, all of it, and no more than ELF_DEBUG_BYTES */
+	struct work *work; /* of the look-up, or NULL */
 };
 
-int elf_files_open(struct elf_files **out, bool debuginfod);
+/* opener NULL: no separate debug files; work NULL: no limit of time. Both outlive it. */
+int elf_files_open(struct elf_files **out, bool debuginfod, struct opener *opener,
+		   struct work *work);
 void elf_files_close(struct elf_files *s); /* NULL is fine */
 
 /*
@@ -96,11 +107,28 @@ uint64_t elf_debug_bytes(Elf *elf);
  */
 void elf_end_strings(Elf *elf);
 Elf_Scn *elf_section(Elf *elf, const char *name, GElf_Shdr *out);
-/* An fd on a regular file below root_fd (-1: our root), no symbolic link leading out; or -1. */
-int elf_open_below(int root_fd, const char *path);
-/* The separate debug file of f: an fd, or -1. */
-int elf_debug_open(const struct elf_file *f, Elf *main, bool debuginfod);
+/*
+ * The separate debug file of f: an fd, or -1. -EAGAIN: it is on its way from a server. crcs: what
+ * is remembered of files that were looked at for their checksum.
+ */
+struct crc_done {
+	struct file_id file;
+	uint32_t crc;
+	uint64_t at; /* so far; all: file.size */
+};
+#define CRCS_KEPT 32
+
+struct elf_debug {
+	struct opener *opener;
+	struct work *work;
+	bool debuginfod;
+	struct crc_done crcs[CRCS_KEPT];
+	size_t ncrcs; /* ever */
+};
+int elf_debug_open(struct elf_debug *d, const struct elf_file *f, Elf *main);
 /* The file that dwz moved common parts to: 0 none is needed; 1 *fd is it; -1 it is not there. */
-int elf_alt_open(const struct elf_file *f, Elf *debug, int *fd);
+int elf_alt_open(struct elf_debug *d, const struct elf_file *f, Elf *debug, int *fd);
+/* Which file the descriptor is of; false: no regular one. */
+bool elf_file_id(int fd, struct file_id *out);
 
 #endif

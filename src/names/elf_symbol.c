@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
+#define STEP 256 /* symbols between two looks at the time */
+
 struct search {
 	Elf *elf;
-	size_t strings;
+	const char *strings; /* of strings_len bytes, the last a NUL */
+	size_t strings_len;
 	uint64_t vaddr;
 	const char *named; /* by name instead: vaddr and code mean nothing */
 	bool several;	   /* of that name, at different places */
@@ -16,6 +19,12 @@ struct search {
 	int rank;
 	uint64_t last; /* where the last one at or before vaddr starts, whether it reaches or not */
 };
+
+/* "" outside of the table. */
+static const char *string_at(const struct search *s, size_t at)
+{
+	return at < s->strings_len ? s->strings + at : "";
+}
 
 static bool wanted_type(const struct search *s, const GElf_Sym *sym)
 {
@@ -53,8 +62,8 @@ static void consider_name(struct search *s, const GElf_Sym *sym)
 
 	if (!wanted_type(s, sym))
 		return;
-	name = elf_strptr(s->elf, s->strings, sym->st_name);
-	if (!name || strcmp(name, s->named))
+	name = string_at(s, sym->st_name);
+	if (strcmp(name, s->named))
 		return;
 	s->several |= s->best.name && s->best.start != sym->st_value;
 	s->best = (struct elf_symbol){name, sym->st_value, sym->st_size};
@@ -74,8 +83,8 @@ static void consider(struct search *s, const GElf_Sym *sym)
 	if (sym->st_size ? s->vaddr - sym->st_value >= sym->st_size
 			 : !s->code || !same_section(s, sym))
 		return;
-	name = elf_strptr(s->elf, s->strings, sym->st_name);
-	if (!name || !*name)
+	name = string_at(s, sym->st_name);
+	if (!*name)
 		return;
 	rank = rank_of(sym, name);
 	if (s->best.name && sym->st_value == s->best.start && rank <= s->rank)
@@ -84,11 +93,33 @@ static void consider(struct search *s, const GElf_Sym *sym)
 	s->rank = rank;
 }
 
-/* True if the Elf has such a table at all. */
-static bool search_table(struct search *s, Elf *elf, uint32_t type)
+/*
+ * A table that does not end in a NUL is none: then libelf would go through all of it for each name,
+ * and a name could be as long as the file.
+ */
+static bool take_strings(struct search *s, Elf *elf, size_t section)
 {
-	Elf_Scn *scn = NULL, *strings;
-	GElf_Shdr sh, strings_sh;
+	Elf_Scn *scn = elf_getscn(elf, section);
+	Elf_Data *data;
+	GElf_Shdr sh;
+
+	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_size > ELF_SYMBOL_BYTES ||
+	    sh.sh_type != SHT_STRTAB || sh.sh_flags & SHF_COMPRESSED)
+		return false;
+	data = elf_rawdata(scn, NULL);
+	if (!data || !data->d_buf || !data->d_size ||
+	    ((const char *)data->d_buf)[data->d_size - 1])
+		return false;
+	s->strings = data->d_buf;
+	s->strings_len = data->d_size;
+	return true;
+}
+
+/* True if the Elf has such a table at all. */
+static bool search_table(struct search *s, Elf *elf, uint32_t type, struct work *work)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
 	GElf_Sym sym;
 	Elf_Data *data;
 
@@ -98,26 +129,21 @@ static bool search_table(struct search *s, Elf *elf, uint32_t type)
 	if (!scn || sh.sh_size > ELF_SYMBOL_BYTES ||
 	    sh.sh_entsize != gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT))
 		return false;
-	strings = elf_getscn(elf, sh.sh_link);
-	if (!strings || !gelf_getshdr(strings, &strings_sh) ||
-	    strings_sh.sh_size > ELF_SYMBOL_BYTES || strings_sh.sh_flags & SHF_COMPRESSED)
-		return false;
 	data = elf_getdata(scn, NULL);
-	if (!data || sh.sh_flags & SHF_COMPRESSED)
+	if (!data || sh.sh_flags & SHF_COMPRESSED || !take_strings(s, elf, sh.sh_link))
 		return false;
 	s->elf = elf;
-	s->strings = sh.sh_link;
-	for (int i = 0; gelf_getsym(data, i, &sym); i++)
+	for (int i = 0; gelf_getsym(data, i, &sym) && (i % STEP || !work_over(work)); i++)
 		s->named ? consider_name(s, &sym) : consider(s, &sym);
 	return true;
 }
 
 static void search_tables(struct search *s, const struct elf_look *look)
 {
-	if (!search_table(s, look->main, SHT_SYMTAB) &&
+	if (!search_table(s, look->main, SHT_SYMTAB, look->work) &&
 	    (!look->debug || look->debug == look->main ||
-	     !search_table(s, look->debug, SHT_SYMTAB)))
-		(void)search_table(s, look->main, SHT_DYNSYM); /* none: nothing found */
+	     !search_table(s, look->debug, SHT_SYMTAB, look->work)))
+		(void)search_table(s, look->main, SHT_DYNSYM, look->work); /* none: nothing found */
 }
 
 int elf_symbol_named(const struct elf_look *look, const char *name, struct elf_symbol *out)

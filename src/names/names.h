@@ -6,7 +6,7 @@
  *
  * Never a wrong member: where a type is not certain the name stops at the object and the offset
  * ("kmalloc-192+0x18"). Answers are remembered; a process that has ended keeps the maps it had when
- * names_process was called for it, so sources call that when an address is first seen.
+ * names_process or names_note was called for it, so sources call that when an address is first seen.
  *
  * None of these fail for want of a name: `found` says how much is known, `text` is never empty
  * ("0xffff888100001000" at worst). All strings are raw bytes.
@@ -41,6 +41,7 @@ struct name_inode {
 
 struct name {
 	enum name_found found;
+	bool late; /* there may be more to say: not in the time there was, or never (names_refused) */
 	char text[NAME_LEN];	    /* "ext4_inode_info.i_es_lock", "app`table.lock" */
 	char place[NAME_PLACE_LEN]; /* "kw.c:15"; "also mem_cgroup_per_node"; may be empty */
 	/* Kernel objects with a type: where it starts, and what type (for members_on_line). */
@@ -57,7 +58,22 @@ struct names;
 struct names_args {
 	const char *btf; /* --btf, or NULL: the running kernel's */
 	bool debuginfod; /* debug information may be fetched from DEBUGINFOD_URLS */
+	uint64_t patience_ns; /* for each name, and none for all; 0: NAMES_NAME_NS, NAMES_REPORT_NS */
 };
+
+/*
+ * A name is never worth the run: files of processes are read by another process of ours (wire.h),
+ * and no longer than this is waited for it. Past it a name is what is known by then, mapping and
+ * offset or the address, and `late`; a look-up goes on for up to 2 s of processor time, so that the
+ * next report has what an honest big file takes. What takes longer, or ends that process, is not
+ * asked again in this run.
+ */
+#define NAMES_NAME_NS 100000000ULL
+#define NAMES_REPORT_NS 500000000ULL /* for the names of a report together */
+
+/* To be called by main of every program that asks for names, before all else: it is also the main
+ * of the processes that read files. -1: this is none of them; else the exit status. */
+int names_child_main(int argc, char **argv);
 
 int names_open(struct names **out, const struct names_args *args, struct err *e);
 void names_close(struct names *n); /* NULL is fine */
@@ -81,6 +97,10 @@ const char *names_why(struct names *n);
 /* Of that alone the part that costs nothing to ask: why kernel code has no names; NULL if it has.
  */
 const char *names_code_why(struct names *n);
+/* A report's names are asked from here on, until names_trim. NULL is fine. */
+void names_report_begin(struct names *n);
+/* How many names were late, ever. NULL: none. */
+uint64_t names_refused(const struct names *n);
 /* Gives back the contents of files, and the kernel's types, in which no name was looked for in a
  * while: when a report is done. NULL is fine. */
 void names_trim(struct names *n);
@@ -130,6 +150,9 @@ size_t names_members_on_line(struct names *n, const char *type, uint64_t object,
 /* Remember the process's maps and hold its files; again when it has changed its maps. 0, or
  * negative errno (it has ended, no permission): no words, names fall back. */
 int names_process(struct names *n, uint32_t pid);
+/* The same without waiting for it, and a look at an address that may soon be asked for (0: none).
+ * What was noted of a process that has ended is lost if another process of ours has to take over. */
+void names_note(struct names *n, uint32_t pid, uint64_t addr, bool code);
 void names_user_data(struct names *n, uint32_t pid, uint64_t addr, struct name *out);
 /* "app`worker+0x18", place "kw.c:15" */
 void names_user_code(struct names *n, uint32_t pid, uint64_t ip, struct name *out);

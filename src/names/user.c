@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Names of addresses in processes. */
+/* Names of addresses in processes: what the worker knows (wire.h). */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "names/debuginfod.h"
 #include "names/demangle.h"
 #include "names/dwarf_var.h"
 #include "names/elf_symbol.h"
 #include "names/internal.h"
-#include "names/user_proc.h"
+#include "names/user.h"
 
 #define PROCS_MAX 1024
 #define MAPS_BYTES_MAX (8U << 20) /* over all processes but the one in use */
 #define ANSWERS 1024		  /* places for answers; a power of two */
 #define AGAIN_NS 1000000000ULL	  /* maps are not read again sooner for an unknown address */
+#define READ_SHARE 9		  /* of all time at most a tenth goes into reading a process again */
 
 /* A place for the last answer whose address falls there. */
 struct answer {
@@ -27,35 +26,38 @@ struct answer {
 	struct name name;
 };
 
-struct names_user {
+struct user {
+	struct opener *opener;
+	struct work *work;
 	struct elf_files *files;
+	struct jit_maps *jit;
 	struct user_proc *procs[PROCS_MAX];
 	size_t nprocs;
 	uint64_t clock, generations;
 	struct answer *answers;
 };
 
-int names_user_open(struct names_user **out, const struct names_args *args, struct err *e)
+int user_open(struct user **out, bool debuginfod, struct opener *opener, struct work *work)
 {
-	struct names_user *u;
-	int ret = args->debuginfod ? debuginfod_check(e) : 0;
+	struct user *u = calloc(1, sizeof(*u));
+	int ret;
 
-	if (ret)
-		return ret;
-	u = calloc(1, sizeof(*u));
-	if (!u)
-		return err_sys(e, -ENOMEM, "names");
-	u->answers = calloc(ANSWERS, sizeof(*u->answers));
-	ret = u->answers ? elf_files_open(&u->files, args->debuginfod) : -ENOMEM;
-	if (ret) {
-		names_user_close(u);
-		return err_sys(e, ret, "names");
-	}
 	*out = u;
-	return 0;
+	if (!u)
+		return -ENOMEM;
+	u->opener = opener;
+	u->work = work;
+	u->jit = jit_open();
+	u->answers = calloc(ANSWERS, sizeof(*u->answers));
+	ret = u->answers && u->jit ? elf_files_open(&u->files, debuginfod, opener, work) : -ENOMEM;
+	if (ret) {
+		user_close(u);
+		*out = NULL;
+	}
+	return ret;
 }
 
-void names_user_close(struct names_user *u)
+void user_close(struct user *u)
 {
 	if (!u)
 		return;
@@ -64,26 +66,19 @@ void names_user_close(struct names_user *u)
 		free(u->procs[i]);
 	}
 	elf_files_close(u->files);
+	jit_close(u->jit);
 	free(u->answers);
 	free(u);
 }
 
-void names_user_trim(struct names_user *u)
+void user_trim(struct user *u)
 {
 	elf_files_trim(u->files);
 }
 
 /* ---- processes ---- */
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
-
-static void forget(struct names_user *u, size_t at)
+static void forget(struct user *u, size_t at)
 {
 	proc_free(u->procs[at]);
 	free(u->procs[at]);
@@ -91,7 +86,7 @@ static void forget(struct names_user *u, size_t at)
 }
 
 /* The process longest unasked for goes until there is room beside `keep`. */
-static void make_room(struct names_user *u, const struct user_proc *keep)
+static void make_room(struct user *u, const struct user_proc *keep)
 {
 	for (;;) {
 		size_t bytes = 0, oldest = u->nprocs;
@@ -109,7 +104,7 @@ static void make_room(struct names_user *u, const struct user_proc *keep)
 	}
 }
 
-static struct user_proc *known(struct names_user *u, uint32_t pid)
+static struct user_proc *known(struct user *u, uint32_t pid)
 {
 	for (size_t i = 0; i < u->nprocs; i++) {
 		if (u->procs[i]->pid != pid)
@@ -134,12 +129,18 @@ static bool same_maps(const struct user_proc *a, const struct user_proc *b)
 }
 
 /* Reads a process's maps; what was remembered of it stays if it cannot be read. */
-static int read_process(struct names_user *u, uint32_t pid, struct user_proc **out)
+static int read_process(struct user *u, uint32_t pid, struct user_proc **out)
 {
 	struct user_proc *p = known(u, pid), fresh = {0};
-	int ret = proc_read(&fresh, pid, u->files);
+	uint64_t began = wire_now_ns();
+	int ret;
 
 	*out = p;
+	/* Those that map many files are not read again and again. */
+	if (p && began - p->read_ns < READ_SHARE * p->took_ns &&
+	    opener_start(u->opener, pid) == p->start)
+		return 0;
+	ret = proc_read(&fresh, pid, p, u->files, u->opener, u->work);
 	if (ret)
 		return ret;
 	if (!p) {
@@ -153,7 +154,8 @@ static int read_process(struct names_user *u, uint32_t pid, struct user_proc **o
 	}
 	fresh.generation = same_maps(p, &fresh) ? p->generation : ++u->generations;
 	fresh.used = ++u->clock;
-	fresh.read_ns = now_ns();
+	fresh.read_ns = wire_now_ns();
+	fresh.took_ns = fresh.read_ns - began;
 	proc_free(p);
 	*p = fresh;
 	make_room(u, p);
@@ -161,15 +163,16 @@ static int read_process(struct names_user *u, uint32_t pid, struct user_proc **o
 	return 0;
 }
 
-int names_process(struct names *n, uint32_t pid)
+int user_process(struct user *u, uint32_t pid)
 {
 	struct user_proc *p;
 
-	return read_process(n->user, pid, &p);
+	work_on_process(u->work, pid);
+	return read_process(u, pid, &p);
 }
 
 /* The process and the mapping of an address: asked for again if it may have a new one by now. */
-static const struct map *find_map(struct names_user *u, uint32_t pid, uint64_t addr,
+static const struct map *find_map(struct user *u, uint32_t pid, uint64_t addr,
 				  struct user_proc **p)
 {
 	const struct map *map;
@@ -179,7 +182,7 @@ static const struct map *find_map(struct names_user *u, uint32_t pid, uint64_t a
 		return NULL;
 	map = maps_find(&(*p)->maps, addr);
 	/* Of another process with this number nothing is asked: addr was seen in the one known. */
-	if (map || now_ns() - (*p)->read_ns < AGAIN_NS || proc_start(pid) != (*p)->start ||
+	if ((map && !(*p)->partial) || wire_now_ns() - (*p)->read_ns < AGAIN_NS || opener_start(u->opener, pid) != (*p)->start ||
 	    read_process(u, pid, p))
 		return map;
 	return maps_find(&(*p)->maps, addr);
@@ -189,13 +192,13 @@ static const struct map *find_map(struct names_user *u, uint32_t pid, uint64_t a
  * Its file may have been given up for others: opened again while the process is there to ask. The
  * mapping is the one that the process has now.
  */
-static const struct map *reopen(struct names_user *u, struct user_proc **p, const struct map *map,
+static const struct map *reopen(struct user *u, struct user_proc **p, const struct map *map,
 				uint64_t addr)
 {
 	struct elf_spot spot;
 
 	if (!proc_elf_spot(*p, map, addr, &spot) || spot.source->elf->fd >= 0 ||
-	    proc_start((*p)->pid) != (*p)->start || read_process(u, (*p)->pid, p))
+	    opener_start(u->opener, (*p)->pid) != (*p)->start || read_process(u, (*p)->pid, p))
 		return map;
 	return maps_find(&(*p)->maps, addr);
 }
@@ -213,7 +216,7 @@ static const char *short_name(const struct map_source *s)
 static uint64_t region_start(const struct maps *m, const struct map *map)
 {
 	while (map > m->v && map[-1].end == map->start && map[-1].source == map->source &&
-	       map->source != MAP_ANON)
+	       map->source != MAP_NO_SOURCE)
 		map--;
 	return map->start;
 }
@@ -222,7 +225,7 @@ static uint64_t region_start(const struct maps *m, const struct map *map)
 static void name_region(const struct user_proc *p, const struct map *map, uint64_t addr,
 			struct name *out)
 {
-	const struct map_source *s = map->source == MAP_ANON ? NULL : &p->maps.sources[map->source];
+	const struct map_source *s = map->source == MAP_NO_SOURCE ? NULL : &p->maps.sources[map->source];
 	struct elf_spot spot;
 	uint64_t start;
 
@@ -268,7 +271,8 @@ static char *object_text(struct name *out, const struct map_source *s, size_t *l
 	return out->text + at;
 }
 
-static bool name_variable(struct names_user *u, const struct elf_spot *spot, struct name *out)
+/* Of a slow file nothing but its symbols while somebody waits. */
+static bool name_variable(struct user *u, const struct elf_spot *spot, bool soon, struct name *out)
 {
 	struct elf_file *f = spot->source->elf;
 	struct elf_symbol symbol;
@@ -280,7 +284,8 @@ static bool name_variable(struct names_user *u, const struct elf_spot *spot, str
 		return false;
 	has_symbol = elf_symbol_find(&look, spot->vaddr, false, &symbol);
 	a.text = object_text(out, spot->source, &a.text_len);
-	if (dwarf_var_find(f, &look, spot->vaddr, has_symbol ? &symbol : NULL, &a)) {
+	if (!(f->slow && soon) &&
+	    dwarf_var_find(f, &look, spot->vaddr, has_symbol ? &symbol : NULL, &a)) {
 		out->found = a.member ? NAME_MEMBER : NAME_OBJECT;
 		return true;
 	}
@@ -292,7 +297,7 @@ static bool name_variable(struct names_user *u, const struct elf_spot *spot, str
 	return true;
 }
 
-static bool name_function(struct names_user *u, const struct elf_spot *spot, struct name *out)
+static bool name_function(struct user *u, const struct elf_spot *spot, bool soon, struct name *out)
 {
 	struct elf_symbol symbol;
 	struct elf_look look;
@@ -304,19 +309,21 @@ static bool name_function(struct names_user *u, const struct elf_spot *spot, str
 		return false;
 	text = object_text(out, spot->source, &left);
 	symbol_text(text, left, symbol.name, spot->vaddr - symbol.start);
-	(void)dwarf_line_find(&look, spot->vaddr, out->place, sizeof(out->place)); /* or empty */
+	if (!(spot->source->elf->slow && soon))
+		(void)dwarf_line_find(&look, spot->vaddr, out->place,
+				      sizeof(out->place)); /* or empty */
 	out->found = NAME_OBJECT;
 	return true;
 }
 
-static bool name_jit(const struct user_proc *p, const struct map *map, uint64_t ip,
+static bool name_jit(struct user *u, const struct user_proc *p, const struct map *map, uint64_t ip,
 		     struct name *out)
 {
 	char function[NAME_LEN - 32];
 	uint64_t offset;
 
-	if (!(map->perms & MAP_X) || proc_start(p->pid) != p->start ||
-	    !jit_find(p->pid, ip, function, sizeof(function), &offset))
+	if (!(map->perms & MAP_X) || opener_start(u->opener, p->pid) != p->start ||
+	    !jit_find(u->jit, u->opener, u->work, p->pid, ip, function, sizeof(function), &offset))
 		return false;
 	(void)snprintf(out->text, sizeof(out->text), "[jit]`%s", function); /* fits */
 	if (offset)
@@ -327,24 +334,26 @@ static bool name_jit(const struct user_proc *p, const struct map *map, uint64_t 
 }
 
 /* True: the answer stands as long as the maps do. Run-time compilers write their map as they go. */
-static bool name_address(struct names_user *u, const struct user_proc *p, const struct map *map,
-			 uint64_t addr, bool code, struct name *out)
+static bool name_address(struct user *u, const struct user_proc *p, const struct map *map,
+			 const struct user_ask *ask, struct name *out)
 {
 	bool elf, found;
 	struct elf_spot spot;
 
-	elf = proc_elf_spot(p, map, addr, &spot);
+	name_bare(out, ask->addr);
+	elf = proc_elf_spot(p, map, ask->addr, &spot);
 	if (elf)
-		found = code ? name_function(u, &spot, out) : name_variable(u, &spot, out);
+		found = ask->code ? name_function(u, &spot, ask->soon, out)
+				  : name_variable(u, &spot, ask->soon, out);
 	else
-		found = code && name_jit(p, map, addr, out);
+		found = ask->code && name_jit(u, p, map, ask->addr, out);
 	if (!found)
-		name_region(p, map, addr, out);
-	return elf || !code;
+		name_region(p, map, ask->addr, out);
+	return elf || !ask->code;
 }
 
 /* Where the answer for an address is kept, if it is. */
-static struct answer *answer_place(struct names_user *u, const struct user_proc *p, uint64_t addr,
+static struct answer *answer_place(struct user *u, const struct user_proc *p, uint64_t addr,
 				   bool code)
 {
 	uint64_t key = addr ^ p->generation << 20 ^ code;
@@ -352,40 +361,89 @@ static struct answer *answer_place(struct names_user *u, const struct user_proc 
 	return &u->answers[(key * 0x9e3779b97f4a7c15ULL >> 40) % ANSWERS];
 }
 
-static void name_user(struct names_user *u, uint32_t pid, uint64_t addr, bool code,
-		      struct name *out)
+/* A look-up that was not done in time is begun again with more, but not for ever. */
+static bool judge(struct user *u, const struct elf_spot *spot, uint64_t took_ns)
 {
+	struct elf_file *f = spot->source->elf;
+
+	if (!f)
+		return false;
+	if (!u->work->over) {
+		f->slow = false;
+		return f->fetching; /* its debug file is yet to come */
+	}
+	f->slow = true;
+	f->spent_ns += took_ns;
+	if ((!u->work->woken && took_ns > USER_TRY_NS) || f->spent_ns > USER_TRIES_NS)
+		refused_add(u->work->refused, &f->what, 0);
+	return true;
+}
+
+static bool is_refused_source(const struct user_proc *p, const struct map *map)
+{
+	return map->source != MAP_NO_SOURCE && p->maps.sources[map->source].refused;
+}
+
+static bool is_refused(const struct user *u, const struct elf_spot *spot)
+{
+	return refused_file(u->work->refused, &spot->source->elf->what);
+}
+
+/*
+ * What has no place yet: the region is told first, then looked for. A file in which something was
+ * not done in time gets time when there is nothing else to do (USER_LATER).
+ */
+static enum user_done look(struct user *u, struct user_proc *p, const struct map *map,
+			   const struct user_ask *ask, struct name *out)
+{
+	uint64_t began = wire_now_ns();
+	struct elf_spot spot;
+	bool elf = proc_elf_spot(p, map, ask->addr, &spot), stands, was_slow;
+
+	name_region(p, map, ask->addr, out);
+	ask->region(ask->ctx, out);
+	if (elf ? is_refused(u, &spot) : is_refused_source(p, map))
+		return USER_REFUSED;
+	was_slow = elf && spot.source->elf->slow && ask->soon;
+	stands = name_address(u, p, map, ask, out);
+	if (was_slow)
+		return USER_LATER;
+	if (!elf && p->partial)
+		return USER_LATER;
+	if (elf ? judge(u, &spot, wire_now_ns() - began) : u->work->over)
+		return elf && is_refused(u, &spot) ? USER_REFUSED : USER_LATER;
+	if (stands)
+		*answer_place(u, p, ask->addr, ask->code) =
+			(struct answer){p->generation, ask->addr, ask->code, *out};
+	return USER_DONE;
+}
+
+enum user_done user_name(struct user *u, uint32_t pid, const struct user_ask *ask, struct name *out)
+{
+	const struct map *map;
 	struct user_proc *p;
-	const struct map *map = find_map(u, pid, addr, &p);
 	struct answer *a;
 
-	name_bare(out, addr);
+	work_on_process(u->work, pid);
+	name_bare(out, ask->addr);
+	if (refused_pid(u->work->refused, pid))
+		return USER_REFUSED;
+	map = find_map(u, pid, ask->addr, &p);
 	if (!map)
-		return;
-	a = answer_place(u, p, addr, code);
-	if (a->generation == p->generation && a->addr == addr && a->code == code) {
+		return u->work->over ? USER_LATER : USER_DONE;
+	a = answer_place(u, p, ask->addr, ask->code);
+	if (a->generation == p->generation && a->addr == ask->addr && a->code == ask->code) {
 		*out = a->name;
-		return;
+		return USER_DONE;
 	}
-	map = reopen(u, &p, map, addr);
-	if (map && name_address(u, p, map, addr, code, out))
-		*answer_place(u, p, addr, code) = (struct answer){p->generation, addr, code, *out};
-}
-
-void names_user_data(struct names *n, uint32_t pid, uint64_t addr, struct name *out)
-{
-	name_user(n->user, pid, addr, false, out);
-}
-
-void names_user_code(struct names *n, uint32_t pid, uint64_t ip, struct name *out)
-{
-	name_user(n->user, pid, ip, true, out);
+	map = reopen(u, &p, map, ask->addr);
+	return map ? look(u, p, map, ask, out) : USER_DONE;
 }
 
 /* ---- addresses of names ---- */
 
 /* Looks for it in the file of one mapping. */
-static int symbol_in(struct names_user *u, const struct user_proc *p, const struct map *map,
+static int symbol_in(struct user *u, const struct user_proc *p, const struct map *map,
 		     const char *name, uint64_t *addr, uint64_t *size)
 {
 	struct elf_symbol symbol;
@@ -410,32 +468,34 @@ static bool is_object(const struct user_proc *p, const struct map *map, const ch
 {
 	const char *base;
 
-	if (map->source == MAP_ANON || (map > p->maps.v && map[-1].source == map->source))
+	if (map->source == MAP_NO_SOURCE || (map > p->maps.v && map[-1].source == map->source))
 		return false;
 	base = short_name(&p->maps.sources[map->source]);
 	return !object || (strlen(base) == len && !strncmp(base, object, len));
 }
 
-int names_user_symbol(struct names *n, uint32_t pid, const char *symbol, uint64_t *addr,
-		      uint64_t *size)
+int user_symbol(struct user *u, uint32_t pid, const char *symbol, uint64_t *addr, uint64_t *size)
 {
 	const char *tick = strchr(symbol, '`'), *name = tick ? tick + 1 : symbol;
 	struct user_proc *p;
-	int ret = read_process(n->user, pid, &p);
 	size_t i;
+	int ret;
 
+	work_on_process(u->work, pid);
+	ret = read_process(u, pid, &p);
 	if (ret)
 		return ret;
 	ret = -ENOENT;
 	for (i = 0; ret == -ENOENT && i < p->maps.n; i++)
 		if (is_object(p, &p->maps.v[i], tick ? symbol : NULL, (size_t)(name - symbol - 1)))
-			ret = symbol_in(n->user, p, &p->maps.v[i], name, addr, size);
+			ret = symbol_in(u, p, &p->maps.v[i], name, addr, size);
 	return ret;
 }
 
-bool names_user_mapped(struct names *n, uint32_t pid, uint64_t addr)
+bool user_mapped(struct user *u, uint32_t pid, uint64_t addr)
 {
 	struct user_proc *p;
 
-	return find_map(n->user, pid, addr, &p) != NULL;
+	work_on_process(u->work, pid);
+	return find_map(u, pid, addr, &p) != NULL;
 }

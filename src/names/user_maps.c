@@ -48,7 +48,7 @@ static int source(struct maps *m, const struct map_line *l, uint32_t *out)
 	if (ret)
 		return ret;
 	s = &m->sources[m->nsources];
-	*s = (struct map_source){.ino = l->inode, .deleted = deleted};
+	*s = (struct map_source){.ino = l->inode, .dev = l->dev, .deleted = deleted};
 	s->path = strndup(l->path, len);
 	if (!s->path)
 		return -ENOMEM;
@@ -75,7 +75,7 @@ static bool after_last(const struct maps *m, struct map *map)
 
 int maps_add(struct maps *m, const char *line, size_t len)
 {
-	struct map map = {.source = MAP_ANON};
+	struct map map = {.source = MAP_NO_SOURCE};
 	struct map_line l;
 	int ret;
 
@@ -94,7 +94,7 @@ int maps_add(struct maps *m, const char *line, size_t len)
 		ret = source(m, &l, &map.source);
 	if (ret)
 		return ret;
-	if (map.source != MAP_ANON) {
+	if (map.source != MAP_NO_SOURCE) {
 		struct map_source *s = &m->sources[map.source];
 
 		s->start = s->end ? s->start : map.start;

@@ -11,11 +11,11 @@
 
 struct elf_file;
 
-#define MAP_ANON UINT32_MAX /* no file, and the kernel has no name for it */
+#define MAP_NO_SOURCE UINT32_MAX /* no file, and the kernel has no name for it */
 
 struct map {
 	uint64_t start, end, offset;
-	uint32_t source; /* index in maps.sources, or MAP_ANON */
+	uint32_t source; /* index in maps.sources, or MAP_NO_SOURCE */
 	uint32_t perms;
 };
 
@@ -23,7 +23,9 @@ struct map {
 struct map_source {
 	char *path;   /* without " (deleted)" */
 	uint64_t ino; /* 0: no file */
+	uint64_t dev; /* as maps has it: major << 32 | minor */
 	bool deleted, exec;
+	bool refused; /* its file is not looked into any more */
 	uint64_t start, end; /* of one of its mappings: its name in map_files */
 	struct elf_file *elf;
 };

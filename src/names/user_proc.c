@@ -3,167 +3,123 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define PATH_LEN 64
+#define CHUNK 65536
 
-static void proc_path(char out[PATH_LEN], uint32_t pid, const char *name)
+/* Whole lines of what the descriptor gives. */
+static int read_maps(struct maps *m, int fd)
 {
-	(void)snprintf(out, PATH_LEN, "/proc/%" PRIu32 "/%s", pid, name); /* fits */
-}
+	size_t at = 0, room = CHUNK;
+	char *buf = malloc(room), *line, *nl;
+	ssize_t n = 1;
+	int ret = buf ? 0 : -ENOMEM;
 
-/* Field 22 of stat, behind the command, which may hold anything. */
-uint64_t proc_start(uint32_t pid)
-{
-	char path[PATH_LEN], line[1024], *at, *end;
-	FILE *f;
-	uint64_t v;
-
-	proc_path(path, pid, "stat");
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	line[fread(line, 1, sizeof(line) - 1, f)] = '\0';
-	fclose(f);
-	at = strrchr(line, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	if (!at)
-		return 0;
-	v = strtoull(at + 1, &end, 10);
-	return *end == ' ' ? v : 0;
-}
-
-static int read_maps(struct maps *m, uint32_t pid)
-{
-	char path[PATH_LEN], *line = NULL;
-	size_t room = 0;
-	ssize_t len;
-	int ret = 0;
-	FILE *f;
-
-	proc_path(path, pid, "maps");
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	errno = 0;
-	while (!ret && (len = getline(&line, &room, f)) > 0)
-		ret = maps_add(m, line, (size_t)len - (line[len - 1] == '\n'));
-	if (!ret && ferror(f))
-		ret = errno ? -errno : -EIO;
+	while (!ret && (n = read(fd, buf + at, room - at)) > 0) {
+		at += (size_t)n;
+		for (line = buf; !ret && (nl = memchr(line, '\n', at - (size_t)(line - buf)));
+		     line = nl + 1)
+			ret = maps_add(m, line, (size_t)(nl - line));
+		at -= (size_t)(line - buf);
+		memmove(buf, line, at);
+		if (at == room) /* no line of the kernel's is as long */
+			ret = -EINVAL;
+	}
+	if (!ret && n < 0)
+		ret = -errno;
 	if (!ret && !m->n)
 		ret = -ESRCH; /* a kernel thread, or it has ended but is not yet waited for */
-	free(line);
-	fclose(f);
+	free(buf);
 	return ret;
 }
 
-/* The root of a process that has another than we, else -1. */
-static int foreign_root(uint32_t pid)
-{
-	static const char *const places[][2] = {{"ns/mnt", "/proc/self/ns/mnt"}, {"root", "/"}};
-	char path[PATH_LEN];
-	struct stat theirs, ours;
-	bool same = true;
-
-	for (size_t i = 0; i < 2; i++) {
-		proc_path(path, pid, places[i][0]);
-		same &= !stat(path, &theirs) && !stat(places[i][1], &ours) &&
-			theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev;
-	}
-	proc_path(path, pid, "root");
-	return same ? -1 : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
-
-/*
- * The file behind a mapping: through map_files, which also leads to deleted ones and through any
- * namespace, but wants a capability; else by its path, if the inode there is the one mapped. Device
- * numbers are not compared: overlayfs and btrfs have others in maps than in stat.
- */
-static int open_source(uint32_t pid, int root_fd, const struct map_source *s, const char *path)
-{
-	char link[PATH_LEN];
-	struct stat st;
-	int fd;
-
-	(void)snprintf(link, sizeof(link), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
-		       s->start, s->end); /* fits */
-	fd = elf_open_below(-1, link);
-	if (fd >= 0 || s->deleted || path[0] != '/')
-		return fd;
-	fd = elf_open_below(root_fd, path);
-	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != s->ino)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
-/* A process's root, if it is not ours. */
-struct root {
-	int fd;		       /* -1: ours */
-	char prefix[PATH_MAX]; /* what the paths of a chroot begin with, seen from our root */
-	size_t prefix_len;
-};
-
-static void root_open(struct root *r, uint32_t pid)
-{
-	char path[PATH_LEN];
-	ssize_t len;
-
-	r->prefix_len = 0;
-	r->fd = foreign_root(pid);
-	if (r->fd < 0)
-		return;
-	proc_path(path, pid, "root");
-	len = readlink(path, r->prefix, sizeof(r->prefix));
-	if (len > 1 && (size_t)len < sizeof(r->prefix))
-		r->prefix_len = (size_t)len;
-}
-
 /* A path in maps as the process would write it. */
-static const char *path_within(const struct root *r, const char *path)
+static const char *path_within(const char *prefix, const char *path)
 {
-	size_t len = r->prefix_len;
+	size_t len = strlen(prefix);
 
-	return len && !strncmp(path, r->prefix, len) && path[len] == '/' ? path + len : path;
+	return len && !strncmp(path, prefix, len) && path[len] == '/' ? path + len : path;
+}
+
+/* Both lists are in order of address: the one at the same place, from *at on. */
+static struct elf_file *held_before(const struct user_proc *before, const struct map_source *s,
+				    size_t *at)
+{
+	const struct map_source *b;
+
+	if (!before)
+		return NULL;
+	while (*at < before->maps.nsources && before->maps.sources[*at].start < s->start)
+		++*at;
+	b = *at < before->maps.nsources ? &before->maps.sources[*at] : NULL;
+	if (!b || b->start != s->start || b->end != s->end || b->ino != s->ino ||
+	    b->dev != s->dev || b->deleted != s->deleted || strcmp(b->path, s->path))
+		return NULL;
+	return b->elf && b->elf->fd >= 0 ? b->elf : NULL;
+}
+
+static bool is_refused(const struct work *w, int fd)
+{
+	struct file_id id;
+
+	return w && elf_file_id(fd, &id) && refused_file(w->refused, &id);
 }
 
 /* Those with code; others are data to us. */
-static void hold_files(struct maps *m, uint32_t pid, struct elf_files *files)
+static void hold_files(struct maps *m, uint32_t pid, const struct user_proc *before,
+		       struct elf_files *files, struct opener *o, struct work *w,
+		       const struct opened_process *opened)
 {
-	struct root root;
+	size_t at = 0, held = 0;
 
-	root_open(&root, pid);
-	for (size_t i = 0; i < m->nsources; i++) {
+	for (size_t i = 0; i < m->nsources && held < PROC_FILES_MAX && !work_over(w); i++) {
 		struct map_source *s = &m->sources[i];
-		const char *path = path_within(&root, s->path);
-		int fd = s->exec && s->ino ? open_source(pid, root.fd, s, path) : -1, own = -1;
+		int fd, own = -1;
 
-		if (fd >= 0 && root.fd >= 0)
-			own = fcntl(root.fd, F_DUPFD_CLOEXEC, 0);
-		if (fd >= 0)
-			s->elf = elf_file_get(files, fd, own, path);
+		if (!s->exec || !s->ino)
+			continue;
+		held++;
+		s->elf = held_before(before, s, &at);
+		if (s->elf) {
+			s->elf->refs++;
+			continue;
+		}
+		fd = opener_mapped(o, pid, s->dev, s->start, s->end);
+		if (fd < 0) {
+			s->refused = fd == -ETIMEDOUT;
+			continue;
+		}
+		s->refused = is_refused(w, fd);
+		if (opened->root_fd >= 0)
+			own = fcntl(opened->root_fd, F_DUPFD_CLOEXEC, 0);
+		s->elf = elf_file_get(files, fd, own, path_within(opened->prefix, s->path));
 	}
-	if (root.fd >= 0)
-		close(root.fd);
 }
 
-int proc_read(struct user_proc *p, uint32_t pid, struct elf_files *files)
+int proc_read(struct user_proc *p, uint32_t pid, const struct user_proc *before,
+	      struct elf_files *files, struct opener *o, struct work *w)
 {
-	struct user_proc fresh = {.pid = pid, .start = proc_start(pid)};
-	int ret = fresh.start ? read_maps(&fresh.maps, pid) : -ESRCH;
+	struct opened_process opened;
+	struct user_proc fresh = {.pid = pid};
+	int ret = opener_process(o, pid, &opened);
 
+	if (ret)
+		return ret;
+	fresh.start = opened.start;
+	if (before && before->start != fresh.start)
+		before = NULL;
+	ret = read_maps(&fresh.maps, opened.maps_fd);
 	if (!ret)
-		hold_files(&fresh.maps, pid, files);
+		hold_files(&fresh.maps, pid, before, files, o, w, &opened);
+	fresh.partial = work_over(w);
 	/* Another process may have got the number meanwhile. */
-	if (!ret && proc_start(pid) != fresh.start)
+	if (!ret && opener_start(o, pid) != fresh.start)
 		ret = -ESRCH;
+	close(opened.maps_fd);
+	if (opened.root_fd >= 0)
+		close(opened.root_fd);
 	if (ret) {
 		proc_free(&fresh);
 		return ret;
@@ -191,7 +147,7 @@ static uint64_t page_of(uint64_t addr)
 static const struct map *file_map(const struct maps *m, const struct map *map)
 {
 	for (;; map--) {
-		if (map->source != MAP_ANON && m->sources[map->source].ino)
+		if (map->source != MAP_NO_SOURCE && m->sources[map->source].ino)
 			return map;
 		if (map == m->v)
 			return NULL;
@@ -252,7 +208,7 @@ static bool loaded_at(const struct maps *m, const struct map *file, const struct
 bool proc_elf_bias(const struct user_proc *p, const struct map *map, uint64_t *bias)
 {
 	const struct elf_file *f =
-		map->source == MAP_ANON ? NULL : p->maps.sources[map->source].elf;
+		map->source == MAP_NO_SOURCE ? NULL : p->maps.sources[map->source].elf;
 
 	return loaded_at(&p->maps, map, f, bias);
 }

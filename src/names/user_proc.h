@@ -4,20 +4,28 @@
 #define WS_NAMES_USER_PROC_H
 
 #include "names/elf_file.h"
+#include "names/opener.h"
 #include "names/user_maps.h"
+
+#define PROC_FILES_MAX 2048 /* of a process that are looked into; of the rest the mapping is told */
 
 struct user_proc {
 	uint32_t pid;
 	uint64_t start;	     /* of /proc/PID/stat: tells two processes of one number apart */
 	uint64_t generation; /* of the maps: another number for each that was ever read */
 	uint64_t used, read_ns;
+	uint64_t took_ns; /* to read it: the more, the less often that is done */
+	bool partial;	   /* its files are not all held yet: the time was over */
 	struct maps maps;
 };
 
-/* The start time of a process: 0: it has ended. */
-uint64_t proc_start(uint32_t pid);
-/* Fills start and maps. Negative errno: nothing is changed. */
-int proc_read(struct user_proc *p, uint32_t pid, struct elf_files *files);
+/*
+ * Fills start and maps, with what the opener gives. `before`: what was remembered of it, or NULL:
+ * files that it still maps at the same place are not opened again. Negative errno: nothing is
+ * changed.
+ */
+int proc_read(struct user_proc *p, uint32_t pid, const struct user_proc *before,
+	      struct elf_files *files, struct opener *o, struct work *w);
 void proc_free(struct user_proc *p); /* gives its files back */
 
 /* "a`b" wants a, "b+0x10" that: what an address is in ELF terms. */
@@ -36,8 +44,18 @@ bool proc_elf_spot(const struct user_proc *p, const struct map *map, uint64_t ad
 /* How far a mapping's own ELF file was loaded from the addresses in it. False: it has none. */
 bool proc_elf_bias(const struct user_proc *p, const struct map *map, uint64_t *bias);
 
-/* "Lcom/Foo;::bar" from /tmp/perf-PID.map, which must be root's, ours or the process's own. */
-bool jit_find(uint32_t pid, uint64_t ip, char *out, size_t len, uint64_t *offset);
+/* ---- names that run-time compilers wrote down (user_jit.c) ---- */
+
+/* Of the perf maps last asked for, where their lines are: each byte is read once. */
+struct jit_maps;
+struct jit_maps *jit_open(void); /* NULL: no memory */
+void jit_close(struct jit_maps *j);
+/*
+ * "Lcom/Foo;::bar" from /tmp/perf-PID.map, which must be root's, ours or the process's own. The last
+ * line that says so counts: code is written over.
+ */
+bool jit_find(struct jit_maps *j, struct opener *o, struct work *w, uint32_t pid, uint64_t ip,
+	      char *out, size_t len, uint64_t *offset);
 /* One line "START SIZE NAME" (hexadecimal): is ip in it? Pure. */
 bool jit_line(const char *line, uint64_t ip, const char **name, uint64_t *offset);
 

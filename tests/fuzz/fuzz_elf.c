@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct elf_look look;
 
 	MUST(fd >= 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
-	MUST(!elf_files_open(&files, false));
+	MUST(!elf_files_open(&files, false, NULL, NULL));
 	f = elf_file_get(files, fd, -1, "/fuzz");
 	if (f) {
 		MUST(f->nsegments && f->refs == 1);

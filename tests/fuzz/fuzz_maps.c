@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	for (size_t i = 0; i < m.n; i++) {
 		MUST(m.v[i].start >= last && m.v[i].start < m.v[i].end);
-		MUST(m.v[i].source == MAP_ANON || m.v[i].source < m.nsources);
+		MUST(m.v[i].source == MAP_NO_SOURCE || m.v[i].source < m.nsources);
 		MUST(maps_find(&m, m.v[i].start) == &m.v[i]);
 		MUST(maps_find(&m, m.v[i].end - 1) == &m.v[i]);
 		last = m.v[i].end;

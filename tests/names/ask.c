@@ -5,35 +5,35 @@
  *	data PID ADDR		=> FOUND TAB TEXT TAB PLACE
  *	code PID IP		=> the same
  *	trim			=> 0
- *	fds			=> how many file descriptors are open
  */
-#include <dirent.h>
 #include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <unistd.h>
+
 #include "names/names.h"
 
-static int open_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	int n = -3; /* ".", "..", the directory itself */
-
-	if (!d)
-		err(1, "/proc/self/fd");
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
+#define INTERVAL_US 100000
+#define TRIES 100
 
 static void show(const struct name *name)
 {
 	static const char *const found[] = {"none", "region", "object", "member"};
 
 	printf("%s\t%s\t%s\n", found[name->found], name->text, name->place);
+}
+
+/* A late name is there when it is asked for again: reports do so, each after an interval. */
+static void ask(struct names *n, uint32_t pid, uint64_t addr, bool code, struct name *name)
+{
+	int tries = TRIES;
+
+	do {
+		(code ? names_user_code : names_user_data)(n, pid, addr, name);
+	} while (name->late && tries-- && !usleep(INTERVAL_US));
 }
 
 static void answer(struct names *n, const char *line)
@@ -45,16 +45,14 @@ static void answer(struct names *n, const char *line)
 	if (sscanf(line, "hold %" SCNu32, &pid) == 1) {
 		printf("%d\n", names_process(n, pid));
 	} else if (sscanf(line, "data %" SCNu32 " %" SCNx64, &pid, &addr) == 2) {
-		names_user_data(n, pid, addr, &name);
+		ask(n, pid, addr, false, &name);
 		show(&name);
 	} else if (sscanf(line, "code %" SCNu32 " %" SCNx64, &pid, &addr) == 2) {
-		names_user_code(n, pid, addr, &name);
+		ask(n, pid, addr, true, &name);
 		show(&name);
 	} else if (!strcmp(line, "trim\n")) {
 		names_trim(n);
 		puts("0");
-	} else if (!strcmp(line, "fds\n")) {
-		printf("%d\n", open_fds());
 	} else {
 		errx(2, "not a request: %s", line);
 	}
@@ -62,11 +60,15 @@ static void answer(struct names *n, const char *line)
 
 int main(int argc, char **argv)
 {
-	struct names_args args = {.debuginfod = argc > 1 && !strcmp(argv[1], "--debuginfod")};
+	struct names_args args = {.debuginfod = argc > 1 && !strcmp(argv[1], "--debuginfod"),
+				  .patience_ns = 20000000000ULL};
 	struct err e = {0};
 	struct names *n;
 	char line[256];
+	int ret = names_child_main(argc, argv);
 
+	if (ret >= 0)
+		return ret;
 	if (names_open(&n, &args, &e))
 		errx(1, "%s", e.text);
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "names/work.h"
+
+#define POLL_NS 2000000ULL
+
+void work_begin(struct work *w, uint64_t ns, int wake_fd)
+{
+	w->polled_ns = wire_now_ns();
+	w->until_ns = w->polled_ns + ns;
+	w->wake_fd = wake_fd;
+	w->over = w->woken = false;
+}
+
+bool work_over(struct work *w)
+{
+	uint64_t now;
+
+	if (!w)
+		return false;
+	if (w->over)
+		return true;
+	now = wire_now_ns();
+	w->over = now >= w->until_ns;
+	if (!w->over && w->wake_fd >= 0 && now - w->polled_ns > POLL_NS) {
+		w->polled_ns = now;
+		w->over = w->woken = wire_wait(w->wake_fd, 0);
+	}
+	return w->over;
+}
+
+void work_on_process(struct work *w, uint32_t pid)
+{
+	if (!w || !w->mark)
+		return;
+	w->mark->file = (struct file_id){0};
+	w->mark->pid = pid;
+}
+
+bool work_on_file(struct work *w, const struct file_id *file)
+{
+	if (w && w->refused && refused_file(w->refused, file))
+		return false;
+	if (w && w->mark)
+		w->mark->file = *file;
+	return true;
+}
+
+static size_t known(const struct refused *r)
+{
+	return r->n < REFUSED_MAX ? r->n : REFUSED_MAX;
+}
+
+bool refused_file(const struct refused *r, const struct file_id *file)
+{
+	for (size_t i = 0; i < known(r); i++)
+		if (r->v[i].file.ino && file_id_same(&r->v[i].file, file))
+			return true;
+	return false;
+}
+
+bool refused_pid(const struct refused *r, uint32_t pid)
+{
+	for (size_t i = 0; i < known(r); i++)
+		if (!r->v[i].file.ino && r->v[i].pid == pid)
+			return true;
+	return false;
+}
+
+void refused_add(struct refused *r, const struct file_id *file, uint32_t pid)
+{
+	if (file->ino ? refused_file(r, file) : refused_pid(r, pid))
+		return;
+	r->v[r->n % REFUSED_MAX].file = *file;
+	r->v[r->n++ % REFUSED_MAX].pid = pid;
+}

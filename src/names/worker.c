@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The worker's process (wire.h has the picture): answers what main asks, one after the other. What
+ * took longer than somebody waits for it is done again when nothing is asked, and then remembered:
+ * main has it with its next report.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "names/sandbox.h"
+#include "names/user.h"
+#include "names/worker.h"
+
+#define LATER 64		       /* look-ups to be done again; then the oldest go */
+#define LATER_WAIT_NS 200000000ULL     /* before one whose file is on its way is tried again */
+
+struct later {
+	uint32_t pid;
+	bool code;
+	uint64_t addr, not_before_ns;
+};
+
+struct worker {
+	int main_sock;
+	bool gone; /* main is */
+	struct opener opener;
+	struct refused refused;
+	size_t nrefused_told;
+	struct work work;
+	struct user *user;
+	struct later later[LATER];
+	size_t nlater;
+};
+
+static void send_tell(struct worker *w, const struct tell *t)
+{
+	if (wire_send(w->main_sock, t, sizeof(*t), NULL, true))
+		w->gone = true;
+}
+
+static void fill(struct tell *t, const struct name *name)
+{
+	t->found = name->found;
+	memcpy(t->text, name->text, sizeof(t->text));
+	memcpy(t->place, name->place, sizeof(t->place));
+}
+
+/* What main is to know beside answers. */
+static void tell_news(struct worker *w)
+{
+	struct tell t = {.type = TELL_OPENER};
+
+	if (w->opener.lost)
+		send_tell(w, &t);
+	w->opener.lost = false;
+	t.type = TELL_REFUSED;
+	for (; w->nrefused_told < w->refused.n; w->nrefused_told++) {
+		t.file = w->refused.v[w->nrefused_told % REFUSED_MAX].file;
+		t.pid = w->refused.v[w->nrefused_told % REFUSED_MAX].pid;
+		send_tell(w, &t);
+	}
+}
+
+/* ---- look-ups ---- */
+
+struct answering {
+	struct worker *w;
+	uint32_t seq; /* 0: nobody waits */
+};
+
+static void tell_region(void *ctx, const struct name *name)
+{
+	struct answering *a = ctx;
+	struct tell t = {.type = TELL_REGION, .seq = a->seq};
+
+	if (!a->seq)
+		return;
+	fill(&t, name);
+	send_tell(a->w, &t);
+}
+
+static void do_later(struct worker *w, uint32_t pid, uint64_t addr, bool code)
+{
+	for (size_t i = 0; i < w->nlater; i++)
+		if (w->later[i].pid == pid && w->later[i].addr == addr && w->later[i].code == code)
+			return;
+	if (w->nlater == LATER)
+		memmove(w->later, w->later + 1, --w->nlater * sizeof(w->later[0]));
+	w->later[w->nlater++] = (struct later){pid, code, addr, 0};
+}
+
+static void answer_name(struct worker *w, const struct ask *ask)
+{
+	struct answering a = {w, ask->type == ASK_NOTE ? 0 : ask->seq};
+	bool code = ask->type == ASK_NOTE ? ask->code : ask->type == ASK_CODE;
+	struct user_ask look = {ask->addr, code, true, tell_region, &a};
+	struct tell t = {.type = TELL_ANSWER, .seq = ask->seq};
+	struct name name;
+	enum user_done done = user_name(w->user, ask->pid, &look, &name);
+
+	if (done == USER_LATER)
+		do_later(w, ask->pid, ask->addr, code);
+	if (!a.seq)
+		return;
+	t.refused = done != USER_DONE;
+	fill(&t, &name);
+	send_tell(w, &t);
+}
+
+static void answer_symbol(struct worker *w, const struct ask *ask)
+{
+	struct tell t = {.type = TELL_ANSWER, .seq = ask->seq};
+	char symbol[sizeof(ask->symbol) + 1] = {0};
+
+	memcpy(symbol, ask->symbol, sizeof(ask->symbol));
+	work_begin(&w->work, USER_TRY_NS, -1); /* there is nothing yet that could be late */
+	t.status = user_symbol(w->user, ask->pid, symbol, &t.addr, &t.size);
+	send_tell(w, &t);
+}
+
+static void answer(struct worker *w, const struct ask *ask, struct wire_fds *fds)
+{
+	struct tell t = {.type = TELL_ANSWER, .seq = ask->seq};
+
+	work_begin(&w->work, USER_SOON_NS, -1);
+	switch (ask->type) {
+	case ASK_PROCESS:
+		t.status = user_process(w->user, ask->pid);
+		send_tell(w, &t);
+		break;
+	case ASK_NOTE:
+		(void)user_process(w->user, ask->pid); /* it has ended: names fall back */
+		if (ask->addr)
+			answer_name(w, ask);
+		break;
+	case ASK_DATA:
+	case ASK_CODE:
+		answer_name(w, ask);
+		break;
+	case ASK_SYMBOL:
+		answer_symbol(w, ask);
+		break;
+	case ASK_MAPPED:
+		t.status = user_mapped(w->user, ask->pid, ask->addr);
+		send_tell(w, &t);
+		break;
+	case ASK_TRIM:
+		user_trim(w->user);
+		break;
+	case ASK_REFUSE:
+		refused_add(&w->refused, &ask->file, ask->pid);
+		w->nrefused_told = w->refused.n;
+		break;
+	case ASK_OPENER:
+		if (w->opener.sock >= 0)
+			close(w->opener.sock);
+		w->opener.sock = fds->v[0];
+		fds->v[0] = -1;
+		break;
+	}
+}
+
+/* ---- when nothing is asked ---- */
+
+/* One look-up of those that took too long, until something is asked. */
+static void work_later(struct worker *w)
+{
+	struct later l = w->later[0];
+	struct answering nobody = {w, 0};
+	struct user_ask look = {l.addr, l.code, false, tell_region, &nobody};
+	struct name name;
+
+	memmove(w->later, w->later + 1, --w->nlater * sizeof(w->later[0]));
+	work_begin(&w->work, USER_TRY_NS, w->main_sock);
+	if (user_name(w->user, l.pid, &look, &name) != USER_LATER)
+		return;
+	if (!w->work.woken) /* a file on its way, or one that an opener did not give in time */
+		l.not_before_ns = wire_now_ns() + LATER_WAIT_NS;
+	if (w->nlater < LATER)
+		w->later[w->nlater++] = l;
+}
+
+/* Until something is asked. */
+static void wait_for_main(struct worker *w)
+{
+	while (w->nlater && !w->gone && !wire_wait(w->main_sock, 0)) {
+		if (w->later[0].not_before_ns > wire_now_ns() &&
+		    wire_wait(w->main_sock, w->later[0].not_before_ns))
+			break;
+		sandbox_request_begin();
+		work_later(w);
+		tell_news(w);
+		sandbox_request_end();
+		work_on_process(&w->work, 0);
+	}
+	(void)wire_wait(w->main_sock, UINT64_MAX);
+}
+
+static void serve(struct worker *w)
+{
+	struct wire_fds fds;
+	struct ask ask;
+	int ret;
+
+	while (!w->gone) {
+		wait_for_main(w);
+		ret = wire_receive(w->main_sock, &ask, sizeof(ask), &fds);
+		if (ret == -EAGAIN)
+			continue;
+		if (ret)
+			return;
+		sandbox_request_begin();
+		answer(w, &ask, &fds);
+		tell_news(w);
+		sandbox_request_end();
+		wire_close_fds(&fds);
+		work_on_process(&w->work, 0);
+	}
+}
+
+int worker_main(int main_sock, int opener_sock, int mark_fd, bool debuginfod)
+{
+	struct worker *w = calloc(1, sizeof(*w));
+	void *mark = mmap(NULL, sizeof(struct mark), PROT_READ | PROT_WRITE, MAP_SHARED, mark_fd, 0);
+	int ret;
+
+	(void)prctl(PR_SET_NAME, "waitscope-names"); /* cannot fail */
+	if (!w || mark == MAP_FAILED || close(mark_fd))
+		return 1;
+	w->main_sock = main_sock;
+	w->opener.sock = opener_sock;
+	w->work.mark = mark;
+	w->work.wake_fd = -1;
+	w->work.refused = &w->refused;
+	ret = user_open(&w->user, debuginfod, &w->opener, &w->work);
+	if (!ret)
+		ret = sandbox_worker();
+	if (!ret)
+		serve(w);
+	user_close(w->user);
+	(void)munmap(mark, sizeof(struct mark));
+	free(w);
+	return ret ? 1 : 0;
+}
