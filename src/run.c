@@ -168,6 +168,14 @@ static void quality_add(struct quality *to, const struct quality *q)
 	memcpy(to->longest_comm, q->longest_comm, sizeof(to->longest_comm));
 }
 
+/* Those since the last report, and all. Beside the sources': names are shared by them. */
+static void quality_names(struct run *r, struct quality *interval, struct quality *total)
+{
+	total->names_refused = names_refused(r->names.names);
+	interval->names_refused = total->names_refused - r->names_refused;
+	r->names_refused = total->names_refused;
+}
+
 static bool contends(const struct run *r)
 {
 	each_source (r, s)
@@ -217,6 +225,7 @@ static int collect(struct run *r, struct frame *interval, struct frame *total, s
 
 	rows_forget(&r->interval);
 	rows_forget(&r->total);
+	names_report_begin(r->names.names);
 	each_source (r, s) {
 		ret = s->ops->collect(s->src, &s->report, e);
 		if (!ret)
@@ -228,6 +237,7 @@ static int collect(struct run *r, struct frame *interval, struct frame *total, s
 		quality_add(&qi, &s->report.quality_interval);
 		quality_add(&qt, &s->report.quality_total);
 	}
+	quality_names(r, &qi, &qt);
 	r->seq++;
 	*interval = frame_of(r, FRAME_INTERVAL, &r->previous, &r->interval);
 	*total = frame_of(r, FRAME_TOTAL, &r->started, &r->total);

@@ -48,6 +48,7 @@ struct run {
 	struct report_rows interval, total;
 	struct moment started, flipped, previous; /* counting began; last and last but one flip */
 	struct names_shared names;		  /* the sources' */
+	uint64_t names_refused;			  /* until the last report */
 	uint64_t seq;
 	uint64_t fold_ns; /* flips are at most that far apart; see run_fold */
 	struct self_cost cost;

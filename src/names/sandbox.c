@@ -88,7 +88,7 @@ static const int refused[] = {
 
 static int add_rules(scmp_filter_ctx f)
 {
-	static const int fcntls[] = {F_GETFD, F_GETFL};
+	static const int fcntls[] = {F_GETFD, F_GETFL, F_DUPFD_CLOEXEC};
 	int ret = 0;
 
 	for (size_t i = 0; !ret && i < sizeof(calls) / sizeof(calls[0]); i++)

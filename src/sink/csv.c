@@ -77,7 +77,7 @@ static const char csv_head[] =
 	"count,sum_ns,min_ns,max_ns";
 static const char csv_tail[] =
 	",few,value,blocked_ns,run_queue_ns,cpu_ns,threads,cpus,site,idle,complete,missed,in_flight,in_flight_longest_ns,unpaired,clamped,map_full,"
-	"recursion_misses,lost_events,over_range,inferred,pending,bpf_ns_per_event,bpf_cpu_ppm,user_cpu_ppm,"
+	"recursion_misses,lost_events,over_range,inferred,pending,names_refused,bpf_ns_per_event,bpf_cpu_ppm,user_cpu_ppm,"
 	"sum_share\n";
 _Static_assert(SERIES_LABELS == 6, "csv_head names each label");
 
@@ -210,9 +210,11 @@ static void csv_row_end(struct out *out, const struct frame *f, const struct his
 	out_printf(out, ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
 		   quality_complete(q) ? "true" : "false", q->missed, q->in_flight, q->longest_ns,
 		   q->unpaired, q->clamped);
-	out_printf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
+	out_printf(out,
+		   ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+		   ",%" PRIu64,
 		   q->map_full, q->recursion_misses, q->lost_events, q->over_range, q->inferred,
-		   q->pending);
+		   q->pending, q->names_refused);
 	if (c->bpf_known)
 		out_printf(out, ",%.1f,%.1f,%.1f", c->bpf_ns_per_event, c->bpf_cpu_ppm,
 			   c->user_cpu_ppm);

@@ -165,6 +165,7 @@ static struct json_object *json_new_quality(struct json_build *b, const struct q
 	json_add_u64(b, o, "over_range", q->over_range);
 	json_add_u64(b, o, "inferred", q->inferred);
 	json_add_u64(b, o, "pending", q->pending);
+	json_add_u64(b, o, "names_refused", q->names_refused);
 	json_add_bool(b, o, "complete", quality_complete(q));
 	return o;
 }

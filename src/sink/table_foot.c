@@ -74,6 +74,11 @@ static void foot_edges(struct foot *f, const struct quality *q)
 			       format_count(count, sizeof(count), q->inferred)); /* fits */
 		foot_item(f, text);
 	}
+	if (q->names_refused) {
+		(void)snprintf(text, sizeof(text), "%s names_refused",
+			       format_count(count, sizeof(count), q->names_refused)); /* fits */
+		foot_item(f, text);
+	}
 	if (q->missed) {
 		(void)snprintf(text, sizeof(text), "%s missed at the start",
 			       format_count(count, sizeof(count), q->missed)); /* fits */

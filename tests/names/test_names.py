@@ -128,6 +128,7 @@ class Ask:
         raise AssertionError("no process %s" % comm)
 
     def worker(self):
+        self.hold(os.getpid())  # it starts with the first question
         return self.child("waitscope-names")
 
     def rss_kib(self, field="VmRSS"):

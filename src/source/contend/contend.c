@@ -141,6 +141,8 @@ static int name_row(struct contend *c, struct contend_row *r)
 	if (is_other(r))
 		return 0;
 	c->args.ops->name(c->args.ctx, &info, &n);
+	if (n.late && r->name && *r->name)
+		return 0; /* what was known of it still holds */
 	ret = keep_text(&r->name, n.found == NAME_NONE ? "" : n.text);
 	if (!ret)
 		ret = keep_text(&r->place, n.place);

@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/bpf_util.h"
 #include "source/contend/contend_sites.h"
 
 #define CODES_MAX 2048 /* about 500 KB */
 #define SITES_MAX 32   /* of a row */
+#define ASK_AGAIN_NS 300000000ULL /* for a name that was late */
 
 /* ---- names of code ---- */
 
@@ -32,24 +34,41 @@ void codes_init(struct cache *codes)
 	cache_init(codes, CODES_MAX, compare_code, free_code);
 }
 
+/* A name that was late is asked for again, for its row will be shown again. */
+static int ask_code(struct code *n, const struct contend_args *args,
+		    const struct abi_contend_sample *s)
+{
+	struct name name = {0};
+	char *sym;
+
+	args->ops->code(args->ctx, s, n->ip, &name);
+	sym = strdup(name.text);
+	if (!sym)
+		return -ENOMEM;
+	free(n->sym);
+	n->sym = sym;
+	n->skip = args->ops->skip(args->ctx, s, n->ip, &name);
+	n->late = name.late;
+	n->asked_ns = mono_now_ns();
+	return 0;
+}
+
 static struct code *code_get(struct cache *codes, const struct contend_args *args,
 			     const struct abi_contend_sample *s, uint64_t ip)
 {
 	struct code *n, like = {.ip = ip, .pid = args->kernel_code ? 0 : s->pid};
-	struct name name = {0};
 
 	n = cache_find(codes, &like);
-	if (n)
+	if (n && (!n->late || mono_now_ns() - n->asked_ns < ASK_AGAIN_NS))
 		return n;
+	if (n)
+		return ask_code(n, args, s) ? NULL : n;
 	cache_trim(codes);
 	n = calloc(1, sizeof(*n));
 	if (!n)
 		return NULL;
 	*n = like;
-	args->ops->code(args->ctx, s, ip, &name);
-	n->skip = args->ops->skip(args->ctx, s, ip, &name);
-	n->sym = strdup(name.text);
-	if (!n->sym) {
+	if (ask_code(n, args, s)) {
 		free_code(n);
 		return NULL;
 	}
@@ -88,6 +107,18 @@ static int sites_grow(struct sites *s)
 	return 0;
 }
 
+/* Its name may have been late when it was first seen. */
+static int keep_name(struct site *s, const char *name)
+{
+	char *sym = strcmp(s->sym, name) ? strdup(name) : NULL;
+
+	if (!sym)
+		return strcmp(s->sym, name) ? -ENOMEM : 0;
+	free((void *)s->sym); /* ours, from strdup */
+	s->sym = sym;
+	return 0;
+}
+
 int sites_count(struct sites *s, const struct code *code)
 {
 	char *sym;
@@ -96,7 +127,7 @@ int sites_count(struct sites *s, const struct code *code)
 	for (i = 0; i < s->n; i++) {
 		if (s->v[i].ip == code->ip) {
 			s->v[i].count++;
-			return 0;
+			return code->late ? 0 : keep_name(&s->v[i], code->sym);
 		}
 	}
 	if (s->n == SITES_MAX) {

@@ -12,6 +12,8 @@ struct code {
 	uint64_t ip;
 	uint32_t pid;
 	bool skip; /* its caller is what matters */
+	bool late; /* there may be more to say of it: asked for again after a while */
+	uint64_t asked_ns;
 	char *sym;
 };
 

@@ -84,7 +84,7 @@ int futex_addrs_open(struct futex_addrs **out, int map_fd, uint32_t room, bool p
 }
 
 /* Its mappings as they are now, for names: a new address may lie in a new one. */
-static void look_at(struct futex_addrs *a, uint32_t pid)
+static void look_at(struct futex_addrs *a, uint32_t pid, uint64_t addr)
 {
 	struct process like = {.pid = pid}, *p = cache_find(&a->processes, &like);
 	uint64_t now = mono_now_ns();
@@ -101,7 +101,7 @@ static void look_at(struct futex_addrs *a, uint32_t pid)
 			return;
 	}
 	p->at_ns = now;
-	(void)names_process(a->names, pid); /* it has ended: names fall back */
+	names_note(a->names, pid, addr, false);
 }
 
 /* Whose row it is in. What cannot be looked up stays by itself. */
@@ -164,7 +164,7 @@ static struct futex_addr *add(struct futex_addrs *a, const struct futex_addr *wh
 	a->held++;
 	if (a->procfs) {
 		join(a, n); /* first: it takes less, and must not come too late */
-		look_at(a, n->pid);
+		look_at(a, n->pid, n->uaddr);
 	}
 	return n;
 }

@@ -81,7 +81,7 @@ static void forget_oldest(struct line_ips *p)
  * Its maps, while it is there: names outlive it then. A storm of short processes is not worth all
  * that reading: those that are not remembered here come with their next new code.
  */
-static void note_process(struct line_ips *p, uint32_t tgid, uint32_t image)
+static void note_process(struct line_ips *p, uint32_t tgid, uint32_t image, uint64_t ip)
 {
 	struct process like = {.id = (uint64_t)image << 32 | tgid}, *one;
 	uint64_t now = mono_now_ns();
@@ -90,7 +90,7 @@ static void note_process(struct line_ips *p, uint32_t tgid, uint32_t image)
 	if ((one && now - one->at_ns < READ_AGAIN_NS) || p->reads >= PROCESSES_PER_TURN)
 		return;
 	p->reads++;
-	(void)names_process(p->names, tgid); /* it may be gone: names fall back */
+	names_note(p->names, tgid, ip, true);
 	if (!one) {
 		cache_trim(&p->processes);
 		one = malloc(sizeof(*one));
@@ -105,7 +105,7 @@ static void note_process(struct line_ips *p, uint32_t tgid, uint32_t image)
 
 void line_ips_process(struct line_ips *p, uint32_t tgid)
 {
-	note_process(p, tgid, 0);
+	note_process(p, tgid, 0, 0);
 }
 
 static int on_new(void *ctx, void *data, size_t size)
@@ -120,7 +120,7 @@ static int on_new(void *ctx, void *data, size_t size)
 		ip.state =
 			state_of(insn_recipe(r->code, r->before, r->bytes - r->before, &ip.recipe));
 	if (r->key.tgid)
-		note_process(p, r->key.tgid, r->key.image);
+		note_process(p, r->key.tgid, r->key.image, r->key.ip);
 	(void)bpf_map_update_elem(p->map_fd, &r->key, &ip, BPF_EXIST); /* gone: it comes again */
 	p->known[(p->first + p->n++) % p->max] = r->key;
 	forget_oldest(p);
