@@ -26,6 +26,7 @@ rows() {
 		build l:zlib zlib1g-dev zlib-devel
 		build l:libevent_core libevent-dev libevent-devel
 		build l:json-c libjson-c-dev json-c-devel
+		build l:libseccomp libseccomp-dev libseccomp-devel
 		test s:address gcc libasan,libubsan
 		test l:cmocka libcmocka-dev libcmocka-devel
 		test c:bats bats bats

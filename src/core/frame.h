@@ -194,9 +194,9 @@ struct quality {
 	uint64_t pending;    /* no loss: samples at code that was not decoded yet */
 	uint64_t names_refused; /* no loss: names that were given up, for their file or process took
 				   too long to read; the rows keep an address */
-	uint64_t missed;     /* edge: already waiting at the start */
-	uint64_t in_flight;  /* edge: still waiting */
-	uint64_t longest_ns; /* the longest of those */
+	uint64_t missed;	/* edge: already waiting at the start */
+	uint64_t in_flight;	/* edge: still waiting */
+	uint64_t longest_ns;	/* the longest of those */
 	uint32_t longest_tid;
 	char longest_comm[16];
 };

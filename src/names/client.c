@@ -18,9 +18,9 @@
 #define STUCK_NS 3000000000ULL	 /* no sign of life, and it does not run: it hangs in a file */
 #define STUCK_EVER_NS 10000000000ULL
 #define SYMBOL_NS 5000000000ULL /* of names_user_symbol: nothing is being measured yet */
-#define FAILED_STARTS 5		/* workers in a row without one answer: there is no more to hope for */
-#define AHEAD 64		/* questions that may be unanswered; beyond, notes are not sent */
-#define BETWEEN_SHARE 10	/* of the time between reports a tenth may be waited ... */
+#define FAILED_STARTS 5	 /* workers in a row without one answer: there is no more to hope for */
+#define AHEAD 64	 /* questions that may be unanswered; beyond, notes are not sent */
+#define BETWEEN_SHARE 10 /* of the time between reports a tenth may be waited ... */
 #define BETWEEN_NS 100000000ULL /* ... this much of it at a time */
 #define PAUSE_NS 50000000ULL	/* between one worker's end and the next one's start */
 
@@ -80,8 +80,8 @@ static void blame(struct names_user *u, bool sure)
 
 	if (!m.pid && !m.file.ino)
 		return;
-	if (!sure && !(m.file.ino ? refused_file(&u->struck, &m.file)
-				  : refused_pid(&u->struck, m.pid)))
+	if (!sure &&
+	    !(m.file.ino ? refused_file(&u->struck, &m.file) : refused_pid(&u->struck, m.pid)))
 		refused_add(&u->struck, &m.file, m.pid);
 	else
 		refused_add(&u->refused, &m.file, m.pid);

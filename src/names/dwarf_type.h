@@ -18,7 +18,7 @@
 struct dwarf_path {
 	char *text; /* the variable's name; the path is appended */
 	size_t len, at;
-	uint32_t steps; /* left */
+	uint32_t steps;	   /* left */
 	struct work *work; /* or NULL */
 	bool rust;
 	bool member; /* out: went into the variable */

@@ -215,8 +215,8 @@ static void declared_at(Dwarf_Die *var, char *out, size_t len)
 static bool describe(struct dwarf_session *s, const struct dwarf_place *place, uint64_t vaddr,
 		     const struct elf_symbol *symbol, struct dwarf_answer *out)
 {
-	struct dwarf_path path = {.text = out->text, .len = out->text_len, .steps = DWARF_STEPS,
-				  .work = s->work};
+	struct dwarf_path path = {
+		.text = out->text, .len = out->text_len, .steps = DWARF_STEPS, .work = s->work};
 	Dwarf_Die var, type, unit;
 	uint64_t size;
 

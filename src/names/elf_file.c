@@ -415,8 +415,7 @@ static struct elf_file *use(struct elf_files *s, struct elf_file *f, struct elf_
 	return f;
 }
 
-static struct elf_file *add_file(struct elf_files *s, const struct elf_file *like,
-				 const char *path)
+static struct elf_file *add_file(struct elf_files *s, const struct elf_file *like, const char *path)
 {
 	struct elf_file *f = make_room(s) ? NULL : calloc(1, sizeof(*f));
 

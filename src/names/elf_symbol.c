@@ -107,8 +107,7 @@ static bool take_strings(struct search *s, Elf *elf, size_t section)
 	    sh.sh_type != SHT_STRTAB || sh.sh_flags & SHF_COMPRESSED)
 		return false;
 	data = elf_rawdata(scn, NULL);
-	if (!data || !data->d_buf || !data->d_size ||
-	    ((const char *)data->d_buf)[data->d_size - 1])
+	if (!data || !data->d_buf || !data->d_size || ((const char *)data->d_buf)[data->d_size - 1])
 		return false;
 	s->strings = data->d_buf;
 	s->strings_len = data->d_size;

@@ -6,7 +6,8 @@
  *
  * Never a wrong member: where a type is not certain the name stops at the object and the offset
  * ("kmalloc-192+0x18"). Answers are remembered; a process that has ended keeps the maps it had when
- * names_process or names_note was called for it, so sources call that when an address is first seen.
+ * names_process or names_note was called for it, so sources call that when an address is first
+ * seen.
  *
  * None of these fail for want of a name: `found` says how much is known, `text` is never empty
  * ("0xffff888100001000" at worst). All strings are raw bytes.
@@ -41,7 +42,8 @@ struct name_inode {
 
 struct name {
 	enum name_found found;
-	bool late; /* there may be more to say: not in the time there was, or never (names_refused) */
+	bool late; /* there may be more to say: not in the time there was, or never (names_refused)
+		    */
 	char text[NAME_LEN];	    /* "ext4_inode_info.i_es_lock", "app`table.lock" */
 	char place[NAME_PLACE_LEN]; /* "kw.c:15"; "also mem_cgroup_per_node"; may be empty */
 	/* Kernel objects with a type: where it starts, and what type (for members_on_line). */
@@ -56,9 +58,10 @@ struct name {
 struct names;
 
 struct names_args {
-	const char *btf; /* --btf, or NULL: the running kernel's */
-	bool debuginfod; /* debug information may be fetched from DEBUGINFOD_URLS */
-	uint64_t patience_ns; /* for each name, and none for all; 0: NAMES_NAME_NS, NAMES_REPORT_NS */
+	const char *btf;      /* --btf, or NULL: the running kernel's */
+	bool debuginfod;      /* debug information may be fetched from DEBUGINFOD_URLS */
+	uint64_t patience_ns; /* for each name, and none for all; 0: NAMES_NAME_NS, NAMES_REPORT_NS
+			       */
 };
 
 /*
@@ -151,7 +154,8 @@ size_t names_members_on_line(struct names *n, const char *type, uint64_t object,
  * negative errno (it has ended, no permission): no words, names fall back. */
 int names_process(struct names *n, uint32_t pid);
 /* The same without waiting for it, and a look at an address that may soon be asked for (0: none).
- * What was noted of a process that has ended is lost if another process of ours has to take over. */
+ * What was noted of a process that has ended is lost if another process of ours has to take over.
+ */
 void names_note(struct names *n, uint32_t pid, uint64_t addr, bool code);
 void names_user_data(struct names *n, uint32_t pid, uint64_t addr, struct name *out);
 /* "app`worker+0x18", place "kw.c:15" */

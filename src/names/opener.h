@@ -10,12 +10,14 @@
 #include "names/wire.h"
 
 #define OPENER_WAIT_NS 1000000000ULL
-#define HUNG_MAX 64 /* devices and processes of which nothing is opened any more; then the oldest */
+#define HUNG_MAX                                                                         \
+	64 /* devices and processes of which nothing is opened any more; then the oldest \
+	    */
 
 /* The worker's end. */
 struct opener {
-	int sock;      /* -1: none now */
-	bool lost;     /* it did not answer: main is to be told */
+	int sock;	/* -1: none now */
+	bool lost;	/* it did not answer: main is to be told */
 	uint32_t nhung; /* ever; the last HUNG_MAX are known */
 	struct {
 		uint32_t pid;

@@ -57,9 +57,9 @@ static int common(void)
 }
 
 /*
- * System calls of parsing: memory, reading what was passed, talking to main and to the opener. fstat
- * is newfstatat with AT_EMPTY_PATH in the C library; that a name could be given with it is the
- * one thing that this lets through: it tells whether a file is there, and opens nothing.
+ * System calls of parsing: memory, reading what was passed, talking to main and to the opener.
+ * fstat is newfstatat with AT_EMPTY_PATH in the C library; that a name could be given with it is
+ * the one thing that this lets through: it tells whether a file is there, and opens nothing.
  */
 static const int calls[] = {
 	SCMP_SYS(read),		SCMP_SYS(pread64),    SCMP_SYS(lseek),
@@ -154,8 +154,8 @@ int sandbox_worker(void)
 
 void sandbox_request_begin(void)
 {
-	struct itimerval t = {.it_value = {WORKER_REQUEST_CPU_US / 1000000,
-					   WORKER_REQUEST_CPU_US % 1000000}};
+	struct itimerval t = {
+		.it_value = {WORKER_REQUEST_CPU_US / 1000000, WORKER_REQUEST_CPU_US % 1000000}};
 
 	(void)setitimer(ITIMER_PROF, &t, NULL); /* cannot fail with these arguments */
 }

@@ -16,7 +16,7 @@
 #define MAPS_BYTES_MAX (8U << 20) /* over all processes but the one in use */
 #define ANSWERS 1024		  /* places for answers; a power of two */
 #define AGAIN_NS 1000000000ULL	  /* maps are not read again sooner for an unknown address */
-#define READ_SHARE 9		  /* of all time at most a tenth goes into reading a process again */
+#define READ_SHARE 9 /* of all time at most a tenth goes into reading a process again */
 
 /* A place for the last answer whose address falls there. */
 struct answer {
@@ -172,8 +172,7 @@ int user_process(struct user *u, uint32_t pid)
 }
 
 /* The process and the mapping of an address: asked for again if it may have a new one by now. */
-static const struct map *find_map(struct user *u, uint32_t pid, uint64_t addr,
-				  struct user_proc **p)
+static const struct map *find_map(struct user *u, uint32_t pid, uint64_t addr, struct user_proc **p)
 {
 	const struct map *map;
 
@@ -182,8 +181,8 @@ static const struct map *find_map(struct user *u, uint32_t pid, uint64_t addr,
 		return NULL;
 	map = maps_find(&(*p)->maps, addr);
 	/* Of another process with this number nothing is asked: addr was seen in the one known. */
-	if ((map && !(*p)->partial) || wire_now_ns() - (*p)->read_ns < AGAIN_NS || opener_start(u->opener, pid) != (*p)->start ||
-	    read_process(u, pid, p))
+	if ((map && !(*p)->partial) || wire_now_ns() - (*p)->read_ns < AGAIN_NS ||
+	    opener_start(u->opener, pid) != (*p)->start || read_process(u, pid, p))
 		return map;
 	return maps_find(&(*p)->maps, addr);
 }
@@ -225,7 +224,8 @@ static uint64_t region_start(const struct maps *m, const struct map *map)
 static void name_region(const struct user_proc *p, const struct map *map, uint64_t addr,
 			struct name *out)
 {
-	const struct map_source *s = map->source == MAP_NO_SOURCE ? NULL : &p->maps.sources[map->source];
+	const struct map_source *s =
+		map->source == MAP_NO_SOURCE ? NULL : &p->maps.sources[map->source];
 	struct elf_spot spot;
 	uint64_t start;
 
@@ -366,8 +366,6 @@ static bool judge(struct user *u, const struct elf_spot *spot, uint64_t took_ns)
 {
 	struct elf_file *f = spot->source->elf;
 
-	if (!f)
-		return false;
 	if (!u->work->over) {
 		f->slow = false;
 		return f->fetching; /* its debug file is yet to come */

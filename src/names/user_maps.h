@@ -25,7 +25,7 @@ struct map_source {
 	uint64_t ino; /* 0: no file */
 	uint64_t dev; /* as maps has it: major << 32 | minor */
 	bool deleted, exec;
-	bool refused; /* its file is not looked into any more */
+	bool refused;	     /* its file is not looked into any more */
 	uint64_t start, end; /* of one of its mappings: its name in map_files */
 	struct elf_file *elf;
 };

@@ -7,7 +7,9 @@
 #include "names/opener.h"
 #include "names/user_maps.h"
 
-#define PROC_FILES_MAX 2048 /* of a process that are looked into; of the rest the mapping is told */
+#define PROC_FILES_MAX                                                             \
+	2048 /* of a process that are looked into; of the rest the mapping is told \
+	      */
 
 struct user_proc {
 	uint32_t pid;
@@ -15,7 +17,7 @@ struct user_proc {
 	uint64_t generation; /* of the maps: another number for each that was ever read */
 	uint64_t used, read_ns;
 	uint64_t took_ns; /* to read it: the more, the less often that is done */
-	bool partial;	   /* its files are not all held yet: the time was over */
+	bool partial;	  /* its files are not all held yet: the time was over */
 	struct maps maps;
 };
 
@@ -51,8 +53,8 @@ struct jit_maps;
 struct jit_maps *jit_open(void); /* NULL: no memory */
 void jit_close(struct jit_maps *j);
 /*
- * "Lcom/Foo;::bar" from /tmp/perf-PID.map, which must be root's, ours or the process's own. The last
- * line that says so counts: code is written over.
+ * "Lcom/Foo;::bar" from /tmp/perf-PID.map, which must be root's, ours or the process's own. The
+ * last line that says so counts: code is written over.
  */
 bool jit_find(struct jit_maps *j, struct opener *o, struct work *w, uint32_t pid, uint64_t ip,
 	      char *out, size_t len, uint64_t *offset);

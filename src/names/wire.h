@@ -3,10 +3,8 @@
  * Names of addresses in processes are found by two children of ours, for what is read there was
  * written by others (ELF, DWARF, perf maps, mangled symbols):
  *
- *	main (client.c, child.c)          knows questions and answers, no foreign byte, no foreign file
- *	  | ^  struct ask, struct tell
- *	  v |
- *	worker (worker.c, user*.c, elf_*.c, dwarf_*.c, demangle.c)
+ *	main (client.c, child.c)          knows questions and answers, no foreign byte, no foreign
+ *file | ^  struct ask, struct tell v | worker (worker.c, user*.c, elf_*.c, dwarf_*.c, demangle.c)
  *	  | ^  reads and parses; no capabilities, no open, no socket, no exec (sandbox.c)
  *	  | |  struct open_ask, struct open_tell and the files' descriptors
  *	  v |
@@ -110,9 +108,9 @@ struct open_ask {
 };
 
 struct open_tell {
-	int32_t status;		/* 0 or negative errno */
-	uint32_t has_root;	/* OPEN_PROCESS: a second descriptor, its root */
-	uint64_t start;		/* when the process started; 0: it has ended */
+	int32_t status;	       /* 0 or negative errno */
+	uint32_t has_root;     /* OPEN_PROCESS: a second descriptor, its root */
+	uint64_t start;	       /* when the process started; 0: it has ended */
 	char prefix[PATH_MAX]; /* OPEN_PROCESS: what its paths begin with in a chroot */
 };
 

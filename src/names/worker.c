@@ -16,8 +16,8 @@
 #include "names/user.h"
 #include "names/worker.h"
 
-#define LATER 64		       /* look-ups to be done again; then the oldest go */
-#define LATER_WAIT_NS 200000000ULL     /* before one whose file is on its way is tried again */
+#define LATER 64		   /* look-ups to be done again; then the oldest go */
+#define LATER_WAIT_NS 200000000ULL /* before one whose file is on its way is tried again */
 
 struct later {
 	uint32_t pid;
@@ -226,7 +226,8 @@ static void serve(struct worker *w)
 int worker_main(int main_sock, int opener_sock, int mark_fd, bool debuginfod)
 {
 	struct worker *w = calloc(1, sizeof(*w));
-	void *mark = mmap(NULL, sizeof(struct mark), PROT_READ | PROT_WRITE, MAP_SHARED, mark_fd, 0);
+	void *mark =
+		mmap(NULL, sizeof(struct mark), PROT_READ | PROT_WRITE, MAP_SHARED, mark_fd, 0);
 	int ret;
 
 	(void)prctl(PR_SET_NAME, "waitscope-names"); /* cannot fail */

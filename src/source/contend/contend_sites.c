@@ -6,8 +6,8 @@
 #include "source/bpf_util.h"
 #include "source/contend/contend_sites.h"
 
-#define CODES_MAX 2048 /* about 500 KB */
-#define SITES_MAX 32   /* of a row */
+#define CODES_MAX 2048		  /* about 500 KB */
+#define SITES_MAX 32		  /* of a row */
 #define ASK_AGAIN_NS 300000000ULL /* for a name that was late */
 
 /* ---- names of code ---- */
