@@ -22,6 +22,7 @@
 #define AHEAD 64	 /* questions that may be unanswered; beyond, notes are not sent */
 #define BETWEEN_SHARE 10 /* of the time between reports a tenth may be waited ... */
 #define BETWEEN_NS 100000000ULL /* ... this much of it at a time */
+#define LEAST_NS 1000000ULL	/* less is no time for a name */
 #define PAUSE_NS 50000000ULL	/* between one worker's end and the next one's start */
 
 struct names_user {
@@ -233,6 +234,7 @@ static int await(struct names_user *u, uint64_t until_ns, struct tell *t)
 	int ret;
 
 	t->type = 0;
+	u->children.mark->wanted = u->seq;
 	while ((ret = next_tell(u, until_ns, &got)) >= 0) {
 		if (ret || got.seq != u->seq)
 			continue;
@@ -240,6 +242,7 @@ static int await(struct names_user *u, uint64_t until_ns, struct tell *t)
 		if (got.type == TELL_ANSWER)
 			return 0;
 	}
+	u->children.mark->wanted = u->seq + 1;
 	return ret;
 }
 
@@ -301,14 +304,17 @@ static void ask_name(struct names_user *u, enum ask_type type, uint32_t pid, uin
 		     struct name *out)
 {
 	struct ask ask = {.type = type, .pid = pid, .addr = addr};
-	uint64_t since = wire_now_ns();
+	uint64_t since = wire_now_ns(), until;
 	struct tell t = {0};
 	int ret;
 
 	name_bare(out, addr);
-	ret = ask_worker(u, &ask);
+	until = patience(u, since);
+	/* Without time left for them, names are not even asked for: they would be in others' way.
+	 */
+	ret = until - since > LEAST_NS ? ask_worker(u, &ask) : -ETIME;
 	if (!ret)
-		ret = await(u, patience(u, since), &t);
+		ret = await(u, until, &t);
 	waited(u, since);
 	if (t.type)
 		take_name(&t, out);

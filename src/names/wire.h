@@ -75,7 +75,7 @@ struct tell {
 /* What the worker is at, in memory that it shares with main: to be read when it has been lost. */
 struct mark {
 	uint32_t pid;
-	uint32_t pad;
+	uint32_t wanted;     /* from main: questions before this one nobody waits for any more */
 	struct file_id file; /* ino 0: none yet */
 };
 

@@ -31,6 +31,7 @@ struct worker {
 	struct opener opener;
 	struct refused refused;
 	size_t nrefused_told;
+	uint32_t last; /* name that was answered, or put off */
 	struct work work;
 	struct user *user;
 	struct later later[LATER];
@@ -123,6 +124,12 @@ static void answer_symbol(struct worker *w, const struct ask *ask)
 	send_tell(w, &t);
 }
 
+/* Does somebody wait for a question that lies behind the one in hand? */
+static bool is_awaited(const struct worker *w)
+{
+	return (int32_t)(w->work.mark->wanted - w->last) > 0 && wire_wait(w->main_sock, 0);
+}
+
 static void answer(struct worker *w, const struct ask *ask, struct wire_fds *fds)
 {
 	struct tell t = {.type = TELL_ANSWER, .seq = ask->seq};
@@ -134,13 +141,21 @@ static void answer(struct worker *w, const struct ask *ask, struct wire_fds *fds
 		send_tell(w, &t);
 		break;
 	case ASK_NOTE:
+		if (ask->addr && is_awaited(w)) { /* first what somebody waits for */
+			do_later(w, ask->pid, ask->addr, ask->code);
+			break;
+		}
 		(void)user_process(w->user, ask->pid); /* it has ended: names fall back */
 		if (ask->addr)
 			answer_name(w, ask);
 		break;
 	case ASK_DATA:
 	case ASK_CODE:
-		answer_name(w, ask);
+		if ((int32_t)(ask->seq - w->work.mark->wanted) < 0)
+			do_later(w, ask->pid, ask->addr, ask->type == ASK_CODE);
+		else
+			answer_name(w, ask);
+		w->last = ask->seq;
 		break;
 	case ASK_SYMBOL:
 		answer_symbol(w, ask);

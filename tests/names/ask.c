@@ -3,6 +3,7 @@
  * Asks src/names, a line for a line:
  *	hold PID		=> the status of names_process
  *	data PID ADDR		=> FOUND TAB TEXT TAB PLACE
+ *	once PID ADDR		=> the same, without asking again if it is late
  *	code PID IP		=> the same
  *	trim			=> 0
  */
@@ -49,6 +50,9 @@ static void answer(struct names *n, const char *line)
 		show(&name);
 	} else if (sscanf(line, "code %" SCNu32 " %" SCNx64, &pid, &addr) == 2) {
 		ask(n, pid, addr, true, &name);
+		show(&name);
+	} else if (sscanf(line, "once %" SCNu32 " %" SCNx64, &pid, &addr) == 2) {
+		names_user_data(n, pid, addr, &name);
 		show(&name);
 	} else if (!strcmp(line, "trim\n")) {
 		names_trim(n);

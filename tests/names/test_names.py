@@ -144,6 +144,10 @@ class Ask:
     def data(self, pid, addr):
         return tuple(self.line("data %d %x", pid, addr).split("\t"))
 
+    def once(self, pid, addr):
+        """No second time if it is late."""
+        return tuple(self.line("once %d %x", pid, addr).split("\t"))
+
     def code(self, pid, addr):
         return tuple(self.line("code %d %x", pid, addr).split("\t"))
 

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The process that reads foreign files: what it may, what it survives, how long anybody waits."""
+import os
+import signal
+import time
+
+import hostile
+import test_names
+from test_names import harness
+
+LIMIT_S = 4  # of a first name; a hundred times what one takes
+RSS_KIB = 256 << 10
+
+
+def status(pid):
+    with open("/proc/%d/status" % pid, encoding="ascii") as f:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+
+
+class Worker(test_names.NamesTest):
+    def ready(self):
+        p = self.program(self.build("kw.c", "-g"))
+        self.check(p, "kw.c")
+        return p, self.ask.worker()
+
+    def test_privileges(self):
+        """No capabilities, no new ones, a filter of system calls, an own network, few limits"""
+        if harness.BUILD.endswith("-san"):
+            self.skipTest("sanitizers need more than the filter allows")
+        _, pid = self.ready()
+        words = status(pid)
+        for field in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+            self.assertEqual(int(words[field], 16), 0, field)
+        self.assertEqual((words["Seccomp"], words["NoNewPrivs"]), ("2", "1"))
+        with open("/proc/%d/limits" % pid, encoding="ascii") as f:
+            limits = {line[:26].strip(): line[26:].split() for line in f}
+        self.assertEqual(limits["Max file size"][:2], ["0", "0"])
+        self.assertEqual(limits["Max core file size"][:2], ["0", "0"])
+        self.assertLess(int(limits["Max address space"][0]), 256 << 20)
+        self.assertNotEqual(os.getsid(pid), os.getsid(0))
+
+    def test_killed(self):
+        """Killed from outside: names return, and no file is blamed for it"""
+        p, pid = self.ready()
+        os.kill(pid, signal.SIGKILL)
+        time.sleep(0.2)
+        self.check(p, "kw.c")
+        self.assertNotEqual(self.ask.worker(), pid)
+
+    def test_stopped(self):
+        """Stopped from outside: it is replaced"""
+        p, pid = self.ready()
+        os.kill(pid, signal.SIGSTOP)
+        self.ask.data(p.pid, p.spots[0].addr + 1)
+        self.check(p, "kw.c")
+        self.assertNotEqual(self.ask.worker(), pid)
+
+    def test_hostile(self):
+        """Beside each hostile file: an answer in time, bounded memory, and the others' names"""
+        victim = self.build("victim.c", "-O2", "-static", name="victim")
+        base = self.program(hostile.make(victim, self.dir, "base"))
+        lock = base.at("lock")
+        self.assertEqual(self.ask.data(base.pid, lock)[:2], ("object", "base`hostile_lock"))
+        for name in hostile.ALL:
+            with self.subTest(name=name):
+                p = self.program(hostile.make(victim, self.dir, name))
+                began = time.monotonic()
+                text = self.ask.once(p.pid, lock)[1]
+                self.assertLess(time.monotonic() - began, LIMIT_S)
+                self.assertTrue(text.startswith(name), text)
+                self.assertEqual(self.ask.data(base.pid, lock)[:2], ("object", "base`hostile_lock"))
+                self.assertLess(self.ask.rss_kib("VmHWM"), RSS_KIB)
+
+
+if __name__ == "__main__":
+    harness.main()
