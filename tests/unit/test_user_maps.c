@@ -163,13 +163,35 @@ static void symbols(void **state)
 	assert_int_equal(strlen(out), sizeof(out) - 1);
 }
 
+/* Packs within packs, each of which refers to the one before: for each the library would go through
+ * all of it, which doubles each time. */
+static void packs(void **state)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char bomb[1000] = "_Z1vIDp", out[64];
+
+	for (int i = 0; i < 60; i++)
+		(void)strcat(bomb, "1AI"); /* fits */
+	(void)strcat(bomb, "1AIiiE");
+	for (int i = 61; i < 121; i++) {
+		char id[3] = {digits[i % 36], '\0'};
+
+		if (i >= 36)
+			(void)snprintf(id, sizeof(id), "%c%c", digits[i / 36], digits[i % 36]);
+		(void)snprintf(bomb + strlen(bomb), sizeof(bomb) - strlen(bomb), "S%s_E", id);
+	}
+	(void)strcat(bomb, "E");
+	assert_true(strlen(bomb) < sizeof(bomb) - 1);
+	assert_false(demangle(out, sizeof(out), bomb)); /* that it ends is the test */
+	assert_true(demangle(out, sizeof(out), "_Z1fIJiiEEvDpT_"));
+	assert_string_equal(out, "f<int, int>");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines),
-		cmocka_unit_test(found),
-		cmocka_unit_test(jit),
-		cmocka_unit_test(symbols),
+		cmocka_unit_test(lines), cmocka_unit_test(packs),   cmocka_unit_test(found),
+		cmocka_unit_test(jit),	 cmocka_unit_test(symbols),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
