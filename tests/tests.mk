@@ -23,7 +23,7 @@ $(O)/gen/unseen.inc: tests/unit/gen_unseen.py
 $(O)/tests/unit/test_text.o: | $(O)/gen/unseen.inc
 
 # The synth source needs no kernel: its test takes it, not the list that names all sources.
-$(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth/synth.o synth/synth_files.o synth/synth_locks.o sched/sched_metrics.o series.o)
+$(O)/tests/unit/test_synth: $(addprefix $(O)/src/source/,synth/synth.o synth/synth_files.o synth/synth_locks.o series.o)
 # It reads maps of its own making.
 $(O)/tests/unit/test_line_table: $(addprefix $(O)/src/source/,line/line_table.o line/line_means.o)
 $(O)/tests/unit/test_pmu: $(O)/src/source/line/pmu.o

@@ -14,37 +14,7 @@
 #include <time.h>
 
 #include "core/hist.h"
-
-/* What part a metric plays in the tables; formats that print everything ignore it. */
-enum metric_role {
-	METRIC_HEADLINE, /* has its own table: title, percentiles, one row per CPU or group */
-	METRIC_LEG,	 /* part of the headline before it: a note in its table */
-	METRIC_SIDE,	 /* one summary line below the headline's percentiles */
-	METRIC_ROWS,	 /* a table of its own, one row per series: its labels, its percentiles */
-	METRIC_COUNTS,	 /* counters: a table, one row per set of labels but `pivot` (below) */
-	METRIC_NOTE,	 /* a counter, and its parts by `pivot`: a line in the foot */
-};
-
-struct metric_desc {
-	const char *name;  /* "sched_wakeup_latency" */
-	const char *title; /* "Wakeup latency"; a leg's short name: "wake-to-queue" */
-	enum metric_role role;
-	bool counter; /* a value, not a histogram */
-	/*
-	 * METRIC_COUNTS: the label whose values are columns, each shown as its share of their sum
-	 * ("result": hit, miss); the sum is shown as a rate. METRIC_NOTE: the label whose values
-	 * are the parts, each shown as its share of the whole, which is a series of its own.
-	 * `joins` names another such metric: these columns stand in its table, beside its own.
-	 * METRIC_ROWS: its rows do, under the same title.
-	 */
-	const char *pivot;
-	const char *joins;
-	/*
-	 * METRIC_SIDE: who has most of it waits most. Its sum, and that as a share of the time,
-	 * stand in every row of the headline's groups (--by), which are sorted by it.
-	 */
-	bool ranks;
-};
+#include "core/metrics.h"
 
 struct label {
 	const char *key; /* "cpu" "pid" "tid" "comm" "cgroup" "file" "op" "dev" "mount" ... */

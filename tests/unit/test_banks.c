@@ -99,14 +99,14 @@ static void test_sched_intervals(void **state)
 	samples(&f, 1, 2, ABI_PREEMPT_WAIT, 50, 2);
 	bank_of(&f, 1, 2)->clamped = 7;
 	assert_int_equal(sched_banks_collect(&b, 1), 0);
-	check_hist(&b.whole.interval[SCHED_RUN_DELAY], 5, 3 * NS + 100, 50, NS);
-	check_hist(&b.cpus[0].interval[SCHED_RUN_DELAY], 3, 3 * NS, NS, NS);
-	assert_int_equal(b.cpus[1].interval[SCHED_RUN_DELAY].count, 0);
+	check_hist(&b.whole.interval[METRIC_SCHED_RUN_DELAY], 5, 3 * NS + 100, 50, NS);
+	check_hist(&b.cpus[0].interval[METRIC_SCHED_RUN_DELAY], 3, 3 * NS, NS, NS);
+	assert_int_equal(b.cpus[1].interval[METRIC_SCHED_RUN_DELAY].count, 0);
 	assert_int_equal(b.counts.interval.clamped, 7);
 	samples(&f, 2, 0, ABI_QUEUE_TO_RUN, 9, 1);
 	assert_int_equal(sched_banks_collect(&b, 2), 0);
-	check_hist(&b.whole.interval[SCHED_RUN_DELAY], 1, 9, 9, 9);
-	check_hist(&b.whole.total[SCHED_RUN_DELAY], 6, 3 * NS + 109, 9, NS);
+	check_hist(&b.whole.interval[METRIC_SCHED_RUN_DELAY], 1, 9, 9, 9);
+	check_hist(&b.whole.total[METRIC_SCHED_RUN_DELAY], 6, 3 * NS + 109, 9, NS);
 	assert_int_equal(b.counts.interval.clamped, 0);
 	assert_int_equal(b.counts.total.clamped, 7);
 	sched_end(&f, &b);
@@ -128,15 +128,15 @@ static void test_sched_fold(void **state)
 	assert_int_equal(sched_banks_fold(&b, 2), 0);
 	samples(&f, 3, 1, ABI_QUEUE_TO_RUN, NS, 2);
 	assert_int_equal(sched_banks_collect(&b, 3), 0);
-	check_hist(&b.whole.interval[SCHED_QUEUE_TO_RUN], all, (most + 2) * NS + 50, 50, NS);
-	check_hist(&b.cpus[1].interval[SCHED_RUN_DELAY], all, (most + 2) * NS + 50, 50, NS);
-	check_hist(&b.whole.total[SCHED_RUN_DELAY], all, (most + 2) * NS + 50, 50, NS);
+	check_hist(&b.whole.interval[METRIC_SCHED_QUEUE_TO_RUN], all, (most + 2) * NS + 50, 50, NS);
+	check_hist(&b.cpus[1].interval[METRIC_SCHED_RUN_DELAY], all, (most + 2) * NS + 50, 50, NS);
+	check_hist(&b.whole.total[METRIC_SCHED_RUN_DELAY], all, (most + 2) * NS + 50, 50, NS);
 	assert_int_equal(b.counts.interval.missed, 5);
 	assert_int_equal(b.counts.total.missed, 5);
 	samples(&f, 4, 1, ABI_QUEUE_TO_RUN, 50, 1);
 	assert_int_equal(sched_banks_collect(&b, 4), 0);
-	check_hist(&b.whole.interval[SCHED_QUEUE_TO_RUN], 1, 50, 50, 50);
-	assert_int_equal(b.whole.total[SCHED_QUEUE_TO_RUN].count, all + 1);
+	check_hist(&b.whole.interval[METRIC_SCHED_QUEUE_TO_RUN], 1, 50, 50, 50);
+	assert_int_equal(b.whole.total[METRIC_SCHED_QUEUE_TO_RUN].count, all + 1);
 	sched_end(&f, &b);
 }
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/sched/sched_metrics.h"
 #include "source/source.h"
 #include "unit.h"
 
@@ -123,9 +122,9 @@ static void parts_make_the_whole(const struct series_list *l, const char *key, u
 
 		hist_init(&sum, schema);
 		for (size_t i = 0; i < l->n; i++)
-			if (l->v[i].desc == &sched_metrics[m] && is_group(&l->v[i], key))
+			if (l->v[i].desc == &metric_list[m] && is_group(&l->v[i], key))
 				assert_int_equal(hist_merge(&sum, l->v[i].hist), 0);
-		same_hist(&sum, find(l, sched_metrics[m].name, NULL, NULL));
+		same_hist(&sum, find(l, metric_list[m].name, NULL, NULL));
 		hist_free(&sum);
 	}
 }
@@ -141,7 +140,7 @@ static void intervals_make_the_total(void **state)
 	for (int i = 0; i < 5; i++) {
 		collect(&f, i < 4 ? source_synth.flip : source_synth.stop);
 		for (int m = 0; m < SCHED_METRICS; m++) {
-			const char *name = sched_metrics[m].name;
+			const char *name = metric_list[m].name;
 			const struct hist *one = find(&f.r.interval.series, name, NULL, NULL);
 
 			assert_true(one->count > 0);
@@ -179,7 +178,7 @@ static void groups_make_the_whole(void **state)
 		for (size_t k = 0; k < f.r.total.series.n; k++) {
 			const struct series *s = &f.r.total.series.v[k];
 
-			if (s->desc != &sched_metrics[0] || !is_group(s, rows[i].key))
+			if (s->desc != &metric_list[0] || !is_group(s, rows[i].key))
 				continue;
 			groups++;
 			if (rows[i].also)
@@ -199,15 +198,19 @@ static void legs_add_up(void **state)
 	begin(&f, BY_NONE);
 	collect(&f, source_synth.flip);
 	for (int m = 0; m < SCHED_METRICS; m++)
-		h[m] = find(&f.r.interval.series, sched_metrics[m].name, NULL, NULL);
-	assert_int_equal(h[SCHED_WAKEUP_LATENCY]->sum_ns,
-			 h[SCHED_WAKE_TO_QUEUE]->sum_ns + h[SCHED_QUEUE_TO_RUN]->sum_ns);
-	assert_int_equal(h[SCHED_RUN_DELAY]->sum_ns,
-			 h[SCHED_QUEUE_TO_RUN]->sum_ns + h[SCHED_PREEMPT_WAIT]->sum_ns);
-	assert_int_equal(h[SCHED_WAKEUP_LATENCY]->count, h[SCHED_QUEUE_TO_RUN]->count);
-	assert_int_equal(h[SCHED_RUN_DELAY]->count,
-			 h[SCHED_QUEUE_TO_RUN]->count + h[SCHED_PREEMPT_WAIT]->count);
-	assert_true(h[SCHED_WAKEUP_LATENCY]->zero > 0); /* the zero bucket is not left untested */
+		h[m] = find(&f.r.interval.series, metric_list[m].name, NULL, NULL);
+	assert_int_equal(h[METRIC_SCHED_WAKEUP_LATENCY]->sum_ns,
+			 h[METRIC_SCHED_WAKE_TO_QUEUE]->sum_ns +
+				 h[METRIC_SCHED_QUEUE_TO_RUN]->sum_ns);
+	assert_int_equal(h[METRIC_SCHED_RUN_DELAY]->sum_ns,
+			 h[METRIC_SCHED_QUEUE_TO_RUN]->sum_ns +
+				 h[METRIC_SCHED_PREEMPT_WAIT]->sum_ns);
+	assert_int_equal(h[METRIC_SCHED_WAKEUP_LATENCY]->count,
+			 h[METRIC_SCHED_QUEUE_TO_RUN]->count);
+	assert_int_equal(h[METRIC_SCHED_RUN_DELAY]->count,
+			 h[METRIC_SCHED_QUEUE_TO_RUN]->count + h[METRIC_SCHED_PREEMPT_WAIT]->count);
+	assert_true(h[METRIC_SCHED_WAKEUP_LATENCY]->zero >
+		    0); /* the zero bucket is not left untested */
 	end(&f);
 }
 

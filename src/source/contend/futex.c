@@ -2,15 +2,12 @@
 /* Waits for futexes: the user-space side of locks, condition variables and the like. */
 #include "source/contend/futex.h"
 
-static const struct metric_desc metrics[ABI_FUTEX_HISTS] = {
-	{"futex_wait", "Futex locks", METRIC_HEADLINE, false},
-	{"futex_idle", "futex idle waits", METRIC_SIDE, false},
-};
+_Static_assert(METRIC_FUTEX_IDLE - METRIC_FUTEX_WAIT == ABI_FUTEX_HISTS - 1, "as in abi_futex.h");
 
 static const struct contend_spec spec = {
 	.ops = &source_futex,
 	.rows = &futex_rows,
-	.metrics = metrics,
+	.metrics = &metric_list[METRIC_FUTEX_WAIT],
 	.nmetrics = ABI_FUTEX_HISTS,
 	.others = ABI_FUTEX_KINDS,
 	.ring_bytes = 64U << 10, /* each new address is told of at once */

@@ -15,12 +15,6 @@ struct lock {
 	const char *lacks[2];
 };
 
-static const struct metric_desc lock_wait = {
-	.name = "lock_wait",
-	.title = "lock-wait",
-	.role = METRIC_SIDE,
-};
-
 static struct lock *lock_of(struct contend_source *s)
 {
 	return (struct lock *)s;
@@ -173,7 +167,7 @@ static void lock_unload(struct contend_source *s)
 static const struct contend_spec lock_spec = {
 	.ops = &source_lock,
 	.rows = &lock_rows,
-	.metrics = &lock_wait,
+	.metrics = &metric_list[METRIC_LOCK_WAIT],
 	.nmetrics = 1,
 	.others = ABI_KIND_OTHER + 1,
 	.ring_bytes = 32U << 10,

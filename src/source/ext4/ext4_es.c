@@ -142,7 +142,7 @@ static uint64_t sum_of(const uint64_t n[ABI_ES_RESULTS])
 int ext4_es_push_results(struct series_list *to, const struct label *labels, uint32_t nlabels,
 			 const uint64_t n[ABI_ES_RESULTS], bool kinds)
 {
-	struct series s = {.desc = &ext4_es_lookups, .nlabels = nlabels + 1};
+	struct series s = {.desc = &metric_list[METRIC_EXT4_ES_LOOKUPS], .nlabels = nlabels + 1};
 	int i, ret;
 
 	if (!sum_of(n))
@@ -155,7 +155,7 @@ int ext4_es_push_results(struct series_list *to, const struct label *labels, uin
 	s.value = n[ABI_ES_MISS];
 	if (!ret)
 		ret = series_push(to, &s);
-	s.desc = &ext4_es_hits;
+	s.desc = &metric_list[METRIC_EXT4_ES_HITS];
 	for (i = 0; !ret && kinds && i < ABI_ES_MISS; i++) {
 		s.labels[nlabels] = (struct label){"kind", ext4_es_hit_kinds[i]};
 		s.value = n[i];

@@ -18,10 +18,6 @@ struct ext4_kind {
 /* All operations and counted events but ABI_EXT4_ES. */
 extern const struct ext4_kind ext4_kinds[ABI_EXT4_KINDS];
 
-extern const struct metric_desc ext4_es_lookups;
-extern const struct metric_desc ext4_es_hits;
-extern const struct metric_desc ext4_op_bytes;
-
 /* By ABI_ES_*, without the miss. */
 extern const char *const ext4_es_hit_kinds[ABI_ES_MISS];
 

@@ -225,7 +225,7 @@ static int push_bytes(struct series_list *to, const struct series *op, uint64_t 
 
 	if (!bytes)
 		return 0;
-	s.desc = &ext4_op_bytes;
+	s.desc = &metric_list[METRIC_EXT4_OP_BYTES];
 	s.hist = NULL;
 	s.split = NULL;
 	s.value = bytes;

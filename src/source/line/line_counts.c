@@ -8,14 +8,6 @@
 
 #define COUNTERS (sizeof(struct abi_line_counts) / sizeof(uint64_t))
 
-static const struct metric_desc line_samples = {
-	.name = "line_samples",
-	.title = "line",
-	.role = METRIC_NOTE,
-	.counter = true,
-	.pivot = "result",
-};
-
 /* In the order in which they are shown: what could be used, then why the others could not. */
 static const struct {
 	const char *name;
@@ -75,13 +67,14 @@ void line_counts_quality(const struct abi_line_counts *c, struct quality *q)
 
 int line_counts_push(const struct abi_line_counts *c, struct series_list *to)
 {
-	struct series one = {.desc = &line_samples, .value = c->samples};
+	struct series one = {.desc = &metric_list[METRIC_LINE_SAMPLES], .value = c->samples};
 	int ret = series_push(to, &one);
 	size_t k;
 
 	one.nlabels = 1;
 	for (k = 0; !ret && k < ABI_LINE_RESULTS; k++) {
-		one.labels[0] = (struct label){line_samples.pivot, results[k].name};
+		one.labels[0] =
+			(struct label){metric_list[METRIC_LINE_SAMPLES].pivot, results[k].name};
 		one.value = c->results[results[k].result];
 		ret = series_push(to, &one);
 	}

@@ -158,9 +158,9 @@ int sched_push_hists(struct source_report *r, const struct hist *interval, const
 	if (nlabels)
 		memcpy(one.labels, labels, nlabels * sizeof(*labels));
 	for (m = 0; !ret && m < SCHED_METRICS; m++) {
-		bool wanted = all && m != SCHED_THROTTLE_WAIT;
+		bool wanted = all && m != METRIC_SCHED_THROTTLE_WAIT;
 
-		one.desc = &sched_metrics[m];
+		one.desc = &metric_list[m];
 		one.hist = &interval[m];
 		if (wanted || one.hist->count)
 			ret = series_push(&r->interval.series, &one);

@@ -6,9 +6,9 @@
 #include <linux/types.h>
 
 #include "abi.h"
+#include "core/metrics.h"
 #include "source/bpf_source.h"
 #include "source/cpus.h"
-#include "source/sched/sched_metrics.h"
 #include "source/sched/sched_object.h"
 #include "source/slow_ring.h"
 

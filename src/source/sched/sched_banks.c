@@ -55,9 +55,11 @@ int sched_row_finish(struct sched_row *r)
 {
 	int m, ret;
 
-	ret = hist_merge(&r->interval[SCHED_RUN_DELAY], &r->interval[SCHED_QUEUE_TO_RUN]);
+	ret = hist_merge(&r->interval[METRIC_SCHED_RUN_DELAY],
+			 &r->interval[METRIC_SCHED_QUEUE_TO_RUN]);
 	if (!ret)
-		ret = hist_merge(&r->interval[SCHED_RUN_DELAY], &r->interval[SCHED_PREEMPT_WAIT]);
+		ret = hist_merge(&r->interval[METRIC_SCHED_RUN_DELAY],
+				 &r->interval[METRIC_SCHED_PREEMPT_WAIT]);
 	for (m = 0; !ret && m < SCHED_METRICS; m++)
 		ret = hist_merge(&r->total[m], &r->interval[m]);
 	return ret;

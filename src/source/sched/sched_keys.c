@@ -60,12 +60,12 @@ int sched_keys_open(struct sched_keys **out, const struct sched_keys_args *args,
  */
 static int add_run_delay(struct keyed_row *row)
 {
-	struct hist *delay = &row->interval[SCHED_RUN_DELAY];
-	int ret = hist_merge(delay, &row->interval[SCHED_QUEUE_TO_RUN]);
+	struct hist *delay = &row->interval[METRIC_SCHED_RUN_DELAY];
+	int ret = hist_merge(delay, &row->interval[METRIC_SCHED_QUEUE_TO_RUN]);
 
 	if (!ret)
-		ret = hist_merge(delay, &row->interval[SCHED_PREEMPT_WAIT]);
-	return ret ? ret : hist_merge(&row->total[SCHED_RUN_DELAY], delay);
+		ret = hist_merge(delay, &row->interval[METRIC_SCHED_PREEMPT_WAIT]);
+	return ret ? ret : hist_merge(&row->total[METRIC_SCHED_RUN_DELAY], delay);
 }
 
 int sched_keys_fold(struct sched_keys *k, uint64_t epoch, struct err *e)

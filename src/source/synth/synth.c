@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/sched/sched_metrics.h"
 #include "source/synth/synth.h"
 
 #define PERIOD_EVENTS 1000
@@ -90,7 +89,7 @@ static struct event draw_event(struct synth *s)
 	return v;
 }
 
-static int count_metric(struct synth *s, struct row *row, enum sched_metric m, uint64_t ns)
+static int count_metric(struct synth *s, struct row *row, enum metric_id m, uint64_t ns)
 {
 	return hist_add(&row->interval[m], &s->table, ns);
 }
@@ -100,17 +99,18 @@ static int count_in_row(struct synth *s, struct row *row, const struct event *v)
 	int ret;
 
 	if (v->kind == THROTTLE)
-		return count_metric(s, row, SCHED_THROTTLE_WAIT, v->wait_ns);
-	ret = count_metric(s, row, SCHED_RUN_DELAY, v->kind == WAKEUP ? v->q2r_ns : v->wait_ns);
+		return count_metric(s, row, METRIC_SCHED_THROTTLE_WAIT, v->wait_ns);
+	ret = count_metric(s, row, METRIC_SCHED_RUN_DELAY,
+			   v->kind == WAKEUP ? v->q2r_ns : v->wait_ns);
 	if (ret)
 		return ret;
 	if (v->kind == PREEMPT)
-		return count_metric(s, row, SCHED_PREEMPT_WAIT, v->wait_ns);
-	ret = count_metric(s, row, SCHED_WAKEUP_LATENCY, v->wait_ns);
+		return count_metric(s, row, METRIC_SCHED_PREEMPT_WAIT, v->wait_ns);
+	ret = count_metric(s, row, METRIC_SCHED_WAKEUP_LATENCY, v->wait_ns);
 	if (!ret)
-		ret = count_metric(s, row, SCHED_WAKE_TO_QUEUE, v->w2q_ns);
+		ret = count_metric(s, row, METRIC_SCHED_WAKE_TO_QUEUE, v->w2q_ns);
 	if (!ret)
-		ret = count_metric(s, row, SCHED_QUEUE_TO_RUN, v->q2r_ns);
+		ret = count_metric(s, row, METRIC_SCHED_QUEUE_TO_RUN, v->q2r_ns);
 	return ret;
 }
 
@@ -141,11 +141,11 @@ static void name_waker(struct slow *w, const struct event *v)
 
 static const struct {
 	const char *name;
-	enum sched_metric metric;
+	enum metric_id metric;
 } kinds[] = {
-	[WAKEUP] = {"wakeup", SCHED_WAKEUP_LATENCY},
-	[PREEMPT] = {"preempt", SCHED_PREEMPT_WAIT},
-	[THROTTLE] = {"throttle", SCHED_THROTTLE_WAIT},
+	[WAKEUP] = {"wakeup", METRIC_SCHED_WAKEUP_LATENCY},
+	[PREEMPT] = {"preempt", METRIC_SCHED_PREEMPT_WAIT},
+	[THROTTLE] = {"throttle", METRIC_SCHED_THROTTLE_WAIT},
 };
 
 static struct slow stamp(const struct synth *s)
@@ -163,7 +163,7 @@ static int tell_slow(struct synth *s, const struct event *v)
 	const struct config *cfg = s->args.cfg;
 	struct slow w = stamp(s);
 
-	w.metric = sched_metrics[kinds[v->kind].metric].name;
+	w.metric = metric_list[kinds[v->kind].metric].name;
 	w.kind = kinds[v->kind].name;
 	w.cpu = v->cpu;
 	w.pid = v->task->pid;
@@ -241,9 +241,8 @@ static int push_row(struct series_list *l, const struct row *row, const struct h
 	if (group && !count)
 		return 0;
 	for (int m = 0; m < SCHED_METRICS && !ret; m++) {
-		struct series one = {.desc = &sched_metrics[m],
-				     .nlabels = row->group.nlabels,
-				     .hist = &hists[m]};
+		struct series one = {
+			.desc = &metric_list[m], .nlabels = row->group.nlabels, .hist = &hists[m]};
 
 		memcpy(one.labels, row->group.labels, sizeof(one.labels));
 		ret = series_push(l, &one);

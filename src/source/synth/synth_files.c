@@ -10,23 +10,17 @@
 #define LOOKUPS 100 /* for each operation */
 #define VALUES 6    /* of both pivots */
 
-enum { OPS_METRIC, LOOKUPS_METRIC, HITS_METRIC, FILE_METRICS };
-
-static const struct metric_desc metrics[FILE_METRICS] = {
-	[OPS_METRIC] = {"ext4_op_latency", "ext4 operations", METRIC_ROWS, false, NULL, NULL},
-	[LOOKUPS_METRIC] = {"ext4_es_lookups", "Extent status lookups", METRIC_COUNTS, true,
-			    "result", NULL},
-	[HITS_METRIC] = {"ext4_es_hits", "hits", METRIC_COUNTS, true, "kind", "ext4_es_lookups"},
-};
-
 static const struct {
 	enum { LOOKUP_HIT, LOOKUP_MISS, HIT_WRITTEN, HIT_UNWRITTEN, HIT_DELAYED, HIT_HOLE } value;
 	const char *name;
 	uint32_t metric;
 } values[VALUES] = {
-	{LOOKUP_HIT, "hit", LOOKUPS_METRIC},   {LOOKUP_MISS, "miss", LOOKUPS_METRIC},
-	{HIT_WRITTEN, "written", HITS_METRIC}, {HIT_UNWRITTEN, "unwritten", HITS_METRIC},
-	{HIT_DELAYED, "delayed", HITS_METRIC}, {HIT_HOLE, "hole", HITS_METRIC},
+	{LOOKUP_HIT, "hit", METRIC_EXT4_ES_LOOKUPS},
+	{LOOKUP_MISS, "miss", METRIC_EXT4_ES_LOOKUPS},
+	{HIT_WRITTEN, "written", METRIC_EXT4_ES_HITS},
+	{HIT_UNWRITTEN, "unwritten", METRIC_EXT4_ES_HITS},
+	{HIT_DELAYED, "delayed", METRIC_EXT4_ES_HITS},
+	{HIT_HOLE, "hole", METRIC_EXT4_ES_HITS},
 };
 
 static const struct {
@@ -157,7 +151,7 @@ static int tell_slow(const struct event *v, const struct source_args *args,
 
 	if (!args->cfg->slower || v->ns < args->cfg->slower_ns || !args->on_slow)
 		return 0;
-	w.metric = metrics[OPS_METRIC].name;
+	w.metric = metric_list[METRIC_EXT4_OP_LATENCY].name;
 	w.kind = "op";
 	w.cpu = v->cpu;
 	w.pid = v->task->pid;
@@ -195,15 +189,15 @@ int synth_files_make(struct synth_files *f, uint32_t n, const struct source_args
 static struct series series_of(const struct set *s, uint32_t metric, uint32_t dev, const char *key,
 			       const char *value)
 {
-	struct series one = {.desc = &metrics[metric], .nlabels = s->group.nlabels};
+	struct series one = {.desc = &metric_list[metric], .nlabels = s->group.nlabels};
 
 	memcpy(one.labels, s->group.labels, sizeof(one.labels));
-	if (metric == OPS_METRIC)
+	if (metric == METRIC_EXT4_OP_LATENCY)
 		one.labels[one.nlabels++] = (struct label){key, value};
 	one.labels[one.nlabels++] = (struct label){"dev", devices[dev].dev};
 	if (devices[dev].mount)
 		one.labels[one.nlabels++] = (struct label){"mount", devices[dev].mount};
-	if (metric != OPS_METRIC && one.nlabels < SERIES_LABELS)
+	if (metric != METRIC_EXT4_OP_LATENCY && one.nlabels < SERIES_LABELS)
 		one.labels[one.nlabels++] = (struct label){key, value};
 	return one;
 }
@@ -214,7 +208,7 @@ static int push_ops(struct series_list *l, const struct set *s, uint32_t dev, in
 
 	for (uint32_t o = 0; o < OPS && !ret; o++) {
 		const struct timing *t = &s->ops[dev][o][view];
-		struct series one = series_of(s, OPS_METRIC, dev, "op", ops[o]);
+		struct series one = series_of(s, METRIC_EXT4_OP_LATENCY, dev, "op", ops[o]);
 
 		one.hist = &t->hist;
 		one.split = &t->split;
@@ -230,7 +224,7 @@ static int push_counts(struct series_list *l, const struct set *s, uint32_t dev,
 
 	for (uint32_t v = 0; v < VALUES && !ret; v++) {
 		struct series one = series_of(s, values[v].metric, dev,
-					      metrics[values[v].metric].pivot, values[v].name);
+					      metric_list[values[v].metric].pivot, values[v].name);
 
 		one.value = s->counts[dev][v][view];
 		if (one.value || !s->group.nlabels)
