@@ -2,6 +2,7 @@
 /* Numbers for people. Integers to the end: what is printed is rounded once, half up. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -172,4 +173,23 @@ char *format_rfc3339(char *out, size_t len, int64_t sec, uint32_t nsec)
 		       tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
 		       nsec % 1000000000);
 	return out;
+}
+
+bool parse_rfc3339(const char *text, struct timespec *out)
+{
+	static const char form[] = "dddd-dd-ddTdd:dd:dd.dddddddddZ";
+	char again[sizeof(form)];
+	struct tm tm = {0};
+	size_t i;
+
+	for (i = 0; form[i]; i++)
+		if (form[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
+			return false;
+	if (text[i] || !strptime(text, "%Y-%m-%dT%H:%M:%S", &tm))
+		return false;
+	out->tv_sec = timegm(&tm);
+	out->tv_nsec = strtol(text + 20, NULL, 10);
+	/* The 31st of February is a form, but no time. */
+	return !strcmp(format_rfc3339(again, sizeof(again), out->tv_sec, (uint32_t)out->tv_nsec),
+		       text);
 }

@@ -322,6 +322,11 @@ static int scan_quantile(const char **p, struct quantile *q)
 	return 0;
 }
 
+bool parse_quantile(const char *text, struct quantile *out)
+{
+	return !scan_quantile(&text, out) && !*text;
+}
+
 /* Keeps the list ascending; one that is there already stays as it was written first. */
 static size_t insert_quantile(struct quantile *list, size_t n, const struct quantile *q)
 {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "core/config.h"
 #include "core/err.h"
@@ -33,6 +34,8 @@ int parse_cpu_list(const char *text, const char *what, struct cpu_set *out, stru
  */
 int parse_quantiles(const char *text, const char *what, struct quantile **out, size_t *n,
 		    struct err *e);
+/* One of them, such as "99.9"; false: no percentile. */
+bool parse_quantile(const char *text, struct quantile *out);
 bool cpu_set_has(const struct cpu_set *s, uint32_t cpu); /* an empty set has all */
 
 /*
@@ -73,5 +76,7 @@ const char *unit_name(enum unit unit); /* "usec" "msec" "nsec" */
 char *format_duration(char *out, size_t len, uint64_t ns);
 /* RFC 3339 in UTC with ns: "2026-11-21T03:29:20.123456789Z" */
 char *format_rfc3339(char *out, size_t len, int64_t sec, uint32_t nsec);
+/* The same form read back, and no other; false: it is not. */
+bool parse_rfc3339(const char *text, struct timespec *out);
 
 #endif

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Golden tests: recorded frames through every sink (tests/golden/run.sh prints TAP).
-GOLDEN_BIN := $(O)/tests/golden/render
+GOLDEN_BIN := $(O)/tests/golden/render $(O)/tests/golden/again
 GOLDEN_OBJS := $(O)/tests/golden/render.o $(O)/tests/golden/record.o $(O)/tests/golden/record_contended.o \
 	$(O)/tests/golden/record_lines.o
 
-$(GOLDEN_BIN): $(GOLDEN_OBJS) $(CORE_OBJS) $(SINK_OBJS)
+$(O)/tests/golden/render: $(GOLDEN_OBJS)
+$(O)/tests/golden/again: $(O)/tests/golden/again.o
+$(GOLDEN_BIN): $(CORE_OBJS) $(SINK_OBJS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 golden: $(GOLDEN_BIN) ## recorded frames through every sink
-	$(Q)tests/golden/run.sh $(GOLDEN_BIN)
+	$(Q)tests/golden/run.sh $(O)/tests/golden/render
 
 .PHONY: golden
--include $(GOLDEN_OBJS:.o=.d)
+-include $(GOLDEN_OBJS:.o=.d) $(O)/tests/golden/again.d

@@ -53,6 +53,14 @@ golden() { # SINK FIXTURE
 	result $? "$name is well formed"
 }
 
+# What was written as JSON is read back, and written again as it was.
+again() { # FIXTURE
+	name=$(basename "$1" .txt).json
+	"${render%/*}/again" <"$here/expected/$name" >"$tmp/out" 2>"$tmp/why" &&
+		cmp "$tmp/out" "$here/expected/$name" >"$tmp/why" 2>&1
+	result $? "$name read and written again"
+}
+
 # A file and standard output get the same bytes.
 to_file() {
 	"$render" "$1" "$here/fixtures/normal.txt" "$tmp/file" 2>"$tmp/why" &&
@@ -109,6 +117,7 @@ for fixture in "$here"/fixtures/*.txt; do
 	for sink in table json csv; do
 		golden $sink "$fixture"
 	done
+	again "$fixture"
 done
 for sink in table json csv; do
 	to_file $sink

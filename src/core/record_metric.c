@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Metrics of a record: labels, histograms with their buckets, counters. */
+#include <errno.h>
+#include <string.h>
+
+#include "core/metrics.h"
+#include "core/record_json.h"
+#include "core/text.h"
+
+/* A schema as it is in the file: the buckets must lie within what hist.h can hold. */
+static uint32_t schema_of(struct json_in *in, struct json_object *buckets)
+{
+	uint32_t schema = json_in_u32(in, buckets, "schema");
+
+	if (!in->error && (schema < BUCKET_SCHEMA_MIN || schema > BUCKET_SCHEMA_MAX)) {
+		json_in_bad(in, "schema", "3 to 6");
+		return 0;
+	}
+	return schema;
+}
+
+static int64_t signed_of(struct json_in *in, struct json_object *o, const char *key)
+{
+	struct json_object *value = NULL;
+
+	if (in->error)
+		return 0;
+	if (!json_object_object_get_ex(o, key, &value) ||
+	    !json_object_is_type(value, json_type_int)) {
+		json_in_bad(in, key, "a whole number");
+		return 0;
+	}
+	return json_object_get_int64(value);
+}
+
+static void read_counts(struct json_in *in, struct json_object *buckets, struct hist *h)
+{
+	struct json_object *counts = json_in_array(in, buckets, "counts");
+	int64_t offset = signed_of(in, buckets, "offset"), first;
+	size_t n, i;
+
+	if (in->error)
+		return;
+	n = json_object_array_length(counts);
+	first = n ? offset - hist_schema_base(h->schema) : 0;
+	if (first < 0 || n > (size_t)BUCKET_SLOTS(h->schema) ||
+	    (uint64_t)first > BUCKET_SLOTS(h->schema) - n) {
+		json_in_bad(in, "offset", "buckets between 1 ns and 2^38 ns");
+		return;
+	}
+	h->slots = json_in_alloc(in, n, sizeof(*h->slots));
+	h->first = (uint32_t)first;
+	h->len = h->cap = (uint32_t)n;
+	for (i = 0; i < n && !in->error; i++)
+		h->slots[i] = json_in_u64_of(in, json_object_array_get_idx(counts, i), UINT64_MAX,
+					     "counts");
+}
+
+/* Count, buckets, minimum and maximum must tell of the same samples. */
+static void check_hist(struct json_in *in, const struct hist *h)
+{
+	uint64_t sum = h->zero;
+	uint32_t i;
+
+	for (i = 0; i < h->len; i++)
+		if (__builtin_add_overflow(sum, h->slots[i], &sum))
+			json_in_bad(in, "counts", "a sum below 2^64");
+	if (sum != h->count)
+		json_in_bad(in, "counts", "the sum of buckets and zero to be count");
+	if (h->count && h->min_ns > h->max_ns)
+		json_in_bad(in, "min", "it not to be above max");
+}
+
+/* The percentiles that this line has, once: all its histograms have the same. */
+static void read_quantiles(struct json_in *in, struct json_object *o)
+{
+	struct json_object *p = json_in_object(in, o, "p", true);
+	struct record *r = in->record;
+	struct quantile *q;
+	size_t n = 0;
+
+	if (in->error || !p || r->quantiles)
+		return;
+	q = json_in_alloc(in, (size_t)json_object_object_length(p), sizeof(*q));
+	json_object_object_foreach(p, key, value)
+	{
+		(void)value; /* it follows from the buckets */
+		if (!in->error && !parse_quantile(key, &q[n++]))
+			json_in_bad(in, "p", "percentiles such as \"99.9\"");
+	}
+	if (in->error)
+		return;
+	r->quantiles = q;
+	r->nquantiles = n;
+}
+
+const struct hist *json_in_hist(struct json_in *in, struct json_object *o)
+{
+	struct json_object *buckets = json_in_object(in, o, "buckets", false);
+	struct hist *h = json_in_alloc(in, 1, sizeof(*h));
+
+	if (in->error)
+		return NULL;
+	hist_init(h, schema_of(in, buckets));
+	h->count = json_in_u64(in, o, "count");
+	h->sum_ns = json_in_u64(in, o, "sum");
+	if (h->count) {
+		h->min_ns = json_in_u64(in, o, "min");
+		h->max_ns = json_in_u64(in, o, "max");
+	}
+	if (!in->error)
+		h->zero = json_in_u64(in, buckets, "zero");
+	if (!in->error)
+		read_counts(in, buckets, h);
+	if (!in->error)
+		check_hist(in, h);
+	read_quantiles(in, o);
+	return in->error ? NULL : h;
+}
+
+const struct hist *json_in_hist_member(struct json_in *in, struct json_object *o, const char *key)
+{
+	struct json_object *value = json_in_object(in, o, key, true);
+
+	return value ? json_in_hist(in, value) : NULL;
+}
+
+static void read_labels(struct json_in *in, struct json_object *o, struct series *out)
+{
+	struct json_object *labels = json_in_object(in, o, "labels", false);
+
+	if (in->error)
+		return;
+	json_object_object_foreach(labels, key, value)
+	{
+		struct label *l = &out->labels[out->nlabels];
+
+		if (out->nlabels == SERIES_LABELS) {
+			json_in_bad(in, "labels", "at most 6 of them");
+			return;
+		}
+		l->key = arena_text(&in->record->memory, key);
+		l->value = json_in_text_of(in, value, "labels");
+		if (!in->error && !l->key)
+			in->error = err_sys(in->e, -ENOMEM, "record");
+		out->nlabels++;
+	}
+}
+
+static void read_split(struct json_in *in, struct json_object *o, struct series *out)
+{
+	struct split *split = json_in_alloc(in, 1, sizeof(*split));
+
+	if (!split)
+		return;
+	split->blocked_ns = json_in_u64(in, o, "blocked_ns");
+	split->run_queue_ns = json_in_u64(in, o, "run_queue_ns");
+	if (!in->error && (!out->hist || split->blocked_ns > out->hist->sum_ns ||
+			   split->run_queue_ns > out->hist->sum_ns - split->blocked_ns))
+		json_in_bad(in, "blocked_ns", "it and run_queue_ns to be parts of sum");
+	out->split = split;
+}
+
+/* What the registry says of it; of a metric that a newer version made, what the record tells. */
+static const struct metric_desc *desc_of(struct json_in *in, const char *name, bool counter)
+{
+	const struct metric_desc *known = metric_find(name);
+	struct metric_desc *desc;
+
+	if (known && known->counter == counter)
+		return known;
+	desc = json_in_alloc(in, 1, sizeof(*desc));
+	if (desc)
+		*desc = (struct metric_desc){
+			.name = name,
+			.title = name,
+			.role = counter ? METRIC_COUNTS : METRIC_ROWS,
+			.counter = counter,
+		};
+	return desc;
+}
+
+void json_in_series(struct json_in *in, struct json_object *o, struct series *out)
+{
+	const char *name;
+	bool counter;
+
+	if (!in->error && !json_object_is_type(o, json_type_object))
+		json_in_bad(in, "metrics", "objects");
+	name = json_in_text(in, o, "name");
+	if (!in->error && !*name)
+		json_in_bad(in, "name", "a metric's name");
+	if (in->error)
+		return;
+	counter = json_in_has(o, "value");
+	out->desc = desc_of(in, name, counter);
+	read_labels(in, o, out);
+	if (counter)
+		out->value = json_in_u64(in, o, "value");
+	else
+		out->hist = json_in_hist(in, o);
+	if (!in->error && json_in_has(o, "blocked_ns"))
+		read_split(in, o, out);
+}
