@@ -8,10 +8,14 @@
 #define AT(s, member) offsetof(struct s, member)
 
 /* The order is that of the keys in JSON. */
-static const struct field quality_rows[] = {
+static const struct field quality_edge_rows[] = {
 	{"missed", FIELD_U64, FIELD_NEVER_NULL, AT(quality, missed)},
 	{"in_flight", FIELD_U64, FIELD_NEVER_NULL, AT(quality, in_flight)},
 	{"in_flight_longest_ns", FIELD_U64, FIELD_NEVER_NULL, AT(quality, longest_ns)},
+};
+TABLE(quality_edge_fields, quality_edge_rows);
+
+static const struct field quality_rows[] = {
 	{"unpaired", FIELD_U64, FIELD_NEVER_NULL, AT(quality, unpaired)},
 	{"clamped", FIELD_U64, FIELD_NEVER_NULL, AT(quality, clamped)},
 	{"map_full", FIELD_U64, FIELD_NEVER_NULL, AT(quality, map_full)},
@@ -20,6 +24,7 @@ static const struct field quality_rows[] = {
 	{"over_range", FIELD_U64, FIELD_NEVER_NULL, AT(quality, over_range)},
 	{"inferred", FIELD_U64, FIELD_NEVER_NULL, AT(quality, inferred)},
 	{"pending", FIELD_U64, FIELD_NEVER_NULL, AT(quality, pending)},
+	{"names_refused", FIELD_U64, FIELD_NEW, AT(quality, names_refused)},
 };
 TABLE(quality_fields, quality_rows);
 
@@ -88,6 +93,7 @@ TABLE(contended_fields, contended_rows);
 static const struct field contended_name_rows[] = {
 	{"name", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(contended, name)},
 	{"place", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(contended, place)},
+	{"name_inferred", FIELD_BOOL, FIELD_FALSE_IS_ABSENT, AT(contended, name_inferred)},
 	{"pid", FIELD_U32, FIELD_ZERO_IS_NULL, AT(contended, pid)},
 	{"owner", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(contended, owner)},
 };
@@ -164,4 +170,9 @@ bool field_is_null(const struct field *f, const void *from)
 		break;
 	}
 	return false;
+}
+
+bool field_is_absent(const struct field *f, const void *from)
+{
+	return f->null == FIELD_FALSE_IS_ABSENT && !*(const bool *)((const char *)from + f->offset);
 }

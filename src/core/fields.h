@@ -29,6 +29,8 @@ enum field_null {
 	FIELD_NEVER_NULL,
 	FIELD_ZERO_IS_NULL,
 	FIELD_NEGATIVE_IS_NULL,
+	FIELD_FALSE_IS_ABSENT, /* there only where it is true */
+	FIELD_NEW,	       /* never null, but records of older versions lack it: zero */
 };
 
 struct field {
@@ -43,8 +45,9 @@ struct field_table {
 	size_t n;
 };
 
-/* Of struct quality: every counter; the task that waits longest stands apart. */
-extern const struct field_table quality_fields;
+/* Of struct quality: the edges of the run, but the task that waits longest; then what was lost or
+ * is worth knowing. */
+extern const struct field_table quality_edge_fields, quality_fields;
 /* Of struct site, line_member, futex_counts, line_thread, line_hitm, slow, slow_op. */
 extern const struct field_table site_fields, member_fields, futex_fields, thread_fields,
 	hitm_fields, slow_fields, slow_op_fields;
@@ -57,5 +60,7 @@ extern const struct field_table spot_fields;
 
 /* Is the value of this field in the struct at `from` null? */
 bool field_is_null(const struct field *f, const void *from);
+/* Is it one that is left out? */
+bool field_is_absent(const struct field *f, const void *from);
 
 #endif

@@ -240,6 +240,9 @@ void json_in_fields(struct json_in *in, struct json_object *o, const struct fiel
 		void *at = (char *)to + f->offset;
 
 		value = NULL;
+		if ((f->null == FIELD_FALSE_IS_ABSENT || f->null == FIELD_NEW) &&
+		    !json_in_has(o, f->key))
+			continue; /* false or zero, which it is */
 		if (f->null != FIELD_NEVER_NULL && json_object_object_get_ex(o, f->key, &value) &&
 		    !value)
 			field_null(f, at);

@@ -118,6 +118,7 @@ static void read_quality(struct json_in *in, struct json_object *o, struct quali
 	struct json_object *longest;
 	const char *comm;
 
+	json_in_fields(in, o, &quality_edge_fields, q);
 	json_in_fields(in, o, &quality_fields, q);
 	if (in->error || !q->in_flight)
 		return;

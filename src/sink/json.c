@@ -147,9 +147,7 @@ static struct json_object *json_new_quality(struct json_build *b, const struct q
 	struct json_object *o = json_new_object(b), *longest;
 	char comm[sizeof(q->longest_comm) + 1] = {0};
 
-	json_add_u64(b, o, "missed", q->missed);
-	json_add_u64(b, o, "in_flight", q->in_flight);
-	json_add_u64(b, o, "in_flight_longest_ns", q->longest_ns);
+	json_add_fields(b, o, &quality_edge_fields, q);
 	if (q->in_flight) {
 		memcpy(comm, q->longest_comm, sizeof(q->longest_comm));
 		longest = json_new_object(b);
@@ -157,15 +155,7 @@ static struct json_object *json_new_quality(struct json_build *b, const struct q
 		json_add_text(b, longest, "comm", comm);
 		json_add(b, o, "in_flight_longest", longest);
 	}
-	json_add_u64(b, o, "unpaired", q->unpaired);
-	json_add_u64(b, o, "clamped", q->clamped);
-	json_add_u64(b, o, "map_full", q->map_full);
-	json_add_u64(b, o, "recursion_misses", q->recursion_misses);
-	json_add_u64(b, o, "lost_events", q->lost_events);
-	json_add_u64(b, o, "over_range", q->over_range);
-	json_add_u64(b, o, "inferred", q->inferred);
-	json_add_u64(b, o, "pending", q->pending);
-	json_add_u64(b, o, "names_refused", q->names_refused);
+	json_add_fields(b, o, &quality_fields, q);
 	json_add_bool(b, o, "complete", quality_complete(q));
 	return o;
 }
@@ -295,11 +285,7 @@ static void json_add_slow_op(struct json_build *b, struct json_object *o, const 
 {
 	const struct slow_op *op = w->op;
 
-	json_add_text(b, o, "op", op->op);
-	json_add_text(b, o, "dev", op->dev);
-	json_add_text(b, o, "mount", op->mount);
-	json_add_text(b, o, "path", op->path);
-	json_add_u64(b, o, "bytes", op->bytes);
+	json_add_fields(b, o, &slow_op_fields, op);
 	json_add_known(b, o, "blocked_ns", op->has_split, op->split.blocked_ns);
 	json_add_known(b, o, "run_queue_ns", op->has_split, op->split.run_queue_ns);
 	json_add_known(b, o, "cpu_ns", op->has_split,
@@ -313,15 +299,7 @@ static int json_slow(struct sink *s, const struct slow *w, struct err *e)
 	struct json_object *o = json_new_record(&b, "slow");
 
 	json_add_time(&b, o, "ts", &w->time);
-	json_add_u64(&b, o, "mono_ns", w->mono_ns);
-	json_add_text(&b, o, "metric", w->metric);
-	json_add_text(&b, o, "kind", w->kind);
-	json_add_u64(&b, o, "cpu", w->cpu);
-	json_add_u64(&b, o, "pid", w->pid);
-	json_add_u64(&b, o, "tid", w->tid);
-	json_add_text(&b, o, "comm", w->comm);
-	json_add_text(&b, o, "cgroup", w->cgroup);
-	json_add_u64(&b, o, "wait_ns", w->wait_ns);
+	json_add_fields(&b, o, &slow_fields, w);
 	if (w->op)
 		json_add_slow_op(&b, o, w);
 	else

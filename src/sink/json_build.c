@@ -123,6 +123,52 @@ void json_add_decimal(struct json_build *b, struct json_object *obj, const char 
 	json_add(b, obj, key, json_checked(b, json_object_new_double_s(v, text)));
 }
 
+static void json_add_field(struct json_build *b, struct json_object *obj, const struct field *f,
+			   const void *at)
+{
+	switch (f->type) {
+	case FIELD_U64:
+		json_add_u64(b, obj, f->key, *(const uint64_t *)at);
+		break;
+	case FIELD_U32:
+		json_add_u64(b, obj, f->key, *(const uint32_t *)at);
+		break;
+	case FIELD_I32:
+		json_add_i64(b, obj, f->key, *(const int32_t *)at);
+		break;
+	case FIELD_BOOL:
+		json_add_bool(b, obj, f->key, *(const bool *)at);
+		break;
+	case FIELD_TEXT:
+		json_add_text(b, obj, f->key, *(const char *const *)at);
+		break;
+	case FIELD_HEX:
+		json_add_hex(b, obj, f->key, *(const uint64_t *)at);
+		break;
+	case FIELD_PPM:
+		json_add_u64(b, obj, f->key, (uint64_t)(*(const double *)at * 1e6 + 0.5));
+		break;
+	case FIELD_DECIMAL:
+		json_add_decimal(b, obj, f->key, *(const double *)at);
+		break;
+	}
+}
+
+void json_add_fields(struct json_build *b, struct json_object *obj, const struct field_table *t,
+		     const void *from)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct field *f = &t->v[i];
+
+		if (field_is_absent(f, from))
+			continue;
+		if (field_is_null(f, from))
+			json_add_null(b, obj, f->key);
+		else
+			json_add_field(b, obj, f, (const char *)from + f->offset);
+	}
+}
+
 void json_add_time(struct json_build *b, struct json_object *obj, const char *key,
 		   const struct timespec *ts)
 {

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "core/config.h"
+#include "core/fields.h"
 #include "core/frame.h"
 #include "sink/out.h"
 
@@ -37,6 +38,9 @@ void json_add_bool(struct json_build *b, struct json_object *obj, const char *ke
 void json_add_text(struct json_build *b, struct json_object *obj, const char *key,
 		   const char *text);
 void json_add_null(struct json_build *b, struct json_object *obj, const char *key);
+/* The members that a table names, of the struct at `from`. */
+void json_add_fields(struct json_build *b, struct json_object *obj, const struct field_table *t,
+		     const void *from);
 /* "0x…", a string: readers whose numbers are doubles would round it. */
 void json_add_hex(struct json_build *b, struct json_object *obj, const char *key, uint64_t v);
 /* One decimal: what is measured no better should not look it. */

@@ -19,9 +19,7 @@ static struct json_object *json_new_sites(struct json_build *b, const struct con
 
 	for (i = 0; i < c->nsites; i++) {
 		site = json_new_object(b);
-		json_add_hex(b, site, "ip", c->sites[i].ip);
-		json_add_text(b, site, "sym", c->sites[i].sym);
-		json_add_u64(b, site, "count", c->sites[i].count);
+		json_add_fields(b, site, &site_fields, &c->sites[i]);
 		json_append(b, sites, site);
 	}
 	return sites;
@@ -32,11 +30,7 @@ static struct json_object *json_new_futex(struct json_build *b, const struct con
 	struct json_object *futex = json_new_object(b);
 
 	json_add_text(b, futex, "op", c->op);
-	json_add_bool(b, futex, "idle", c->futex->idle);
-	json_add_u64(b, futex, "eagain", c->futex->eagain);
-	json_add_u64(b, futex, "timeouts", c->futex->timeouts);
-	json_add_u64(b, futex, "wakes", c->futex->wakes);
-	json_add_u64(b, futex, "woken", c->futex->woken);
+	json_add_fields(b, futex, &futex_fields, c->futex);
 	return futex;
 }
 
@@ -47,10 +41,7 @@ static struct json_object *json_new_line(struct json_build *b, const struct cont
 
 	for (i = 0; i < c->nmembers; i++) {
 		m = json_new_object(b);
-		json_add_text(b, m, "name", c->members[i].name);
-		json_add_u64(b, m, "offset", c->members[i].offset);
-		json_add_u64(b, m, "size", c->members[i].size);
-		json_add_bool(b, m, "hot", c->members[i].hot);
+		json_add_fields(b, m, &member_fields, &c->members[i]);
 		json_append(b, members, m);
 	}
 	json_add_hex(b, line, "addr", c->line);
@@ -65,30 +56,17 @@ struct json_object *json_new_contended(struct json_build *b, const struct conten
 
 	if (c->group.key)
 		json_add_text(b, labels, c->group.key, c->group.value);
-	json_add_text(b, o, "source", c->source);
-	json_add_text(b, o, "kind", c->kind);
-	json_add_bool(b, o, "other", c->other);
+	json_add_fields(b, o, &contended_fields, c);
 	if (c->other)
 		json_add_null(b, o, "addr");
 	else
 		json_add_hex(b, o, "addr", c->addr);
-	json_add_text(b, o, "name", c->name);
-	json_add_text(b, o, "place", c->place);
-	if (c->name_inferred)
-		json_add_bool(b, o, "name_inferred", true);
-	if (c->pid)
-		json_add_u64(b, o, "pid", c->pid);
-	else
-		json_add_null(b, o, "pid");
-	json_add_text(b, o, "owner", c->owner);
+	json_add_fields(b, o, &contended_name_fields, c);
 	json_add(b, o, "labels", labels);
 	json_add_u64(b, o, "count", c->count);
 	json_add(b, o, "wait_ns", json_new_hist(b, c->wait, cfg));
 	json_add(b, o, "cpus", json_new_cpus(b, c));
-	if (c->ntasks)
-		json_add_u64(b, o, "threads", c->ntasks);
-	else
-		json_add_null(b, o, "threads");
+	json_add_fields(b, o, &threads_fields, c);
 	json_add(b, o, "sites", json_new_sites(b, c));
 	if (c->futex)
 		json_add(b, o, "futex", json_new_futex(b, c));
