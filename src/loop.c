@@ -301,11 +301,12 @@ static void on_cost(evutil_socket_t fd, short what, void *ctx)
 static void on_progress(evutil_socket_t fd, short what, void *ctx)
 {
 	struct loop *l = ctx;
-	int ret = run_progress(l->run, moment_now().mono_ns - l->run->started.mono_ns, l->e);
+	int ret = outputs_progress(&l->run->outputs, moment_now().mono_ns - l->run->started.mono_ns,
+				   l->e);
 
 	if (ret)
 		fail(l, ret);
-	else if (!l->run->any_report)
+	else if (!l->run->outputs.any_report)
 		arm(l->progress, PROGRESS_PERIOD_NS);
 }
 
@@ -332,13 +333,13 @@ static void on_signal(evutil_socket_t sig, short what, void *ctx)
 			begin_report(l, PENDING_REPORT);
 		break;
 	case SIGHUP:
-		ret = run_reopen(l->run, l->e);
+		ret = outputs_reopen(&l->run->outputs, l->e);
 		break;
 	case SIGCHLD:
 		on_child(l);
 		break;
 	case SIGWINCH:
-		run_resize(l->run);
+		outputs_resize(&l->run->outputs);
 		break;
 	}
 	if (ret)

@@ -6,7 +6,6 @@
 
 #include "meta.h"
 #include "run.h"
-#include "screen.h"
 
 struct moment moment_now(void)
 {
@@ -29,36 +28,16 @@ static uint64_t user_cpu_ns(void)
 	       (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000ULL;
 }
 
-/* ---- sinks ---- */
-
-/* A reader that has gone takes its sink with it; the rest goes on. -EPIPE: none is left. */
-static int after_write(struct run *r, size_t i, int ret)
-{
-	struct err ignored = {0};
-	size_t n;
-
-	if (ret != -EPIPE)
-		return ret;
-	(void)r->sinks[i]->ops->close(r->sinks[i], &ignored); /* what is left cannot be written */
-	r->sinks[i] = NULL;
-	for (n = 0; n < r->nsinks; n++)
-		if (r->sinks[n])
-			return 0;
-	return -EPIPE;
-}
+/* ---- outputs ---- */
 
 static int send_meta(struct run *r, struct err *e)
 {
 	struct meta_data *m;
-	size_t i;
 	int ret = meta_build(&m, r, e);
 
 	if (ret)
 		return ret;
-	for (i = 0; !ret && i < r->nsinks; i++)
-		if (r->sinks[i])
-			ret = after_write(r, i,
-					  r->sinks[i]->ops->meta(r->sinks[i], meta_get(m), e));
+	ret = outputs_meta(&r->outputs, meta_get(m), e);
 	meta_free(m);
 	return ret;
 }
@@ -66,14 +45,8 @@ static int send_meta(struct run *r, struct err *e)
 int run_slow(void *ctx, const struct slow *w)
 {
 	struct run *r = ctx;
-	size_t i;
-	int ret = 0;
 
-	for (i = 0; !ret && i < r->nsinks; i++)
-		if (r->sinks[i] && r->sinks[i]->ops->slow)
-			ret = after_write(r, i,
-					  r->sinks[i]->ops->slow(r->sinks[i], w, &r->slow_err));
-	return ret;
+	return outputs_slow(&r->outputs, w, &r->slow_err);
 }
 
 #define each_source(r, s)                                                                \
@@ -250,20 +223,6 @@ static int collect(struct run *r, struct frame *interval, struct frame *total, s
 	return 0;
 }
 
-static int send_interval(struct run *r, const struct frame *interval, const struct frame *total,
-			 struct err *e)
-{
-	size_t i;
-	int ret = 0;
-
-	for (i = 0; !ret && i < r->nsinks; i++)
-		if (r->sinks[i])
-			ret = after_write(
-				r, i, r->sinks[i]->ops->interval(r->sinks[i], interval, total, e));
-	r->any_report = true;
-	return ret;
-}
-
 int run_report(struct run *r, struct err *e)
 {
 	struct frame interval, total;
@@ -272,13 +231,12 @@ int run_report(struct run *r, struct err *e)
 	if (ret >= 0)
 		ret = collect(r, &interval, &total, e);
 	names_trim(r->names.names);
-	return ret ? ret : send_interval(r, &interval, &total, e);
+	return ret ? ret : outputs_interval(&r->outputs, &interval, &total, e);
 }
 
 int run_finish(struct run *r, const char *why, struct err *e)
 {
 	struct frame interval, total;
-	size_t i;
 	int ret = drain_all(r, e);
 
 	if (!ret)
@@ -286,13 +244,10 @@ int run_finish(struct run *r, const char *why, struct err *e)
 	if (ret)
 		return ret;
 	interval.last = true;
-	ret = send_interval(r, &interval, &total, e);
+	ret = outputs_interval(&r->outputs, &interval, &total, e);
 	total.type = FRAME_FINAL;
 	total.end = why;
-	for (i = 0; !ret && i < r->nsinks; i++)
-		if (r->sinks[i])
-			ret = after_write(r, i, r->sinks[i]->ops->final(r->sinks[i], &total, e));
-	return ret;
+	return ret ? ret : outputs_final(&r->outputs, &total, e);
 }
 
 /* ---- the rest ---- */
@@ -374,44 +329,10 @@ void run_cost_end(struct run *r)
 		r->cost = sum;
 }
 
-int run_progress(struct run *r, uint64_t elapsed_ns, struct err *e)
-{
-	size_t i;
-	int ret = 0;
-
-	for (i = 0; !ret && !r->any_report && i < r->nsinks; i++)
-		if (r->sinks[i] && r->sinks[i]->ops->progress)
-			ret = after_write(r, i,
-					  r->sinks[i]->ops->progress(r->sinks[i], elapsed_ns, e));
-	return ret;
-}
-
-int run_reopen(struct run *r, struct err *e)
-{
-	size_t i;
-	int ret = 0;
-
-	for (i = 0; !ret && i < r->nsinks; i++)
-		if (r->sinks[i])
-			ret = after_write(r, i, r->sinks[i]->ops->reopen(r->sinks[i], e));
-	return ret;
-}
-
-void run_resize(struct run *r)
-{
-	struct sink_args args = {.cfg = r->cfg};
-	size_t i;
-
-	screen_args(&args);
-	for (i = 0; i < r->nsinks; i++)
-		if (r->sinks[i] && r->sinks[i]->ops->resize && !r->cfg->outputs[i].path)
-			r->sinks[i]->ops->resize(r->sinks[i], args.columns, args.lines);
-}
-
 int run_close(struct run *r, struct err *e)
 {
 	size_t i;
-	int ret = 0, one;
+	int ret;
 
 	for (i = 0; i < r->nsources; i++) {
 		struct run_source *s = &r->sources[i];
@@ -422,14 +343,9 @@ int run_close(struct run *r, struct err *e)
 		rows_free(&s->report.total);
 	}
 	names_shared_close(&r->names);
-	for (i = 0; i < r->nsinks; i++) {
-		one = r->sinks[i] ? r->sinks[i]->ops->close(r->sinks[i], e) : 0;
-		if (one && one != -EPIPE && !ret)
-			ret = one;
-	}
+	ret = outputs_close(&r->outputs, e);
 	command_close(r->command);
 	free(r->sources);
-	free(r->sinks);
 	rows_free(&r->interval);
 	rows_free(&r->total);
 	memset(r, 0, sizeof(*r));

@@ -19,7 +19,7 @@
 #include "core/err.h"
 #include "core/frame.h"
 #include "names/names.h"
-#include "sink/sink.h"
+#include "outputs.h"
 #include "source/source.h"
 
 /* Some moment, on both clocks. */
@@ -42,8 +42,7 @@ struct run {
 	char **argv;
 	struct run_source *sources;
 	size_t nsources;
-	struct sink **sinks; /* NULL: its reader has gone */
-	size_t nsinks;
+	struct outputs outputs;
 	struct command *command; /* NULL without one */
 	struct report_rows interval, total;
 	struct moment started, flipped, previous; /* counting began; last and last but one flip */
@@ -54,13 +53,12 @@ struct run {
 	struct self_cost cost;
 	uint64_t user_ns_start, user_ns_previous;
 	struct err slow_err; /* of a sink, from within drain */
-	bool any_report;
 };
 
 struct moment moment_now(void);
 
 int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e);
-/* What sources call for each slow wait: to all sinks. ctx is the run. */
+/* What sources call for each slow wait: to all outputs. ctx is the run. */
 int run_slow(void *ctx, const struct slow *w);
 /* Begin to count, or after a warm-up (flip and grace time are over) begin again. */
 int run_start(struct run *r, struct err *e);
@@ -82,9 +80,6 @@ bool run_targets_alive(struct run *r, char *why, size_t len);
 /* A short window of the kernel's run-time statistics. */
 void run_cost_begin(struct run *r);
 void run_cost_end(struct run *r);
-int run_progress(struct run *r, uint64_t elapsed_ns, struct err *e);
-int run_reopen(struct run *r, struct err *e);
-void run_resize(struct run *r);
 /* Closes all; reports a failed last write. */
 int run_close(struct run *r, struct err *e);
 

@@ -5,34 +5,6 @@
 #include <string.h>
 
 #include "run.h"
-#include "screen.h"
-#include "source/privs.h"
-
-static int open_sinks(struct run *r, struct err *e)
-{
-	const struct config *cfg = r->cfg;
-	struct sink_args args = {.cfg = cfg, .owner_only = privs_any()};
-	size_t i;
-	int ret;
-
-	r->sinks = calloc(cfg->noutputs, sizeof(*r->sinks));
-	if (!r->sinks)
-		return err_sys(e, -ENOMEM, "outputs");
-	for (i = 0; i < cfg->noutputs; i++) {
-		const struct sink_ops *ops = sink_find(cfg->outputs[i].format);
-
-		if (!ops)
-			return err_set(e, EXIT_USAGE, -EINVAL, "--output '%s': unknown format",
-				       cfg->outputs[i].format);
-		args.path = cfg->outputs[i].path;
-		screen_args(&args);
-		ret = ops->open(&r->sinks[i], &args, e);
-		if (ret)
-			return ret;
-		r->nsinks++;
-	}
-	return 0;
-}
 
 /*
  * Probed and opened. A default source that this machine cannot run is left out, with the reason; a
@@ -129,5 +101,5 @@ int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e
 		ret = command_fork(&r->command, cfg->command, e);
 	if (!ret)
 		ret = open_sources(r, e);
-	return ret ? ret : open_sinks(r, e);
+	return ret ? ret : outputs_open(&r->outputs, cfg, e);
 }

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "outputs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "screen.h"
+#include "source/privs.h"
+
+/* What all sinks are told; one of these is set. */
+struct message {
+	const struct meta *meta;
+	const struct frame *interval, *total; /* total alone: the final report */
+	const struct slow *slow;
+	uint64_t progress_ns;
+	bool reopen;
+};
+
+static int tell(struct sink *s, const struct message *m, struct err *e)
+{
+	const struct sink_ops *ops = s->ops;
+
+	if (m->meta)
+		return ops->meta(s, m->meta, e);
+	if (m->interval)
+		return ops->interval(s, m->interval, m->total, e);
+	if (m->total)
+		return ops->final(s, m->total, e);
+	if (m->slow)
+		return ops->slow ? ops->slow(s, m->slow, e) : 0;
+	if (m->reopen)
+		return ops->reopen(s, e);
+	return ops->progress ? ops->progress(s, m->progress_ns, e) : 0;
+}
+
+static bool any_left(const struct outputs *o)
+{
+	for (size_t i = 0; i < o->n; i++)
+		if (o->v[i])
+			return true;
+	return false;
+}
+
+static int tell_all(struct outputs *o, const struct message *m, struct err *e)
+{
+	int ret;
+
+	for (size_t i = 0; i < o->n; i++) {
+		struct err ignored = {0};
+
+		if (!o->v[i])
+			continue;
+		ret = tell(o->v[i], m, e);
+		if (ret && ret != -EPIPE)
+			return ret;
+		if (!ret)
+			continue;
+		(void)o->v[i]->ops->close(o->v[i], &ignored); /* what is left cannot be written */
+		o->v[i] = NULL;
+		if (!any_left(o))
+			return -EPIPE;
+	}
+	return 0;
+}
+
+int outputs_open(struct outputs *o, const struct config *cfg, struct err *e)
+{
+	struct sink_args args = {.cfg = cfg, .owner_only = privs_any()};
+	int ret;
+
+	*o = (struct outputs){.cfg = cfg};
+	o->v = calloc(cfg->noutputs, sizeof(*o->v));
+	if (!o->v)
+		return err_sys(e, -ENOMEM, "outputs");
+	for (size_t i = 0; i < cfg->noutputs; i++) {
+		const struct sink_ops *ops = sink_find(cfg->outputs[i].format);
+
+		if (!ops)
+			return err_set(e, EXIT_USAGE, -EINVAL, "--output '%s': unknown format",
+				       cfg->outputs[i].format);
+		args.path = cfg->outputs[i].path;
+		screen_args(&args);
+		ret = ops->open(&o->v[i], &args, e);
+		if (ret)
+			return ret;
+		o->n++;
+	}
+	return 0;
+}
+
+int outputs_meta(struct outputs *o, const struct meta *m, struct err *e)
+{
+	return tell_all(o, &(struct message){.meta = m}, e);
+}
+
+int outputs_interval(struct outputs *o, const struct frame *interval, const struct frame *total,
+		     struct err *e)
+{
+	o->any_report = true;
+	return tell_all(o, &(struct message){.interval = interval, .total = total}, e);
+}
+
+int outputs_final(struct outputs *o, const struct frame *total, struct err *e)
+{
+	return tell_all(o, &(struct message){.total = total}, e);
+}
+
+int outputs_slow(struct outputs *o, const struct slow *w, struct err *e)
+{
+	return tell_all(o, &(struct message){.slow = w}, e);
+}
+
+int outputs_progress(struct outputs *o, uint64_t elapsed_ns, struct err *e)
+{
+	return o->any_report ? 0 : tell_all(o, &(struct message){.progress_ns = elapsed_ns}, e);
+}
+
+int outputs_reopen(struct outputs *o, struct err *e)
+{
+	return tell_all(o, &(struct message){.reopen = true}, e);
+}
+
+void outputs_resize(struct outputs *o)
+{
+	struct sink_args args = {.cfg = o->cfg};
+
+	screen_args(&args);
+	for (size_t i = 0; i < o->n; i++)
+		if (o->v[i] && o->v[i]->ops->resize && !o->cfg->outputs[i].path)
+			o->v[i]->ops->resize(o->v[i], args.columns, args.lines);
+}
+
+int outputs_close(struct outputs *o, struct err *e)
+{
+	int ret = 0, one;
+
+	for (size_t i = 0; i < o->n; i++) {
+		one = o->v[i] ? o->v[i]->ops->close(o->v[i], e) : 0;
+		if (one && one != -EPIPE && !ret)
+			ret = one;
+	}
+	free(o->v);
+	*o = (struct outputs){0};
+	return ret;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * All the outputs of a run or of a replay: the sinks that --output names. Who has something to say
+ * says it here once; a reader that has gone takes its sink with it and the others go on. -EPIPE
+ * from any call that writes: nobody reads any more.
+ */
+#ifndef WS_OUTPUTS_H
+#define WS_OUTPUTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/config.h"
+#include "core/err.h"
+#include "core/frame.h"
+#include "sink/sink.h"
+
+struct outputs {
+	const struct config *cfg;
+	struct sink **v; /* one for each of cfg->outputs; NULL: its reader has gone */
+	size_t n;
+	bool any_report; /* an interval was written: no progress is shown any more */
+};
+
+/* Opens all of them; nothing is written, no file is emptied yet. `cfg` must outlive them. */
+int outputs_open(struct outputs *o, const struct config *cfg, struct err *e);
+int outputs_meta(struct outputs *o, const struct meta *m, struct err *e);
+int outputs_interval(struct outputs *o, const struct frame *interval, const struct frame *total,
+		     struct err *e);
+int outputs_final(struct outputs *o, const struct frame *total, struct err *e);
+int outputs_slow(struct outputs *o, const struct slow *w, struct err *e);
+/* Until the first report: how long it has been, in ns. */
+int outputs_progress(struct outputs *o, uint64_t elapsed_ns, struct err *e);
+int outputs_reopen(struct outputs *o, struct err *e); /* files, under their names */
+void outputs_resize(struct outputs *o);		      /* the terminal has another size */
+/* Closes all; 0, or the first failure of a last write. Zeroed and half-open are fine. */
+int outputs_close(struct outputs *o, struct err *e);
+
+#endif
