@@ -36,20 +36,20 @@ static int64_t signed_of(struct json_in *in, struct json_object *o, const char *
 static void read_counts(struct json_in *in, struct json_object *buckets, struct hist *h)
 {
 	struct json_object *counts = json_in_array(in, buckets, "counts");
-	int64_t offset = signed_of(in, buckets, "offset"), first;
+	int64_t offset = signed_of(in, buckets, "offset"), base, end;
 	size_t n, i;
 
 	if (in->error)
 		return;
 	n = json_object_array_length(counts);
-	first = n ? offset - hist_schema_base(h->schema) : 0;
-	if (first < 0 || n > (size_t)BUCKET_SLOTS(h->schema) ||
-	    (uint64_t)first > BUCKET_SLOTS(h->schema) - n) {
+	base = hist_schema_base(h->schema);
+	end = base + (int64_t)BUCKET_SLOTS(h->schema);
+	if (n && (offset < base || offset >= end || n > (size_t)(end - offset))) {
 		json_in_bad(in, "offset", "buckets between 1 ns and 2^38 ns");
 		return;
 	}
 	h->slots = json_in_alloc(in, n, sizeof(*h->slots));
-	h->first = (uint32_t)first;
+	h->first = n ? (uint32_t)(offset - base) : 0;
 	h->len = h->cap = (uint32_t)n;
 	for (i = 0; i < n && !in->error; i++)
 		h->slots[i] = json_in_u64_of(in, json_object_array_get_idx(counts, i), UINT64_MAX,
