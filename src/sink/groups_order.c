@@ -69,6 +69,12 @@ static int push(struct group_rows *r, const struct group_row *row)
 	return 0;
 }
 
+/* Of another headline it says nothing about this one's groups. */
+static bool ranks(const struct metric_desc *desc, const struct metric_desc *head)
+{
+	return desc->ranks && (!desc->part_of || !strcmp(desc->part_of, head->name));
+}
+
 /* A group's head without samples is none; a CPU's is: that it idles is an answer. */
 static void fill_row(struct group_row *row, const struct metric_desc *head, bool cpus, bool rank)
 {
@@ -79,7 +85,7 @@ static void fill_row(struct group_row *row, const struct metric_desc *head, bool
 
 		if (!strcmp(s->desc->name, head->name) && (cpus || !empty))
 			row->head = s;
-		if (s->desc->ranks && rank && !empty)
+		if (rank && !empty && ranks(s->desc, head))
 			row->wait = s;
 	}
 }

@@ -7,7 +7,8 @@
  *	by KEY, sort KEY, rows N, unit UNIT		options
  *	quantiles LIST, precision N, slower NS
  *	intervals NS, duration NS, totals, timestamps
- *	metric NAME ROLE TITLE [pivot=KEY] [joins=NAME] [ranks]	ROLE: headline leg side rows counts
+ *	metric NAME ROLE TITLE [pivot=KEY] [joins=NAME] [part_of=NAME] [ranks]	ROLE: headline leg
+ *side rows counts
  *note counter meta VERSION KERNEL CPUS TIME			TIME: seconds, perhaps .fraction arg
  *TEXT, filter KEY VALUE source NAME [HOOK...], off NAME WHY
  *	open						opens the sink and writes meta
@@ -202,6 +203,8 @@ static int do_metric(struct player *p, char **w, int n)
 			m->pivot = value;
 		else if (value && !strcmp(w[i], "joins"))
 			m->joins = value;
+		else if (value && !strcmp(w[i], "part_of"))
+			m->part_of = value;
 		else if (!value && !strcmp(w[i], "ranks"))
 			m->ranks = true;
 		else
