@@ -94,9 +94,15 @@ valid() { # table COLUMNS | json SCHEMA | csv
 }
 
 @test "a run of one interval, asked by SIGUSR1: the report so far, and the rest" {
+	local tries=0
+
 	"$WS" -q -s synth -d 2 2 >"$BATS_TEST_TMPDIR/out" &
 	pid=$!
-	while ! grep -q '^SigCgt:.*2..$' /proc/$pid/status; do sleep 0.01; done # SIGUSR1 is caught
+	until grep -q '^SigCgt:.*2..$' /proc/$pid/status; do # SIGUSR1 is caught
+		kill -0 $pid || fail "it ended: $(cat "$BATS_TEST_TMPDIR/out")"
+		[ $((tries += 1)) -le 150 ] || fail "SIGUSR1 is not caught: $(grep '^Sig' /proc/$pid/status)"
+		sleep 0.01
+	done
 	sleep 0.2
 	kill -USR1 $pid
 	wait $pid
