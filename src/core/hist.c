@@ -137,66 +137,21 @@ int hist_add(struct hist *h, const struct bucket_table *t, uint64_t v)
 	return hist_add_slot(h, slot, 1);
 }
 
-/*
- * The slot of schema `coarse` that holds a slot of schema `fine`. What lies past the range is in
- * the last slot of each.
- */
-static uint32_t slot_at(uint32_t slot, uint32_t fine, uint32_t coarse)
-{
-	uint32_t by = fine - coarse, last = slots_of(coarse) - 1;
-	int32_t bucket = hist_schema_base(fine) + (int32_t)slot;
-	int32_t up = -((-bucket) >> by); /* ceil(bucket / 2^by) */
-
-	slot = (uint32_t)(up - hist_schema_base(coarse));
-	return slot < last ? slot : last;
-}
-
-int hist_rescale(struct hist *h, uint32_t schema)
-{
-	uint32_t from = h->first, to, i;
-
-	if (schema < BUCKET_SCHEMA_MIN || schema > h->schema)
-		return -EINVAL;
-	if (schema == h->schema || !h->len) {
-		h->schema = schema;
-		return 0;
-	}
-	/* In place: no slot moves up, and those that were read are free. */
-	h->first = slot_at(from, h->schema, schema);
-	for (i = 0; i < h->len; i++) {
-		uint64_t n = h->slots[i];
-
-		to = slot_at(from + i, h->schema, schema) - h->first;
-		h->slots[i] = 0;
-		h->slots[to] += n;
-	}
-	h->len = slot_at(from + h->len - 1, h->schema, schema) - h->first + 1;
-	h->schema = schema;
-	return 0;
-}
-
 int hist_merge(struct hist *to, const struct hist *from)
 {
-	uint32_t schema = from->schema, first, i;
 	int ret;
 
-	if (to->schema > schema) {
-		ret = hist_rescale(to, schema);
-		if (ret)
-			return ret;
-	}
+	if (to->schema != from->schema)
+		return -EINVAL;
 	if (!from->count)
 		return 0;
 	if (from->len) {
-		first = slot_at(from->first, schema, to->schema);
-		ret = widen(to, first,
-			    slot_at(from->first + from->len - 1, schema, to->schema) + 1);
+		ret = widen(to, from->first, from->first + from->len);
 		if (ret)
 			return ret;
 	}
-	for (i = 0; i < from->len; i++)
-		to->slots[slot_at(from->first + i, schema, to->schema) - to->first] +=
-			from->slots[i];
+	for (uint32_t i = 0; i < from->len; i++)
+		to->slots[from->first - to->first + i] += from->slots[i];
 	note_range(to, from->sum_ns, from->min_ns, from->max_ns);
 	to->zero += from->zero;
 	to->count += from->count;

@@ -52,15 +52,8 @@ int hist_reserve_all(struct hist *h);
 int hist_add_slot(struct hist *h, uint32_t slot, uint64_t n);
 /* One sample of v ns, exact sum/min/max included. */
 int hist_add(struct hist *h, const struct bucket_table *t, uint64_t v);
-/* to += from. Of two schemas the coarser one is the result's: `to` may lose precision, no sample
- * and no bucket is ever split. 0 or -ENOMEM. */
+/* to += from; same schema, else -EINVAL. */
 int hist_merge(struct hist *to, const struct hist *from);
-/*
- * To a coarser schema: each bucket joins the one that holds it (bucket b of schema s lies in bucket
- * ceil(b / 2) of schema s - 1), so the result is what counting at that schema would have given. 0;
- * -EINVAL: `schema` is finer, or none.
- */
-int hist_rescale(struct hist *h, uint32_t schema);
 /* Nearest rank. count == 0 gives all zeroes. */
 struct quantile_value hist_quantile(const struct hist *h, const struct quantile *q);
 /* Upper edge of a slot in ns (rounded), and the geometric middle. */

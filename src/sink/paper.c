@@ -184,7 +184,7 @@ void paper_text(struct paper *p, enum style style, const char *text)
 	size_t len;
 
 	p->lines++;
-	if (p->max_lines && p->lines > p->max_lines)
+	if (p->quiet)
 		return;
 	line_cut(cut, sizeof(cut), text, p->columns);
 	for (len = strlen(cut); len && cut[len - 1] == ' '; len--)

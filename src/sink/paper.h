@@ -17,8 +17,8 @@ struct paper {
 	struct out *out;
 	uint32_t columns;
 	bool color;
-	bool in_place;	    /* a line clears what it does not cover */
-	uint32_t max_lines; /* 0: any; further ones are counted, not written */
+	bool in_place; /* a line clears what it does not cover */
+	bool quiet;    /* lines are counted, not written */
 	uint32_t lines;
 };
 

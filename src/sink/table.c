@@ -16,15 +16,15 @@
 
 #define COLUMNS_MIN 40
 #define COLUMNS_MAX 500
-#define TRIES_MAX 10  /* two of details, two of brief, the rest of rows */
-#define CLOCK_WIDTH 8 /* 14:02:11 */
-#define STUMP 5	      /* a blank, three letters and the ellipsis */
+#define HEADER_LEAST 3 /* a smaller window has the foot alone */
+#define STUMP 5	       /* a blank, three letters and the ellipsis */
 
 struct table_sink {
 	struct sink base;
 	const struct config *cfg;
 	struct out out;
 	struct table_rows rows;
+	struct table_plan plan;
 	struct group_rows groups;
 	bool tty, color, redraw;
 	uint32_t columns, window_lines;
@@ -51,6 +51,7 @@ static int table_close(struct sink *s, struct err *e)
 	ret = out_close(&t->out, e);
 	free(t->rows.v);
 	free(t->rows.values);
+	free(t->plan.v);
 	group_rows_free(&t->groups);
 	free(t);
 	return ret;
@@ -167,17 +168,19 @@ static void table_cut(char *out, size_t len, const char *text, size_t room)
 static void table_header(const struct table_sink *t, struct table_page *page)
 {
 	const struct frame *f = page->f;
-	char dur[32], text[1024], cut[1024], clock[32] = "";
-	size_t room = page->paper.columns - CLOCK_WIDTH - 2;
+	char dur[32], text[1024], cut[1024], clock[64] = "";
+	bool fold = page->density >= DENSITY_FOLDED;
 	struct line l;
 	struct tm tm;
+	size_t room;
 
 	if (t->cfg->timestamps)
-		paper_text(&page->paper, STYLE_DIM,
-			   format_rfc3339(text, sizeof(text), f->time.tv_sec,
-					  (uint32_t)f->time.tv_nsec));
-	if (localtime_r(&f->time.tv_sec, &tm))
+		format_rfc3339(clock, sizeof(clock), f->time.tv_sec, (uint32_t)f->time.tv_nsec);
+	if (t->cfg->timestamps && !fold)
+		paper_text(&page->paper, STYLE_DIM, clock);
+	if (!(t->cfg->timestamps && fold) && localtime_r(&f->time.tv_sec, &tm))
 		(void)strftime(clock, sizeof(clock), "%H:%M:%S", &tm); /* empty if it fails */
+	room = page->paper.columns - text_width(clock) - 2;
 	(void)snprintf(text, sizeof(text), "%s  %s %s   %s", t->host,
 		       f->type == FRAME_INTERVAL ? "interval" : "total",
 		       format_duration(dur, sizeof(dur), table_period_ns(t, f)), t->sources);
@@ -204,7 +207,11 @@ static int table_draw(struct table_sink *t, struct table_page *page)
 {
 	int ret;
 
-	table_header(t, page);
+	table_plan_begin(page);
+	page->paper.lines = 0;
+	page->thin = page->hot = false;
+	if (page->room >= HEADER_LEAST)
+		table_header(t, page);
 	if (page->f->type == FRAME_FINAL)
 		table_end(page);
 	ret = table_sections(page);
@@ -212,7 +219,7 @@ static int table_draw(struct table_sink *t, struct table_page *page)
 		return ret;
 	table_gap(page);
 	table_foot(page);
-	return 0;
+	return page->error;
 }
 
 /* What goes before a report: the screen's top, or a blank line. */
@@ -235,42 +242,19 @@ static void table_begin(struct table_sink *t)
 	t->drawn = true;
 }
 
-/*
- * Draws, with less until it fits the window: first details, then rows, then what BRIEF says. `most`
- * of the last try and the lines over tell how many each section must give; a section that gives any
- * gets a line that says so.
- */
-static int table_draw_fitting(struct table_sink *t, struct table_page *page, bool fit)
+static int table_draw_fitting(struct table_sink *t, struct table_page *page)
 {
-	uint32_t room = t->window_lines - 1, over, give, try;
-	size_t start = t->out.len;
 	int ret = 0;
 
-	page->max_rows = UINT32_MAX;
-	page->detail = DETAIL_ALL;
-	page->brief = BRIEF_NOT;
-	for (try = 0; try < TRIES_MAX; try++) {
-		t->out.len = start;
-		page->most_rows = page->nsections = page->paper.lines = 0;
-		page->thin = page->hot = page->details = false;
+	page->paper.quiet = true;
+	for (;; page->density++) {
 		ret = table_draw(t, page);
-		if (ret || !fit || page->paper.lines <= room || !page->nsections)
-			return ret;
-		if (page->details) {
-			page->detail--;
-			continue;
-		}
-		if (page->max_rows == 1 && page->brief < BRIEF_REST) {
-			page->brief++;
-			continue;
-		}
-		over = page->paper.lines - room;
-		give = (over + page->nsections - 1) / page->nsections + 1;
-		if (page->most_rows > page->max_rows)
-			page->most_rows = page->max_rows;
-		page->max_rows = page->most_rows > give ? page->most_rows - give : 1;
+		if (ret || table_plan_fits(page))
+			break;
 	}
-	return 0;
+	page->paper.quiet = false;
+	page->planned = true;
+	return ret ? ret : table_draw(t, page);
 }
 
 static void table_forget_heads(struct table_sink *t)
@@ -289,6 +273,8 @@ static int table_report(struct table_sink *t, const struct frame *f, struct err 
 		.f = f,
 		.rows = &t->rows,
 		.groups = &t->groups,
+		.plan = &t->plan,
+		.room = UINT32_MAX,
 	};
 	/* The final report may scroll: it stays. */
 	bool fit = t->redraw && t->window_lines > 1 && f->type != FRAME_FINAL;
@@ -296,8 +282,8 @@ static int table_report(struct table_sink *t, const struct frame *f, struct err 
 
 	table_begin(t);
 	if (fit)
-		page.paper.max_lines = t->window_lines - 1;
-	ret = table_draw_fitting(t, &page, fit);
+		page.room = t->window_lines - 1;
+	ret = fit ? table_draw_fitting(t, &page) : table_draw(t, &page);
 	if (ret && !t->out.error)
 		t->out.error = ret;
 	if (t->redraw)

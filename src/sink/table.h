@@ -34,14 +34,38 @@ struct table_rows {
 	size_t values_cap;
 };
 
-/* How much is said below a row of the contended table. */
-enum table_detail { DETAIL_NONE, DETAIL_LINE, DETAIL_ALL };
+/*
+ * What a window gives up, one thing after the other, until each table has its first rows; what a
+ * density says holds for all below it. Into a pipe nothing is given up.
+ */
+enum table_density {
+	DENSITY_ALL,
+	DENSITY_LINE,	/* one line below a row of the contended table */
+	DENSITY_ROWS,	/* none; from here on rows may be left out */
+	DENSITY_CLOSE,	/* no blank lines */
+	DENSITY_BARE,	/* no metrics that go with a headline, no legends */
+	DENSITY_FOLDED, /* percentiles in one line, the foot in one, "… 3 more" in the title */
+	DENSITY_LEAST,	/* with --by the groups alone */
+};
 
-/* What a window gives up when one row of each section is still too much. */
-enum table_brief {
-	BRIEF_NOT,
-	BRIEF_GAPS, /* blank lines */
-	BRIEF_REST, /* CPUs and summaries beside other tables, legends */
+/* A section's title, or a table below it; in the order in which they are drawn. */
+struct table_block {
+	bool title;
+	bool hidden;	/* no room for it, nor for what follows */
+	uint32_t start; /* title: lines above it */
+	size_t total;	/* rows: all, */
+	size_t asked;	/* those -n allows, */
+	size_t most;	/* those a window could hold, */
+	size_t shown;	/* and those it has room for */
+};
+
+/* Grows to the most blocks seen, and is kept (table_plan.c). */
+struct table_plan {
+	struct table_block *v;
+	size_t n, cap;
+	size_t at;     /* the next one to be drawn */
+	uint32_t foot; /* lines above it */
+	bool small;    /* sections are left out */
 };
 
 struct counts;
@@ -54,12 +78,11 @@ struct table_page {
 	struct table_rows *rows;
 	struct group_rows *groups;
 	const struct counts *counts; /* the table being printed (table_counts.c) */
-	uint32_t max_rows;	     /* of each section, by the window's height */
-	uint32_t most_rows;	     /* the longest section's */
-	uint32_t nsections;	     /* with rows */
-	enum table_detail detail;
-	enum table_brief brief;
-	bool details; /* something had them */
+	struct table_plan *plan;
+	uint32_t room; /* lines; UINT32_MAX where any number is right */
+	enum table_density density;
+	bool planned; /* the plan is made: draw as it says */
+	int error;    /* while it was made */
 	bool thin;    /* a marked quantile was printed: the legend is needed */
 	bool hot;     /* a marked member was */
 };
@@ -134,10 +157,26 @@ int table_compare_series(const void *a, const void *b);
 /* Which part of a metric's series a grid shows. */
 enum table_part { PART_WHOLE, PART_GROUPS };
 bool table_in_part(const struct table_page *page, const struct series *s, enum table_part part);
-/* How many of n rows are shown; `asked`: -n or its default. */
-size_t table_shown(struct table_page *page, size_t n, uint32_t asked);
-/* "… 292 more CPUs (-n 0 shows all)" */
-void table_rest(struct table_page *page, size_t rest, const char *what, bool by_window);
+/* "… 292 more CPUs (-n 0 shows all)"; nothing where the title says it. */
+void table_rest(struct table_page *page, size_t rest, const char *what);
+
+/*
+ * How a report fits a window (table_plan.c). It is drawn on quiet paper at one density after the
+ * other until one fits, which decides how many rows each table has; then `planned` is set, and it
+ * is drawn. `paper.lines` is the number of lines of what was drawn.
+ */
+void table_plan_begin(struct table_page *page); /* before each drawing */
+bool table_plan_fits(struct table_page *page);	/* after one; always at the last density */
+/* How many of `total` rows are shown; `asked`: -n or its default. */
+size_t table_shown(struct table_page *page, size_t total, uint32_t asked);
+/* None of these rows is. */
+void table_drop(struct table_page *page, size_t total);
+/* It was the window, not -n, that left out rows of the last table_shown(). */
+bool table_cut_by_window(const struct table_page *page);
+/* Before a section's title: how many of its rows are left out, if the title is to say it. */
+uint64_t table_begin_section(struct table_page *page);
+/* Before the foot: how many rows of all are left out, if the foot is to say it. */
+uint64_t table_begin_foot(struct table_page *page);
 
 /* Title, percentiles, legs, side metrics (table_section.c). */
 int table_sections(struct table_page *page);

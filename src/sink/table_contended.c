@@ -130,7 +130,17 @@ const char *table_contended_owner(const struct contended *c, char *out, size_t l
 	return out;
 }
 
-static const char *text_cell(uint32_t index, const struct contended *c, char *out, size_t len)
+/* Where there is no line for it above the row, the kind says what waits for work. */
+static const char *kind_cell(const struct table_page *page, const struct contended *c, char *out,
+			     size_t len)
+{
+	if (page->density >= DENSITY_FOLDED && contended_rank(c) == RANK_IDLE)
+		return "idle";
+	return text_clean(out, len, c->kind, SIZE_MAX);
+}
+
+static const char *text_cell(const struct table_page *page, uint32_t index,
+			     const struct contended *c, char *out, size_t len)
 {
 	switch (index) {
 	case COLUMN_NAME:
@@ -138,7 +148,7 @@ static const char *text_cell(uint32_t index, const struct contended *c, char *ou
 	case COLUMN_OWNER:
 		return table_contended_owner(c, out, len);
 	case COLUMN_KIND:
-		return text_clean(out, len, c->kind, SIZE_MAX);
+		return kind_cell(page, c, out, len);
 	default:
 		return table_contended_cpus(c, out, len);
 	}
@@ -174,7 +184,7 @@ static const char *contended_cell(const struct grid_column *col, struct table_pa
 	if (col->kind == GRID_LABEL)
 		return c->group.key ? text_clean(out, len, c->group.value, SIZE_MAX) : "";
 	if (col->kind == GRID_TEXT)
-		return text_cell(col->index, c, out, len);
+		return text_cell(page, col->index, c, out, len);
 	if (col->kind == GRID_COUNT)
 		return format_rate(out, len, c->count, page->f->dur_ns);
 	if (col->kind == GRID_RATE)
@@ -279,7 +289,8 @@ static void contended_title(struct table_page *page)
 }
 
 /* What the row says in full; the rest is said below it. */
-static uint32_t contended_said(const struct grid *g, const struct contended *c)
+static uint32_t contended_said(const struct grid *g, const struct table_page *page,
+			       const struct contended *c)
 {
 	static const uint32_t bits[] = {[COLUMN_NAME] = SAID_NAME,
 					[COLUMN_OWNER] = SAID_OWNER,
@@ -291,7 +302,7 @@ static uint32_t contended_said(const struct grid *g, const struct contended *c)
 
 	for (i = 0; i < g->n; i++) {
 		if (g->col[i].kind == GRID_TEXT &&
-		    text_width(text_cell(g->col[i].index, c, text, sizeof(text))) <=
+		    text_width(text_cell(page, g->col[i].index, c, text, sizeof(text))) <=
 			    g->col[i].width)
 			said |= bits[g->col[i].index];
 	}
@@ -302,44 +313,43 @@ static void contended_row(const struct grid *g, struct table_page *page,
 			  const struct table_row *row)
 {
 	grid_row(g, page, row);
-	table_contended_detail(page, row->c, contended_said(g, row->c));
+	table_contended_detail(page, row->c, contended_said(g, page, row->c));
 }
 
-static void contended_rows(const struct grid *g, struct table_page *page, size_t left,
-			   bool by_window)
+static void contended_rows(const struct grid *g, struct table_page *page, size_t left)
 {
 	const struct table_rows *r = page->rows;
-	bool idle = false, other = false;
+	bool idle = false, other = false, fold = page->density >= DENSITY_FOLDED;
 	size_t i;
 
 	for (i = 0; i < r->n; i++) {
-		if (r->v[i].rank == RANK_IDLE && !idle)
+		if (r->v[i].rank == RANK_IDLE && !idle && !fold)
 			paper_text(&page->paper, STYLE_DIM, "waiting for work, not for a lock:");
-		if (r->v[i].rank == RANK_OTHER && !other && left)
-			table_rest(page, left, "", by_window);
+		if (r->v[i].rank == RANK_OTHER && !other)
+			table_rest(page, left, "");
 		idle |= r->v[i].rank == RANK_IDLE;
 		other |= r->v[i].rank == RANK_OTHER;
 		contended_row(g, page, &r->v[i]);
 	}
-	if (!other && left)
-		table_rest(page, left, "", by_window);
+	if (!other)
+		table_rest(page, left, "");
 }
 
 /*
- * Keeps the first rows, as many as are shown, and all others: what is not printed need not be
- * measured, and there may be thousands. How many are left out.
+ * Keeps the first rows, as many as are shown, and all others, unless each line counts: what is not
+ * printed need not be measured, and there may be thousands. How many are left out.
  */
-static size_t contended_choose(struct table_page *page, bool *by_window)
+static size_t contended_choose(struct table_page *page)
 {
+	bool fold = page->density >= DENSITY_FOLDED;
 	struct table_rows *r = page->rows;
 	size_t own, shown;
 
-	for (own = 0; own < r->n && r->v[own].rank != RANK_OTHER; own++)
+	for (own = 0; own < r->n && (fold || r->v[own].rank != RANK_OTHER); own++)
 		;
 	shown = table_shown(page, own, page->cfg->list_rows);
 	memmove(&r->v[shown], &r->v[own], (r->n - own) * sizeof(r->v[0]));
 	r->n -= own - shown;
-	*by_window = shown == page->max_rows;
 	return own - shown;
 }
 
@@ -347,7 +357,6 @@ int table_contended_print(struct table_page *page)
 {
 	struct table_rows *r = page->rows;
 	struct grid g = {0};
-	bool by_window;
 	size_t left;
 	int ret;
 
@@ -361,10 +370,10 @@ int table_contended_print(struct table_page *page)
 	if (!r->n)
 		return 0;
 	qsort(r->v, r->n, sizeof(r->v[0]), compare_contended);
-	left = contended_choose(page, &by_window);
+	left = contended_choose(page);
 	contended_grid(page, &g);
 	grid_fit(&g, page, r->v, r->n);
 	grid_head(&g, page);
-	contended_rows(&g, page, left, by_window);
+	contended_rows(&g, page, left);
 	return 0;
 }

@@ -47,7 +47,7 @@ static void detail_end(struct detail *d)
 /* Is there room for another line? */
 static bool detail_room(const struct detail *d)
 {
-	return d->page->detail == DETAIL_ALL || !d->lines;
+	return d->page->density == DENSITY_ALL || !d->lines;
 }
 
 /* `sep` stands before an item that is not its line's first. */
@@ -69,7 +69,7 @@ static void detail_item(struct detail *d, const char *sep, const char *text)
 		line_add(&d->line, ",");
 	(void)snprintf(item, sizeof(item), "%s%s", sep + (*sep == ','), text); /* fits */
 	/* One line only: what does not fit is cut with it. */
-	if (d->page->detail == DETAIL_LINE)
+	if (d->page->density == DENSITY_LINE)
 		line_add(&d->line, "%s", item);
 	else
 		paper_wrap(&d->page->paper, STYLE_DIM, &d->line, item, DETAIL_HANG);
@@ -139,7 +139,7 @@ static void detail_identity(struct detail *d, const struct contended *c, uint32_
 	}
 	if (c->place && *c->place)
 		detail_item(d, "  ", clean(text, c->place));
-	if (d->page->detail == DETAIL_LINE && c->nsites)
+	if (d->page->density == DENSITY_LINE && c->nsites)
 		return; /* who waits there tells more than how many */
 	if (c->op)
 		detail_item(d, "  ", clean(text, c->op));
@@ -375,17 +375,16 @@ void table_contended_detail(struct table_page *page, const struct contended *c, 
 {
 	struct detail d = {.page = page};
 
-	if (page->detail == DETAIL_NONE || c->other)
+	if (page->density >= DENSITY_ROWS || c->other)
 		return;
-	if (page->detail == DETAIL_ALL || !(said & SAID_NAME))
+	if (page->density == DENSITY_ALL || !(said & SAID_NAME))
 		detail_identity(&d, c, said);
 	detail_sites(&d, c);
-	if (c->accesses && page->detail == DETAIL_ALL) {
+	if (c->accesses && page->density == DENSITY_ALL) {
 		detail_exact(&d, c);
 		detail_threads(&d, c->accesses);
 		detail_spots(&d, c->accesses);
 		detail_joined(&d, c);
 	}
 	detail_line(&d, c);
-	page->details |= d.lines != 0;
 }

@@ -266,8 +266,7 @@ static void counts_rows(const struct counts *t, struct table_page *page)
 	table_label_columns(&g, page);
 	counts_columns(t, page, &g);
 	grid_print(&g, page, r->v, shown);
-	if (shown < r->n)
-		table_rest(page, r->n - shown, "", shown == page->max_rows);
+	table_rest(page, r->n - shown, "");
 }
 
 static void counts_title(const struct counts *t, struct table_page *page)
@@ -288,18 +287,26 @@ static void counts_title(const struct counts *t, struct table_page *page)
 int table_counts_print(struct table_page *page, const struct metric_desc *desc)
 {
 	struct counts t = {.desc = desc};
+	bool groups;
 	int ret;
 
 	counts_find_columns(&t, page->f);
 	page->counts = &t;
-	ret = counts_collect(&t, page, PART_WHOLE);
+	ret = counts_collect(&t, page, PART_GROUPS);
+	groups = page->rows->n != 0;
+	if (!ret)
+		ret = counts_collect(&t, page, PART_WHOLE);
 	if (ret)
 		goto out;
 	table_gap(page);
 	counts_title(&t, page);
-	counts_rows(&t, page);
-	ret = counts_collect(&t, page, PART_GROUPS);
-	if (!ret && page->rows->n) {
+	if (groups && page->density == DENSITY_LEAST)
+		table_drop(page, page->rows->n);
+	else
+		counts_rows(&t, page);
+	if (groups)
+		ret = counts_collect(&t, page, PART_GROUPS);
+	if (groups && !ret) {
 		table_gap(page);
 		counts_rows(&t, page);
 	}

@@ -14,6 +14,9 @@
 #include "sink/table.h"
 
 #define FOOT_INDENT 9 /* under what "quality: " says */
+#define COST_GAP 4    /* before what it costs, in the same line */
+#define QUALITY_LEAST 40
+#define MORE ", …" /* there must be room for it after an item */
 
 struct foot_loss {
 	const char *name; /* as in JSON and the manual */
@@ -35,13 +38,32 @@ struct foot {
 	struct line line;
 	enum style style;
 	const char *sep;
+	size_t room; /* where all is said in one line; 0: it may have more */
+	bool full;
 };
+
+/* The most important items come first; an ellipsis stands for those that no longer fit. */
+static void foot_item_folded(struct foot *f, const char *item)
+{
+	if (f->full)
+		return;
+	f->full = line_width(&f->line) + text_width(item) + text_width(MORE) > f->room;
+	if (f->full)
+		line_add(&f->line, "%s…", f->sep);
+	else
+		line_add(&f->line, "%s", item);
+}
 
 static void foot_item(struct foot *f, const char *text)
 {
 	char item[256];
 
 	(void)snprintf(item, sizeof(item), "%s%s", f->sep, text); /* longest is far below */
+	if (f->room) {
+		foot_item_folded(f, item);
+		f->sep = ", ";
+		return;
+	}
 	/* A comma stays on the line it ends. */
 	if (f->sep[0] == ',')
 		line_add(&f->line, ",");
@@ -146,31 +168,74 @@ static void foot_cost(char *out, size_t len, const struct self_cost *c)
 			       percent < 0.1 ? 2 : 1, percent, c->bpf_ns_per_event);
 }
 
+/*
+ * Columns for the quality where the foot has one line; the cost's first words stay beside it,
+ * unless the window is too narrow.
+ */
+static size_t foot_room(const struct table_page *page, const char *cost)
+{
+	size_t columns = page->paper.columns, beside = strcspn(cost, ",") + COST_GAP;
+
+	if (page->density < DENSITY_FOLDED)
+		return 0;
+	return columns >= beside + QUALITY_LEAST ? columns - beside : columns;
+}
+
+/* The cost beside the quality, or as much of it as there is room for; false: it gets a line. */
+static bool foot_cost_beside(struct foot *f, const char *cost)
+{
+	size_t columns = f->page->paper.columns, width = line_width(&f->line) + COST_GAP;
+	int brief = (int)strcspn(cost, ",");
+
+	if (width + text_width(cost) <= columns)
+		line_add(&f->line, "%*s%s", COST_GAP, "", cost);
+	else if (f->room && width + (size_t)brief <= columns)
+		line_add(&f->line, "%*s%.*s", COST_GAP, "", brief, cost);
+	else
+		return f->room != 0;
+	return true;
+}
+
+/* "… 37 more rows: a taller window, or -n 0 into a pipe" */
+static void foot_hidden(struct table_page *page)
+{
+	uint64_t n = table_begin_foot(page);
+	char count[32];
+	struct line l;
+
+	if (!n)
+		return;
+	line_start(&l);
+	line_add(&l, "… %s more row%s: a taller window, or -n 0 into a pipe",
+		 format_count(count, sizeof(count), n), n == 1 ? "" : "s");
+	paper_line(&page->paper, STYLE_DIM, &l);
+}
+
 void table_foot(struct table_page *page)
 {
 	const struct quality *q = &page->f->quality;
 	bool complete = quality_complete(q);
 	struct foot f = {.page = page, .sep = "  "};
+	bool bare = page->density >= DENSITY_BARE, beside;
 	char cost[160];
 
-	if (page->thin && page->brief != BRIEF_REST)
+	foot_hidden(page);
+	if (page->thin && !bare)
 		paper_text(&page->paper, STYLE_DIM, "~ fewer than 10 samples lie beyond it");
-	if (page->hot && page->brief != BRIEF_REST)
+	if (page->hot && !bare)
 		paper_text(&page->paper, STYLE_DIM, "* written often");
-	if (page->brief != BRIEF_REST)
+	if (!bare)
 		foot_notes(page);
 	f.style = complete ? STYLE_PLAIN : STYLE_BAD;
 	line_start(&f.line);
 	line_add(&f.line, "quality: %s", complete ? "complete" : "incomplete");
+	foot_cost(cost, sizeof(cost), &page->f->self);
+	f.room = foot_room(page, cost);
 	foot_losses_print(&f, q);
 	foot_edges(&f, q);
-	foot_cost(cost, sizeof(cost), &page->f->self);
 	/* Beside a short quality line, else below. */
-	if (complete && line_width(&f.line) + 4 + text_width(cost) <= page->paper.columns) {
-		line_add(&f.line, "    %s", cost);
-		paper_line(&page->paper, f.style, &f.line);
-		return;
-	}
+	beside = (complete || f.room) && foot_cost_beside(&f, cost);
 	paper_line(&page->paper, f.style, &f.line);
-	paper_text(&page->paper, STYLE_PLAIN, cost);
+	if (!beside)
+		paper_text(&page->paper, STYLE_PLAIN, cost);
 }

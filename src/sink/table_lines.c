@@ -291,7 +291,6 @@ int table_lines_print(struct table_page *page)
 		grid_row(&g, page, &r->v[i]);
 		table_contended_detail(page, r->v[i].c, lines_said(&g, r->v[i].c));
 	}
-	if (shown < r->n)
-		table_rest(page, r->n - shown, "", shown == page->max_rows);
+	table_rest(page, r->n - shown, "");
 	return 0;
 }

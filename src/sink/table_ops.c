@@ -123,23 +123,29 @@ static void ops_rows(struct table_page *page)
 	qsort(r->v, r->n, sizeof(r->v[0]), table_compare_series);
 	ops_grid(page, &g);
 	grid_print(&g, page, r->v, shown);
-	if (shown < r->n)
-		table_rest(page, r->n - shown, "", shown == page->max_rows);
+	table_rest(page, r->n - shown, "");
 }
 
 int table_ops_print(struct table_page *page, const struct metric_desc *desc)
 {
-	int ret = ops_collect(page, desc, PART_WHOLE);
+	int ret = ops_collect(page, desc, PART_GROUPS);
+	bool groups = page->rows->n != 0;
 
+	if (!ret)
+		ret = ops_collect(page, desc, PART_WHOLE);
 	if (ret)
 		return ret;
 	table_gap(page);
 	ops_title(page, desc);
-	ops_rows(page);
-	ret = ops_collect(page, desc, PART_GROUPS);
-	if (ret || !page->rows->n)
-		return ret;
-	table_gap(page);
-	ops_rows(page);
-	return 0;
+	if (groups && page->density == DENSITY_LEAST)
+		table_drop(page, page->rows->n);
+	else
+		ops_rows(page);
+	if (groups)
+		ret = ops_collect(page, desc, PART_GROUPS);
+	if (groups && !ret) {
+		table_gap(page);
+		ops_rows(page);
+	}
+	return ret;
 }

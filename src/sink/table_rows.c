@@ -147,11 +147,6 @@ int table_rows_print(struct table_page *page, const struct series *whole)
 	rows_grid(page, &g, whole->desc);
 	table_gap(page);
 	grid_print(&g, page, r->v, shown);
-	if (shown < r->n)
-		table_rest(page, r->n - shown,
-			   !cpus	       ? ""
-			   : r->n - shown == 1 ? " CPU"
-					       : " CPUs",
-			   shown == page->max_rows);
+	table_rest(page, r->n - shown, !cpus ? "" : r->n - shown == 1 ? " CPU" : " CPUs");
 	return 0;
 }

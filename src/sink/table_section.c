@@ -67,7 +67,8 @@ static char *title_last(char *items)
 /* Of the items in `text`, with two spaces between them, as many as there is room for. */
 void table_title(struct table_page *page, const char *title, bool timed, const char *text)
 {
-	char items[128], *last;
+	char items[128], more[48] = "", count[32], *last;
+	uint64_t hidden = table_begin_section(page);
 	struct line l;
 
 	line_start(&l);
@@ -76,10 +77,18 @@ void table_title(struct table_page *page, const char *title, bool timed, const c
 		line_add(&l, " (%s)", unit_name(page->cfg->unit));
 	line_to(&l, TITLE_WIDTH);
 	(void)snprintf(items, sizeof(items), "%s", text); /* numbers and words: fits */
-	while (line_width(&l) + 1 + text_width(items) > page->paper.columns &&
+	if (hidden)
+		(void)snprintf(more, sizeof(more), "  … %s more",
+			       format_count(count, sizeof(count), hidden)); /* fits */
+	while (line_width(&l) + 1 + text_width(items) + text_width(more) > page->paper.columns &&
 	       (last = title_last(items)))
 		*last = '\0';
-	line_add(&l, " %s", items);
+	/* How much is missing matters more than the last item. */
+	if (hidden &&
+	    line_width(&l) + 1 + text_width(items) + text_width(more) > page->paper.columns)
+		line_add(&l, "%s", more + 1);
+	else
+		line_add(&l, " %s%s", items, more);
 	paper_line(&page->paper, STYLE_BOLD, &l);
 }
 
@@ -138,6 +147,51 @@ static void section_percentiles(struct table_page *page, const struct hist *h)
 	}
 }
 
+/* "  50.0th 65.8", the 99th marked: added to `l`, if not NULL. Its width. */
+static size_t section_folded_item(struct table_page *page, const struct hist *h,
+				  const struct quantile *q, struct line *l)
+{
+	char text[64];
+	struct line item;
+
+	line_start(&item);
+	line_add(&item, "  %s%s%sth %s", q->ppb == PPB_P99 ? "* " : "", q->text,
+		 strchr(q->text, '.') ? "" : ".0", table_quantile(page, text, sizeof(text), h, q));
+	while (item.len && item.text[item.len - 1] == ' ')
+		item.text[--item.len] = '\0';
+	if (l)
+		line_add(l, "%s", item.text);
+	return line_width(&item);
+}
+
+/* Percentiles in one line: where it is narrow without the first ones, up to the 99th. */
+static void section_folded(struct table_page *page, const struct hist *h)
+{
+	const struct config *cfg = page->cfg;
+	size_t i, from, width;
+	char max[48], time[32];
+	struct line l;
+
+	(void)snprintf(max, sizeof(max), "  max %s",
+		       format_time(time, sizeof(time), h->max_ns, cfg->unit)); /* fits */
+	width = NOTE_INDENT + text_width(max);
+	for (i = 0; i < cfg->nquantiles; i++)
+		width += section_folded_item(page, h, &cfg->quantiles[i], NULL);
+	for (from = 0; width > page->paper.columns && from + 1 < cfg->nquantiles &&
+		       cfg->quantiles[from].ppb < PPB_P99;
+	     from++)
+		width -= section_folded_item(page, h, &cfg->quantiles[from], NULL);
+	line_start(&l);
+	line_to(&l, NOTE_INDENT - 2);
+	for (i = from; i < cfg->nquantiles; i++)
+		if (line_width(&l) + section_folded_item(page, h, &cfg->quantiles[i], NULL) <=
+		    page->paper.columns)
+			(void)section_folded_item(page, h, &cfg->quantiles[i], &l); /* its width */
+	if (line_width(&l) + text_width(max) <= page->paper.columns)
+		line_add(&l, "%s", max);
+	paper_line(&page->paper, STYLE_PLAIN, &l);
+}
+
 /* min, max and the legs; what does not fit goes on below, under the first leg. */
 static void section_note(struct table_page *page, const struct section *sec)
 {
@@ -186,7 +240,7 @@ static bool section_is_table(const struct series *s)
 
 void table_gap(struct table_page *page)
 {
-	if (page->brief == BRIEF_NOT)
+	if (page->density < DENSITY_CLOSE)
 		paper_text(&page->paper, STYLE_PLAIN, "");
 }
 
@@ -204,25 +258,29 @@ static bool section_has_others(const struct frame *f)
 static int section_print(struct table_page *page, const struct section *sec)
 {
 	const struct series *head = sec->head;
-	bool least = page->brief == BRIEF_REST && section_has_others(page->f);
+	bool bare = page->density >= DENSITY_BARE && (head || section_has_others(page->f));
 
-	if (least && !head) /* a summary; its table follows */
+	if (bare && !head) /* a summary; its table follows */
 		return 0;
 	table_gap(page);
 	if (head)
 		section_title(page, head);
 	if (head && !head->desc->counter && head->hist->count) {
-		section_percentiles(page, head->hist);
-		section_note(page, sec);
+		if (page->density >= DENSITY_FOLDED) {
+			section_folded(page, head->hist);
+		} else {
+			section_percentiles(page, head->hist);
+			section_note(page, sec);
+		}
 	}
-	if (!least)
+	if (!bare)
 		section_sides(page, sec);
 	if (!head)
 		return 0;
 	/* Groups may have waited without a wakeup; that no CPU had one was said. */
 	if (page->cfg->by == BY_NONE && (head->desc->counter ? !head->value : !head->hist->count))
 		return 0;
-	return least ? 0 : table_rows_print(page, head);
+	return table_rows_print(page, head);
 }
 
 static void section_take(struct section *sec, const struct series *s)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What grids of series share: their cells, labels and order, and which of them are shown. */
+/* What grids of series share: their cells, labels and order. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -234,25 +234,15 @@ int table_compare_series(const void *a, const void *b)
 	return ret;
 }
 
-/* ---- how many ---- */
-
-size_t table_shown(struct table_page *page, size_t n, uint32_t asked)
-{
-	size_t shown = asked && n > asked ? asked : n;
-
-	if (shown > page->most_rows)
-		page->most_rows = (uint32_t)shown;
-	page->nsections++;
-	return shown > page->max_rows ? page->max_rows : shown;
-}
-
-void table_rest(struct table_page *page, size_t rest, const char *what, bool by_window)
+void table_rest(struct table_page *page, size_t rest, const char *what)
 {
 	char count[32];
 	struct line l;
 
+	if (!rest || page->density >= DENSITY_FOLDED)
+		return;
 	line_start(&l);
 	line_add(&l, "… %s more%s (%s)", format_count(count, sizeof(count), rest), what,
-		 by_window ? "the window is full" : "-n 0 shows all");
+		 table_cut_by_window(page) ? "the window is full" : "-n 0 shows all");
 	paper_line(&page->paper, STYLE_DIM, &l);
 }

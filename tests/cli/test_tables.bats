@@ -117,15 +117,54 @@ valid() { # table COLUMNS | json SCHEMA | csv
 		'{"pid":["1","2","3"],"dev":["/x","8:1"],"follow":["no"]}' ]
 }
 
-@test "a small window has something of every table, and the foot" {
+# Rows below the head that begins with this word, once for each such head.
+rows_below() { # WORD
+	awk -v word="$1" '
+		function end() { if (on) print n; on = 0 }
+		/^(quality:|…|~|waiting|$)/ || / \((usec|msec|nsec)\) / || /^Extent status/ { end() }
+		/^ *[A-Z]+ .* (max|total\/s|hit%)/ { end(); on = $1 == word; n = -1 }
+		on { n++ }
+		END { end() }' "$out"
+}
+
+@test "a window of 24 or 40 lines has three rows of every table, and the foot" {
+	local lines by word
+
+	out=$BATS_TEST_TMPDIR/screen
+	for lines in 24 40; do
+		for by in '' pid tid comm cgroup; do
+			python3 "$BATS_TEST_DIRNAME/ontty.py" 80 $lines "$WS" -s synth ${by:+--by $by} -d 0.5 0.3 >"$out"
+			[ "$(wc -l <"$out")" -lt $lines ] || fail "$lines lines: $(wc -l <"$out")"
+			tail -n 2 "$out" | grep -q '^quality: ' || fail "$lines lines, by '$by': $(cat "$out")"
+			for part in '^Wakeup latency' '^ext4 operations' '^Extent status' '^Contended'; do
+				grep -q "$part" "$out" || fail "$lines lines: no $part in $(cat "$out")"
+			done
+			if [ -n "$by" ]; then
+				word=$(echo $by | tr a-z A-Z)
+				[ "$(rows_below $word | wc -l)" -eq 4 ] || fail "by $by: $(cat "$out")"
+			else # two mounts are all there are
+				[ "$(rows_below MOUNT)" -eq 2 ] || fail "$lines lines: $(cat "$out")"
+				[ "$(for word in CPU OP NAME; do rows_below $word; done | wc -l)" -eq 3 ]
+			fi
+			for word in CPU OP NAME ${by:+$word}; do
+				for n in $(rows_below $word); do
+					[ "$n" -ge 3 ] || fail "$lines lines, by '$by': $n rows of $word: $(cat "$out")"
+				done
+			done
+		done
+	done
+}
+
+@test "a window too small for that: the headline, how many rows are missing, the foot" {
 	local lines
 
-	for lines in 24 30 50; do
-		out=$BATS_TEST_TMPDIR/screen
-		python3 "$BATS_TEST_DIRNAME/ontty.py" 80 $lines "$WS" -s synth -d 0.9 0.3 >"$out"
-		[ "$(wc -l <"$out")" -lt $lines ] || fail "$lines lines: $(wc -l <"$out")"
-		for part in '^Wakeup latency' '^ext4 operations' '^Extent status' '^Contended' '^quality: '; do
-			grep -q "$part" "$out" || fail "$lines lines: no $part in $(cat "$out")"
-		done
+	out=$BATS_TEST_TMPDIR/screen
+	for lines in 6 10 17; do
+		python3 "$BATS_TEST_DIRNAME/ontty.py" 80 $lines "$WS" -s synth --by pid -d 0.5 0.3 >"$out"
+		[ "$(wc -l <"$out")" -lt $lines ] || fail "$lines lines: $(cat "$out")"
+		[ $lines -lt 10 ] || sed -n 2p "$out" | grep -q '^Wakeup latency' || fail "$(cat "$out")"
+		tail -n 2 "$out" | head -n 1 |
+			grep -qx '… [0-9]* more rows: a taller window, or -n 0 into a pipe' || fail "$(cat "$out")"
+		tail -n 1 "$out" | grep -q '^quality: ' || fail "$(cat "$out")"
 	done
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Checks of a rendered file that a comparison with an expected file cannot make.
 
-check.py table COLUMNS FILE | json SCHEMA FILE | csv FILE: silent and 0, or words and 1.
+check.py table COLUMNS FILE | windows FIXTURE FILE | json SCHEMA FILE | csv FILE: silent and 0, or words and 1.
 """
 import csv
 import io
@@ -12,6 +12,8 @@ import sys
 import unicodedata
 
 ESCAPES = re.compile(r"\x1b\[(?:[0-9;]*m|[HKJ])|\r")
+ROWS_FIRST = 3  # of each table of a window of WINDOW_LEAST lines or more, before any has more
+WINDOW_LEAST = 24
 LAST_SLOT_NS = 2**38  # include/bucket.h: above, one bucket
 
 
@@ -38,6 +40,92 @@ def check_table(columns, text):
             fail(f"{width(line)} columns, not {columns}: {line}")
         if line != line.rstrip():
             fail(f"trailing space: {line!r}")
+
+
+def screens_of(fixture, text):
+    """(columns, lines, what was drawn) of each report of a fixture that redraws a terminal."""
+    size, sizes = [80, 0], []
+    sections = []
+    with open(fixture, encoding="utf-8") as f:
+        for words in (line.split() for line in f):
+            if words[:2] == ["#", "sections:"]:
+                sections = " ".join(words[2:]).split("|")
+            elif words[:1] == ["lines"]:
+                size[1] = int(words[1])
+            elif words[:1] == ["resize"]:
+                size = [int(words[1]), int(words[2])]
+            elif words[:1] == ["report"]:
+                sizes.append(tuple(size))
+    drawn = [s.split("\x1b[J")[0] for s in text.split("\x1b[H")[1:]]
+    if len(drawn) != len(sizes) or not sections:
+        fail(f"{len(drawn)} screens, not {len(sizes)}, of {sections}")
+    return sections, [(c, n, d) for (c, n), d in zip(sizes, drawn)]
+
+
+class Screen:
+    """Sections, each with the rows of its tables, and how many it says it leaves out."""
+
+    def __init__(self, drawn):
+        self.sections = []  # [title, [rows of a table, more of it]..., more of all]
+        self.left_out = 0  # as one line at the end says
+        in_table = False
+        for raw in drawn.split("\n"):
+            line = ESCAPES.sub("", raw)
+            more = re.search(r"… ([\d,]+) more", line)
+            more = int(more[1].replace(",", "")) if more else 0
+            if raw.startswith("\x1b[1m"):
+                self.sections.append([line, [], more])
+                in_table = False
+            elif "more row" in line:
+                self.left_out = more
+            elif more and in_table:
+                self.sections[-1][1][-1][1] = more
+            elif re.match(r"\x1b\[2m *[A-Z]{2}", raw):
+                self.sections[-1][1].append([0, 0])
+                in_table = True
+            elif not line or line.startswith("quality: "):
+                in_table = False
+            elif in_table and not raw.startswith("\x1b[2m"):
+                self.sections[-1][1][-1][0] += 1
+
+    def total(self):
+        """Rows of the report, shown or not: the same in each window."""
+        shown = sum(rows for _, tables, _ in self.sections for rows, _ in tables)
+        said = sum(more + sum(m for _, m in tables) for _, tables, more in self.sections)
+        return shown + (self.left_out or said)
+
+
+def check_windows(fixture, text):
+    sections, screens = screens_of(fixture, text)
+    totals = set()
+    for columns, height, drawn in screens:
+        what = f"{columns}x{height}"
+        check_table(columns, drawn)
+        lines = ESCAPES.sub("", drawn).rstrip("\n").split("\n")
+        if len(lines) > height - 1:
+            fail(f"{what}: {len(lines)} lines")
+        if not any(line.startswith("quality: ") for line in lines[-5:]):  # it wraps, and its cost
+            fail(f"{what}: no quality: {lines[-5:]}")
+        if height < 3:
+            continue
+        screen = Screen(drawn)
+        totals.add(screen.total())
+        titles = [title for title, _, _ in screen.sections]
+        for title, name in zip(titles, sections):
+            if not title.startswith(name):
+                fail(f"{what}: {title}, not {name}")
+        if len(titles) < len(sections) and not screen.left_out:
+            fail(f"{what}: only {titles}, and no word of it")
+        for title, tables, more in screen.sections:
+            if not tables:
+                fail(f"{what}: no table below {title}")
+            for rows, more_here in tables:
+                if height >= WINDOW_LEAST and rows < ROWS_FIRST and (more_here or more):
+                    fail(f"{what}: {rows} rows, and {more_here or more} more of {title}")
+        if height >= WINDOW_LEAST and len(titles) < len(sections):
+            fail(f"{what}: only {titles}")
+    if len(totals) != 1:
+        fail(f"rows shown and rows left out: {totals}")
 
 
 def strict_pairs(pairs):
@@ -181,6 +269,8 @@ def main(argv):
         text = f.read()
     if argv[1] == "table":
         check_table(int(argv[2]), text)
+    elif argv[1] == "windows":
+        check_windows(argv[2], text)
     elif argv[1] == "json":
         check_json(argv[2], text)
     else:

@@ -31,6 +31,10 @@ result() {
 check() { # SINK FIXTURE OUTPUT
 	case $1 in
 	table)
+		if grep -q '^# sections: ' "$2"; then
+			python3 "$here/check.py" windows "$2" "$3"
+			return
+		fi
 		# Slow waits into a pipe are not cut: no width to keep.
 		columns=$(sed -n 's/^columns //p' "$2")
 		resized=$(sed -n 's/^resize \([0-9]*\) .*/\1/p' "$2")
@@ -59,6 +63,18 @@ again() { # FIXTURE
 	"${render%/*}/again" <"$here/expected/$name" >"$tmp/out" 2>"$tmp/why" &&
 		cmp "$tmp/out" "$here/expected/$name" >"$tmp/why" 2>&1
 	result $? "$name read and written again"
+}
+
+# Each window from 2 lines to 70: the first rows, the foot, and what is left out adds up.
+windows() { # FIXTURE COLUMNS [OPTION]
+	{
+		[ -n "${3-}" ] && echo "$3"
+		sed '/^report$/,$d' "$1"
+		seq 2 70 | sed "s/.*/resize $2 &\nreport/"
+	} >"$tmp/windows.txt"
+	"$render" table "$tmp/windows.txt" >"$tmp/out" 2>"$tmp/why" &&
+		python3 "$here/check.py" windows "$tmp/windows.txt" "$tmp/out" >"$tmp/why" 2>&1
+	result $? "windows of $2 columns over $(basename "$1")${3:+, $3}"
 }
 
 # A file and standard output get the same bytes.
@@ -118,6 +134,13 @@ for fixture in "$here"/fixtures/*.txt; do
 		golden $sink "$fixture"
 	done
 	again "$fixture"
+done
+for fixture in "$here"/fixtures/windows*.txt; do
+	for columns in 40 64 80 120 200; do
+		windows "$fixture" $columns
+	done
+	windows "$fixture" 80 timestamps
+	windows "$fixture" 80 'rows 4'
 done
 for sink in table json csv; do
 	to_file $sink
