@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/map_line.h"
@@ -29,11 +31,32 @@ static int open_how(int dir, const char *path, uint64_t flags, uint64_t resolve)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Where reading may do something: takes lines from the kernel's log, asks a device. */
+static bool is_of_kernel(int fd)
+{
+	static const long kernels[] = {
+		PROC_SUPER_MAGIC,     SYSFS_MAGIC,    DEBUGFS_MAGIC,	  TRACEFS_MAGIC,
+		SECURITYFS_MAGIC,     SELINUX_MAGIC,  CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+		BPF_FS_MAGIC,	      EFIVARFS_MAGIC, PSTOREFS_MAGIC,	  BINFMTFS_MAGIC,
+		RDTGROUP_SUPER_MAGIC,
+	};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return true;
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)
+		if ((uint32_t)fs.f_type == (uint32_t)kernels[i])
+			return true;
+	return false;
+}
+
+/* Regular by their mode are the kernel's own, too. Most of these are empty, as far as stat knows;
+ * of what is really empty there is nothing to be read. */
 static bool is_regular(int fd)
 {
 	struct stat st;
 
-	return !fstat(fd, &st) && S_ISREG(st.st_mode);
+	return !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0 && !is_of_kernel(fd);
 }
 
 /* First without opening: opening a device does things, opening a pipe waits. */
@@ -121,6 +144,8 @@ static int open_process(uint32_t pid, struct open_tell *tell, struct wire_fds *f
 	fds->v[0] = open(path, O_RDONLY | O_CLOEXEC);
 	if (fds->v[0] < 0)
 		return -errno;
+	if (proc_start(pid) != tell->start) /* or these maps are another's, who got its number */
+		return -ESRCH;
 	fds->v[1] = foreign_root(pid);
 	tell->has_root = fds->v[1] >= 0;
 	if (tell->has_root)
@@ -266,9 +291,10 @@ static int open_link(const struct open_ask *ask, int program, int root)
 		return -EINVAL;
 	(void)snprintf(path, sizeof(path), "%s%s%s/%s", before, ask->path, between,
 		       ask->name); /* fits */
+	/* What lies there, not what is pointed to from there: its directory's path has no links. */
 	if (root < 0 && ask->which < 2)
 		return lies_in(program, ask->path)
-			       ? open_regular(AT_FDCWD, path, RESOLVE_NO_MAGICLINKS)
+			       ? open_regular(AT_FDCWD, path, RESOLVE_NO_SYMLINKS)
 			       : -EACCES;
 	return open_below(root, path);
 }
