@@ -37,6 +37,8 @@ struct opened_process {
 /* 0, or negative errno: -ESRCH, -EACCES ..., -ETIMEDOUT: the opener hangs or has hung for it. */
 int opener_process(struct opener *o, uint32_t pid, struct opened_process *out);
 uint64_t opener_start(struct opener *o, uint32_t pid); /* 0: it has ended */
+/* Was there no answer once that this process was asked about? */
+bool opener_has_hung(const struct opener *o, uint32_t pid);
 /* A descriptor or negative errno. dev: of the mapping, as maps has it. */
 int opener_mapped(struct opener *o, uint32_t pid, uint64_t dev, uint64_t start, uint64_t end);
 int opener_perf_map(struct opener *o, uint32_t pid);

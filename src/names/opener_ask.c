@@ -17,6 +17,11 @@ static bool has_hung(const struct opener *o, uint32_t pid, uint64_t dev)
 	return false;
 }
 
+bool opener_has_hung(const struct opener *o, uint32_t pid)
+{
+	return o && has_hung(o, pid, 0);
+}
+
 static void give_up(struct opener *o, uint32_t pid, uint64_t dev)
 {
 	close(o->sock);

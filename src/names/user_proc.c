@@ -98,6 +98,16 @@ static void hold_files(struct maps *m, uint32_t pid, const struct user_proc *bef
 	}
 }
 
+/* Whose files they were nobody can be asked now; the maps are certain. */
+static void drop_files(struct maps *m)
+{
+	for (size_t i = 0; i < m->nsources; i++) {
+		elf_file_put(m->sources[i].elf);
+		m->sources[i].elf = NULL;
+		m->sources[i].refused = true;
+	}
+}
+
 int proc_read(struct user_proc *p, uint32_t pid, const struct user_proc *before,
 	      struct elf_files *files, struct opener *o, struct work *w)
 {
@@ -115,7 +125,9 @@ int proc_read(struct user_proc *p, uint32_t pid, const struct user_proc *before,
 		hold_files(&fresh.maps, pid, before, files, o, w, &opened);
 	fresh.partial = work_over(w);
 	/* Another process may have got the number meanwhile. */
-	if (!ret && opener_start(o, pid) != fresh.start)
+	if (!ret && opener_has_hung(o, pid))
+		drop_files(&fresh.maps);
+	else if (!ret && opener_start(o, pid) != fresh.start)
 		ret = -ESRCH;
 	close(opened.maps_fd);
 	if (opened.root_fd >= 0)

@@ -95,6 +95,14 @@ static void do_later(struct worker *w, uint32_t pid, uint64_t addr, bool code)
 	w->later[w->nlater++] = (struct later){pid, code, addr, 0};
 }
 
+/* Until main has given another, what would have to be opened is not there "in time": nothing of
+ * what is found without is remembered as all there is. */
+static void without_opener(struct worker *w)
+{
+	if (w->opener.sock < 0)
+		w->work.over = w->work.woken = true;
+}
+
 static void answer_name(struct worker *w, const struct ask *ask)
 {
 	struct answering a = {w, ask->type == ASK_NOTE ? 0 : ask->seq};
@@ -102,8 +110,10 @@ static void answer_name(struct worker *w, const struct ask *ask)
 	struct user_ask look = {ask->addr, code, true, tell_region, &a};
 	struct tell t = {.type = TELL_ANSWER, .seq = ask->seq};
 	struct name name;
-	enum user_done done = user_name(w->user, ask->pid, &look, &name);
+	enum user_done done;
 
+	without_opener(w);
+	done = user_name(w->user, ask->pid, &look, &name);
 	if (done == USER_LATER)
 		do_later(w, ask->pid, ask->addr, code);
 	if (!a.seq)
@@ -192,9 +202,11 @@ static void work_later(struct worker *w)
 
 	memmove(w->later, w->later + 1, --w->nlater * sizeof(w->later[0]));
 	work_begin(&w->work, USER_TRY_NS, w->main_sock);
+	without_opener(w);
 	if (user_name(w->user, l.pid, &look, &name) != USER_LATER)
 		return;
-	if (!w->work.woken) /* a file on its way, or one that an opener did not give in time */
+	if (!w->work.woken ||
+	    w->opener.sock < 0) /* a file on its way, or one that an opener did not give in time */
 		l.not_before_ns = wire_now_ns() + LATER_WAIT_NS;
 	if (w->nlater < LATER)
 		w->later[w->nlater++] = l;
