@@ -23,7 +23,7 @@ struct contend_row {
 	struct keyed_row *keyed;
 	struct abi_contend_sample *said; /* the first description */
 	char *name, *place;		 /* NULL: not known */
-	bool inferred;			 /* the name */
+	bool inferred, late;		 /* the name; late: there may be more to say by now */
 	struct name_inode inode;	 /* that it lies in */
 	const char *placed;		 /* place with its path, for a frame */
 	struct line_member *members;
@@ -141,6 +141,7 @@ static int name_row(struct contend *c, struct contend_row *r)
 	if (is_other(r))
 		return 0;
 	c->args.ops->name(c->args.ctx, &info, &n);
+	r->late = n.late;
 	if (n.late && r->name && *r->name)
 		return 0; /* what was known of it still holds */
 	ret = keep_text(&r->name, n.found == NAME_NONE ? "" : n.text);
@@ -330,6 +331,22 @@ static int push_row(struct contend *c, struct contend_row *r, struct source_repo
 	return ret;
 }
 
+/* Names that were not there in time may be by now: first of those that were waited for lately. */
+static int name_late(struct contend *c)
+{
+	struct keyed_row *k;
+	int ret = 0;
+
+	for (int others = 0; others < 2; others++)
+		for (k = keyed_first(c->keyed); !ret && k; k = k->next) {
+			struct contend_row *r = k->user;
+
+			if (r->late && (others != 0) == (k->interval[0].count == 0))
+				ret = name_row(c, r);
+		}
+	return ret;
+}
+
 /* Paths for those that were waited for in this interval, the longest of all first; then others. */
 static int find_places(struct contend *c)
 {
@@ -357,8 +374,10 @@ static int find_places(struct contend *c)
 int contend_push_rows(struct contend *c, struct source_report *r)
 {
 	struct keyed_row *k;
-	int ret = find_places(c);
+	int ret = name_late(c);
 
+	if (!ret)
+		ret = find_places(c);
 	for (k = keyed_first(c->keyed); !ret && k; k = k->next)
 		ret = push_row(c, k->user, r);
 	return ret;
