@@ -2,7 +2,7 @@
 # make check: everything tests/run.sh runs. With SAN=1 all of it is built with the sanitizers; without,
 # the unit and golden tests run a second time, built with them.
 CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(KERNEL_TEST_BINS) \
-	$(KNAMES_BINS) $(KNAMES_TOOLS) $(NAMES_ASK) $(INSN_TOOL) \
+	$(KNAMES_BINS) $(KNAMES_TOOLS) $(NAMES_ASK) $(NAMES_WALLS) $(INSN_TOOL) \
 	$(O)/core-reloc/corecheck $(PROBES) $(FUZZ_BINS) bench-bins
 ifndef SAN
 CHECK_SAN_O = $(O)-san

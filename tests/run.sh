@@ -150,6 +150,7 @@ suite names python3 tests/names/test_names.py
 if [ -n "$SAN_O" ]; then
 	suite san/names env O="$SAN_O" python3 tests/names/test_names.py
 fi
+suite names/worker python3 tests/names/test_worker.py
 suite insn/arm64 python3 tests/insn/test_arm64.py
 suite core-reloc tests/core-reloc/selftest.sh "$O/core-reloc/corecheck" "$O/core-reloc" tests/btf/*.btf
 ours=("$O"/bpf/sched_raw.bpf.o)

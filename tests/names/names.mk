@@ -9,3 +9,10 @@ $(NAMES_ASK): $(O)/tests/names/ask.o $(CORE_OBJS) $(NAMES_OBJS)
 names: $(NAMES_ASK) ## build the program that asks for names
 .PHONY: names
 -include $(NAMES_ASK:=.d)
+
+# And one that tries what the process that reads foreign files may not.
+NAMES_WALLS := $(O)/tests/names/walls
+$(NAMES_WALLS): $(O)/tests/names/walls.o $(CORE_OBJS) $(NAMES_OBJS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+-include $(NAMES_WALLS:=.d)

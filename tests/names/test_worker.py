@@ -3,7 +3,9 @@
 """The process that reads foreign files: what it may, what it survives, how long anybody waits."""
 import os
 import signal
+import subprocess
 import time
+import unittest
 
 import hostile
 import test_names
@@ -16,6 +18,27 @@ RSS_KIB = 256 << 10
 def status(pid):
     with open("/proc/%d/status" % pid, encoding="ascii") as f:
         return dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+
+
+def walls(how):
+    """{act: what came of it}, in the sandbox or free."""
+    path = os.path.join(harness.BUILD, "tests", "names", "walls")
+    done = subprocess.run([path, how], capture_output=True, text=True, check=True)
+    return dict(line.split("\t") for line in done.stdout.splitlines())
+
+
+class Walls(unittest.TestCase):
+    def setUp(self):
+        if os.geteuid():
+            self.skipTest("not root")
+
+    def test_walls(self):
+        """What may not be is refused or the end: opens, writes, sockets, processes, others' memory, code"""
+        free, within = walls("free"), walls("sandbox")
+        self.assertGreater(len(free), 15)
+        self.assertEqual({a: "done" for a in free}, free)
+        self.assertEqual(free.keys(), within.keys())
+        self.assertEqual({a: r for a, r in within.items() if r not in ("refused", "killed")}, {})
 
 
 class Worker(test_names.NamesTest):
