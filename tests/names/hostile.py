@@ -97,7 +97,7 @@ def link_to_512m(f, where):
     """A debug file of 512 MB, sparse, with a checksum that does not fit."""
     with open(os.path.join(where, "huge"), "wb") as huge:
         huge.truncate((512 << 20) - 1)
-    f.add(".gnu_debuglink", PROGBITS, b"huge\0\0\0\0" + struct.pack("<I", 0x12345678))
+    link_to(f, "huge")
 
 
 def packs(f, _dir):
@@ -148,16 +148,35 @@ def bases(f, _dir):
             unit(len(body)) + body)
 
 
+def alternate(f, path):
+    """DWARF that is said to go on in another file, of any path."""
+    f.symbols()
+    f.add(".debug_info", PROGBITS, bytes(64))
+    f.add(".gnu_debugaltlink", PROGBITS, path.encode() + b"\0" + b"\xaa" * 20)
+
+
+def alternate_kmsg(f, _dir):
+    """To be read it takes lines out of the kernel's log."""
+    alternate(f, "/proc/kmsg")
+
+
+def link_to(f, name):
+    """A debug file of that name."""
+    f.add(".gnu_debuglink", PROGBITS, (name.encode() + bytes(4))[: len(name) + 4 & ~3]
+          + struct.pack("<I", 0x12345678))
+
+
 ALL = {
     f.__name__: f
     for f in (strings_without_end, names_of_4g, link_to_512m, packs, attributes, location, nested,
-              bases)
+              bases, alternate_kmsg)
 }
 
 
-def make(victim, where, name):
+def make(victim, where, name, how=None):
+    """how(file, where): another than that of the name."""
     out = os.path.join(where, name)
     f = File(victim)
-    (ALL.get(name) or base)(f, where)
+    (how or ALL.get(name) or base)(f, where)
     f.write(out)
     return out

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What tests beside hostile programs share: the programs, and a look at a run from outside."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import harness
+from harness import KernelTest
+
+sys.path.insert(0, os.path.join(harness.ROOT, "tests", "names"))
+import hostile  # noqa: E402 (its place is only known now)
+
+SECONDS = 2
+END_S = 4  # of a run of two seconds, on a machine that is otherwise at rest
+STOP_S = 2  # from the first SIGINT to the end
+CALM_S = 1.5  # what it takes beyond its two seconds beside nobody, there: programs are loaded
+MAIN_KIB, WORKER_KIB = 40 << 10, 256 << 10
+BASE = "base`hostile_lock"
+CC = os.environ.get("CC", "cc")
+PAUSE_S = 0.01
+
+
+class Watch(threading.Thread):
+    """Looks at a run until it ends: peaks of memory, its children, how long it waited for a processor."""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.began, self.took = pid, time.monotonic(), None
+        self.main_kib, self.worker_kib, self.waited_s = 0, 0, 0
+        self.children, self.zombies = set(), {}
+        self.start()
+
+    @staticmethod
+    def peak_kib(pid):
+        try:
+            with open("/proc/%d/status" % pid, encoding="ascii", errors="replace") as f:
+                text = f.read()
+        except OSError:
+            return "", 0
+        name = re.search(r"^Name:\t(.*)$", text, re.M)
+        peak = re.search(r"^VmHWM:\s+(\d+) kB$", text, re.M)
+        return name.group(1) if name else "", int(peak.group(1)) if peak else 0
+
+    def look(self):
+        self.main_kib = max(self.main_kib, self.peak_kib(self.pid)[1])
+        try:
+            with open("/proc/%d/schedstat" % self.pid, encoding="ascii") as f:
+                self.waited_s = int(f.read().split()[1]) / 1e9
+            with open("/proc/%d/task/%d/children" % (self.pid, self.pid), encoding="ascii") as f:
+                now = {int(p) for p in f.read().split()}
+        except OSError:
+            now = set()
+        for pid in now:
+            name, peak = self.peak_kib(pid)
+            if name == "waitscope-names":
+                self.children.add(pid)
+                self.worker_kib = max(self.worker_kib, peak)
+            elif name == "waitscope-open":
+                self.children.add(pid)
+            if harness.stat_of(pid)[:1] == ["Z"]:
+                self.zombies.setdefault(pid, [time.monotonic()] * 2)[1] = time.monotonic()
+
+    def run(self):
+        while harness.runs(self.pid):
+            self.look()
+            time.sleep(PAUSE_S)
+        self.took = time.monotonic() - self.began
+
+    def done(self):
+        self.join(harness.PATIENCE_S)
+        return self
+
+
+class HostileTest(KernelTest):
+    files = ()  # of hostile.py, beside `base`
+
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.mkdtemp(prefix="ws-hostile-")
+        cls.calm_s = None
+        try:
+            cls.victim = os.path.join(cls.dir, "victim")
+            source = os.path.join(harness.ROOT, "tests", "names", "prog", "victim.c")
+            subprocess.run([CC, "-O2", "-static", "-fno-omit-frame-pointer", "-o", cls.victim, source], check=True)
+            for name in ["base", *cls.files]:
+                hostile.make(cls.victim, cls.dir, name)
+        except BaseException:
+            cls.tearDownClass()
+            raise
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.dir, ignore_errors=True)
+
+    def program(self, name, path=None, prefix=()):
+        p = subprocess.Popen([*prefix, path or os.path.join(self.dir, name), "waits"],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(self.end_program, p)
+        while p.stdout.readline() != b"ready\n":
+            self.assertIsNone(p.poll(), name)
+        return p
+
+    @staticmethod
+    def end_program(p):
+        p.kill()
+        p.stdin.close()
+        p.stdout.close()
+        p.wait()
+
+    def run_watched(self, *args):
+        tool = self.tool(*args)
+        watch = Watch(tool.proc.pid)
+        report = tool.end()
+        return report, watch.done()
+
+    def limit(self, quiet_s, watch):
+        """In seconds: for main having waited for a processor, and for the kernel being slow in what a run beside
+        nobody shows: programs are loaded and detached."""
+        if self.calm_s is None:
+            calm = self.run_watched("-s", "futex,line", "-d", SECONDS)[1]
+            type(self).calm_s = calm.took - SECONDS - calm.waited_s
+        return quiet_s + watch.waited_s + max(0, 2 * (self.calm_s - CALM_S))
+
+    def check_report(self, report, watch, end_s=END_S):
+        limit = self.limit(end_s, watch)
+        self.note("%.2f s of %.2f, main %d MiB, worker %d MiB, names refused %d", watch.took, limit,
+                  watch.main_kib >> 10, watch.worker_kib >> 10, report.final["quality"]["names_refused"])
+        self.assertEqual(report.status, 0, report.stderr)
+        self.assertEqual(report.lines[-1]["type"], "final")
+        self.assertLess(watch.took, limit)
+        self.assertGreater(watch.main_kib, 0)
+        self.assertLess(watch.main_kib, MAIN_KIB)
+        self.assertLess(watch.worker_kib, WORKER_KIB)
+
+    def check_whole(self, report, watch, end_s=END_S):
+        self.check_report(report, watch, end_s)
+        self.check_gone(watch)
+
+    def check_gone(self, watch):
+        self.until(lambda: not any(harness.runs(p) for p in watch.children), "children gone")
+
+    def names(self, report):
+        return {r["name"] for r in report.final["tables"]["contended"] if r["name"]}
