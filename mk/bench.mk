@@ -20,7 +20,7 @@ $(BENCH_O)/growth: tests/bench/growth.c tests/load/load.h $(CORE_OBJS) $(NAMES_O
 	$(call say,CC,$@)
 	$(Q)$(CC) -Itests $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $< $(CORE_OBJS) $(NAMES_OBJS) $(INSN_OBJS) $(SOURCE_OBJS) $(LDFLAGS) $(LDLIBS)
 
-bench-bins: $(BENCH_O)/growth $(BENCH_BINS) $(BENCH_OBJS) $(LOAD_BINS) $(O)/waitscope
+bench-bins: $(BENCH_O)/growth $(BENCH_BINS) $(BENCH_OBJS) $(LOAD_BINS) $(NAMES_ASK) $(O)/waitscope
 .PHONY: bench-bins
 
 check-insns: bench-bins ## instructions the verifier walks, against the budget in tests/expect/insns

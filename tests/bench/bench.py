@@ -4,7 +4,7 @@
 
 	bench.py [quick] [PART...]	prints tables; writes them and results.json to $O/bench
 
-Parts, all of them if none is named: the groups of groups.py, then exact loader memory growth programs
+Parts, all of them if none is named: the groups of groups.py, then exact loader memory naming growth programs
 inflation sampling held.
 """
 import json
@@ -17,6 +17,7 @@ import inflation
 import loader
 import machine
 import memory
+import naming
 import programs_cost
 import sampling
 import table
@@ -85,6 +86,7 @@ def others(build, place, quick, quiet):
         "exact": lambda: judged(exact.measure(build, 1 if quick else 5), exact),
         "loader": lambda: judged(loader.measure(build, 1 if quick else 20), loader),
         "memory": lambda: judged(memory.measure(build), memory),
+        "naming": lambda: judged(naming.measure(build), naming),
         "growth": lambda: grown(build, quick),
         "programs": lambda: (programs_cost.ns_per_event(build, place, quick), []),
         "inflation": lambda: inflated(build, quick, quiet),
@@ -93,7 +95,7 @@ def others(build, place, quick, quiet):
     }
 
 
-OTHERS = ("exact", "loader", "memory", "growth", "programs", "inflation", "sampling", "held")
+OTHERS = ("exact", "loader", "memory", "naming", "growth", "programs", "inflation", "sampling", "held")
 
 
 def measure(build, quick, parts):

@@ -100,6 +100,7 @@ def page(result):
         ("Loader", "loader", lambda r: values(r["loader"])),
         ("Kernel memory", "memory", lambda r: rows(["sources", "CPUs", "KB", "KB per CPU"], [
             [m["sources"], str(m["cpus"]), number(m["kb"]), number(m["kb"] / m["cpus"])] for m in r["memory"]])),
+        ("Names of processes", "naming", lambda r: values(r["naming"])),
         ("Growth", "growth", lambda r: rows(["CPUs", "groups", "µs per report", "RSS MB"], [
             [str(g["cpus"]), str(g["keys"]), number(g["us"]), number(g["rss_mb"])] for g in r["growth"]])),
         ("Load held", "held", lambda r: values({
