@@ -162,7 +162,7 @@ struct quality {
 	uint64_t inferred;   /* no loss: an end taken from the kernel's own record, its event never
 				came */
 	uint64_t pending;    /* no loss: samples at code that was not decoded yet */
-	uint64_t names_refused; /* no loss: names that were given up, for their file or process took
+	uint64_t names_refused; /* no loss: names that a report did without: file or process took
 				   too long to read; the rows keep an address */
 	uint64_t missed;	/* edge: already waiting at the start */
 	uint64_t in_flight;	/* edge: still waiting */
