@@ -187,6 +187,9 @@ int main(int argc, char **argv)
 			fflush(stdout);
 		}
 	}
-	close(f.dev); /* whoever waits is told so */
-	return umount2(argv[1], MNT_DETACH) ? 1 : 0;
+	/* Taken away first: it must not stay if we are ended now. Then whoever waits is told so. */
+	if (umount2(argv[1], MNT_DETACH))
+		warn("umount '%s'", argv[1]);
+	close(f.dev);
+	return 0;
 }
