@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What line and watch know a piece of code by, and the bytes of it that user space decodes. */
+/* What line and watch know a piece of code by, and the bytes of it that user space decodes: line
+ * the window around it, watch the instruction before a trap. */
 #ifndef WS_CODE_BPF_H
 #define WS_CODE_BPF_H
 
@@ -24,6 +25,34 @@ static __always_inline bool read_code(void *to, u32 size, u64 from)
 	if (from & KERNEL_HALF)
 		return !bpf_probe_read_kernel(to, size, (const void *)from);
 	return !bpf_probe_read_user(to, size, (const void *)from);
+}
+
+/* Pages that are not there: what can be read of the others. */
+static __always_inline u32 window_pieces(struct abi_window *r, u64 base)
+{
+	u32 pieces = 0, k;
+
+	for (k = 0; k < ABI_WINDOW_PIECES; k++) {
+		u32 at = k * ABI_WINDOW_PIECE;
+
+		if (read_code(r->code + at, ABI_WINDOW_PIECE, base + at))
+			pieces |= 1U << k;
+	}
+	return pieces;
+}
+
+/* Never waits: a page that is not in memory is not fetched. */
+static __always_inline void window_fill(struct abi_window *r, const struct abi_ip_key *key)
+{
+	u64 base = abi_window_base(key->ip);
+
+	r->key = *key;
+	r->pad = 0;
+	r->pieces = (1U << ABI_WINDOW_PIECES) - 1;
+	if ((base ^ key->ip) & KERNEL_HALF) /* begins below address 0 */
+		r->pieces = 0;
+	else if (!read_code(r->code, ABI_WINDOW_BYTES, base))
+		r->pieces = window_pieces(r, base);
 }
 
 static __always_inline void code_fill(struct abi_new_ip *r, const struct abi_ip_key *key)

@@ -37,6 +37,9 @@ char LICENSE[] SEC("license") = "GPL";
  * new code costs, here and in user space. */
 const volatile __u64 new_ips_bytes;
 
+/* What ambiguous samples may have touched is wanted too (--confirm). */
+const volatile bool candidates;
+
 /* Preallocated, all of these: the programs run in interrupts, PMUs' even in NMIs. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -63,7 +66,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 19);
+	__uint(max_entries, 1 << 21);
 } new_ips SEC(".maps");
 
 /* Mapped by user space, which reads them without a system call. */
@@ -91,7 +94,7 @@ static __always_inline struct abi_line_counts *counts_get(u64 ep)
 static __always_inline void send_new(struct abi_line_counts *n, const struct abi_ip_key *key)
 {
 	struct abi_ip pending = {};
-	struct abi_new_ip *r;
+	struct abi_window *r;
 	long ret;
 
 	if (bpf_ringbuf_query(&new_ips, BPF_RB_AVAIL_DATA) > new_ips_bytes) {
@@ -109,7 +112,7 @@ static __always_inline void send_new(struct abi_line_counts *n, const struct abi
 		bpf_map_delete_elem(&ips, key);
 		return;
 	}
-	code_fill(r, key);
+	window_fill(r, key);
 	bpf_ringbuf_submit(r, 0);
 }
 
@@ -164,20 +167,19 @@ static __always_inline void access_key(struct abi_access_key *key, struct task_s
 	key->tgid = addr & KERNEL_HALF ? 0 : key->pid;
 }
 
-static __always_inline void place(struct abi_line_counts *n, struct task_struct *p, u64 ep,
-				  const struct abi_ip_key *ip, const struct abi_recipe *r, u64 addr)
+/* 0 if there is no room. */
+static __always_inline u32 place(struct task_struct *p, u64 ep, const struct abi_ip_key *ip,
+				 const struct abi_recipe *r, u64 addr, bool ambiguous)
 {
 	struct abi_access_key key;
 	struct abi_access *a;
 
 	access_key(&key, p, ip->ip, addr);
 	a = ep & 1 ? access_get(&accesses_odd, &key) : access_get(&accesses_even, &key);
-	if (!a) {
-		n->results[ABI_LINE_NO_ROOM]++;
-		return;
-	}
-	n->results[ABI_IP_RECIPE]++;
+	if (!a)
+		return 0;
 	a->samples++;
+	a->ambiguous = ambiguous;
 	a->back = r->back;
 	if (r->flags & RECIPE_READ) {
 		a->reads++;
@@ -192,7 +194,9 @@ static __always_inline void place(struct abi_line_counts *n, struct task_struct 
 	if (r->flags & RECIPE_INFERRED)
 		a->inferred++;
 	bpf_core_read(a->comm, sizeof(a->comm), &p->comm);
-	note_turn(&key);
+	if (!ambiguous)
+		note_turn(&key);
+	return 1;
 }
 
 static __always_inline u64 tls_base(struct task_struct *p)
@@ -200,19 +204,50 @@ static __always_inline u64 tls_base(struct task_struct *p)
 	return bpf_core_field_exists(p->thread.fsbase) ? BPF_CORE_READ(p, thread.fsbase) : 0;
 }
 
+static __always_inline u64 address(struct task_struct *p, const struct abi_recipe *r,
+				   const u64 *regs)
+{
+	return recipe_address(r, regs, r->flags & RECIPE_TLS ? tls_base(p) : 0);
+}
+
+/* Each of them is somewhere that the sample may have been; it counts once, as ambiguous. */
+static __always_inline void use_candidates(struct task_struct *p, u64 ep,
+					   const struct abi_ip_key *key, const struct abi_ip *ip,
+					   const u64 *regs)
+{
+	const struct abi_recipe *r = ip->recipes;
+	u32 k;
+
+	for (k = 0; k < ABI_CANDIDATES; k++) {
+		if (k < ip->n)
+			place(p, ep, key, r + k, address(p, r + k, regs), true);
+	}
+}
+
 static __always_inline void use(struct abi_line_counts *n, struct task_struct *p, u64 ep,
 				const struct abi_ip_key *key, const struct abi_ip *ip, void *ctx)
 {
+	bool ambiguous = ip->state == ABI_IP_AMBIGUOUS, guarded = ambiguous && ip->guard.bytes;
 	u64 state = ip->state, lim = ABI_LINE_RESULTS;
-	const u64 *regs = state == ABI_IP_RECIPE ? regs_copy(ctx) : NULL;
+	const struct abi_recipe *r = ip->recipes;
+	const u64 *regs = NULL;
 
-	if (!regs) { /* with a recipe there are some */
-		CLAMP_INDEX(state, lim);
-		n->results[state]++;
-		return;
+	if (state == ABI_IP_RECIPE || guarded || (ambiguous && candidates))
+		regs = regs_copy(ctx);
+	if (guarded && regs) {
+		if (guard_equal(&ip->guard, regs)) {
+			state = ip->guard.equal;
+		} else {
+			state = ip->guard.other;
+			r = ip->recipes + 1;
+		}
 	}
-	place(n, p, ep, key, &ip->recipe,
-	      recipe_address(&ip->recipe, regs, ip->recipe.flags & RECIPE_TLS ? tls_base(p) : 0));
+	if (regs && state == ABI_IP_RECIPE && !place(p, ep, key, r, address(p, r, regs), false))
+		state = ABI_LINE_NO_ROOM;
+	CLAMP_INDEX(state, lim);
+	n->results[state]++;
+	if (regs && ambiguous && !guarded && candidates)
+		use_candidates(p, ep, key, ip, regs);
 }
 
 /* The task that runs, if the filters want it: a sample of theirs. */

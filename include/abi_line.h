@@ -11,6 +11,15 @@
 #define ABI_CODE_BEFORE 64
 #define ABI_CODE_BYTES 96
 
+/*
+ * Code for which the ways that lead to a pointer are looked for: the slot that the pointer lies in,
+ * and as much on both sides. All pointers of a slot are sent with the same bytes.
+ */
+#define ABI_WINDOW_BYTES 4096
+#define ABI_WINDOW_SLOT 1024
+#define ABI_WINDOW_PIECE 512 /* what is read at once where a page is not there; divides pages */
+#define ABI_WINDOW_PIECES (ABI_WINDOW_BYTES / ABI_WINDOW_PIECE)
+
 /* An instruction pointer: in the kernel (tgid 0) or in a process. */
 struct abi_ip_key {
 	__u64 ip;
@@ -24,12 +33,24 @@ struct abi_ip_key {
 #define ABI_IP_NO_OPERAND 2
 #define ABI_IP_NOT_COMPUTABLE 3
 #define ABI_IP_UNDECODED 4
+#define ABI_IP_AMBIGUOUS                                                        \
+	5 /* it can be come to in several ways: the recipes are of some of them \
+	   */
 
 struct abi_ip {
-	struct abi_recipe recipe;
+	struct abi_recipe recipes[ABI_CANDIDATES];
+	struct abi_guard guard; /* of an ambiguous one: the first recipe is that of a register
+				 * that is equal, the second of another */
 	__u32 state;
-	__u32 pad;
+	__u32 n; /* recipes; with ABI_IP_RECIPE 1 */
 };
+
+_Static_assert(sizeof(struct abi_ip) == 24 + 16 * ABI_CANDIDATES, "abi_ip size");
+
+static inline __u64 abi_window_base(__u64 ip)
+{
+	return (ip & ~(__u64)(ABI_WINDOW_SLOT - 1)) - (ABI_WINDOW_BYTES - ABI_WINDOW_SLOT) / 2;
+}
 
 /*
  * Samples of one thread, at one place in code, of one address, on one CPU: no entry has two
@@ -37,7 +58,7 @@ struct abi_ip {
  */
 struct abi_access_key {
 	__u64 addr; /* of the first byte; its line: addr >> ABI_LINE_SHIFT */
-	__u64 ip;   /* of the sample; `back` bytes behind the instruction */
+	__u64 ip;   /* of the sample; `back` bytes behind the instruction's first one */
 	__u32 tgid;
 	__u32 tid;
 	__u32 cpu;
@@ -52,12 +73,12 @@ struct abi_access {
 	__u32 writes;
 	__u32 locked;
 	__u32 inferred; /* of the writes */
-	__u32 back;
+	__s32 back;
 	__u32 hitm_local; /* a PMU's: another cache had the line modified */
 	__u32 hitm_remote;
-	__u32 told; /* loads of which the PMU says what answered: those that can be HITM */
-	__u32 pad;
-	__u64 phys; /* of the last sample; 0: not told */
+	__u32 told;	 /* loads of which the PMU says what answered: those that can be HITM */
+	__u32 ambiguous; /* not 0: one of several that may have been */
+	__u64 phys;	 /* of the last sample; 0: not told */
 	char comm[16];
 };
 
@@ -108,14 +129,24 @@ struct abi_new_ip {
 	__u8 code[ABI_CODE_BYTES];
 };
 
+/* The same with the whole window of code. */
+struct abi_window {
+	struct abi_ip_key key;
+	__u32 pieces; /* bit per piece that could be read, from abi_window_base() on */
+	__u32 pad;
+	__u8 code[ABI_WINDOW_BYTES];
+};
+
+_Static_assert(sizeof(struct abi_window) == 24 + ABI_WINDOW_BYTES, "abi_window size");
+
 /*
  * Rising; bank b of CPU c is entry c * ABI_BANKS + b, as with histograms. What became of a sample
  * is counted once: what is known of its pointer (ABI_IP_*; with a recipe it has been placed in an
  * access), or one of these. They add up to `samples`.
  */
-#define ABI_LINE_COMPAT 5  /* 32-bit code */
-#define ABI_LINE_NO_ROOM 6 /* for another access */
-#define ABI_LINE_RESULTS 7
+#define ABI_LINE_COMPAT 6  /* 32-bit code */
+#define ABI_LINE_NO_ROOM 7 /* for another access */
+#define ABI_LINE_RESULTS 8
 
 struct abi_line_counts {
 	__u64 samples; /* of tasks that pass the filters; idle CPUs are not sampled */
@@ -124,10 +155,10 @@ struct abi_line_counts {
 	__u64 ring_lost;      /* of the pending: could not be sent, comes again later */
 	__u64 latencies_full; /* no room for another latency */
 	__u64 latencies_over; /* longer than the last slot */
-	__u64 pad[4];
+	__u64 pad[3];
 };
 
 _Static_assert(sizeof(struct abi_line_counts) == 128, "abi_line_counts size");
-_Static_assert(__builtin_offsetof(struct abi_line_counts, ips_full) == 64, "a line before it");
+_Static_assert(__builtin_offsetof(struct abi_line_counts, ips_full) == 72, "results before it");
 
 #endif

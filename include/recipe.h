@@ -31,6 +31,8 @@
 #define RECIPE_EXTEND_UXTW 1
 #define RECIPE_EXTEND_SXTW 2
 
+#define ABI_CANDIDATES 3 /* of a place in code that can be come to in several ways */
+
 struct abi_recipe {
 	__s64 disp;
 	__u8 base;  /* number of a register, or RECIPE_NONE */
@@ -39,15 +41,34 @@ struct abi_recipe {
 	__u8 extend;
 	__u8 size;  /* bytes touched, 1..64 */
 	__u8 flags; /* RECIPE_READ ... */
-	__u8 back;  /* bytes from the instruction's first one to the sampled pointer */
-	__u8 pad;
+	__s16 back; /* bytes from the instruction's first one to the sampled pointer; it may lie
+		     * ahead of it: a jump came back */
 };
 
 _Static_assert(sizeof(struct abi_recipe) == 16, "abi_recipe size");
 
+/* A branch's test of a register that is still what it was: which way was taken follows from it. */
+struct abi_guard {
+	__u64 value;
+	__u8 reg;
+	__u8 bytes; /* of the register: 4 or 8; 0: there is no test */
+	__u8 equal; /* what is known if it has the value: ABI_IP_* */
+	__u8 other; /* and if it has not */
+	__u32 pad;
+};
+
+_Static_assert(sizeof(struct abi_guard) == 16, "abi_guard size");
+
 static inline __u64 recipe_register(const __u64 *regs, __u8 reg)
 {
 	return reg < RECIPE_REGS ? regs[reg] : 0;
+}
+
+static inline int guard_equal(const struct abi_guard *g, const __u64 *regs)
+{
+	__u64 is = recipe_register(regs, g->reg);
+
+	return (g->bytes == 4 ? (__u32)is : is) == g->value;
 }
 
 static inline __u64 recipe_address(const struct abi_recipe *r, const __u64 *regs, __u64 tls)

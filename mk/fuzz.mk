@@ -6,7 +6,7 @@ FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BINS := $(FUZZ_NAMES:%=$(O)/fuzz/%)
 FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 FUZZ_SRCS := $(CORE_SRCS) $(filter src/opts%,$(MAIN_SRCS)) src/sink/json_build.c src/sink/out.c src/source/cgroup.c src/source/glob.c \
-	src/source/mountinfo.c src/source/line/pmu.c src/source/line/line_shared.c src/source/contend/futex_place.c src/insn/insn_arm64.c $(filter src/insn/insn_x86.c,$(INSN_SRCS)) \
+	src/source/mountinfo.c src/source/line/pmu.c src/source/line/line_shared.c src/source/contend/futex_place.c $(INSN_SRCS) \
 	$(wildcard src/names/btf_*.c) src/names/kernel_syms.c \
 	$(filter src/names/demangle% src/names/dwarf% src/names/elf% src/names/user_%,$(NAMES_SRCS)) src/names/debuginfod.c src/names/wire.c src/names/work.c src/names/opener_ask.c
 FUZZ_OBJS := $(FUZZ_SRCS:%.c=$(O)/fuzz/%.o)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Test targets. Unit tests: tests/unit/test_NAME.c, one cmocka program each, linked with core, sinks
 # and opts (no libbpf).
-UNIT_SRCS := $(filter-out $(if $(filter 1,$(ZYDIS)),,tests/unit/test_insn_x86.c),$(wildcard tests/unit/test_*.c))
+UNIT_SRCS := $(filter-out $(if $(filter 1,$(ZYDIS)),,tests/unit/test_insn_x86.c tests/unit/test_insn_ways.c),$(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:%.c=$(O)/%)
 UNIT_OBJS = $(CORE_OBJS) $(SINK_OBJS) $(filter $(O)/src/opts%.o,$(MAIN_OBJS))
 
@@ -31,7 +31,7 @@ $(O)/tests/unit/test_pmu_plan: $(addprefix $(O)/src/source/,line/pmu_plan.o line
 $(O)/tests/unit/test_line_shared: $(O)/src/source/line/line_shared.o
 $(O)/tests/unit/test_line_device: $(O)/src/source/line/line_device.o
 $(O)/tests/unit/test_numa: $(addprefix $(O)/src/source/,line/numa.o line/pmu_plan.o line/pmu.o)
-$(O)/tests/unit/test_insn_x86 $(O)/tests/unit/test_insn_arm64: $(INSN_OBJS)
+$(O)/tests/unit/test_insn_x86 $(O)/tests/unit/test_insn_arm64 $(O)/tests/unit/test_insn_ways: $(INSN_OBJS)
 $(O)/tests/unit/test_keyed: $(addprefix $(O)/src/source/,keyed.o keyed_cold.o counts.o mapped.o groups.o cgroup.o mountinfo.o)
 $(O)/tests/unit/test_banks: $(addprefix $(O)/src/source/,sched/sched_banks.o whole.o counts.o series.o mapped.o cpus.o)
 

@@ -124,6 +124,7 @@ static const struct field exact_rows[] = {
 	{"bound", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, bound)},
 	{"stopped", FIELD_BOOL, FIELD_NEVER_NULL, AT(line_accesses, stopped)},
 	{"foreign", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, foreign)},
+	{"confirmed", FIELD_BOOL, FIELD_NEW, AT(line_accesses, confirmed)},
 };
 TABLE(exact_fields, exact_rows);
 

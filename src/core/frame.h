@@ -109,6 +109,8 @@ struct line_accesses {
 	uint64_t bound;		 /* accesses, of all watches together, after which watching stops */
 	bool stopped;		 /* it has: no more are counted */
 	uint64_t foreign;	 /* traps of tasks that the filters leave out, in the whole run */
+	bool confirmed;		 /* watched because of samples that were ambiguous: they make no row
+				    themselves */
 	const char *unconfirmed; /* why --confirm does not watch it; NULL: nothing was refused */
 	struct line_hitm hitm;
 	const struct hist *latency;	   /* in CPU cycles; NULL: not told */

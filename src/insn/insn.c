@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* This machine's decoder. */
-#include "insn/insn.h"
+#include <errno.h>
+
+#include "insn/insn_flow.h"
 
 #if defined(__aarch64__)
+
+#define MACHINE (&insn_arm64)
 
 int insn_available(void)
 {
@@ -16,23 +20,13 @@ const char *insn_doubt(void)
 	       "blame a neighbour";
 }
 
-enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,
-			    struct abi_recipe *out)
-{
-	return insn_arm64_recipe(code, before, after, out);
-}
-
 #elif defined(__x86_64__) && defined(WS_ZYDIS)
+
+#define MACHINE (&insn_x86)
 
 int insn_available(void)
 {
 	return 1;
-}
-
-enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,
-			    struct abi_recipe *out)
-{
-	return insn_x86_recipe(code, before, after, out);
 }
 
 size_t insn_access(const uint8_t *code, size_t before, size_t after, uint8_t *flags)
@@ -45,6 +39,29 @@ size_t insn_access(const uint8_t *code, size_t before, size_t after, uint8_t *fl
 int insn_available(void)
 {
 	return 0;
+}
+
+#endif
+
+#ifdef MACHINE
+
+int insn_code_open(struct insn_code **out, const uint8_t *code, size_t bytes)
+{
+	return insn_code_open_as(out, MACHINE, code, bytes);
+}
+
+enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,
+			    struct abi_recipe *out)
+{
+	return insn_recipe_as(MACHINE, code, before, after, out);
+}
+
+#else
+
+int insn_code_open(struct insn_code **out, const uint8_t *code, size_t bytes)
+{
+	*out = NULL;
+	return -EINVAL;
 }
 
 enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,

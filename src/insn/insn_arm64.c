@@ -9,16 +9,16 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "insn/insn.h"
+#include "insn/insn_flow.h"
 
 #define LOOK_AHEAD 8
+#define NOP 0xd503201fU
 #define ZR 31 /* as Rt or Rm the zero register, as Rn the stack pointer */
 
 /* What one instruction does to memory and to registers. */
 struct a64 {
 	bool touches, many; /* many: no one address, or none that we can tell */
 	bool hint;	    /* a prefetch */
-	bool ends_block;
 	bool writeback;
 	uint64_t writes; /* bit per general register, sp is bit 31 */
 	struct abi_recipe r;
@@ -34,15 +34,20 @@ static int64_t sign_extend(uint32_t v, unsigned int width)
 	return (int64_t)((uint64_t)v << (64 - width)) >> (64 - width);
 }
 
-static bool ends_block(uint32_t w)
+static uint8_t way_of(uint32_t w)
 {
-	return bits(w, 30, 26) == 0x05 || /* b, bl */
-	       bits(w, 31, 24) == 0x54 || /* b.cond */
-	       bits(w, 30, 25) == 0x1a || /* cbz, cbnz */
-	       bits(w, 30, 25) == 0x1b || /* tbz, tbnz */
-	       bits(w, 31, 25) == 0x6b || /* br, blr, ret */
-	       bits(w, 30, 25) == 0x3a || /* cbgt, cbeq .. of two registers, or of an immediate */
-	       bits(w, 31, 24) == 0xd4;	  /* svc, hvc, brk */
+	if (bits(w, 30, 26) == 0x05) /* b, bl */
+		return bits(w, 31, 31) ? INSN_CALLS : INSN_JUMPS;
+	if (bits(w, 31, 24) == 0x54 || /* b.cond */
+	    bits(w, 30, 25) == 0x1a || /* cbz, cbnz */
+	    bits(w, 30, 25) == 0x1b || /* tbz, tbnz */
+	    bits(w, 30, 25) == 0x3a)   /* cbgt, cbeq .. of two registers, or of an immediate */
+		return INSN_BRANCHES;
+	if (bits(w, 31, 25) == 0x6b) /* blr; br, ret, eret */
+		return bits(w, 23, 21) == 1 ? INSN_BREAKS : INSN_STOPS;
+	if (bits(w, 31, 24) == 0xd4) /* brk; svc, hvc */
+		return bits(w, 23, 21) == 1 ? INSN_STOPS : INSN_BREAKS;
+	return w == NOP ? INSN_PADS : INSN_FLOWS;
 }
 
 static void operand(struct a64 *a, uint32_t w, uint32_t size, uint32_t flags)
@@ -322,7 +327,7 @@ static bool other_memory(uint32_t w)
 
 static struct a64 decode(uint32_t w)
 {
-	struct a64 a = {.ends_block = ends_block(w)};
+	struct a64 a = {0};
 
 	if (bits(w, 29, 24) == 0x08 || bits(w, 29, 24) == 0x09)
 		exclusive(&a, w);
@@ -375,8 +380,9 @@ static void infer_write(const uint8_t *ip, size_t after, struct abi_recipe *r)
 
 	for (k = 0; k < LOOK_AHEAD && 4 * (k + 1) <= after; k++) {
 		struct a64 a = decode(word_at(ip + 4 * k));
+		uint8_t way = way_of(word_at(ip + 4 * k));
 
-		if (a.ends_block)
+		if (way != INSN_FLOWS && way != INSN_PADS)
 			return;
 		if (a.touches && !a.many && (a.r.flags & RECIPE_WRITE) && !a.writeback &&
 		    same_operand(r, &a.r)) {
@@ -389,32 +395,62 @@ static void infer_write(const uint8_t *ip, size_t after, struct abi_recipe *r)
 	}
 }
 
-enum insn_found insn_arm64_recipe(const uint8_t *code, size_t before, size_t after,
-				  struct abi_recipe *out)
+static struct insn_step step(const uint8_t *code, size_t bytes)
 {
-	uint64_t since = 0;
-	struct a64 a;
-	size_t k;
+	if (bytes < 4)
+		return (struct insn_step){0};
+	return (struct insn_step){.len = 4, .way = way_of(word_at(code))};
+}
 
-	for (k = 1; k <= INSN_LOOK_BACK + 1 && 4 * k <= before; k++) {
-		a = decode(word_at(code + before - 4 * k));
-		if (a.ends_block)
-			return INSN_NO_OPERAND;
-		if (a.touches)
-			break;
-		since |= a.writes;
+static bool jump(const uint8_t *code, size_t bytes, int64_t *target)
+{
+	uint32_t w = bytes < 4 ? 0 : word_at(code), high = 23, low = 5;
+
+	switch (way_of(w)) {
+	case INSN_JUMPS:
+	case INSN_CALLS:
+		high = 25;
+		low = 0;
+		break;
+	case INSN_BRANCHES:
+		if (bits(w, 30, 25) == 0x1b)
+			high = 18;
+		else if (bits(w, 30, 25) == 0x3a)
+			high = 13;
+		break;
+	default:
+		return false;
 	}
-	if (4 * k > before)
-		return before < 4 ? INSN_UNDECODED : INSN_NO_OPERAND;
-	if (k > INSN_LOOK_BACK + 1)
+	*target = sign_extend(bits(w, high, low), high - low + 1) * 4;
+	return true;
+}
+
+static enum insn_found effect(const uint8_t *code, size_t bytes, size_t at, size_t pointer,
+			      uint64_t since, uint64_t *writes, struct abi_recipe *r)
+{
+	struct a64 a = decode(word_at(code + at));
+
+	*writes = all_writes(&a);
+	if (!a.touches)
 		return INSN_NO_OPERAND;
 	if (a.many || writes_address_of(since | a.writes, &a.r))
 		return INSN_NOT_COMPUTABLE;
-	a.r.back = (uint8_t)(4 * k);
-	if (a.r.base == RECIPE_ARM64_PC)
-		a.r.disp -= a.r.back;
-	if (!(a.r.flags & RECIPE_WRITE))
-		infer_write(code + before, after, &a.r);
-	*out = a.r;
+	*r = a.r;
+	if (r->base == RECIPE_ARM64_PC)
+		r->disp += (int64_t)at - (int64_t)pointer;
 	return INSN_RECIPE;
+}
+
+const struct insn_machine insn_arm64 = {
+	.align = 4,
+	.step = step,
+	.jump = jump,
+	.effect = effect,
+	.infer = infer_write,
+};
+
+enum insn_found insn_arm64_recipe(const uint8_t *code, size_t before, size_t after,
+				  struct abi_recipe *out)
+{
+	return insn_recipe_as(&insn_arm64, code, before, after, out);
 }

@@ -4,11 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "insn/insn.h"
+#include "insn/insn_flow.h"
 
-#define STARTS 16    /* tries to fall into step with the code */
 #define LOOK_AHEAD 8 /* instructions that a read-modify-write may take */
-#define CHAIN (INSN_LOOK_BACK + 1)
 
 struct insn {
 	ZydisDecodedInstruction i;
@@ -25,75 +23,95 @@ static bool decode(const ZydisDecoder *d, const uint8_t *code, size_t len, struc
 	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(d, code, len, &out->i, out->op));
 }
 
-/* ---- where the previous instruction begins ---- */
+/* ---- where an instruction goes ---- */
 
-/* Length of the instruction at each offset before the pointer; 0: none that is valid. */
-static void lengths(const ZydisDecoder *d, const uint8_t *code, size_t before, uint8_t *len)
+static bool repeats(const ZydisDecodedInstruction *i)
+{
+	return i->attributes &
+	       (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
+}
+
+static enum insn_way way_of_others(const ZydisDecodedInstruction *i)
+{
+	switch (i->mnemonic) {
+	case ZYDIS_MNEMONIC_INT3: /* between functions, and behind jumps that must not be guessed */
+	case ZYDIS_MNEMONIC_UD0:
+	case ZYDIS_MNEMONIC_UD1:
+	case ZYDIS_MNEMONIC_UD2:
+		return INSN_STOPS;
+	default:
+		break;
+	}
+	switch (i->meta.category) {
+	case ZYDIS_CATEGORY_NOP:
+	case ZYDIS_CATEGORY_WIDENOP:
+		return INSN_PADS;
+	case ZYDIS_CATEGORY_RET:
+	case ZYDIS_CATEGORY_SYSRET:
+		return INSN_STOPS;
+	case ZYDIS_CATEGORY_INTERRUPT:
+	case ZYDIS_CATEGORY_SYSCALL:
+		return INSN_BREAKS;
+	default:
+		return repeats(i) ? INSN_REPEATS : INSN_FLOWS;
+	}
+}
+
+static enum insn_way way_of(const ZydisDecodedInstruction *i)
+{
+	bool direct = i->raw.imm[0].is_relative;
+
+	switch (i->meta.category) {
+	case ZYDIS_CATEGORY_COND_BR:
+		return INSN_BRANCHES;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return direct ? INSN_JUMPS : INSN_STOPS;
+	case ZYDIS_CATEGORY_CALL:
+		return direct ? INSN_CALLS : INSN_BREAKS;
+	default:
+		return way_of_others(i);
+	}
+}
+
+static bool ends_block(enum insn_way way)
+{
+	return way != INSN_FLOWS && way != INSN_PADS && way != INSN_REPEATS;
+}
+
+static struct insn_step step(const uint8_t *code, size_t bytes)
 {
 	ZydisDecodedInstruction i;
-	size_t at;
-
-	for (at = 0; at < before; at++)
-		len[at] = ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(d, NULL, code + at,
-								     before - at, &i))
-				  ? i.length
-				  : 0;
-}
-
-/* Follows the code from `at`; true if it comes to the pointer: then its last steps, latest first.
- */
-static bool follow(const uint8_t *len, size_t before, size_t at, size_t chain[CHAIN])
-{
-	size_t k;
-
-	memset(chain, 0xff, CHAIN * sizeof(*chain));
-	while (at < before && len[at]) {
-		for (k = CHAIN - 1; k; k--)
-			chain[k] = chain[k - 1];
-		chain[0] = at;
-		at += len[at];
-	}
-	return at == before && chain[0] != SIZE_MAX;
-}
-
-/* Code falls into step after a few instructions whatever byte one starts at: most tries agree. */
-static unsigned int vote(const ZydisDecoder *d, const uint8_t *code, size_t before,
-			 size_t chain[CHAIN])
-{
-	unsigned int votes[INSN_BEFORE] = {0}, most = 0;
-	size_t one[CHAIN], start, n = before < STARTS ? before : STARTS;
-	uint8_t len[INSN_BEFORE];
-
-	lengths(d, code, before, len);
-	for (start = 0; start < n; start++) {
-		if (!follow(len, before, start, one))
-			continue;
-		if (++votes[one[0]] > most) {
-			most = votes[one[0]];
-			memcpy(chain, one, sizeof(one));
-		}
-	}
-	return most;
-}
-
-size_t insn_x86_previous(const uint8_t *code, size_t before, unsigned int *votes)
-{
-	size_t chain[CHAIN];
-	unsigned int most;
 	ZydisDecoder d;
 
-	if (votes)
-		*votes = 0;
-	if (!decoder(&d) || !before)
-		return 0;
-	if (before > INSN_BEFORE) {
-		code += before - INSN_BEFORE;
-		before = INSN_BEFORE;
+	if (!decoder(&d) || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, code, bytes, &i)))
+		return (struct insn_step){0};
+	return (struct insn_step){
+		.len = i.length,
+		.way = (uint8_t)way_of(&i),
+	};
+}
+
+/* By its bytes: jcc, loop, jmp and call with 8 or 32 bits of distance. */
+static bool jump(const uint8_t *code, size_t bytes, int64_t *target)
+{
+	size_t len = 0;
+	int32_t distance;
+
+	if ((code[0] & 0xf0) == 0x70 || (code[0] & 0xfc) == 0xe0 || code[0] == 0xeb) {
+		if (bytes < 2)
+			return false;
+		*target = 2 + (int8_t)code[1];
+		return true;
 	}
-	most = vote(&d, code, before, chain);
-	if (votes)
-		*votes = most;
-	return most ? before - chain[0] : 0;
+	if ((code[0] & 0xfe) == 0xe8)
+		len = 1;
+	else if (code[0] == 0x0f && bytes > 1 && (code[1] & 0xf0) == 0x80)
+		len = 2;
+	if (!len || bytes < len + sizeof(distance))
+		return false;
+	memcpy(&distance, code + len, sizeof(distance));
+	*target = (int64_t)(len + sizeof(distance)) + distance;
+	return true;
 }
 
 /* ---- registers ---- */
@@ -110,8 +128,10 @@ static int register_number(ZydisRegister reg)
 	return ZydisRegisterGetId(reg);
 }
 
-static bool writes_register(const struct insn *n, int number)
+/* Bit per general register that it writes. */
+static uint64_t all_writes(const struct insn *n)
 {
+	uint64_t writes = 0;
 	ZyanU8 k;
 
 	for (k = 0; k < n->i.operand_count; k++) {
@@ -124,38 +144,19 @@ static bool writes_register(const struct insn *n, int number)
 		if (ZydisRegisterGetClass(o->reg.value) == ZYDIS_REGCLASS_IP)
 			continue;
 		wide = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, o->reg.value);
-		if (ZydisRegisterGetClass(wide) == ZYDIS_REGCLASS_GPR64 &&
-		    ZydisRegisterGetId(wide) == number)
-			return true;
+		if (ZydisRegisterGetClass(wide) == ZYDIS_REGCLASS_GPR64)
+			writes |= 1ULL << ZydisRegisterGetId(wide);
 	}
-	return false;
+	return writes;
 }
 
-static bool writes_address_of(const struct insn *n, const struct abi_recipe *r)
+static bool writes_address_of(uint64_t writes, const struct abi_recipe *r)
 {
-	return (r->base != RECIPE_NONE && r->base != RECIPE_X86_RIP &&
-		writes_register(n, r->base)) ||
-	       (r->index != RECIPE_NONE && writes_register(n, r->index));
+	return (r->base < RECIPE_X86_RIP && (writes >> r->base & 1)) ||
+	       (r->index < RECIPE_X86_RIP && (writes >> r->index & 1));
 }
 
 /* ---- one instruction's operand ---- */
-
-/* It may come from elsewhere, or go there: what lies before is not what ran before. */
-static bool ends_block(const struct insn *n)
-{
-	switch (n->i.meta.category) {
-	case ZYDIS_CATEGORY_CALL:
-	case ZYDIS_CATEGORY_RET:
-	case ZYDIS_CATEGORY_COND_BR:
-	case ZYDIS_CATEGORY_UNCOND_BR:
-	case ZYDIS_CATEGORY_INTERRUPT:
-	case ZYDIS_CATEGORY_SYSCALL:
-	case ZYDIS_CATEGORY_SYSRET:
-		return true;
-	default:
-		return false;
-	}
-}
 
 /* Operands that no data goes through: padding, hints, flushes. */
 static bool touches_nothing(const struct insn *n)
@@ -236,8 +237,7 @@ static bool operand_recipe(const struct insn *n, const ZydisDecodedOperand *o, s
 	if (base < 0 || index < 0 || o->mem.type != ZYDIS_MEMOP_TYPE_MEM || size > 64 || !size ||
 	    o->mem.segment == ZYDIS_REGISTER_GS || n->i.address_width != 64 || bit_string(n))
 		return false; /* gs: per-CPU data, by nature not shared */
-	if (n->i.attributes &
-	    (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
+	if (repeats(&n->i))
 		return false; /* a stretch, not an address */
 	*r = (struct abi_recipe){
 		.disp = o->mem.disp.has_displacement ? o->mem.disp.value : 0,
@@ -275,17 +275,19 @@ static bool same_operand(const struct abi_recipe *a, const struct abi_recipe *b)
 }
 
 /* A load whose block goes on to store to the same operand? */
-static void infer_write(const ZydisDecoder *d, const uint8_t *ip, size_t after,
-			struct abi_recipe *r)
+static void infer_write(const uint8_t *ip, size_t after, struct abi_recipe *r)
 {
 	const ZydisDecodedOperand *o;
 	struct abi_recipe other;
+	ZydisDecoder d;
 	struct insn n;
 	size_t at = 0, k;
 
-	for (k = 0; k < LOOK_AHEAD && decode(d, ip + at, after - at, &n); k++) {
+	if (!decoder(&d))
+		return;
+	for (k = 0; k < LOOK_AHEAD && decode(&d, ip + at, after - at, &n); k++) {
 		at += n.i.length;
-		if (ends_block(&n))
+		if (ends_block(way_of(&n.i)))
 			return;
 		o = memory_operand(&n);
 		/* rip: `behind` is negative here, the pointer lies before the instruction */
@@ -294,59 +296,80 @@ static void infer_write(const ZydisDecoder *d, const uint8_t *ip, size_t after,
 			r->flags |= RECIPE_WRITE | RECIPE_INFERRED;
 			return;
 		}
-		if (writes_address_of(&n, r))
+		if (writes_address_of(all_writes(&n), r))
 			return;
 	}
 }
 
+static enum insn_found effect(const uint8_t *code, size_t bytes, size_t at, size_t pointer,
+			      uint64_t since, uint64_t *writes, struct abi_recipe *r)
+{
+	const ZydisDecodedOperand *o;
+	struct insn n;
+	ZydisDecoder d;
+
+	if (!decoder(&d) || !decode(&d, code + at, bytes - at, &n))
+		return INSN_NO_OPERAND; /* it has been decoded before */
+	*writes = all_writes(&n);
+	o = memory_operand(&n);
+	if (!o)
+		return INSN_NO_OPERAND;
+	if (!operand_recipe(&n, o, pointer - (at + n.i.length), r))
+		return INSN_NOT_COMPUTABLE;
+	if (!undo_stack(&n, o, r) && writes_address_of(*writes, r))
+		return INSN_NOT_COMPUTABLE;
+	return writes_address_of(since, r) ? INSN_NOT_COMPUTABLE : INSN_RECIPE;
+}
+
+/* test %reg,%reg or cmp $value,%reg, then je or jne. */
+static bool test(const uint8_t *code, size_t bytes, size_t at, size_t branch, struct insn_test *t)
+{
+	struct insn compare, jcc;
+	ZydisRegister reg, wide;
+	ZydisDecoder d;
+
+	if (!decoder(&d) || !decode(&d, code + at, bytes - at, &compare) ||
+	    !decode(&d, code + branch, bytes - branch, &jcc))
+		return false;
+	if (jcc.i.mnemonic != ZYDIS_MNEMONIC_JZ && jcc.i.mnemonic != ZYDIS_MNEMONIC_JNZ)
+		return false;
+	reg = compare.op[0].reg.value;
+	if (compare.op[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+	    (compare.op[0].size != 32 && compare.op[0].size != 64))
+		return false;
+	if (compare.i.mnemonic == ZYDIS_MNEMONIC_TEST &&
+	    compare.op[1].type == ZYDIS_OPERAND_TYPE_REGISTER && compare.op[1].reg.value == reg)
+		t->value = 0;
+	else if (compare.i.mnemonic == ZYDIS_MNEMONIC_CMP &&
+		 compare.op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+		t->value = compare.op[1].imm.value.u;
+	else
+		return false;
+	wide = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+	t->reg = (uint8_t)ZydisRegisterGetId(wide);
+	t->bytes = (uint8_t)(compare.op[0].size / 8);
+	if (t->bytes == 4)
+		t->value = (uint32_t)t->value;
+	t->jumps_if = jcc.i.mnemonic == ZYDIS_MNEMONIC_JZ;
+	return true;
+}
+
+const struct insn_machine insn_x86 = {
+	.align = 1,
+	.step = step,
+	.jump = jump,
+	.effect = effect,
+	.test = test,
+	.infer = infer_write,
+};
+
 enum insn_found insn_x86_recipe(const uint8_t *code, size_t before, size_t after,
 				struct abi_recipe *out)
 {
-	const ZydisDecodedOperand *o = NULL;
-	struct insn later[CHAIN], *n = later;
-	size_t chain[CHAIN], k, j;
-	struct abi_recipe r;
-	ZydisDecoder d;
-
-	if (before > INSN_BEFORE) {
-		code += before - INSN_BEFORE;
-		before = INSN_BEFORE;
-	}
-	if (!decoder(&d) || !vote(&d, code, before, chain))
-		return INSN_UNDECODED;
-	for (k = 0; k < CHAIN && chain[k] != SIZE_MAX; k++) {
-		n = &later[k];
-		if (!decode(&d, code + chain[k], before - chain[k], n))
-			return INSN_UNDECODED;
-		if (ends_block(n))
-			return INSN_NO_OPERAND;
-		o = memory_operand(n);
-		if (o)
-			break;
-	}
-	if (!o)
-		return INSN_NO_OPERAND;
-	if (!operand_recipe(n, o, before - chain[k] - n->i.length, &r))
-		return INSN_NOT_COMPUTABLE;
-	if (!undo_stack(n, o, &r) && writes_address_of(n, &r))
-		return INSN_NOT_COMPUTABLE;
-	for (j = 0; j < k; j++)
-		if (writes_address_of(&later[j], &r))
-			return INSN_NOT_COMPUTABLE;
-	r.back = (uint8_t)(before - chain[k]);
-	if (!(r.flags & RECIPE_WRITE))
-		infer_write(&d, code + before, after, &r);
-	*out = r;
-	return INSN_RECIPE;
+	return insn_recipe_as(&insn_x86, code, before, after, out);
 }
 
 /* ---- the instruction that a breakpoint's trap came after ---- */
-
-static bool repeats(const struct insn *n)
-{
-	return n->i.attributes &
-	       (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
-}
 
 /* Of two operands in memory neither of which is written down (movs, cmps) it is not known which. */
 static uint8_t access_flags(const struct insn *n)
@@ -365,20 +388,36 @@ static uint8_t access_flags(const struct insn *n)
 	return operand_flags(n, o) & (RECIPE_READ | RECIPE_WRITE | RECIPE_LOCKED);
 }
 
+size_t insn_x86_previous(const uint8_t *code, size_t before)
+{
+	struct insn_code *c;
+	size_t back;
+
+	if (before > INSN_BEFORE) {
+		code += before - INSN_BEFORE;
+		before = INSN_BEFORE;
+	}
+	if (insn_code_open_as(&c, &insn_x86, code, before))
+		return 0;
+	back = insn_code_previous(c, before);
+	insn_code_close(c);
+	return back;
+}
+
 size_t insn_x86_access(const uint8_t *code, size_t before, size_t after, uint8_t *flags)
 {
-	size_t back = insn_x86_previous(code, before, NULL);
+	size_t back = insn_x86_previous(code, before);
 	ZydisDecoder d;
 	struct insn n;
 
 	*flags = 0;
 	if (!decoder(&d))
 		return 0;
-	if (back && decode(&d, code + before - back, back, &n) && !ends_block(&n))
+	if (back && decode(&d, code + before - back, back, &n) && !ends_block(way_of(&n.i)))
 		*flags = access_flags(&n);
 	if (*flags)
 		return back;
-	if (decode(&d, code + before, after, &n) && repeats(&n) && memory_operand(&n)) {
+	if (decode(&d, code + before, after, &n) && repeats(&n.i) && memory_operand(&n)) {
 		*flags = access_flags(&n);
 		return 0;
 	}

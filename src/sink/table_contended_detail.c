@@ -332,6 +332,8 @@ static void detail_exact(struct detail *d, const struct contended *c)
 		       format_count(count, sizeof(count), c->count),
 		       c->count == 1 ? "" : "es"); /* fits, as do the others */
 	detail_item(d, "", text);
+	if (a->confirmed)
+		detail_item(d, "", ", watched for samples that were ambiguous");
 	if (a->transfers) {
 		(void)snprintf(text, sizeof(text), "%s from another CPU than the one before",
 			       format_count(count, sizeof(count), a->transfers));

@@ -72,6 +72,8 @@ static int accesses_field(struct player *p, struct recorded_lines *l, const char
 		a->sharing = value;
 	else if (!strcmp(key, "exact"))
 		a->exact = number(value);
+	else if (!strcmp(key, "confirmed"))
+		a->confirmed = number(value);
 	else if (!strcmp(key, "stopped"))
 		a->stopped = number(value);
 	else if (!strcmp(key, "cores"))

@@ -29,7 +29,7 @@ static int open_poll(struct line_source *s, struct err *e)
 }
 
 /* First CPU of each CPU's core, by sysfs; a CPU that says nothing is its own core. */
-int line_open_table(struct line_source *s)
+int line_open_table(struct line_source *s, bool maybe)
 {
 	uint32_t *core = calloc(s->ncpus, sizeof(*core)), c;
 	char path[96];
@@ -51,6 +51,8 @@ int line_open_table(struct line_source *s)
 		fclose(f);
 	}
 	ret = line_table_open(&s->table, core, s->ncpus, LINES_MAX);
+	if (!ret && maybe)
+		ret = line_table_open(&s->maybe, core, s->ncpus, LINES_MAX);
 	free(core);
 	return ret ? ret : numa_open(&s->numa, NUMA_SYSTEM, s->ncpus);
 }
@@ -60,7 +62,7 @@ static int open_buffers(struct line_source *s)
 	int ret = line_take_alloc(s);
 
 	if (!ret)
-		ret = line_open_table(s);
+		ret = line_open_table(s, s->cfg->confirm_lines);
 	if (!ret)
 		ret = line_shared_open(&s->shared);
 	return ret ? ret
@@ -109,6 +111,7 @@ static void line_close(struct source *src)
 	line_counts_close(&s->counts);
 	line_bpf__destroy(s->skel);
 	line_table_close(s->table);
+	line_table_close(s->maybe);
 	numa_close(s->numa);
 	line_shared_close(s->shared);
 	ext4_places_close(s->places);
@@ -168,12 +171,16 @@ static int collect(struct line_source *s, struct err *e)
 
 	line_counts_collect(&s->counts, ended);
 	line_table_begin(s->table);
+	if (s->maybe)
+		line_table_begin(s->maybe);
 	ret = line_take(s, ended);
 	if (!ret)
 		ret = numa_turn(s->numa);
 	if (ret)
 		return err_sys(e, ret, "line: read the accesses");
 	line_table_end(s->table);
+	if (s->maybe)
+		line_table_end(s->maybe);
 	return 0;
 }
 
@@ -188,6 +195,8 @@ static int line_start(struct source *src, struct err *e)
 	if (ret)
 		return ret;
 	line_table_forget(s->table);
+	if (s->maybe)
+		line_table_forget(s->maybe);
 	line_counts_forget(&s->counts);
 	return 0;
 }

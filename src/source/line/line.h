@@ -46,7 +46,8 @@ struct line_refusal {
 	char why[ERR_TEXT_LEN];
 };
 
-#define LINE_CONFIRMS 8 /* lines that --confirm watches in a run */
+#define LINE_CONFIRMS 8	  /* lines that --confirm watches in a run */
+#define LINE_MAYBES_MAX 4 /* of them, those that only ambiguous samples tell of */
 
 struct line_source {
 	struct bpf_source base;
@@ -59,6 +60,7 @@ struct line_source {
 	struct line_events events;
 	struct line_ips *ips;
 	struct line_table *table;
+	struct line_table *maybe; /* --confirm: with what ambiguous samples may have touched */
 	struct numa *numa;
 	struct line_shared *shared;
 	struct names *names;
@@ -115,8 +117,9 @@ void line_ips_process(struct line_ips *p, uint32_t tgid);
 int line_ips_drain(struct line_ips *p, struct err *e);
 void line_ips_close(struct line_ips *p);
 
-/* line.c: the table, for this machine's cores, and its nodes. 0 or -ENOMEM. */
-int line_open_table(struct line_source *s);
+/* line.c: the table, for this machine's cores, and its nodes; and the one of what may be. 0 or
+ * -ENOMEM. */
+int line_open_table(struct line_source *s, bool maybe);
 
 /* line_rows.c: what rows are named by. 0, or negative with words. */
 int line_open_names(struct line_source *s, struct err *e);

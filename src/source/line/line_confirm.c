@@ -77,19 +77,19 @@ static bool can_watch(struct line_source *s, const struct line *l, bool kernel)
 	       !refusal_of(s, &l->key);
 }
 
-static const struct line *next_line(struct line_source *s)
+static const struct line *next_of(struct line_source *s, struct line_table *t)
 {
 	const struct line *l, *best = NULL;
 	bool kernel = privs_have(CAP_SYS_ADMIN); /* breakpoints there need it */
 	double rank, most = 0;
 	size_t n;
 
-	for (l = line_table_first(s->table); l; l = l->next) {
+	for (l = line_table_first(t); l; l = l->next) {
 		const struct line_thread_sum *threads;
 
-		if (!line_contended(s->table, l, LINE_INTERVAL) || !can_watch(s, l, kernel))
+		if (!line_contended(t, l, LINE_INTERVAL) || !can_watch(s, l, kernel))
 			continue;
-		threads = line_threads(s->table, l, LINE_INTERVAL, &n);
+		threads = line_threads(t, l, LINE_INTERVAL, &n);
 		rank = line_rank(l, LINE_INTERVAL, threads, n);
 		if (best && rank <= most)
 			continue;
@@ -97,6 +97,24 @@ static const struct line *next_line(struct line_source *s)
 		most = rank;
 	}
 	return best;
+}
+
+static size_t maybes(const struct line_source *s)
+{
+	size_t k, n = 0;
+
+	for (k = 0; k < s->nconfirms; k++)
+		n += s->confirms[k]->maybe;
+	return n;
+}
+
+/* Lines that are shown come first, then those that would be if their ambiguous samples counted. */
+static const struct line *next_line(struct line_source *s, bool *maybe)
+{
+	const struct line *l = next_of(s, s->table);
+
+	*maybe = !l;
+	return l || maybes(s) >= LINE_MAYBES_MAX ? l : next_of(s, s->maybe);
 }
 
 /* Samples by 8-byte word. */
@@ -137,7 +155,8 @@ static size_t hottest(const struct line *l, struct watch_slot slots[ABI_WATCH_SL
 
 static int watch_next(struct line_source *s, struct err *e)
 {
-	const struct line *l = s->nconfirms < LINE_CONFIRMS ? next_line(s) : NULL;
+	bool maybe = false;
+	const struct line *l = s->nconfirms < LINE_CONFIRMS ? next_line(s, &maybe) : NULL;
 	struct watch_slot slots[ABI_WATCH_SLOTS];
 	struct watch_source *w;
 	struct err why = {0};
@@ -153,6 +172,7 @@ static int watch_next(struct line_source *s, struct err *e)
 	}
 	if (ret)
 		return err_set(e, err_exit(&why), ret, "%s", why.text);
+	w->maybe = maybe;
 	s->confirms[s->nconfirms++] = w;
 	ret = poll_open(&s->base.event_fd, &w->line.base.event_fd, 1, "line", e);
 	return ret ? ret : watch_begin(w, e);

@@ -16,6 +16,7 @@ static const struct {
 	{"placed", ABI_IP_RECIPE},
 	{"no-operand", ABI_IP_NO_OPERAND},
 	{"not-computable", ABI_IP_NOT_COMPUTABLE},
+	{"ambiguous", ABI_IP_AMBIGUOUS},
 	{"undecoded", ABI_IP_UNDECODED},
 	{"32-bit", ABI_LINE_COMPAT},
 	{"pending", ABI_IP_PENDING},

@@ -8,12 +8,12 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "core/cache.h"
-#include "insn/insn.h"
 #include "source/line/line.h"
+#include "source/line/line_code.h"
 
 #include "line.skel.h" /* needs abi_line.h */
 
@@ -39,6 +39,7 @@ struct line_ips {
 	uint64_t turn_ends_ns;
 	uint32_t reads; /* of maps, in this turn */
 	struct cache processes;
+	struct cache windows;	  /* of code */
 	struct abi_ip_key *known; /* in order of appearance, a ring of `max` */
 	uint32_t first;
 	int timer_fd;
@@ -60,9 +61,24 @@ static uint32_t state_of(enum insn_found found)
 		return ABI_IP_NO_OPERAND;
 	case INSN_NOT_COMPUTABLE:
 		return ABI_IP_NOT_COMPUTABLE;
+	case INSN_AMBIGUOUS:
+		return ABI_IP_AMBIGUOUS;
 	default:
 		return ABI_IP_UNDECODED;
 	}
+}
+
+static void guard_fill(struct abi_ip *ip, const struct insn_guard *g)
+{
+	ip->guard = (struct abi_guard){
+		.value = g->value,
+		.reg = g->reg,
+		.bytes = g->bytes,
+		.equal = (__u8)state_of(g->found[0]),
+		.other = (__u8)state_of(g->found[1]),
+	};
+	ip->n = 2;
+	memcpy(ip->recipes, g->r, sizeof(g->r));
 }
 
 /* The map is nearly full: what came first goes. If it is still sampled it comes again. */
@@ -111,14 +127,17 @@ void line_ips_process(struct line_ips *p, uint32_t tgid)
 static int on_new(void *ctx, void *data, size_t size)
 {
 	struct line_ips *p = ctx;
-	const struct abi_new_ip *r = data;
+	const struct abi_window *r = data;
+	struct insn_answer answer;
 	struct abi_ip ip = {0};
 
-	if (size < sizeof(*r) || r->before > r->bytes || r->bytes > ABI_CODE_BYTES)
-		ip.state = ABI_IP_UNDECODED; /* the page of its code is not there */
-	else
-		ip.state =
-			state_of(insn_recipe(r->code, r->before, r->bytes - r->before, &ip.recipe));
+	if (size < sizeof(*r))
+		return 0; /* not ours */
+	ip.state = state_of(line_code_recipe(&p->windows, r, &answer));
+	ip.n = answer.n;
+	memcpy(ip.recipes, answer.r, answer.n * sizeof(answer.r[0]));
+	if (answer.guard.bytes)
+		guard_fill(&ip, &answer.guard);
 	if (r->key.tgid)
 		note_process(p, r->key.tgid, r->key.image, r->key.ip);
 	(void)bpf_map_update_elem(p->map_fd, &r->key, &ip, BPF_EXIST); /* gone: it comes again */
@@ -136,6 +155,7 @@ int line_ips_open(struct line_ips **out, struct line_source *s, struct err *e)
 	if (!p)
 		return err_sys(e, -ENOMEM, "line");
 	p->timer_fd = -1;
+	line_codes_init(&p->windows);
 	cache_init(&p->processes, PROCESSES_MAX, compare_process, free);
 	p->names = s->names;
 	p->map_fd = bpf_map__fd(s->skel->maps.ips);
@@ -184,6 +204,7 @@ void line_ips_close(struct line_ips *p)
 	if (p->timer_fd >= 0)
 		close(p->timer_fd);
 	cache_clear(&p->processes);
+	cache_clear(&p->windows);
 	free(p->known);
 	free(p);
 }

@@ -54,7 +54,8 @@ static int configure(struct line_source *s, struct err *e)
 #ifdef __aarch64__
 	skel->rodata->machine = 2; /* MACHINE_ARM64 of line_regs.bpf.h */
 #endif
-	skel->rodata->new_ips_bytes = NEW_IPS_MAX * sizeof(struct abi_new_ip);
+	skel->rodata->new_ips_bytes = NEW_IPS_MAX * sizeof(struct abi_window);
+	skel->rodata->candidates = s->cfg->confirm_lines;
 	ret = bpf_map__set_max_entries(skel->maps.line_counts, s->ncpus * ABI_BANKS);
 	if (!ret)
 		ret = kmaps_banks(skel->obj, s->ncpus, sizeof(struct abi_counts));

@@ -31,7 +31,7 @@ struct line_samples {
 /* One thread at one place in code, and the byte of the line that its operand begins with. */
 struct line_use {
 	uint32_t tid, pid, cpu; /* cpu: the last one */
-	uint32_t back;		/* from the sampled pointer to the instruction */
+	int32_t back;		/* from the sampled pointer to the instruction */
 	uint64_t ip;
 	uint64_t line; /* as its process sees it: address >> ABI_LINE_SHIFT */
 	uint64_t phys; /* address, of the last sample that told it; 0: none */

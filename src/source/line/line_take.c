@@ -31,10 +31,13 @@ static int take_access(struct line_source *s, const void *key, const void *value
 	const struct abi_access_key *k = key;
 	const struct abi_access *a = value;
 	struct line_key at;
-	int ret;
+	int ret = 0;
 
 	line_shared_key(s->shared, k, a->phys, &at);
-	ret = line_table_add(s->table, &at, k, a);
+	if (!a->ambiguous)
+		ret = line_table_add(s->table, &at, k, a);
+	if (s->maybe && (!ret || ret == -ENOSPC) && line_table_add(s->maybe, &at, k, a) == -ENOMEM)
+		return -ENOMEM;
 	if (s->pmu && k->tgid)
 		line_ips_process(s->ips, k->tgid);
 	return ret == -ENOSPC ? 0 : ret; /* counted */

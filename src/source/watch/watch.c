@@ -103,7 +103,7 @@ static int open_table(struct watch_source *w)
 		if (!w->none.cores[v] || !w->none.cpus[v])
 			return -ENOMEM;
 	}
-	return line_open_table(&w->line);
+	return line_open_table(&w->line, false);
 }
 
 static int open_all(struct watch_source *w, struct err *e)

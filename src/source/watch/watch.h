@@ -44,7 +44,9 @@ struct watch_source {
 	uint64_t counted;  /* accesses, never more than --confirm */
 	bool warming, armed;
 	bool borrowed; /* names and places are another's: a part of the line source */
-	bool stopped;  /* enough was seen */
+	bool maybe; /* only ambiguous samples say that it is contended: a row if accesses say it too
+		     */
+	bool stopped; /* enough was seen */
 	uint64_t lost_previous;
 };
 

@@ -43,6 +43,7 @@ static int fill_accesses(struct watch_source *w, const struct line *l, enum line
 		.transfers = l->changes[v],
 		.bound = w->line.cfg->confirm,
 		.stopped = w->stopped,
+		.confirmed = w->maybe,
 		.foreign = watch_counts(w)->foreign,
 		.memory_node = -1,
 	};
@@ -76,6 +77,12 @@ static int push_row(struct watch_source *w, const struct watch_line *at, enum li
 	return ret ? ret : contended_push(to, &c);
 }
 
+/* A line that no sample of its own tells of: only what is contended. */
+static bool has_row(struct watch_source *w, const struct line *l, enum line_view v)
+{
+	return !w->maybe || (l && line_contended(w->line.table, l, v));
+}
+
 int watch_push_rows(struct watch_source *w, struct source_report *r)
 {
 	struct line *l;
@@ -90,9 +97,10 @@ int watch_push_rows(struct watch_source *w, struct source_report *r)
 		if (l)
 			line_turns(l, w->lines[k].pairs, w->lines[k].changes);
 		/* what --confirm is through with is in the whole alone */
-		if (!w->borrowed || w->armed || (l && l->view[LINE_INTERVAL].samples))
+		if ((!w->borrowed || w->armed || (l && l->view[LINE_INTERVAL].samples)) &&
+		    has_row(w, l, LINE_INTERVAL))
 			ret = push_row(w, &w->lines[k], LINE_INTERVAL, &r->interval.contended);
-		if (!ret)
+		if (!ret && has_row(w, l, LINE_TOTAL))
 			ret = push_row(w, &w->lines[k], LINE_TOTAL, &r->total.contended);
 	}
 	return ret;
