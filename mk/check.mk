@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # make check: everything tests/run.sh runs. With SAN=1 all of it is built with the sanitizers; without,
 # the unit and golden tests run a second time, built with them.
-CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(KERNEL_TEST_BINS) \
+CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(ARMS_BINS) $(KERNEL_TEST_BINS) \
 	$(KNAMES_BINS) $(KNAMES_TOOLS) $(NAMES_ASK) $(NAMES_WALLS) $(INSN_TOOL) \
 	$(O)/core-reloc/corecheck $(PROBES) $(FUZZ_BINS) bench-bins
 ifndef SAN
