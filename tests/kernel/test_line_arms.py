@@ -7,6 +7,7 @@ How far behind the instruction that is waited for an interrupt is taken is the p
 found by chance, as in test_line.py, and what is not there is never shown.
 """
 import os
+import platform
 
 import harness
 from harness import KernelTest
@@ -77,6 +78,23 @@ class Arms(KernelTest):
                 lines = lines_of(report.final, pid)
                 self.note("%s: %s", build, samples(report.final))
                 self.assertEqual({at.get(a, hex(a)): r["count"] for a, r in lines.items()}, {})
+
+    def test_confirmed(self):
+        """arms that nothing tells apart: ambiguous and no row, but --confirm watches the line that was touched"""
+        if platform.machine() != "x86_64":
+            self.skipTest("x86 only")
+        build = self.builds()[0]
+
+        def look():
+            pid, at, report = self.sample(build, "maybe", "--confirm", 1500, seconds=5)
+            n = samples(report.final)
+            self.assertGreater(n["ambiguous"], n["placed"])
+            self.assertEqual(lines_of(report.final, pid), {})
+            rows = [r for r in report.final["tables"]["contended"] if r["source"] == "watch"]
+            self.assertEqual([(at.get(int(r["addr"], 16) & ~63), r["confirmed"]) for r in rows],
+                             [("merge", True)])
+
+        self.by_chance(look)
 
 
 if __name__ == "__main__":

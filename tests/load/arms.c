@@ -3,10 +3,12 @@
  * Two threads in code whose arms meet again: one arm works on a line of both, the other on one of
  * the thread's own.
  *
- *	arms hot|cold SECONDS
+ *	arms hot|cold|maybe SECONDS
  *
  *	hot	each thread goes through the shared arms only
  *	cold	none does: what stands before the place where the arms meet never ran
+ *
+ *	maybe	the shared arm, which no register tells from the other: its line is the first one
  *
  *	stdout: {"pid":P,"shapes":["merge",...],"lines":["0x...",...]}	shared lines, one a shape
  *		{"ops":[N,N],"cpu_ns":[N,N]}	at the end
@@ -149,12 +151,29 @@ SHAPE nested(int which, uint64_t d, struct counter *mine, uint64_t n)
 	}
 }
 
+/* Asked is which is greater, which is not looked at; where compilers do not move the arms. */
+SHAPE maybe(int which, uint64_t d, struct counter *mine, uint64_t n)
+{
+#ifdef __x86_64__
+	asm volatile("1: cmp $0, %k1\n"
+		     "jg 2f\n"
+		     "addq $3, (%2)\n"
+		     "jmp 3f\n"
+		     "2: incq %3\n"
+		     "3: dec %0\n"
+		     "jne 1b"
+		     : "+r"(n)
+		     : "r"(which), "r"(mine), "m"(shared[MERGE].v)
+		     : "memory", "cc");
+#endif
+}
+
 static void (*const shapes[SHAPES])(int which, uint64_t d, struct counter *mine, uint64_t n) = {
 	merge, only, store, atomic, choose, loop, chain, nested};
 
 struct worker {
 	pthread_t thread;
-	int id, which;
+	int id, which, unsure;
 	uint64_t ops, cpu_ns;
 } __attribute__((aligned(2 * LINE)));
 
@@ -178,7 +197,7 @@ static void *work(void *arg)
 	while ((now = load_now_ns()) < end_ns) {
 		int shape = (int)(now / 20000000 % SHAPES);
 
-		shapes[shape](w->which, 3, &own[w->id][shape], ROUNDS);
+		(w->unsure ? maybe : shapes[shape])(w->which, 3, &own[w->id][shape], ROUNDS);
 		w->ops += ROUNDS;
 	}
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
@@ -189,10 +208,11 @@ static void *work(void *arg)
 int main(int argc, char **argv)
 {
 	struct worker w[2] = {{.id = 0}, {.id = 1}};
-	int hot = argc == 3 && !strcmp(argv[1], "hot"), k;
+	int unsure = argc == 3 && !strcmp(argv[1], "maybe"), k;
+	int hot = argc == 3 && (unsure || !strcmp(argv[1], "hot"));
 
 	if (argc != 3 || (!hot && strcmp(argv[1], "cold"))) {
-		fprintf(stderr, "usage: arms hot|cold SECONDS\n");
+		fprintf(stderr, "usage: arms hot|cold|maybe SECONDS\n");
 		return 2;
 	}
 	printf("{\"pid\":%d,\"shapes\":[", (int)getpid());
@@ -206,6 +226,7 @@ int main(int argc, char **argv)
 	end_ns = load_now_ns() + (uint64_t)(atof(argv[2]) * 1e9);
 	for (k = 0; k < 2; k++) {
 		w[k].which = hot;
+		w[k].unsure = unsure;
 		if (pthread_create(&w[k].thread, NULL, work, &w[k]))
 			return 1;
 	}
