@@ -55,6 +55,10 @@ static void print_notes(const struct run *r)
 			fprintf(stderr, "waitscope: note: %s: --by means nothing to it: %s\n", name,
 				s->ops->ungrouped);
 	}
+	if (r->hide.on && !r->cfg->quiet)
+		fprintf(stderr,
+			"waitscope: note: the kernel hides its addresses from you (CAP_SYSLOG, "
+			"kernel.kptr_restrict): others stand for them, in this run\n");
 }
 
 /*

@@ -141,6 +141,7 @@ int meta_build(struct meta_data **out, const struct run *r, struct err *e)
 	m->meta.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 	m->meta.argv = (const char *const *)r->argv;
 	m->meta.start = moment_now().wall;
+	m->meta.hidden = r->hide.on;
 	ret = add_sources(m, r);
 	if (!ret)
 		ret = add_filters(m, r->cfg, r->command);

@@ -211,6 +211,12 @@ static int collect(struct run *r, struct frame *interval, struct frame *total, s
 		quality_add(&qt, &s->report.quality_total);
 	}
 	quality_names(r, &qi, &qt);
+	hide_forget(&r->hide);
+	ret = hide_rows(&r->hide, r->interval.contended.v, r->interval.contended.n);
+	if (!ret)
+		ret = hide_rows(&r->hide, r->total.contended.v, r->total.contended.n);
+	if (ret)
+		return err_sys(e, ret, "report");
 	r->seq++;
 	*interval = frame_of(r, FRAME_INTERVAL, &r->previous, &r->interval);
 	*total = frame_of(r, FRAME_TOTAL, &r->started, &r->total);
@@ -343,6 +349,7 @@ int run_close(struct run *r, struct err *e)
 		rows_free(&s->report.total);
 	}
 	names_shared_close(&r->names);
+	hide_end(&r->hide);
 	ret = outputs_close(&r->outputs, e);
 	command_close(r->command);
 	free(r->sources);

@@ -18,6 +18,7 @@
 #include "core/config.h"
 #include "core/err.h"
 #include "core/frame.h"
+#include "core/hide.h"
 #include "names/names.h"
 #include "outputs.h"
 #include "source/source.h"
@@ -48,6 +49,7 @@ struct run {
 	struct moment started, flipped, previous; /* counting began; last and last but one flip */
 	struct names_shared names;		  /* the sources' */
 	uint64_t names_refused;			  /* until the last report */
+	struct hide hide;			  /* from names.names, see run_open */
 	uint64_t seq;
 	uint64_t fold_ns; /* flips are at most that far apart; see run_fold */
 	struct self_cost cost;

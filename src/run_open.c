@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "run.h"
+#include "source/privs.h"
 
 /*
  * Probed and opened. A default source that this machine cannot run is left out, with the reason; a
@@ -88,6 +90,22 @@ static int open_sources(struct run *r, struct err *e)
 	return named->n ? open_named(r, named, e) : open_default(r, e);
 }
 
+/*
+ * As the kernel decides for us: a user whom it shows no addresses of its own sees none in our
+ * reports either. Sources that have any have opened the names.
+ */
+static int hide_addresses(struct run *r, struct err *e)
+{
+	uint8_t key[HIDE_KEY_BYTES];
+
+	if (!r->names.names || privs_kernel_shown(r->names.names))
+		return 0;
+	if (getrandom(key, sizeof(key), 0) != sizeof(key))
+		return err_sys(e, -errno, "addresses: no random bytes to hide them with");
+	hide_begin(&r->hide, key);
+	return 0;
+}
+
 int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e)
 {
 	int ret = 0;
@@ -101,5 +119,7 @@ int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e
 		ret = command_fork(&r->command, cfg->command, e);
 	if (!ret)
 		ret = open_sources(r, e);
+	if (!ret)
+		ret = hide_addresses(r, e);
 	return ret ? ret : outputs_open(&r->outputs, cfg, e);
 }

@@ -261,6 +261,7 @@ struct meta {
 	size_t nsources;
 	const struct label *filters; /* as given: key = option's long name */
 	size_t nfilters;
+	bool hidden; /* the kernel's addresses are pseudonyms (hide.h) */
 };
 
 /* value of a label, or NULL */

@@ -191,7 +191,7 @@ static void why_objects(struct names_kernel *k)
 #define HIDDEN "names of kernel code: addresses are hidden (CAP_SYSLOG, kernel.kptr_restrict)"
 #define PEEK_LINES 64 /* variables of CPUs come first, and some of these really are at 0 */
 
-const char *names_code_why(struct names *n)
+int names_kernel_shown(struct names *n)
 {
 	FILE *f = n->kernel->kallsyms;
 	unsigned long long addr = 0;
@@ -199,13 +199,20 @@ const char *names_code_why(struct names *n)
 	int i;
 
 	if (!f)
-		return NO_KALLSYMS;
+		return -ENOENT;
 	rewind(f);
 	for (i = 0; i < PEEK_LINES && !addr && fgets(line, sizeof(line), f); i++)
 		addr = strtoull(line, NULL, 16);
-	if (!i)
+	return i ? addr != 0 : -ENOENT;
+}
+
+const char *names_code_why(struct names *n)
+{
+	int shown = names_kernel_shown(n);
+
+	if (shown < 0)
 		return NO_KALLSYMS;
-	return addr ? NULL : HIDDEN;
+	return shown ? NULL : HIDDEN;
 }
 
 const char *names_why(struct names *n)

@@ -100,6 +100,9 @@ const char *names_why(struct names *n);
 /* Of that alone the part that costs nothing to ask: why kernel code has no names; NULL if it has.
  */
 const char *names_code_why(struct names *n);
+/* Does the kernel show its addresses to who opened this (kernel.kptr_restrict, CAP_SYSLOG)? 1, 0 if
+ * /proc/kallsyms has zeros in their place, -ENOENT without it. */
+int names_kernel_shown(struct names *n);
 /* A report's names are asked from here on, until names_trim. NULL is fine. */
 void names_report_begin(struct names *n);
 /* How many names were late, ever. NULL: none. */

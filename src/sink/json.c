@@ -125,6 +125,8 @@ static int json_meta(struct sink *s, const struct meta *m, struct err *e)
 	json_add_time(&b, o, "start", &m->start);
 	json_add(&b, o, "sources", sources);
 	json_add(&b, o, "filters", json_new_filters(&b, m));
+	if (m->hidden)
+		json_add_text(&b, o, "addresses", "hidden");
 	json_finish(&b, o, &j->out);
 	if (!j->out.error)
 		j->out.error = json_keep_meta(j);

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "names/names.h"
 #include "source/source.h"
 
 struct caps {
@@ -61,6 +62,13 @@ bool privs_any(void)
 	struct caps c = {0};
 
 	return !geteuid() || caps_get(&c) || c.permitted || privs_borrowed();
+}
+
+bool privs_kernel_shown(struct names *n)
+{
+	int shown = names_kernel_shown(n);
+
+	return shown < 0 ? privs_have(CAP_SYSLOG) : shown;
 }
 
 bool privs_suffice(void)

@@ -22,6 +22,11 @@ bool privs_borrowed(void);
 /* May we do what an ordinary user may not: root, or with any capability? */
 bool privs_any(void);
 
+struct names;
+/* Does the kernel show its addresses to us (kernel.kptr_restrict, CAP_SYSLOG)? Where it has no
+ * kallsyms that tells, it is asked of the capability alone. To be called before privs_drop. */
+bool privs_kernel_shown(struct names *n);
+
 /* All that it takes to load and attach programs? */
 bool privs_suffice(void);
 

@@ -4,11 +4,12 @@
 set -u
 
 built=$(realpath "$1")
+here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 tool=$work/waitscope
 trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/tap.sh
-. "$(dirname "$0")/../tap.sh"
+. "$here/../tap.sh"
 
 if [ "$(id -u)" -ne 0 ]; then
 	echo "1..0 # SKIP not root: cannot become others"
@@ -88,6 +89,28 @@ out=$(eval "$expected_default" 2>&1 && as_nobody "$tool" -o json 1 1)
 status=$?
 [ $status -eq 0 ] && [ -z "${out##*'"type":"final"'*}" ]
 result $? "after that setcap line: every default source runs" "exit $status: $out"
+
+# Without CAP_SYSLOG the kernel shows no addresses of its own: nor do we, in any format.
+hidden=$work/hidden
+loads=$(dirname "$built")/tests/load
+install -m 755 "$built" "$hidden"
+mkdir -m 777 "$work/out"
+setcap cap_bpf,cap_perfmon=ep "$hidden"
+echo | "$loads/locks" pipe 4 4500 >/dev/null &
+load=$!
+"$built" -q -s lock -n 1000 -o "json:$work/root.json" -d 4 1 &
+root=$!
+out=$(as_nobody "$hidden" -s lock -n 1000 -o "json:$work/out/json" -o "csv:$work/out/csv" -o "table:$work/out/table" -d 3 1)
+status=$?
+wait $root $load
+[ $status -eq 0 ] && [ "$(echo "$out" | grep -c '^waitscope: note: the kernel hides its addresses from you (CAP_SYSLOG')" -eq 1 ]
+result $? "without CAP_SYSLOG: a note says that addresses are hidden, once" "exit $status: $out"
+out=$("$here/hidden.py" "$work/root.json" "$work/out/json" "$work/out/csv" "$work/out/table" 2>&1)
+result $? "... and none is in JSON, CSV or the table; others stand for them" "$out"
+out=$(as_nobody "$hidden" -s watch --watch 0xffffffff81000000:8 -d 0.2)
+status=$?
+[ $status -eq 2 ] && [ -z "${out##*"--watch '0xffffffff81000000:8': an address of the kernel's, which hides them"*}" ]
+result $? "... and --watch tells nothing of what is mapped there, exit 2" "exit $status: $out"
 
 # The binary still has its file capabilities: what its user chooses is not read with them.
 cp /sys/kernel/btf/vmlinux "$work/types" && chmod 644 "$work/types"

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "source/privs.h"
 #include "source/watch/watch.h"
 
 #define LEN_MAX (ABI_WATCH_SLOTS * WATCH_SLOT_BYTES)
@@ -167,8 +168,17 @@ static int check_user(struct watch_source *w, const struct watch_spec *s, struct
  */
 static int check_kernel(struct watch_source *w, const struct watch_spec *s, struct err *e)
 {
-	int ret = s->addr < KERNEL_LOWEST ? -ERANGE : names_kernel_mapped(w->line.names, s->addr);
+	int ret = s->addr < KERNEL_LOWEST ? -ERANGE : -EACCES;
 
+	/* The answer would tell where the kernel is, one question at a time. */
+	if (ret == -EACCES && !privs_kernel_shown(w->line.names))
+		return err_set(
+			e, EXIT_USAGE, ret,
+			"--watch '%s': an address of the kernel's, which hides them from you "
+			"(CAP_SYSLOG, kernel.kptr_restrict)",
+			s->quoted);
+	if (ret == -EACCES)
+		ret = names_kernel_mapped(w->line.names, s->addr);
 	if (ret == -ERANGE)
 		return bad(s, e,
 			   "0x%" PRIx64
