@@ -109,6 +109,9 @@ static void read_meta(struct json_in *in, struct json_object *o, struct meta *m)
 	m->start = json_in_time(in, o, "start");
 	read_sources(in, o, m);
 	read_filters(in, o, m);
+	m->hidden = json_in_has(o, "addresses");
+	if (m->hidden && strcmp(json_in_text(in, o, "addresses"), "hidden"))
+		json_in_bad(in, "addresses", "'hidden'");
 }
 
 /* ---- reports ---- */

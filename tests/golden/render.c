@@ -220,6 +220,7 @@ static int do_meta(struct player *p, char **w, int n)
 	p->meta.kernel = w[2];
 	p->meta.cpus = (uint32_t)number(w[3]);
 	p->meta.start = parse_timespec(w[4]);
+	p->meta.hidden = n > 5 && !strcmp(w[5], "hidden");
 	return 0;
 }
 
