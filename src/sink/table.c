@@ -103,14 +103,16 @@ static void text_append(char *to, size_t size, const char *sep, const char *text
 /* "pid=1,2 comm=x": what was given more than once is said behind the first. */
 static void table_filters(struct table_sink *t, const struct meta *m)
 {
-	const struct label *f = m->filters, *end = f + m->nfilters;
+	const struct label *f;
 	const char *sep = "   ", *usual = t->cfg->command ? "yes" : "no";
 	char filter[512];
+	size_t i;
 
-	for (; f < end; f++) {
+	for (i = 0; i < m->nfilters; i++) {
+		f = &m->filters[i];
 		if (!strcmp(f->key, "follow") && !strcmp(f->value, usual))
 			continue;
-		if (f > m->filters && !strcmp(f->key, f[-1].key)) {
+		if (i && !strcmp(f->key, f[-1].key)) {
 			text_append(t->sources, sizeof(t->sources), ",", f->value);
 			continue;
 		}
