@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Fuzz targets (libFuzzer, with ASan and UBSan): tests/fuzz/fuzz_NAME.c, seeds in tests/fuzz/corpus/NAME.
+# tests/fuzz/limits: how large inputs get, where that is not 8 KB.
 # By hand and for long: `make check-fuzz FUZZ_SECONDS=3600`, or build/fuzz/NAME DIR.
 FUZZ_SECONDS ?= 3
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BINS := $(FUZZ_NAMES:%=$(O)/fuzz/%)
 FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-FUZZ_SRCS := $(CORE_SRCS) $(filter src/opts%,$(MAIN_SRCS)) src/sink/json_build.c src/sink/out.c src/source/cgroup.c src/source/glob.c \
-	src/source/mountinfo.c src/source/line/pmu.c src/source/line/line_shared.c src/source/contend/futex_place.c $(INSN_SRCS) \
+FUZZ_SRCS := $(CORE_SRCS) $(filter src/opts%,$(MAIN_SRCS)) $(SINK_SRCS) $(addprefix src/source/,btf_check.c cgroup.c glob.c mountinfo.c proc_text.c) \
+	src/source/line/pmu.c src/source/line/line_shared.c src/source/contend/futex_place.c $(INSN_SRCS) src/names/slab_types.c \
 	$(wildcard src/names/btf_*.c) src/names/kernel_syms.c \
 	$(filter src/names/demangle% src/names/dwarf% src/names/elf% src/names/user_%,$(NAMES_SRCS)) src/names/debuginfod.c src/names/wire.c src/names/work.c src/names/opener_ask.c
 FUZZ_OBJS := $(FUZZ_SRCS:%.c=$(O)/fuzz/%.o)

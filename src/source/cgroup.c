@@ -73,11 +73,21 @@ static int open_by_id(const struct cgroup_mount *m, uint64_t id)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Path of an open directory below the mount, "/" for the mount itself. */
+int cgroup_path_below(const char *mount, const char *dir, char *out, size_t len)
+{
+	size_t skip = strcmp(mount, "/") ? strlen(mount) : 0;
+
+	if (strncmp(dir, mount, skip) || (dir[skip] && dir[skip] != '/'))
+		return -ENOENT;
+	if (snprintf(out, len, "%s", dir[skip] ? dir + skip : "/") >= (int)len)
+		return -ENAMETOOLONG;
+	return 0;
+}
+
+/* Of an open directory. */
 static int path_below(const struct cgroup_mount *m, int fd, char *out, size_t len)
 {
 	char link[64], dir[PATH_MAX];
-	size_t skip = strlen(m->path);
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
@@ -85,11 +95,7 @@ static int path_below(const struct cgroup_mount *m, int fd, char *out, size_t le
 	if (n < 0)
 		return -errno;
 	dir[n] = '\0';
-	if (strncmp(dir, m->path, skip) || (dir[skip] && dir[skip] != '/'))
-		return -ENOENT;
-	if (snprintf(out, len, "%s", dir[skip] ? dir + skip : "/") >= (int)len)
-		return -ENAMETOOLONG;
-	return 0;
+	return cgroup_path_below(m->path, dir, out, len);
 }
 
 int cgroup_path_of(const struct cgroup_mount *m, uint64_t id, char *out, size_t len)

@@ -29,6 +29,9 @@ int cgroup_mount_find(struct cgroup_mount *m, struct err *e);
 void cgroup_mount_close(struct cgroup_mount *m); /* NULL and unopened (fd 0 or -1) are fine */
 /* Text of a mountinfo -> mount; 0 or -ENOENT. For tests and fuzzing. */
 int cgroup_mount_parse(char *mountinfo, struct cgroup_mount *m);
+/* Path of a directory below the mount, "/" for the mount itself; -ENOENT: it is elsewhere,
+ * -ENAMETOOLONG. */
+int cgroup_path_below(const char *mount, const char *dir, char *out, size_t len);
 
 /*
  * `text`: a decimal id, a path in the file system, or a path below the mount ("/a/b", "a/b"). Exit

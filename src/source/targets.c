@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/text.h"
+#include "source/proc_text.h"
 #include "source/targets.h"
 
 #ifndef PIDFD_THREAD
@@ -31,7 +32,7 @@ static int pidfd_open_any(uint32_t id, bool thread)
 static uint32_t tgid_of(uint32_t tid)
 {
 	char path[64], line[256];
-	unsigned int tgid = 0;
+	uint32_t tgid = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%u/status", tid);
@@ -39,7 +40,7 @@ static uint32_t tgid_of(uint32_t tid)
 	if (!f)
 		return 0;
 	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "Tgid: %u", &tgid) == 1)
+		if (proc_status_tgid(line, &tgid))
 			break;
 	fclose(f);
 	return tgid;
@@ -193,7 +194,7 @@ struct proc_table {
 
 static int read_ppid(const char *pid, uint32_t *ppid)
 {
-	char path[300], buf[512], *close_paren;
+	char path[300], buf[512];
 	size_t n;
 	FILE *f;
 
@@ -204,10 +205,7 @@ static int read_ppid(const char *pid, uint32_t *ppid)
 	n = fread(buf, 1, sizeof(buf) - 1, f);
 	fclose(f);
 	buf[n] = '\0';
-	close_paren = strrchr(buf, ')'); /* the name may hold anything */
-	if (!close_paren || sscanf(close_paren + 1, " %*c %u", ppid) != 1)
-		return -EINVAL;
-	return 0;
+	return proc_stat_ppid(buf, ppid);
 }
 
 static int table_read(struct proc_table *t)

@@ -61,4 +61,17 @@ static inline int fuzz_utf8_valid(const char *text)
 	return 1;
 }
 
+/* Some of what a terminal obeys or a reader does not see, whatever our own table says. */
+static inline void fuzz_must_show(const char *text)
+{
+	static const char *const never[] = {
+		"\x1b",		"\x7f",		"\xc2\x9b",	"\xd8\x9c",
+		"\xe2\x80\xae", "\xe2\x81\xa6", "\xef\xbb\xbf", "\xf3\xa0\x81\x81",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+		MUST(!strstr(text, never[i]));
+}
+
 #endif
