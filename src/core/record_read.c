@@ -102,6 +102,8 @@ static void read_filters(struct json_in *in, struct json_object *o, struct meta 
 
 static void read_meta(struct json_in *in, struct json_object *o, struct meta *m)
 {
+	const char *addresses;
+
 	m->version = json_in_text(in, o, "version");
 	m->kernel = json_in_text(in, o, "kernel");
 	m->cpus = json_in_u32(in, o, "cpus");
@@ -110,7 +112,8 @@ static void read_meta(struct json_in *in, struct json_object *o, struct meta *m)
 	read_sources(in, o, m);
 	read_filters(in, o, m);
 	m->hidden = json_in_has(o, "addresses");
-	if (m->hidden && strcmp(json_in_text(in, o, "addresses"), "hidden"))
+	addresses = m->hidden ? json_in_text(in, o, "addresses") : NULL;
+	if (addresses && strcmp(addresses, "hidden"))
 		json_in_bad(in, "addresses", "'hidden'");
 }
 

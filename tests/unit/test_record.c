@@ -79,6 +79,10 @@ static void refused(void **state)
 		{"{\"v\":1,\"type\":\"diff\"}", "'type'", "another kind of record"},
 		{"{\"v\":1}", "'type'", "no type"},
 		{"{\"v\":1,\"type\":\"meta\"}", "'version'", "a member missing"},
+		{"{\"v\":1,\"type\":\"meta\",\"version\":\"1\",\"kernel\":\"6\",\"cpus\":2,"
+		 "\"argv\":[],\"start\":\"2026-11-22T14:02:11.000000005Z\",\"sources\":[],"
+		 "\"filters\":{},\"addresses\":\"shown\"}",
+		 "'addresses'", "another word than hidden"},
 		{REPORT("", "\"self\":7"), "'self'", "another type"},
 		{REPORT(COUNTER("\"value\":-1"), SELF), "'value'", "negative"},
 		{REPORT(COUNTER("\"value\":1.5"), SELF), "'value'", "not whole"},
