@@ -5,9 +5,10 @@
  *
  *	0		woken			a sample
  *	-ETIMEDOUT	timed out		a sample
- *	-EINTR, -ERESTART*	interrupted	a sample; what is left of it, if it goes on, is
- *another -EAGAIN		the value had changed	no wait other errors
- *no wait
+ *	-EINTR, -ERESTART*	interrupted	a sample; what is left of it, if it goes
+ *						on, is another
+ *	-EAGAIN		the value had changed	no wait
+ *	other errors				no wait
  *
  * A task that is killed while it waits leaves the call on its way out too (-ERESTARTSYS).
  */

@@ -104,9 +104,11 @@ static __always_inline bool call_take(struct call *c, u32 index)
 /*
  * Idle is said where it is certain; all else is a lock.
  *
- *	0	a lock whose word is 0 is free, nobody waits for it: condition variables,
- *semaphores, a Go thread without work ~0	a parked Rust thread 2	locked, with waiters: glibc,
- *Rust, Go, musl tid | FUTEX_WAITERS	robust, priority-inheriting and musl's mutexes
+ *	0			a lock whose word is 0 is free, nobody waits for it: condition
+ *				variables, semaphores, a Go thread without work
+ *	~0			a parked Rust thread
+ *	2			locked, with waiters: glibc, Rust, Go, musl
+ *	tid | FUTEX_WAITERS	robust, priority-inheriting and musl's mutexes
  *
  * glibc passes FUTEX_CLOCK_REALTIME, needed or not, for semaphores (0), joins (the thread's number,
  * on a shared futex), condition variables (0, from 2.41 on a count) and reader-writer locks (2, 3,

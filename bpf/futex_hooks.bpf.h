@@ -9,7 +9,7 @@
  * Any system-call tracepoint sends every system call of the machine down the slow path; the first
  * kind then runs a program for futexes alone. It takes tracefs (for the tracepoint's number) and
  * CONFIG_FTRACE_SYSCALLS; user space falls back to the second, which also sees what the first
- *leaves out: the calls of 32-bit programs.
+ * leaves out: the calls of 32-bit programs.
  */
 #ifndef WS_FUTEX_HOOKS_BPF_H
 #define WS_FUTEX_HOOKS_BPF_H

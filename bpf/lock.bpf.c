@@ -3,9 +3,10 @@
  * Waits for kernel locks: lock:contention_begin to lock:contention_end of the same lock by the same
  * context. They come in two sorts, kept in two places.
  *
- *	spinning	preemption is off: the wait begins and ends on one CPU, and so do the waits
- *of interrupts that come upon it. A stack per CPU; all in it is of one stay of one task on that
- *CPU, or stale. sleeping	with the task: one, on PREEMPT_RT two (a lock inside of a lock)
+ *	spinning	preemption is off: the wait begins and ends on one CPU, and so do the
+ *			waits of interrupts that come upon it. A stack per CPU; all in it is of
+ *			one stay of one task on that CPU, or stale.
+ *	sleeping	with the task: one, on PREEMPT_RT two (a lock inside of a lock)
  *
  * An event can be missed: what our own maps' locks make, inside these programs, is not reported to
  * them (the kernel counts it as a recursion miss), nor is what interrupts do meanwhile. `busy`

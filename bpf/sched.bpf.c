@@ -7,9 +7,9 @@
  *	T2 sched_switch		switched in: stamps are consumed, samples taken, on this CPU
  *
  * T0 may be taken while the task is still on its way out: the waker sees a state that the
- *switch-out has set. So a switch-out that blocks keeps T0. A wakeup that finds the task on a CPU
- *was no wait, and T1 is where that can be told: a task that truly slept is off its CPU before it is
- *queued.
+ * switch-out has set. So a switch-out that blocks keeps T0. A wakeup that finds the task on a CPU
+ * was no wait, and T1 is where that can be told: a task that truly slept is off its CPU before it is
+ * queued.
  */
 #include "common.bpf.h"
 #include "compat.bpf.h"

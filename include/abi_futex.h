@@ -9,7 +9,7 @@
 #define ABI_FUTEX_LOCK 1
 #define ABI_FUTEX_IDLE 2
 #define ABI_FUTEX_KINDS 3 /* with ABI_KIND_OTHER */
-#define ABI_FUTEX_WAKERS                                                         \
+#define ABI_FUTEX_WAKERS \
 	3 /* wakes alone: user space adds them to what the address is waited for \
 	   */
 

@@ -33,7 +33,7 @@ struct abi_ip_key {
 #define ABI_IP_NO_OPERAND 2
 #define ABI_IP_NOT_COMPUTABLE 3
 #define ABI_IP_UNDECODED 4
-#define ABI_IP_AMBIGUOUS                                                        \
+#define ABI_IP_AMBIGUOUS \
 	5 /* it can be come to in several ways: the recipes are of some of them \
 	   */
 

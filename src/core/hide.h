@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Pseudonyms for the kernel's addresses, where the kernel does not show them to who runs us:
- *between the sources, which need the real ones, and the sinks, which never see them. Pure: the
- *caller brings the key.
+ * between the sources, which need the real ones, and the sinks, which never see them. Pure: the
+ * caller brings the key.
  *
  *	0xffff888103a5c018	lock at offset 0x18 of its cache line
- *	0xd2f06b3e81c45498	its pseudonym in this run: the same in every report, and at 0x18,
- *too
+ *	0xd2f06b3e81c45498	its pseudonym in this run: the same in every report, and
+ *				at 0x18, too
  *
  * A keyed hash (SipHash-2-4) of the cache line's address takes the place of bits 6 to 62; bit 63,
  * which says that it is the kernel's, and the place on the line stay. So what lies on one line
- *still does, and different lines have different pseudonyms (of a million, two are the same in one
- *run out of 300,000). Without the key nothing can be learnt from them, also not by comparing runs.
+ * still does, and different lines have different pseudonyms (of a million, two are the same in one
+ * run out of 300,000). Without the key nothing can be learnt from them, also not by comparing runs.
  */
 #ifndef WS_HIDE_H
 #define WS_HIDE_H

@@ -10,7 +10,7 @@
 #include "names/wire.h"
 
 #define OPENER_WAIT_NS 1000000000ULL
-#define HUNG_MAX                                                                         \
+#define HUNG_MAX \
 	64 /* devices and processes of which nothing is opened any more; then the oldest \
 	    */
 

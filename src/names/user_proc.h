@@ -7,7 +7,7 @@
 #include "names/opener.h"
 #include "names/user_maps.h"
 
-#define PROC_FILES_MAX                                                             \
+#define PROC_FILES_MAX \
 	2048 /* of a process that are looked into; of the rest the mapping is told \
 	      */
 

@@ -3,9 +3,12 @@
  * Names of addresses in processes are found by two children of ours, for what is read there was
  * written by others (ELF, DWARF, perf maps, mangled symbols):
  *
- *	main (client.c, child.c)          knows questions and answers, no foreign byte, no foreign
- *file | ^  struct ask, struct tell v | worker (worker.c, user*.c, elf_*.c, dwarf_*.c, demangle.c)
- *	  | ^  reads and parses; no capabilities, no open, no socket, no exec (sandbox.c)
+ *	main (client.c, child.c)	knows questions and answers, no foreign byte, no file
+ *	  | ^  struct ask, struct tell
+ *	  v |
+ *	worker (worker.c, user*.c, elf_*.c, dwarf_*.c, demangle.c)
+ *	  | ^				reads and parses; no capabilities, no open, no socket,
+ *	  | |				no exec (sandbox.c)
  *	  | |  struct open_ask, struct open_tell and the files' descriptors
  *	  v |
  *	opener (opener.c, opener_open.c)  opens, with the privileges that main has; parses nothing

@@ -6,8 +6,8 @@
  *	    at ext4_es_lookup_extent+0x1f 61 %, ext4_map_blocks+0x8c 30 %
  *	    line 1344..1407: es_stats_cache_hits.lock*, .count*, es_stats_cache_misses.lock*
  *
- *	    byte 40: 412 samples by 1573 at app`count+0x70, HITM 30 local, 2 remote, 50th 210, 99th
- *930~ cycles
+ *	    byte 40: 412 samples by 1573 at app`count+0x70, HITM 30 local, 2 remote,
+ *		50th 210, 99th 930~ cycles
  *
  *	    kw.c:15  wait_bitset, 3 threads, 12 eagain, 3 timeouts, 40 wakes (41 woken)
  */

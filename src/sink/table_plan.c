@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * How a report fits a window. It is drawn on quiet paper first, which notes each section's title
- *and how many rows each table has; then it is known which density leaves each table its first rows,
- *and what room there is for more:
+ * and how many rows each table has; then it is known which density leaves each table its first rows,
+ * and what room there is for more:
  *
  *	Wakeup latency		title		  line 2
  *				table		  4 rows of 4

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The loader's work per report with CPUs and groups that this machine does not have: the very code
- *of the scheduler source, on histograms filled from here. Banks lie in a memory file in place of
- *the BPF map; groups in real BPF hash maps.
+ * of the scheduler source, on histograms filled from here. Banks lie in a memory file in place of
+ * the BPF map; groups in real BPF hash maps.
  *
  *	growth CPUS GROUPS	{"cpus":512,"keys":10,"us":123.4,"rss_mb":56.7,"heap_grown":0}
  */

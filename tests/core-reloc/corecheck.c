@@ -3,7 +3,7 @@
  * Would our BPF objects fit these kernels? Asks libbpf itself, without booting any of them: every
  * object is relocated against every BTF fixture, and libbpf's debug log tells what became of each
  * relocation. Prints TAP, one test an object and kernel. Needs root: libbpf tests that BPF works
- *first.
+ * first.
  *
  *	corecheck ABSENT.list FIXTURE.btf... -- OBJECT...
  *
@@ -11,7 +11,7 @@
  *  - an access resolves nowhere and its program does not ask first whether it exists,
  *  - an access resolves, but to a member of a size that the load cannot be changed to,
  *  - no program for a hook takes as few arguments as that kernel's hook has, or the hook is not
- *there (ABSENT.list may say so, with the reason; an entry that is not needed fails too),
+ *    there (ABSENT.list may say so, with the reason; an entry that is not needed fails too),
  *  - a kernel symbol that is not weak is missing,
  *  - nothing was relocated at all.
  * Programs that ask for more arguments than the hook has are for other kernels: not judged.

@@ -6,8 +6,8 @@
  *
  * Types of modules, if they have any, go to the same file, as if they were built in.
  * KERNEL is raw BTF or any file that contains it (an unpacked kernel image). Kept structures keep
- *all members; what they embed by value keeps its size, and its members if it is kept itself or has
- *no name. Pointers become `void *`, qualifiers and typedefs go: CO-RE looks through all of them.
+ * all members; what they embed by value keeps its size, and its members if it is kept itself or has
+ * no name. Pointers become `void *`, qualifiers and typedefs go: CO-RE looks through all of them.
  */
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>

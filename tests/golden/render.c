@@ -7,10 +7,11 @@
  *	by KEY, sort KEY, rows N, unit UNIT		options
  *	quantiles LIST, precision N, slower NS
  *	intervals NS, duration NS, totals, timestamps
- *	metric NAME ROLE TITLE [pivot=KEY] [joins=NAME] [part_of=NAME] [ranks]	ROLE: headline leg
- *side rows counts
- *note counter meta VERSION KERNEL CPUS TIME			TIME: seconds, perhaps .fraction arg
- *TEXT, filter KEY VALUE source NAME [HOOK...], off NAME WHY
+ *	metric NAME ROLE TITLE [pivot=KEY] [joins=NAME] [part_of=NAME] [ranks]
+ *					ROLE: headline leg side rows counts note counter
+ *	meta VERSION KERNEL CPUS TIME	TIME: seconds, perhaps .fraction
+ *	arg TEXT, filter KEY VALUE
+ *	source NAME [HOOK...], off NAME WHY
  *	open						opens the sink and writes meta
  *	frame TYPE SEQ TIME MONO_NS DUR_NS [END]	TYPE: interval total final
  *	quality FIELD=N...				also tid=N comm=TEXT
@@ -23,8 +24,9 @@
  *	site COUNT IP SYM, member OFFSET SIZE NAME [hot]	of the contended address before them
  *	accesses SAMPLER FIELD=VALUE... [: CYCLES...]	it is a cache line
  *	thread PID TID CPU COMM SAMPLES WRITES READ_BYTES WRITE_BYTES
- *	spot OFFSET SIZE TID IP NAME SYM SAMPLES READS WRITES LOCKED [hitm=LOCAL,REMOTE] [:
- *CYCLES...] same						series and quality of the interval
+ *	spot OFFSET SIZE TID IP NAME SYM SAMPLES READS WRITES LOCKED [hitm=LOCAL,REMOTE]
+ *		[: CYCLES...]
+ *	same						series and quality of the interval
  *	report						interval frame and total, or final
  *	slow TIME MONO_NS FIELD=VALUE...
  *	progress NS, resize COLUMNS LINES, reopen

@@ -6,7 +6,7 @@
  *	WHAT BASES
  *
  * WHAT: "none", "nc" (not computable), or "BASE INDEX SHIFT EXTEND DISP SIZE FLAGS". BASES: a bit
- *for each base register (31: sp) of a store that may still be told when the word stands behind it.
+ * for each base register (31: sp) of a store that may still be told when the word stands behind it.
  */
 #include <stdio.h>
 #include <string.h>

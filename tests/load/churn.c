@@ -4,7 +4,7 @@
  * the journal. --keep-open N: the last N files stay open after the unlinking, until the end.
  *
  *	stdout: {"pid":P}, waits for a byte, {"created":N,"unlinked":N}; with --keep-open then waits
- *for another byte
+ *	for another byte
  */
 #include "fs.h"
 

@@ -2,7 +2,7 @@
 /*
  * A crew of threads that work until a deadline, with the kernel's own account of each. The account
  * is taken by the main thread while the others are blocked, before and after: no wait is half in
- *it.
+ * it.
  *
  *	stdout: {"pid":P,"tids":[...]}		once all threads are blocked at the start
  *		{"tid":T,"before":{...},"after":{...}}	a line each, once all have finished

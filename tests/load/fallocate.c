@@ -4,7 +4,7 @@
  * first page collapsed, and the file truncated to nothing.
  *
  *	stdout: {"pid":P}, waits for a byte,
- *{"fallocate":N,"punch":N,"zero":N,"collapse":N,"truncate":N}
+ *		{"fallocate":N,"punch":N,"zero":N,"collapse":N,"truncate":N}
  */
 #include "fs.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * COUNT writes of BYTES, one after the other, to a new file. At most one of: the file is opened
- *with O_DSYNC; each write is followed by an fsync or fdatasync. --untouched: each write is from
- *memory that was never touched, so that its copy faults. --over: all to the first BYTES, which are
- *there.
+ * with O_DSYNC; each write is followed by an fsync or fdatasync. --untouched: each write is from
+ * memory that was never touched, so that its copy faults. --over: all to the first BYTES, which are
+ * there.
  *
  *	stdout: {"pid":P}, waits for a byte,
- *{"writes":N,"syncs":N,"bytes":N,"write_ns":T,"sync_ns":T,"delay_ns":T}
+ *		{"writes":N,"syncs":N,"bytes":N,"write_ns":T,"sync_ns":T,"delay_ns":T}
  *
  * delay_ns: how long it was queued for a CPU meanwhile, by the kernel's account (schedstat).
  */

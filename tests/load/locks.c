@@ -5,7 +5,7 @@
  *	locks pipe N MILLISECONDS	N writers and N readers of one pipe: its mutex
  *	locks mmap N MILLISECONDS	N threads map, touch and unmap: mm_struct.mmap_lock
  *	locks futex N MILLISECONDS	N threads sleep on a futex that only they use, two look
- *through all of them: the lock of its bucket
+ *				through all of them: the lock of its bucket
  *	locks shared N MILLISECONDS	the same by N processes, on a futex of them all
  *	locks dir N MILLISECONDS PATH	N processes create and unlink in one directory: its i_rwsem
  *

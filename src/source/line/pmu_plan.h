@@ -6,8 +6,9 @@
  *	Intel	cpu, or the kinds of cores of a hybrid (cpu_core, cpu_atom, cpu_lowpower): mem-loads
  *		above a latency, mem-stores (PEBS); where there is a mem-loads-aux it must lead the
  *		loads' group
- *	AMD	ibs_op: one operation in so many (cnt_ctl; by cycles, which it counts else, those
- *that wait long before they start would be sampled more often), whatever it does; no filter
+ *	AMD	ibs_op: one operation in so many (cnt_ctl; by cycles, which it counts else,
+ *		those that wait long before they start would be sampled more often),
+ *		whatever it does; no filter
  *
  * HITM has no event of its own here. Sysfs names none; the raw ones differ by model, count clean
  * lines too from Ice Lake on (XSNP_FWD), and a remote one exists on servers only, so that

@@ -7,7 +7,7 @@
  * Prints "ready" and answers until a byte comes on standard input. From then on requests are taken
  * and not answered, so that whoever waits cannot even be killed. The end of standard input, or its
  * own in whatever way, ends the file system. Exit status 77: there can be none here, stderr says
- *why.
+ * why.
  */
 #include <err.h>
 #include <errno.h>
