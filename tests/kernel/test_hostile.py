@@ -12,6 +12,7 @@ import harness
 from hostile_run import BASE, HostileTest, SECONDS, STOP_S, Watch, hostile
 
 SITES, MAP_MB, FILES = 400, 63, 30000
+RUNS = 4  # until names came in time: on a busy machine a run may have to do without, and says so
 
 
 class Hostile(HostileTest):
@@ -32,19 +33,23 @@ class Hostile(HostileTest):
         self.perf_map()
         self.many_files()
 
-    def check_beside(self, *args):
+    def check_beside(self, *args, program=""):
+        """Every run is whole and on time; `program` was there, and asked about."""
         self.program("base")
-        report, watch = self.run_watched("-s", "futex,line", "-d", SECONDS, *args)
-        self.check_whole(report, watch)
-        self.assertIn(BASE, self.names(report))
-        self.assertGreater(watch.worker_kib, 0)
-        return report
+        for _ in range(RUNS):
+            report, watch = self.run_watched("-s", "futex,line", "-d", SECONDS, *args)
+            self.check_whole(report, watch)
+            self.assertGreater(watch.worker_kib, 0)
+            names = self.names(report)
+            seen = any(n.startswith(program) for n in names)
+            if (BASE in names and seen) or not report.final["quality"]["names_refused"]:
+                break
+        self.assertIn(BASE, names)
+        self.assertTrue(seen, names)
 
     def beside(self, name):
         self.program(name)
-        report = self.check_beside()
-        # It was there, and asked about.
-        self.assertTrue(any(n.startswith(name) for n in self.names(report)), self.names(report))
+        self.check_beside(program=name)
 
     def test_perf_map(self):
         """a perf map of 63 MB and 400 places in it"""
