@@ -67,7 +67,7 @@ struct names_args {
 /*
  * A name is never worth the run: files of processes are read by another process of ours (wire.h),
  * and no longer than this is waited for it. Past it a name is what is known by then, mapping and
- * offset or the address, and `late`; a look-up goes on for up to 2 s of processor time, so that the
+ * offset or the address, and `late`; a look-up goes on for up to 1 s of processor time, so that the
  * next report has what an honest big file takes. What takes longer, or ends that process, is not
  * asked again in this run.
  */

@@ -11,7 +11,7 @@
 #define WORKER_MEMORY (248ULL << 20)   /* address space of the worker */
 #define WORKER_FILES 1024	       /* descriptors, most of them of files that processes map */
 #define WORKER_CPU_S 3600	       /* of its whole life; then it is made anew */
-#define WORKER_REQUEST_CPU_US 2000000  /* of one request: then SIGPROF ends it */
+#define WORKER_REQUEST_CPU_US 1000000  /* of one request: then SIGPROF ends it */
 #define FETCHER_MEMORY (1024ULL << 20) /* libraries for TLS and HTTP, and no file is read whole */
 
 /*

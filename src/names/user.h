@@ -9,7 +9,7 @@
 #include "names/work.h"
 
 #define USER_SOON_NS 100000000ULL   /* for a look-up that somebody waits for */
-#define USER_TRY_NS 1900000000ULL   /* for one try when nobody waits: then the file is refused */
+#define USER_TRY_NS 900000000ULL    /* for one try when nobody waits: then the file is refused */
 #define USER_TRIES_NS 6000000000ULL /* for all that came to nothing */
 
 struct user;
