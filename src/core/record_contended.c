@@ -47,9 +47,7 @@ static void read_group(struct json_in *in, struct json_object *o, struct label *
 		if (out->key)
 			json_in_bad(in, "labels", "one group");
 		out->value = json_in_text_of(in, value, "labels");
-		out->key = arena_text(&in->record->memory, key);
-		if (!in->error && !out->key)
-			(void)json_in_alloc(in, SIZE_MAX, 2); /* out of memory: says so */
+		out->key = json_in_copy(in, key);
 	}
 }
 

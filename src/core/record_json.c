@@ -110,10 +110,18 @@ bool json_in_bool(struct json_in *in, struct json_object *o, const char *key)
 	return value && json_object_get_boolean(value);
 }
 
+const char *json_in_copy(struct json_in *in, const char *text)
+{
+	const char *copy = in->error ? NULL : arena_text(&in->record->memory, text);
+
+	if (!copy && !in->error)
+		in->error = err_sys(in->e, -ENOMEM, "record");
+	return copy;
+}
+
 const char *json_in_text_of(struct json_in *in, struct json_object *value, const char *key)
 {
 	const char *text;
-	char *copy;
 
 	if (in->error)
 		return NULL;
@@ -126,10 +134,7 @@ const char *json_in_text_of(struct json_in *in, struct json_object *value, const
 		json_in_bad(in, key, "a text without a NUL in it");
 		return NULL;
 	}
-	copy = arena_text(&in->record->memory, text);
-	if (!copy)
-		in->error = err_sys(in->e, -ENOMEM, "record");
-	return copy;
+	return json_in_copy(in, text);
 }
 
 const char *json_in_text(struct json_in *in, struct json_object *o, const char *key)

@@ -40,6 +40,8 @@ const char *json_in_text(struct json_in *in, struct json_object *o, const char *
 /* NULL for null. */
 const char *json_in_text_or_null(struct json_in *in, struct json_object *o, const char *key);
 struct timespec json_in_time(struct json_in *in, struct json_object *o, const char *key);
+/* The record's own copy of a key; NULL: no memory, and the error is set. */
+const char *json_in_copy(struct json_in *in, const char *text);
 /* A value by itself: an element of an array. */
 const char *json_in_text_of(struct json_in *in, struct json_object *value, const char *key);
 uint64_t json_in_u64_of(struct json_in *in, struct json_object *value, uint64_t max,

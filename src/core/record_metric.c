@@ -139,10 +139,8 @@ static void read_labels(struct json_in *in, struct json_object *o, struct series
 			json_in_bad(in, "labels", "at most 6 of them");
 			return;
 		}
-		l->key = arena_text(&in->record->memory, key);
+		l->key = json_in_copy(in, key);
 		l->value = json_in_text_of(in, value, "labels");
-		if (!in->error && !l->key)
-			in->error = err_sys(in->e, -ENOMEM, "record");
 		out->nlabels++;
 	}
 }

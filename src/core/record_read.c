@@ -92,7 +92,7 @@ static void read_filters(struct json_in *in, struct json_object *o, struct meta 
 		if (!json_object_is_type(texts, json_type_array))
 			json_in_bad(in, "filters", "arrays");
 		for (i = 0; !in->error && i < json_object_array_length(texts); i++) {
-			v[m->nfilters].key = arena_text(&in->record->memory, option);
+			v[m->nfilters].key = json_in_copy(in, option);
 			v[m->nfilters++].value =
 				json_in_text_of(in, json_object_array_get_idx(texts, i), "filters");
 		}
