@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # check.sh ARCH BIN_DIR OUT_DIR [GUEST...]: boots the guests of guests.list, one after the other, holds
 # what they say against expect.list, and prints it as one TAP stream. When all guests have passed, the
-# table of kernels in README.md is written anew.
+# table of kernels in docs/KERNELS.md is written anew.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)

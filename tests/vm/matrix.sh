@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# matrix.sh ARCH OUT_DIR: writes the table of kernels and sources in README.md from what the guests
-# of a whole run of check.sh said. Other architectures' rows stay.
+# matrix.sh ARCH OUT_DIR: writes the table of kernels and sources in docs/KERNELS.md from what the
+# guests of a complete run of check.sh reported. Other architectures' rows stay.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-readme=$here/../../README.md
+page=$here/../../docs/KERNELS.md
 arch=$1 out=$2
 begin="<!-- kernels $arch: written by make check-vm ARCH=$arch -->"
 end="<!-- kernels $arch: end -->"
@@ -21,14 +21,14 @@ trap 'rm -f "$table"' EXIT
 	echo "$end"
 } >"$table"
 
-if ! grep -qF "$begin" "$readme" 2>/dev/null; then
-	echo "matrix.sh: README.md has no place for the table (a line '$begin')" >&2
+if ! grep -qF "$begin" "$page" 2>/dev/null; then
+	echo "matrix.sh: docs/KERNELS.md has no place for the table (a line '$begin')" >&2
 	exit 1
 fi
 awk -v begin="$begin" -v end="$end" -v table="$table" '
 	$0 == begin { while ((getline line < table) > 0) print line; inside = 1 }
 	!inside { print }
 	$0 == end { inside = 0 }
-' "$readme" >"$table.new"
-cat "$table.new" >"$readme"
+' "$page" >"$table.new"
+cat "$table.new" >"$page"
 rm -f "$table.new"
