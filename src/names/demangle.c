@@ -16,7 +16,7 @@
 
 #define MANGLED_MAX 4096
 #define PARTS_MAX 65536 /* of a C++ name with packs, each counted as often as it is referred to */
-#define BACK_MAX 10	/* references of a Rust name that is printed to its end: 2^10 times 4096 */
+#define PRINTS_MAX (1 << 22) /* pieces of a Rust name that is printed to its end */
 
 struct piece {
 	char *out;
@@ -119,6 +119,8 @@ static bool from_cpp(struct piece *p, const char *symbol)
 
 /* ---- Rust ---- */
 
+#define BASE_62 "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
 /*
  * An identifier with other letters than ASCII's ("u8_gdel_5qa"): the library decodes it into memory
  * that only its own way out frees. Such names are printed to their end, if that is near.
@@ -131,19 +133,34 @@ static bool has_punycode(const char *symbol)
 	return false;
 }
 
-static size_t count(const char *text, char c)
+/*
+ * How many pieces the library prints at most: one for each byte, one for each lifetime of a binder
+ * ("for<'a, 'b>" is "G0_": the number, in base 62, is one less), all of them again for each reference back
+ * ("B3_"). Letters of identifiers are counted as if they were such; a binder of more than 63 is too many.
+ */
+static bool ends_soon(const char *symbol)
 {
-	size_t n = 0;
+	uint64_t pieces = 0;
+	unsigned int back = 0;
 
-	for (; *text; text++)
-		n += *text == c;
-	return n;
+	for (const char *c = symbol; *c; c++) {
+		size_t digits = *c == 'G' ? strspn(c + 1, BASE_62) : 0;
+
+		pieces += 1;
+		if (digits && c[1 + digits] == '_') {
+			if (digits > 1)
+				return false;
+			pieces += 63;
+		}
+		back += *c == 'B';
+	}
+	return back < 22 && pieces << back <= PRINTS_MAX;
 }
 
 static bool from_rust(struct piece *p, const char *symbol)
 {
 	p->to_the_end = !strncmp(symbol, "_R", 2) && has_punycode(symbol);
-	if (p->to_the_end && count(symbol, 'B') > BACK_MAX)
+	if (p->to_the_end && !ends_soon(symbol))
 		return false;
 	if (setjmp(p->full))
 		return true; /* as much as there is room for */

@@ -134,6 +134,13 @@ static void symbols(void **state)
 		{"_ZN4shop3addERKSsi", "shop::add", true},
 		{"_ZN2rs4shop5TABLE17h0123456789abcdefE", "rs::shop::TABLE", true},
 		{"_RNvNtCs1234_2rs4shop5TABLE", "rs::shop::TABLE", true},
+		{"_RNvCu8_gdel_5qa5TABLE", "g\u00f6del::TABLE", true},
+		{"_RINvCu8_gdel_5qa1fFG0_EuE", "g\u00f6del::f::<for<'a, 'b> fn()>", true},
+		/* 62^10 lifetimes, where what is printed cannot be left half way, and where it can. */
+		{"_RINvCu8_gdel_5qa1fFGzzzzzzzzzz_EuE", "_RINvCu8_gdel_5qa1fFGzzzzzzzzzz_EuE",
+		 false},
+		{"_RINvC1a1fFGzzzzzzzzzz_EuE",
+		 "a::f::<for<'a, 'b, 'c, 'd, 'e, 'f, 'g, 'h, 'i, 'j, 'k, 'l, 'm, ", true},
 		{"_R", "_R", false},
 		{"", "", false},
 	};
