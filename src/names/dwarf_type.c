@@ -19,22 +19,28 @@ static bool listed(const char *name, const char *const *list)
 	return false;
 }
 
-/* What stands in Rust's library where C has the above: in wrappers such as Mutex<T>. */
-static bool is_rust_lock(const char *name)
-{
-	static const char *const names[] = {
-		"Mutex", "RwLock", "Condvar", "Once", "RawMutex", "RawRwLock", NULL,
-	};
-
-	return listed(name, names);
-}
-
 static bool starts(const char *text, const char *const *list)
 {
 	for (; *list; list++)
 		if (!strncmp(text, *list, strlen(*list)))
 			return true;
 	return false;
+}
+
+/*
+ * What stands in Rust's library where C has the above: in wrappers such as Mutex<T>. What an atomic
+ * has inside is its library's too, and another thing from release to release.
+ */
+static bool is_rust_lock(const char *name)
+{
+	static const char *const names[] = {
+		"Mutex",      "RwLock",	   "Condvar",	"Once",	     "RawMutex",    "RawRwLock",
+		"AtomicBool", "AtomicI8",  "AtomicI16", "AtomicI32", "AtomicI64",   "AtomicIsize",
+		"AtomicU8",   "AtomicU16", "AtomicU32", "AtomicU64", "AtomicUsize", NULL,
+	};
+	static const char *const generic[] = {"AtomicPtr<", "Atomic<", NULL};
+
+	return listed(name, names) || starts(name, generic);
 }
 
 /* "._M_mutex" in std::mutex, ".inner" in Mutex<T>: the library's name for its own part. */

@@ -74,8 +74,9 @@ fn wait_on_all() {
 fn main() {
     let t = &shop::TABLE;
     show(&t.pad[1], t, "rs::shop::TABLE", ".pad[1]", shop::TABLE_LINE);
-    show(&t.rows[1].hits, t, "rs::shop::TABLE", ".rows[1].hits.v.value", shop::TABLE_LINE);
+    show(&t.rows[1].hits, t, "rs::shop::TABLE", ".rows[1].hits", shop::TABLE_LINE);
     show(&t.pair.0, t, "rs::shop::TABLE", ".pair.0", shop::TABLE_LINE);
+    show(&t.pair.1, t, "rs::shop::TABLE", ".pair.1", shop::TABLE_LINE);
     println!("choice {:p} {}", &CHOICE, CHOICE_LINE);
     println!("lines {} {} {}", shop::TABLE_LINE, ALONE_LINE, ONCE_LINE);
     wait_on_all();
