@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +12,9 @@
 
 #define CHAIN_MAX 32	 /* typedefs of typedefs, structs in structs: more is a loop */
 #define SEARCH_MAX 20000 /* members looked at in search of one: so are more of these */
+
+/* What every header has. <linux/btf.h> of Linux 7 has more, which kernels before it do not write. */
+#define HEADER_MIN (offsetof(struct btf_header, str_len) + sizeof(__u32))
 
 /* Bytes behind a type's head; negative for a kind we do not know. */
 static int64_t tail_size(const struct btf_type *t)
@@ -77,8 +81,8 @@ int btf_view_init(struct btf_view *v, const void *data, size_t len, const struct
 	int ret;
 
 	memset(v, 0, sizeof(*v));
-	if (len < sizeof(*h) || h->magic != BTF_MAGIC || h->version != BTF_VERSION ||
-	    h->hdr_len < sizeof(*h) || h->hdr_len > len || h->hdr_len % 4)
+	if (len < HEADER_MIN || h->magic != BTF_MAGIC || h->version != BTF_VERSION ||
+	    h->hdr_len < HEADER_MIN || h->hdr_len > len || h->hdr_len % 4)
 		return -EINVAL;
 	room = len - h->hdr_len;
 	if (h->type_off > room || h->type_len > room - h->type_off || h->type_off % 4 ||

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,16 +64,20 @@ static bool names_match(const struct names *l, const char *name)
 
 /* ---- finding BTF in a file ---- */
 
+/* Of every header until Linux 7, whose <linux/btf.h> has more. */
+#define HEADER_BYTES (offsetof(struct btf_header, str_len) + sizeof(__u32))
+
 /* A BTF header at p, with its sections inside the file: its whole size, else 0. */
 static size_t btf_size_at(const unsigned char *p, size_t left)
 {
 	struct btf_header h;
 
-	if (left < sizeof(h))
+	if (left < HEADER_BYTES)
 		return 0;
-	memcpy(&h, p, sizeof(h));
-	if (h.magic != BTF_MAGIC || h.version != BTF_VERSION || h.flags || h.hdr_len != sizeof(h) ||
-	    h.type_off != 0 || h.str_off != h.type_len || h.type_len < 1000)
+	memcpy(&h, p, HEADER_BYTES);
+	if (h.magic != BTF_MAGIC || h.version != BTF_VERSION || h.flags ||
+	    h.hdr_len != HEADER_BYTES || h.type_off != 0 || h.str_off != h.type_len ||
+	    h.type_len < 1000)
 		return 0;
 	if ((__u64)h.hdr_len + h.str_off + h.str_len > left)
 		return 0;
