@@ -68,10 +68,7 @@ static int find_program(const char *name)
 
 static void child(char **argv, int go_fd, int fail_fd)
 {
-	static const int restore[] = {SIGPIPE, SIGXFSZ, SIGINT,	 SIGTERM,
-				      SIGUSR1, SIGHUP,	SIGCHLD, SIGWINCH};
 	sigset_t none;
-	size_t i;
 	char byte;
 	int code;
 
@@ -79,8 +76,6 @@ static void child(char **argv, int go_fd, int fail_fd)
 	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
 		;
 	(void)prctl(PR_SET_PDEATHSIG, 0);
-	for (i = 0; i < sizeof(restore) / sizeof(restore[0]); i++)
-		(void)signal(restore[i], SIG_DFL);
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	execvp(argv[0], argv);

@@ -38,6 +38,18 @@ struct loop {
 	struct err *e;
 };
 
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+/* SIG_IGN would be COMMAND's too; a handler is not, and what our caller had ignored stays ignored. */
+static void survive(int sig)
+{
+	if (signal(sig, nothing) == SIG_IGN)
+		(void)signal(sig, SIG_IGN);
+}
+
 void loop_block_signals(sigset_t *old)
 {
 	sigset_t set;
@@ -47,8 +59,8 @@ void loop_block_signals(sigset_t *old)
 	for (i = 0; i < NSIGNALS; i++)
 		sigaddset(&set, signals[i]);
 	(void)sigprocmask(SIG_BLOCK, &set, old); /* cannot fail with these arguments */
-	(void)signal(SIGPIPE, SIG_IGN);
-	(void)signal(SIGXFSZ, SIG_IGN); /* ulimit -f: the write says EFBIG */
+	survive(SIGPIPE);
+	survive(SIGXFSZ); /* ulimit -f: the write says EFBIG */
 }
 
 static struct timeval timeval_of(uint64_t ns)

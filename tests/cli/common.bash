@@ -54,6 +54,11 @@ bpf_held() {
 	sed -n 's/^prog_id:[[:space:]]*//p' /proc/[0-9]*/fdinfo/* 2>/dev/null | sort
 }
 
+# lacks ARG... : grep finds nothing. A command after ! never ends a test, unless it is the last one.
+lacks() {
+	! grep "$@"
+}
+
 need_root() {
 	[ "$(id -u)" -eq 0 ] || skip "not root"
 }
