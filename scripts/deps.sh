@@ -73,7 +73,7 @@ have() {
 	l:*) pkg-config --exists "${1#l:}" 2>/dev/null ;;
 	f:*) [ -e "${1#f:}" ] ;;
 	d:*) [ -e "/usr/include/${1#d:}" ] || [ -e "/usr/include/libiberty/${1#d:}" ] ;;
-	p:*) python3 -c "import ${1#p:}" 2>/dev/null ;;
+	p:*) python3 -c "import ${1#p:}" 2>/dev/null || /usr/bin/python3 -c "import ${1#p:}" 2>/dev/null ;;
 	z:*) echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return 0; }' |
 		clang -fsanitize=fuzzer -x c -o /dev/null - 2>/dev/null ;;
 	s:*) echo 'int main(void) { return 0; }' |

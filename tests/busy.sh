@@ -13,7 +13,7 @@ command -v stress-ng >/dev/null || {
 dir=$(mktemp -d "${TMPDIR:-/tmp}/ws-busy-XXXXXX")
 load='' child=''
 
-# shellcheck disable=SC2317 # the trap's
+# shellcheck disable=SC2317,SC2329 # the trap's
 clean_up() {
 	trap '' INT TERM HUP
 	[ -z "$child" ] || { kill -TERM "$child" && wait "$child"; } 2>/dev/null || true

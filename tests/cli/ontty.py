@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""ontty.py COLUMNS LINES COMMAND...: what its first screen on such a terminal is, without colours."""
+"""ontty.py COLUMNS LINES COMMAND...: what its first screen on such a terminal is, or all, of what has no screens; without colours."""
 import fcntl
 import os
 import pty
@@ -26,6 +26,6 @@ while True:
     written += more
 status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 screens = written.decode(errors="replace").replace("\r", "").split("\x1b[H")
-screen = screens[1].split("\x1b[J")[0] if len(screens) > 1 else ""
+screen = screens[1].split("\x1b[J")[0] if len(screens) > 1 else screens[0]
 print(re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen), end="")
 sys.exit(status)

@@ -26,12 +26,12 @@ left() {
 
 @test "a signal ends the command first, then the load, and nothing is left" {
 	for signal in INT TERM; do
-		rm -f "$TMPDIR/load"
+		rm -f "$TMPDIR/load" "$TMPDIR/out" # "up" is this one's, not the one's before
 		# A job of this shell ignores SIGINT, which a shell cannot undo: env can.
 		env --default-signal=INT "$busy" sh -c '. "$TMPDIR/look"; trap "echo ended; exit 0" TERM
 			echo up; while :; do sleep 0.1; done' >"$TMPDIR/out" &
 		pid=$!
-		until grep -q up "$TMPDIR/out"; do sleep 0.1; done
+		until grep -qs up "$TMPDIR/out"; do sleep 0.1; done
 		kill -s "$signal" "$pid"
 		status=0
 		wait "$pid" || status=$?

@@ -135,9 +135,9 @@ pub fn take() {
 }
 
 fn main() {
-    // Until the first wait, at 0, has let go of it nobody else has a turn: a Condvar that has been
-    // notified before its first wait cannot be told from a lock.
-    let first = TURN.lock().unwrap();
+    // A wait at 0, which nobody can have notified: a Condvar that has been notified before its first wait
+    // cannot be told from a lock.
+    let (first, _) = READY.wait_timeout(TURN.lock().unwrap(), Duration::from_millis(1)).unwrap();
     let holder = thread::spawn(|| {
         for _ in 0..ROUNDS {
             {

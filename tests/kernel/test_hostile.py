@@ -13,6 +13,7 @@ from hostile_run import BASE, HostileTest, SECONDS, STOP_S, Watch, hostile
 
 SITES, MAP_MB, FILES = 400, 63, 30000
 RUNS = 4  # until names came in time: on a busy machine a run may have to do without, and says so
+STARVED_S = 0.2  # of the half second for names that the worker may wait for a processor, or it is such a run
 
 
 class Hostile(HostileTest):
@@ -36,6 +37,7 @@ class Hostile(HostileTest):
     def check_beside(self, *args, program=""):
         """Every run is whole and on time; `program` was there, and asked about."""
         self.program("base")
+        starved = True
         for _ in range(RUNS):
             report, watch = self.run_watched("-s", "futex,line", "-d", SECONDS, *args)
             self.check_whole(report, watch)
@@ -44,6 +46,12 @@ class Hostile(HostileTest):
             seen = any(n.startswith(program) for n in names)
             if (BASE in names and seen) or not report.final["quality"]["names_refused"]:
                 break
+            starved &= sum(watch.workers_waited_s.values()) > STARVED_S
+        else:
+            if starved:
+                self.note("the worker waited for a processor for %.2f s: names cannot be in time here",
+                          sum(watch.workers_waited_s.values()))
+                return
         self.assertIn(BASE, names)
         self.assertTrue(seen, names)
 
@@ -137,7 +145,7 @@ class Hostile(HostileTest):
         longest = max((b - a for a, b in watch.zombies.values()), default=0)
         self.note("%d killed, dead for %.2f s at most; %d reports", len(killed), longest, len(report.intervals))
         self.assertGreater(len(killed), 3)
-        self.assertLess(longest, 1 + watch.waited_s)
+        self.assertLess(longest, self.limit(1, watch))
         self.assertTrue(any(r["name"] == BASE for i in report.intervals for r in i["tables"]["contended"]))
 
 

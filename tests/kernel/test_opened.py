@@ -4,6 +4,7 @@
 import os
 import re
 import shutil
+import stat
 import subprocess
 
 import harness
@@ -80,6 +81,15 @@ class Paths(HostileTest):
         shutil.copy(self.victim, path)
         return path
 
+    def special(self):
+        """Files that are not regular ones, where debug information is looked for."""
+        paths = [os.path.join(self.dir, name) for name in ("pipe", "device")]
+        os.mkfifo(paths[0])
+        self.addCleanup(os.unlink, paths[0])
+        os.mknod(paths[1], 0o600 | stat.S_IFCHR, os.makedev(1, 5))  # /dev/zero, under another name
+        self.addCleanup(os.unlink, paths[1])
+        return paths
+
     def programs(self, secret):
         """Each says that its debug information is somewhere else."""
         debug = "/usr/lib/debug"
@@ -96,7 +106,7 @@ class Paths(HostileTest):
         self.point(os.path.join(self.dir, "pointer"), secret)
         self.point(os.path.join(self.dir, "log"), "/proc/kmsg")
         self.point(os.path.join(self.dir, ".debug"), os.path.dirname(secret))
-        for i, name in enumerate(("pointer", "log", "secret", "elsewhere/secret", "../../proc/kmsg")):
+        for i, name in enumerate(("pointer", "log", "secret", "elsewhere/secret", "../../proc/kmsg", "pipe", "device")):
             made.append(self.link("link%d" % i, name))
         return [os.path.basename(m) for m in made]
 
@@ -120,6 +130,7 @@ class Paths(HostileTest):
     def test_paths(self):
         """debug links of any path: opened is what processes map, /proc of theirs and /usr/lib/debug, no more"""
         secret = self.secret()
+        special = self.special()
         names = self.programs(secret)
         running = [self.program(n) for n in names]
         mapped = set().union(*(mapped_by(p.pid) for p in running))
@@ -129,15 +140,35 @@ class Paths(HostileTest):
         tried = {c.name for c in calls if c.child}
         self.assertIn(os.path.join(self.dir, "pointer"), tried)
         self.assertIn(os.path.join(self.dir, ".debug", "secret"), tried)
+        special_seen = set()
         for c in calls:
             if c.to is None:
                 continue
             self.assertNotIn(c.to, {secret, "/proc/kmsg"}, c.words)
             if not c.child:
                 continue
+            if c.to in special:
+                special_seen.add(c.to)
+                self.assertTrue(c.path_only, c.words)
+                continue
             self.assertTrue(c.to in mapped or OWN.match(c.to) or c.to in ("/", "/dev/null", "/usr/lib/debug")
                             or c.to.startswith("/usr/lib/debug/"), "%s led to %s" % (c.words, c.to))
+        self.assertEqual(special_seen, set(special))  # else the test would not be one
         self.note("%d opened for names", sum(c.child and c.to is not None for c in calls))
+
+    def test_link_out_of_root(self):
+        """in another root: a link there does not lead out of it"""
+        secret = self.secret()
+        jail = os.path.join(self.dir, "jail")
+        os.mkdir(jail)
+        self.addCleanup(shutil.rmtree, jail)
+        shutil.move(hostile.make(self.victim, self.dir, "jailed", lambda f, _: hostile.alternate(f, "/debug")), jail)
+        os.symlink(secret, os.path.join(jail, "debug"))
+        p = self.program("jailed", path="/jailed", prefix=("chroot", jail))
+        report, calls = self.trace("-s", "futex", "-n", "0", "-d", SECONDS, "-p", str(p.pid))
+        self.check_asked(report, ["jailed"])
+        self.assertIn("debug", {os.path.basename(c.name) for c in calls if c.child})
+        self.assertNotIn(secret, {c.to for c in calls})
 
     def test_other_root(self):
         """in another mount namespace: nothing of the kernel's own is read, though its path leads there"""
@@ -149,11 +180,13 @@ class Paths(HostileTest):
         report, calls = self.trace("-s", "futex", "-n", "0", "-d", SECONDS,
                                    "-p", ",".join(str(p.pid) for p in running))
         self.check_asked(report, names)
+        # In a chroot a path in another namespace begins at that one's root, outside of ours.
+        kernels = re.compile(r"(^|/)(proc/kmsg|proc/sys/.*|sys/kernel/.*)$")
         # Looked at, to see what it is: without that the test would not be one.
-        self.assertTrue(any(c.to == "/proc/kmsg" and c.path_only for c in calls if c.child))
+        self.assertTrue(any(kernels.search(c.to) and c.path_only for c in calls if c.child and c.to))
         for c in calls:
             if c.child and c.to and not c.path_only:
-                self.assertNotRegex(c.to, r"^/proc/(kmsg|sys/)|^/sys/", c.words)
+                self.assertNotRegex(c.to, kernels, c.words)
 
 
 class Silent(HostileTest):

@@ -31,40 +31,22 @@ struct fixture {
 	struct names *names;
 	struct kernel_truth_bpf *skel;
 	struct truth t;
-	char dir[64], image[80], mount[80], file[96];
-	bool mounted;
 	int fd, pipe[2], memfd, epoll;
 	void *page;
 };
 
-static int shell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static int shell(const char *fmt, ...)
-{
-	char line[512];
-	va_list ap;
-	int n;
+#define PLACE "/mnt" /* covered by memory, for this process and its children only */
 
-	va_start(ap, fmt);
-	n = vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	return n < (int)sizeof(line) ? system(line) : -1;
-}
-
+/* In a mount namespace of its own: all of it goes with the process, however that ends. */
 static int make_ext4(struct fixture *f)
 {
-	strcpy(f->dir, "/tmp/ws-names-XXXXXX");
-	if (!mkdtemp(f->dir))
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", PLACE, "tmpfs", 0, NULL))
 		return -errno;
-	snprintf(f->image, sizeof(f->image), "%s/image", f->dir);
-	snprintf(f->mount, sizeof(f->mount), "%s/mnt", f->dir);
-	snprintf(f->file, sizeof(f->file), "%s/file", f->mount);
-	if (mkdir(f->mount, 0700) ||
-	    shell("truncate -s 16M %s && mkfs.ext4 -q -F %s", f->image, f->image))
+	if (system("truncate -s 16M " PLACE "/image && mkfs.ext4 -q -F " PLACE "/image && "
+		   "mkdir " PLACE "/mnt && mount -o loop " PLACE "/image " PLACE "/mnt"))
 		return -1;
-	if (shell("mount -o loop %s %s", f->image, f->mount))
-		return -1;
-	f->mounted = true;
-	f->fd = open(f->file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	f->fd = open(PLACE "/mnt/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	return f->fd < 0 ? -errno : 0;
 }
 
@@ -123,11 +105,6 @@ static int tear_down(void **state)
 	close(f->epoll);
 	close(f->pipe[0]);
 	close(f->pipe[1]);
-	if (f->mounted)
-		(void)umount(f->mount);
-	(void)unlink(f->image);
-	(void)rmdir(f->mount);
-	(void)rmdir(f->dir);
 	free(f);
 	return 0;
 }
@@ -144,7 +121,7 @@ static int set_up(void **state)
 	if (f->epoll >= 0 && !make_threads() && !make_ext4(f) && !make_pipe(f) && !find_truth(f) &&
 	    !names_open(&f->names, &args, NULL))
 		return 0;
-	(void)tear_down(state); /* what is mounted does not stay */
+	(void)tear_down(state);
 	return -1;
 }
 

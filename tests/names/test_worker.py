@@ -33,7 +33,7 @@ class Walls(unittest.TestCase):
             self.skipTest("not root")
 
     def test_walls(self):
-        """What may not be is refused or the end: opens, writes, sockets, processes, others' memory, code"""
+        """What may not be is refused or the end: opens, sockets, processes, memory, code, long computing"""
         free, within = walls("free"), walls("sandbox")
         self.assertGreater(len(free), 15)
         self.assertEqual({a: "done" for a in free}, free)
@@ -61,7 +61,11 @@ class Worker(test_names.NamesTest):
         self.assertEqual(limits["Max file size"][:2], ["0", "0"])
         self.assertEqual(limits["Max core file size"][:2], ["0", "0"])
         self.assertLess(int(limits["Max address space"][0]), 256 << 20)
+        self.assertEqual(limits["Max processes"][:2], ["0", "0"])
+        self.assertLessEqual(int(limits["Max open files"][1]), 1024)
+        self.assertLessEqual(int(limits["Max cpu time"][1]), 3600)
         self.assertNotEqual(os.getsid(pid), os.getsid(0))
+        self.assertNotEqual(os.stat("/proc/%d/ns/net" % pid).st_ino, os.stat("/proc/self/ns/net").st_ino)
 
     def test_killed(self):
         """Killed from outside: names return, and no file is blamed for it"""
@@ -78,6 +82,18 @@ class Worker(test_names.NamesTest):
         self.ask.data(p.pid, p.spots[0].addr + 1)
         self.check(p, "kw.c")
         self.assertNotEqual(self.ask.worker(), pid)
+
+    def test_left(self):
+        """Stopped, and then nobody to ask it: it is gone all the same"""
+        asks = test_names.Ask(self)
+        pid = asks.worker()
+        os.kill(pid, signal.SIGSTOP)
+        asks.proc.kill()
+        self.assertEqual(asks.end(), -signal.SIGKILL)
+        end = time.monotonic() + LIMIT_S
+        while harness.runs(pid) and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertFalse(harness.runs(pid))
 
     def test_hostile(self):
         """Beside each hostile file: an answer in time, bounded memory, and the others' names"""

@@ -3,7 +3,7 @@
  * Asks of the names worker's process what it may not. For each act a child enters the sandbox that
  * the worker enters, and tries it:
  *
- *	walls sandbox|free	=> ACT TAB RESULT: "refused" (EPERM), "killed", "done", or an errno
+ *	walls sandbox|free	=> ACT TAB RESULT: "refused" (EPERM, ENOMEM), "killed", "done", or an errno
  *
  * "free" is the same without sandbox_worker: who is root can do all of it, so that a refusal is the
  * sandbox's.
@@ -23,6 +23,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "names/sandbox.h"
@@ -147,6 +148,25 @@ static long do_chroot(const struct room *r)
 	return chroot("/");
 }
 
+static long do_memory(const struct room *r)
+{
+	return mmap(NULL, WORKER_MEMORY, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+			       MAP_FAILED
+		       ? -1
+		       : 0;
+}
+
+/* For longer than a request may. */
+static long do_compute(const struct room *r)
+{
+	struct timespec used;
+
+	do {
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	} while (used.tv_sec * 1000000 + used.tv_nsec / 1000 < 3 * WORKER_REQUEST_CPU_US / 2);
+	return 0;
+}
+
 static const struct act {
 	const char *name;
 	long (*go)(const struct room *r);
@@ -157,6 +177,7 @@ static const struct act {
 	{"execve", do_exec},   {"fork", do_fork},	   {"ptrace", do_ptrace},
 	{"peek", do_peek},     {"kill", do_kill},	   {"code", do_code},
 	{"bpf", do_bpf},       {"perf", do_perf},	   {"chroot", do_chroot},
+	{"memory", do_memory}, {"compute", do_compute},
 };
 
 /* Exit status: 0 done, 255 no sandbox, else the errno. */
@@ -166,6 +187,8 @@ static void tried(const struct act *act, const struct room *r, int enter)
 
 	if (enter && sandbox_worker())
 		_exit(255);
+	if (enter)
+		sandbox_request_begin();
 	errno = 0;
 	ret = act->go(r);
 	_exit(ret < 0 ? errno : 0);
@@ -181,12 +204,16 @@ static void try_one(const struct act *act, const struct room *r, int enter)
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		err(1, "%s", act->name);
 	if (WIFSIGNALED(status))
-		printf("%s\t%s\n", act->name, WTERMSIG(status) == SIGSYS ? "killed" : "signal");
+		printf("%s\t%s\n", act->name,
+		       WTERMSIG(status) == SIGSYS || WTERMSIG(status) == SIGPROF ? "killed"
+										 : "signal");
 	else if (WEXITSTATUS(status) == 255)
 		errx(1, "no sandbox");
 	else if (WEXITSTATUS(status))
 		printf("%s\t%s\n", act->name,
-		       WEXITSTATUS(status) == EPERM ? "refused" : strerror(WEXITSTATUS(status)));
+		       WEXITSTATUS(status) == EPERM || WEXITSTATUS(status) == ENOMEM
+			       ? "refused"
+			       : strerror(WEXITSTATUS(status)));
 	else
 		printf("%s\tdone\n", act->name);
 }
