@@ -6,7 +6,10 @@ HOST_ARCH := $(subst aarch64,arm64,$(subst x86_64,amd64,$(shell uname -m)))
 ARCH ?= $(HOST_ARCH)
 STATIC_O = $(O)/static-$(ARCH)
 STATIC_BIN = $(STATIC_O)/waitscope.stripped
-STATIC_CFLAGS := -O2 -DWS_STATIC -ffile-prefix-map=$(CURDIR)=.
+# Of our own code only what is used, and without tables for unwinding, which C has no use for: it makes room for
+# what libraries bring along.
+STATIC_CFLAGS := -O2 -DWS_STATIC -ffunction-sections -fdata-sections \
+	-fno-asynchronous-unwind-tables -ffile-prefix-map=$(CURDIR)=.
 
 ifeq ($(ARCH),$(HOST_ARCH))
 STATIC_CC = $(CC)
@@ -29,7 +32,7 @@ STATIC_ZYDIS = ZYDIS=
 endif
 # --no-warnings: libevent refers to getaddrinfo, which we never call.
 STATIC_MAKE = $(STATIC_SHELL) $(MAKE) O=$(STATIC_O) SAN= CC="$(STATIC_CC)" CFLAGS="$(STATIC_CFLAGS)" \
-	PIE=-static-pie LDFLAGS="-Wl,--no-warnings,-z,pack-relative-relocs" PKG_CONFIG="$(PKG_CONFIG) --static" $(STATIC_ZYDIS)
+	PIE=-static-pie LDFLAGS="-Wl,--no-warnings,--gc-sections,-z,pack-relative-relocs" PKG_CONFIG="$(PKG_CONFIG) --static" $(STATIC_ZYDIS)
 
 static: ## one binary without shared libraries: $(O)/static-ARCH/waitscope.stripped
 	$(Q)$(STATIC_MAKE) $(STATIC_O)/waitscope

@@ -5,7 +5,7 @@
 set -u
 
 binary=$1 arch=$2
-limit=$((4500 * 1000)) # a third is BPF objects, a quarter the tables of the instruction decoder
+limit=$((5000 * 1000)) # a third is BPF objects, a quarter the tables of the instruction decoder
 top=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
