@@ -81,20 +81,14 @@ BPF_SRCS := $(wildcard bpf/*.bpf.c)
 BPF_RAW := sched_raw
 BPF_OBJS := $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.bpf.o) $(BPF_RAW:%=$(O)/bpf/%.bpf.o)
 SKELS := $(BPF_OBJS:$(O)/bpf/%.bpf.o=$(O)/gen/%.skel.h)
-CORE_SRCS := $(wildcard src/core/*.c)
-SINK_SRCS := $(wildcard src/sink/*.c)
-NAMES_SRCS := $(wildcard src/names/*.c)
-INSN_SRCS := $(filter-out $(if $(filter 1,$(ZYDIS)),,src/insn/insn_x86.c),$(wildcard src/insn/*.c))
-SOURCE_SRCS := $(wildcard src/source/*.c src/source/*/*.c)
-MAIN_SRCS := $(wildcard src/*.c)
-obj = $(patsubst %.c,$(O)/%.o,$(1))
-CORE_OBJS := $(call obj,$(CORE_SRCS))
-SINK_OBJS := $(call obj,$(SINK_SRCS))
-NAMES_OBJS := $(call obj,$(NAMES_SRCS))
-INSN_OBJS := $(call obj,$(INSN_SRCS))
-SOURCE_OBJS := $(call obj,$(SOURCE_SRCS))
-MAIN_OBJS := $(call obj,$(MAIN_SRCS))
-OBJS := $(CORE_OBJS) $(SINK_OBJS) $(NAMES_OBJS) $(INSN_OBJS) $(SOURCE_OBJS) $(MAIN_OBJS)
+SRCS := $(filter-out $(if $(filter 1,$(ZYDIS)),,src/insn/insn_x86.c),$(wildcard src/*.c src/*/*.c src/*/*/*.c))
+OBJS := $(SRCS:%.c=$(O)/%.o)
+
+# All but main, for programs that take parts of it: the linker finds out which.
+LIB := $(O)/waitscope.a
+$(LIB): $(filter-out $(O)/src/main.o,$(OBJS))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 all: $(O)/waitscope ## build $(O)/waitscope
 
@@ -116,7 +110,7 @@ $(O)/flags $(O)/bpf-flags: FORCE
 	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS))' > $@
 
 # Skeletons are made before anything that may include them; -MMD then knows who does.
-$(SOURCE_OBJS) $(NAMES_OBJS): | $(SKELS)
+$(filter $(O)/src/source/% $(O)/src/names/%,$(OBJS)): | $(SKELS)
 
 $(BPF_RAW:%=$(O)/bpf/%.bpf.o): BPF_DEFS := -DWS_RAW_TP
 $(BPF_RAW:%=$(O)/bpf/%.bpf.o): $(O)/bpf/%_raw.bpf.o: bpf/%.bpf.c $(O)/bpf-flags

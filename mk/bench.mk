@@ -15,10 +15,10 @@ $(BENCH_O)/%.bpf.o: tests/bench/%.bpf.c
 	$(Q)$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
 
 # The source's own code, on made-up histograms.
-$(BENCH_O)/growth: tests/bench/growth.c tests/load/load.h $(CORE_OBJS) $(NAMES_OBJS) $(INSN_OBJS) $(SOURCE_OBJS)
+$(BENCH_O)/growth: tests/bench/growth.c tests/load/load.h $(LIB)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) -Itests $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $< $(CORE_OBJS) $(NAMES_OBJS) $(INSN_OBJS) $(SOURCE_OBJS) $(LDFLAGS) $(LDLIBS)
+	$(Q)$(CC) -Itests $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
 
 bench-bins: $(BENCH_O)/growth $(BENCH_BINS) $(BENCH_OBJS) $(LOAD_BINS) $(NAMES_ASK) $(O)/waitscope
 .PHONY: bench-bins

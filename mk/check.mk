@@ -10,7 +10,7 @@ endif
 
 # vm.mk, which comes after this file, says what some of these are.
 .SECONDEXPANSION:
-check: $$(CHECK_DEPS) ## all tests (as root); the last line counts them
+check: $$(CHECK_DEPS) ## all tests (as root) [TESTS='unit kernel/lock': only those whose names have one of the words]
 ifndef SAN
 	$(Q)$(MAKE) SAN=1 O=$(CHECK_SAN_O) check-san-build
 endif
@@ -18,7 +18,11 @@ endif
 
 check-san-build: $(UNIT_BINS) $(GOLDEN_BIN) $(NAMES_ASK)
 
-.PHONY: check check-san-build
+# No kernel, no root: what to run after each change.
+check-unit: $(UNIT_BINS) $(GOLDEN_BIN) ## unit and golden tests: no root, under a minute [TESTS=unit/opts]
+	$(Q)O=$(O) tests/run.sh $(or $(TESTS),unit golden)
+
+.PHONY: check check-unit check-san-build
 
 # The kernel suites beside a load that never lets the machine rest, ROUNDS times: about 20 minutes each.
 ROUNDS ?= 1

@@ -6,18 +6,21 @@ FUZZ_SECONDS ?= 3
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BINS := $(FUZZ_NAMES:%=$(O)/fuzz/%)
 FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-FUZZ_SRCS := $(CORE_SRCS) $(filter src/opts%,$(MAIN_SRCS)) $(SINK_SRCS) $(addprefix src/source/,btf_check.c cgroup.c glob.c mountinfo.c proc_text.c) \
-	src/source/line/pmu.c src/source/line/line_shared.c src/source/contend/futex_place.c $(INSN_SRCS) src/names/slab_types.c \
-	$(wildcard src/names/btf_*.c) src/names/kernel_syms.c \
-	$(filter src/names/demangle% src/names/dwarf% src/names/elf% src/names/user_%,$(NAMES_SRCS)) src/names/debuginfod.c src/names/wire.c src/names/work.c src/names/opener_ask.c
-FUZZ_OBJS := $(FUZZ_SRCS:%.c=$(O)/fuzz/%.o)
+# All of waitscope but main; each target takes what it needs out of the archive.
+FUZZ_OBJS := $(patsubst $(O)/%,$(O)/fuzz/%,$(filter-out $(O)/src/main.o,$(OBJS)))
+FUZZ_LIB := $(O)/fuzz/waitscope.a
 
+$(FUZZ_OBJS): | $(SKELS)
 $(O)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,FUZZCC,$@)
 	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 $(FUZZ_FLAGS) -Itests/fuzz -MMD -MP -c -o $@ $<
 
-$(FUZZ_BINS): $(O)/fuzz/%: $(O)/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_OBJS)
+$(FUZZ_LIB): $(FUZZ_OBJS)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(FUZZ_BINS): $(O)/fuzz/%: $(O)/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
@@ -30,7 +33,7 @@ check-fuzz: $(FUZZ_BINS) ## run each of them for FUZZ_SECONDS
 
 # ---- clang-tidy (.clang-tidy) ----
 TIDY ?= clang-tidy
-TIDY_SRCS := $(CORE_SRCS) $(NAMES_SRCS) $(INSN_SRCS) $(SINK_SRCS) $(SOURCE_SRCS) $(MAIN_SRCS)
+TIDY_SRCS := $(OBJS:$(O)/%.o=%.c)
 
 # bpftool's code is not ours to tidy: copies of the skeletons say so.
 tidy: $(SKELS) ## clang-tidy over src

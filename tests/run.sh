@@ -3,6 +3,8 @@
 #
 # All tests. Each suite's TAP goes to $O/test-logs/SUITE.log; what failed is shown; the last line is
 #	N passed, N failed, N skipped
+# Suites that trace the machine run one after another; those that only compute run beside them, at a
+# low priority (nice 10: on a busy machine SCHED_IDLE would not come to an end).
 # A skip that tests/expect/skips does not allow counts as failed. Words select suites by name:
 #	tests/run.sh [WORD...]		tests/run.sh kernel/slower unit
 set -u
@@ -12,19 +14,7 @@ SAN_O=${SAN_O:-}
 LOGS=$O/test-logs
 LIMIT_S=900 # of a suite: the longest takes 100 s alone, 280 were seen on a machine with ten times its load
 passed=0 failed=0 skipped=0
-child=
-
-interrupted() {
-	trap '' INT TERM
-	if [ -n "$child" ]; then
-		kill -TERM "$child"
-		wait "$child"
-	fi
-	echo "interrupted"
-	summary
-	exit 130
-}
-trap interrupted INT TERM
+lane='' child=''
 
 summary() {
 	echo "$passed passed, $failed failed, $skipped skipped" | tee "$LOGS/summary"
@@ -71,7 +61,7 @@ allowed() {
 	return 1
 }
 
-# count SUITE LOG STATUS: adds up, and says what went wrong.
+# count SUITE LOG STATUS SECONDS: adds up, and says what went wrong.
 count() {
 	local ok=0 bad=0 skip=0 state name reason
 
@@ -97,22 +87,30 @@ count() {
 	fi
 	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
 	[ "$bad" -eq 0 ] || sed 's/^/    /' "$2" | grep -v '^    ok ' | tail -n 60
-	printf '%-24s %3d ok %s%s\n' "$1" "$ok" "$([ "$bad" -eq 0 ] || echo "$bad failed ")" \
+	printf '%-24s %4d s %5d ok %s%s\n' "$1" "$4" "$ok" "$([ "$bad" -eq 0 ] || echo "$bad failed ")" \
 		"$([ "$skip" -eq 0 ] || echo "$skip skipped ")"
 }
 
 # suite NAME COMMAND...: its TAP is on stdout.
 suite() {
-	local name=$1 log=$LOGS/${1//\//-}.log status
+	local name=$1 log=$LOGS/${1//\//-}.log status began=$SECONDS
 
 	shift
-	selected "$name" || return 0
+	[ "$lane" = "$(lane_of "$name")" ] && selected "$name" || return 0
 	timeout --kill-after=15 "$LIMIT_S" "$@" >"$log" 2>&1 </dev/null &
 	child=$!
 	wait "$child"
 	status=$?
 	child=
-	count "$name" "$log" "$status"
+	count "$name" "$log" "$status" $((SECONDS - began)) >"$LOGS/said.$lane"
+	cat "$LOGS/said.$lane"
+}
+
+lane_of() {
+	case $1 in
+	unit/* | san/* | golden | insn/* | core-reloc* | cli/lint | cli/tables | cli/words | fuzz | lint) echo computes ;;
+	*) echo traces ;;
+	esac
 }
 
 words=("$@")
@@ -133,62 +131,92 @@ one() {
 		[ $rc -eq 0 ] || { echo "not ok 1 - $1"; exit 1; }; echo "ok 1 - $1"' - "$@"
 }
 
-mkdir -p "$LOGS"
-for t in "$O"/tests/unit/test_*; do
-	[ ! -x "$t" ] || suite "unit/${t##*/test_}" "$t"
-done
-if [ -n "$SAN_O" ]; then
-	for t in "$SAN_O"/tests/unit/test_*; do
-		[ ! -x "$t" ] || suite "san/${t##*/test_}" "$t"
+all_suites() {
+	for t in "$O"/tests/unit/test_*; do
+		[ ! -x "$t" ] || suite "unit/${t##*/test_}" "$t"
 	done
-fi
-suite golden tests/golden/run.sh "$O/tests/golden/render"
-if [ -n "$SAN_O" ]; then
-	suite san/golden tests/golden/run.sh "$SAN_O/tests/golden/render"
-fi
-suite names python3 tests/names/test_names.py
-if [ -n "$SAN_O" ]; then
-	suite san/names env O="$SAN_O" python3 tests/names/test_names.py
-fi
-suite names/worker python3 tests/names/test_worker.py
-suite insn/arm64 python3 tests/insn/test_arm64.py
-suite core-reloc tests/core-reloc/selftest.sh "$O/core-reloc/corecheck" "$O/core-reloc" tests/btf/*.btf
-ours=("$O"/bpf/sched_raw.bpf.o)
-for s in bpf/*.bpf.c; do
-	s=${s##*/}
-	ours+=("$O/bpf/${s%.c}.o")
+	if [ -n "$SAN_O" ]; then
+		for t in "$SAN_O"/tests/unit/test_*; do
+			[ ! -x "$t" ] || suite "san/${t##*/test_}" "$t"
+		done
+	fi
+	suite golden tests/golden/run.sh "$O/tests/golden/render"
+	if [ -n "$SAN_O" ]; then
+		suite san/golden tests/golden/run.sh "$SAN_O/tests/golden/render"
+	fi
+	suite names python3 tests/names/test_names.py
+	if [ -n "$SAN_O" ]; then
+		suite san/names env O="$SAN_O" python3 tests/names/test_names.py
+	fi
+	suite names/worker python3 tests/names/test_worker.py
+	suite insn/arm64 python3 tests/insn/test_arm64.py
+	suite core-reloc tests/core-reloc/selftest.sh "$O/core-reloc/corecheck" "$O/core-reloc" tests/btf/*.btf
+	ours=("$O"/bpf/sched_raw.bpf.o)
+	for s in bpf/*.bpf.c; do
+		s=${s##*/}
+		ours+=("$O/bpf/${s%.c}.o")
+	done
+	suite core-reloc/ours "$O/core-reloc/corecheck" tests/core-reloc/absent.list tests/btf/*.btf -- "${ours[@]}"
+	for t in tests/cli/test_*.bats; do
+		name=${t##*/test_}
+		suite "cli/${name%.bats}" bats --tap "$t"
+	done
+	for t in tests/kernel/test_*.py; do
+		name=${t##*/test_}
+		suite "kernel/${name%.py}" python3 "$t"
+	done
+	suite kernel/bucket "$O/tests/kernel/test_bucket_bpf"
+	suite kernel/shared "$O/tests/kernel/test_shared_bpf"
+	suite kernel/line_pmu "$O/tests/kernel/test_line_pmu"
+	suite kernel/line_feed tests/kernel/pmu.sh "$O/tests/kernel/test_line_feed"
+	for t in "$O"/tests/names/test_kernel_*; do
+		[ ! -x "$t" ] || suite "names/${t##*/test_}" "$t"
+	done
+	for t in tests/names/test_kernel_*.py; do
+		name=${t##*/test_}
+		suite "names/${name%.py}" python3 "$t"
+	done
+	suite insns env O="$O" python3 tests/bench/insns.py
+	suite privs tests/privs/privs.sh "$O/waitscope"
+	suite cycles tests/privs/cycles.sh "$O/waitscope" 24
+	fuzz=()
+	for t in tests/fuzz/fuzz_*.c; do
+		name=${t##*/fuzz_}
+		fuzz+=("${name%.c}")
+	done
+	# What is new is found by hand (make check-fuzz): here each run has the same inputs.
+	suite fuzz env FUZZ_RUNS=3000 tests/fuzz/run.sh "$O/fuzz" 1 "${fuzz[@]}"
+	suite hardened tests/static/hardened.sh "$O"
+	one lint scripts/lint.sh
+}
+
+# In a process of its own: the suites of a lane, and what they add up to.
+run_lane() {
+	lane=$1
+	trap 'trap "" INT TERM; [ -z "$child" ] || { kill -TERM "$child"; wait "$child"; }; exit 130' INT TERM
+	trap 'echo "$passed $failed $skipped" >"$LOGS/counts.$lane"; rm -f "$LOGS/said.$lane"' EXIT
+	[ "$lane" = traces ] || renice -n 10 -p $BASHPID >/dev/null
+	all_suites
+	[ "$failed" -eq 0 ]
+}
+
+mkdir -p "$LOGS"
+rm -f "$LOGS"/counts.*
+run_lane computes &
+computes=$!
+run_lane traces &
+traces=$!
+interrupted=0
+trap 'interrupted=1; kill -TERM "$computes" "$traces" 2>/dev/null' INT TERM
+# A signal ends a wait early.
+while kill -0 "$computes" 2>/dev/null || kill -0 "$traces" 2>/dev/null; do
+	wait "$computes" "$traces"
 done
-suite core-reloc/ours "$O/core-reloc/corecheck" tests/core-reloc/absent.list tests/btf/*.btf -- "${ours[@]}"
-for t in tests/cli/test_*.bats; do
-	name=${t##*/test_}
-	suite "cli/${name%.bats}" bats --tap "$t"
+[ "$interrupted" -eq 0 ] || echo interrupted
+for lane in computes traces; do
+	read -r p f s < <(cat "$LOGS/counts.$lane" || echo 0 1 0) # none: it was killed
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 done
-for t in tests/kernel/test_*.py; do
-	name=${t##*/test_}
-	suite "kernel/${name%.py}" python3 "$t"
-done
-suite kernel/bucket "$O/tests/kernel/test_bucket_bpf"
-suite kernel/shared "$O/tests/kernel/test_shared_bpf"
-suite kernel/line_pmu "$O/tests/kernel/test_line_pmu"
-suite kernel/line_feed tests/kernel/pmu.sh "$O/tests/kernel/test_line_feed"
-for t in "$O"/tests/names/test_kernel_*; do
-	[ ! -x "$t" ] || suite "names/${t##*/test_}" "$t"
-done
-for t in tests/names/test_kernel_*.py; do
-	name=${t##*/test_}
-	suite "names/${name%.py}" python3 "$t"
-done
-suite insns env O="$O" python3 tests/bench/insns.py
-suite privs tests/privs/privs.sh "$O/waitscope"
-suite cycles tests/privs/cycles.sh "$O/waitscope" 24
-fuzz=()
-for t in tests/fuzz/fuzz_*.c; do
-	name=${t##*/fuzz_}
-	fuzz+=("${name%.c}")
-done
-# What is new is found by hand (make check-fuzz): here each run is the same.
-suite fuzz env FUZZ_SEED=1 tests/fuzz/run.sh "$O/fuzz" 1 "${fuzz[@]}"
-suite hardened tests/static/hardened.sh "$O"
-one lint scripts/lint.sh
 summary
+[ "$interrupted" -eq 0 ] || exit 130
 [ "$failed" -eq 0 ]

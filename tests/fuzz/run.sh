@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # run.sh BIN_DIR SECONDS NAME...: runs each fuzz target from its seeds and what earlier runs found (kept in
 # BIN_DIR/found); it takes a second more. An input that breaks one stays in BIN_DIR, and one that takes 5 s
-# breaks it. limits says how many bytes an input may have. FUZZ_SEED: from the seeds alone, so the same
-# inputs each time, as far as the time goes. TAP.
+# breaks it. limits says how many bytes an input may have. FUZZ_RUNS=N: N inputs each instead, from the seeds
+# alone: the same ones each time, on any machine. TAP.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 bins=$1 seconds=$2
 shift 2
 nr=0 failed=0 scratch=
-if [ -n "${FUZZ_SEED:-}" ]; then
+ends=-max_total_time=$seconds
+if [ -n "${FUZZ_RUNS:-}" ]; then
+	ends="-runs=$FUZZ_RUNS -seed=1"
 	scratch=$(mktemp -d)
 	trap 'rm -rf "$scratch"' EXIT
 fi
@@ -21,7 +23,8 @@ for name; do
 	found=${scratch:-$bins/found}/$name
 	mkdir -p "$found"
 	max_len=$(sed -n "s/^${name}[[:space:]]\{1,\}//p" "$here/limits")
-	if out=$("$bins/$name" -max_total_time="$seconds" -seed="${FUZZ_SEED:-0}" -timeout=5 -rss_limit_mb=1024 \
+	# shellcheck disable=SC2086 # words
+	if out=$("$bins/$name" $ends -timeout=5 -rss_limit_mb=1024 \
 		-max_len="${max_len:-8192}" -len_control=20 \
 		-artifact_prefix="$bins/$name-" "$found" "$here/corpus/$name" 2>&1); then
 		echo "ok $nr - $name: $(printf '%s\n' "$out" | sed -n 's/^Done \([0-9]*\) runs.*/\1 inputs/p')"

@@ -6,9 +6,8 @@ GOLDEN_OBJS := $(O)/tests/golden/render.o $(O)/tests/golden/record.o $(O)/tests/
 
 $(O)/tests/golden/render: $(GOLDEN_OBJS)
 $(O)/tests/golden/again: $(O)/tests/golden/again.o
-$(GOLDEN_BIN): $(CORE_OBJS) $(SINK_OBJS)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(GOLDEN_BIN): $(LIB)
+	$(link-test)
 
 golden: $(GOLDEN_BIN) ## recorded frames through every sink
 	$(Q)tests/golden/run.sh $(O)/tests/golden/render

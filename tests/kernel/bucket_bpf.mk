@@ -10,9 +10,8 @@ $(O)/bpf/bucket_test.bpf.o: tests/unit/bucket_bpf.bpf.c
 
 $(O)/tests/kernel/test_bucket_bpf.o: | $(O)/gen/bucket_test.skel.h $(O)/gen/boundaries.inc
 
-$(O)/tests/kernel/test_bucket_bpf: $(O)/tests/kernel/test_bucket_bpf.o $(CORE_OBJS)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(O)/tests/kernel/test_bucket_bpf: $(O)/tests/kernel/test_bucket_bpf.o $(LIB)
+	$(link-test)
 
 bucket-bpf: $(O)/tests/kernel/test_bucket_bpf ## build the test of bucket math in the kernel
 .PHONY: bucket-bpf

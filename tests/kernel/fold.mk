@@ -2,7 +2,7 @@
 # fold_often: the tool, with long intervals read in many parts; for test_fold.py.
 KERNEL_TEST_BINS += $(O)/tests/kernel/fold_often
 
-$(O)/tests/kernel/fold_often: $(O)/tests/kernel/fold_often.o $(filter-out $(O)/src/main.o,$(OBJS))
+$(O)/tests/kernel/fold_often: $(O)/tests/kernel/fold_often.o $(LIB)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,--wrap=run_fold -o $@ $^ $(LDLIBS)
 

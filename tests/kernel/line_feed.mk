@@ -11,8 +11,7 @@ $(O)/bpf/line_feed.bpf.o: tests/kernel/line_feed.bpf.c
 LINE_FEED_OBJS := $(O)/tests/kernel/test_line_feed.o $(O)/tests/kernel/line_feed.o
 $(LINE_FEED_OBJS): | $(O)/gen/line.skel.h $(O)/gen/line_feed.skel.h
 
-$(O)/tests/kernel/test_line_feed: $(LINE_FEED_OBJS) $(CORE_OBJS) $(NAMES_OBJS) $(INSN_OBJS) $(SOURCE_OBJS)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(O)/tests/kernel/test_line_feed: $(LINE_FEED_OBJS) $(LIB)
+	$(link-test)
 
 -include $(LINE_FEED_OBJS:.o=.d) $(O)/bpf/line_feed.bpf.d

@@ -4,8 +4,7 @@ KERNEL_TEST_BINS += $(O)/tests/kernel/test_line_pmu
 
 $(O)/tests/kernel/test_line_pmu.o: | $(O)/gen/line.skel.h
 
-$(O)/tests/kernel/test_line_pmu: $(O)/tests/kernel/test_line_pmu.o $(CORE_OBJS) $(NAMES_OBJS) $(INSN_OBJS) $(SOURCE_OBJS)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(O)/tests/kernel/test_line_pmu: $(O)/tests/kernel/test_line_pmu.o $(LIB)
+	$(link-test)
 
 -include $(O)/tests/kernel/test_line_pmu.d

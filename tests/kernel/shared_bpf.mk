@@ -10,8 +10,7 @@ $(O)/bpf/shared_test.bpf.o: tests/kernel/shared_bpf.bpf.c
 
 $(O)/tests/kernel/test_shared_bpf.o: | $(O)/gen/shared_test.skel.h
 
-$(O)/tests/kernel/test_shared_bpf: $(O)/tests/kernel/test_shared_bpf.o $(CORE_OBJS) $(NAMES_OBJS) $(INSN_OBJS) $(SOURCE_OBJS)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(O)/tests/kernel/test_shared_bpf: $(O)/tests/kernel/test_shared_bpf.o $(LIB)
+	$(link-test)
 
 -include $(O)/tests/kernel/test_shared_bpf.d $(O)/bpf/shared_test.bpf.d

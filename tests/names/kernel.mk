@@ -18,12 +18,10 @@ $(O)/gen/kernel_truth.skel.h: $(KNAMES_BPF).bpf.o
 $(KNAMES_BINS:%=%.o): CPPFLAGS += -Itests/names -Itests/unit
 $(KNAMES_BINS:%=%.o): | $(O)/gen/kernel_truth.skel.h
 
-$(KNAMES_TOOLS): $(O)/tests/names/%: $(O)/tests/names/%.o $(CORE_OBJS) $(NAMES_OBJS)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(KNAMES_TOOLS): $(O)/tests/names/%: $(O)/tests/names/%.o $(LIB)
+	$(link-test)
 
-$(KNAMES_BINS): $(O)/tests/names/%: $(O)/tests/names/%.o $(CORE_OBJS) $(NAMES_OBJS)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+$(KNAMES_BINS): $(O)/tests/names/%: $(O)/tests/names/%.o $(LIB)
+	$(link-test)
 
 -include $(KNAMES_BINS:=.d) $(KNAMES_TOOLS:=.d)

@@ -2,9 +2,8 @@
 # Names: a program that asks src/names, for tests/names/test_names.py.
 NAMES_ASK := $(O)/tests/names/ask
 
-$(NAMES_ASK): $(O)/tests/names/ask.o $(CORE_OBJS) $(NAMES_OBJS)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(NAMES_ASK): $(O)/tests/names/ask.o $(LIB)
+	$(link-test)
 
 names: $(NAMES_ASK) ## build the program that asks for names
 .PHONY: names
@@ -12,7 +11,6 @@ names: $(NAMES_ASK) ## build the program that asks for names
 
 # And one that tries what the process that reads foreign files may not.
 NAMES_WALLS := $(O)/tests/names/walls
-$(NAMES_WALLS): $(O)/tests/names/walls.o $(CORE_OBJS) $(NAMES_OBJS)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(NAMES_WALLS): $(O)/tests/names/walls.o $(LIB)
+	$(link-test)
 -include $(NAMES_WALLS:=.d)
