@@ -100,3 +100,26 @@ double hist_slot_middle_ns(uint32_t schema, uint32_t slot)
 {
 	return edge_ns(schema, slot, 0.5);
 }
+
+int32_t hist_bucket_at(uint32_t slot, uint32_t fine, uint32_t coarse)
+{
+	int32_t bucket = hist_schema_base(fine) + (int32_t)slot;
+
+	return -((-bucket) >> (fine - coarse)); /* ceil(bucket / 2^n) */
+}
+
+bool hist_next_bucket(const struct hist *h, uint32_t schema, struct hist_buckets *w)
+{
+	if (!w->begun)
+		w->more = hist_next(h, &w->at);
+	w->begun = true;
+	if (!w->more)
+		return false;
+	w->bucket = hist_bucket_at(w->at.slot, h->schema, schema);
+	w->n = 0;
+	do {
+		w->n += w->at.n;
+		w->more = hist_next(h, &w->at);
+	} while (w->more && hist_bucket_at(w->at.slot, h->schema, schema) == w->bucket);
+	return true;
+}

@@ -26,7 +26,7 @@ static size_t append(struct err *e, size_t at, const char *fmt, va_list ap)
 }
 
 /* Nowhere to write, or written already. */
-static bool said(const struct err *e)
+static bool err_is_set(const struct err *e)
 {
 	return !e || e->text[0];
 }
@@ -35,7 +35,7 @@ int err_set(struct err *e, enum ws_exit exit, int code, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (said(e))
+	if (err_is_set(e))
 		return code;
 	e->exit = exit;
 	va_start(ap, fmt);
@@ -56,7 +56,7 @@ int err_sys(struct err *e, int code, const char *fmt, ...)
 	va_list ap;
 	size_t end;
 
-	if (said(e))
+	if (err_is_set(e))
 		return code;
 	e->exit = EXIT_FAILED;
 	va_start(ap, fmt);

@@ -119,7 +119,7 @@ char *format_duration(char *out, size_t len, uint64_t ns)
 char *format_share(char *out, size_t len, uint64_t part, uint64_t all, int most)
 {
 	uint64_t rest = part < all ? all - part : 0;
-	uint64_t less = part < rest ? part : rest, v, whole;
+	uint64_t less = part < rest ? part : rest, v, unit;
 	int decimals = most > 0, last = most < SHARE_EXACT ? most : SHARE_EXACT;
 	double scale = decimals ? 1000 : 100; /* of one, for percent */
 
@@ -135,11 +135,11 @@ char *format_share(char *out, size_t len, uint64_t part, uint64_t all, int most)
 		v /= 10;
 		scale /= 10;
 	}
-	whole = (uint64_t)scale / 100;
+	unit = (uint64_t)scale / 100;
 	if (!decimals)
 		return format_count(out, len, v);
 	/* cut like put */
-	(void)snprintf(out, len, "%" PRIu64 ".%0*" PRIu64, v / whole, decimals, v % whole);
+	(void)snprintf(out, len, "%" PRIu64 ".%0*" PRIu64, v / unit, decimals, v % unit);
 	return out;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Strict parsers: the whole text or an error that quotes it. No float: 0.1 must be exact. */
+/* Strict parsers: all of the text or an error that quotes it. No float: 0.1 must be exact. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "core/text.h"
 
 #define QUOTED_BYTES 100  /* of the user's text in an error */
@@ -117,7 +118,7 @@ static int scan_decimal(const char **p, struct decimal *out)
 	}
 }
 
-/* d * unit: 0, -EINVAL if not whole, -ERANGE above INT64_MAX (kernel times are signed) */
+/* d * unit: 0, -EINVAL if not an integer, -ERANGE above INT64_MAX (kernel times are signed) */
 static int scale_decimal(const struct decimal *d, uint64_t unit, uint64_t *out)
 {
 	unsigned __int128 v = d->digits * unit;
@@ -173,17 +174,6 @@ int parse_time_ns(const char *text, uint64_t bare_ns, const char *what, uint64_t
 	if (ret)
 		return refuse(e, ret, what, text, "expected a time below 292 years");
 	*out = v;
-	return 0;
-}
-
-int u32_list_push(struct u32_list *l, uint32_t v)
-{
-	uint32_t *grown = realloc(l->v, (l->n + 1) * sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	l->v = grown;
-	l->v[l->n++] = v;
 	return 0;
 }
 

@@ -174,6 +174,15 @@ char *text_utf8(char *out, size_t outlen, const char *in, size_t len)
 	return copy_chars(out, outlen, in, len, utf8_char);
 }
 
+size_t text_char(const char *s, size_t n)
+{
+	size_t taken;
+	uint32_t c;
+
+	taken = n ? next_char((const uint8_t *)s, n, &c) : 0;
+	return taken && c != BAD_BYTES ? taken : 0;
+}
+
 size_t text_width(const char *s)
 {
 	const uint8_t *p = (const uint8_t *)s;
@@ -191,4 +200,18 @@ size_t text_width(const char *s)
 		n -= taken;
 	}
 	return width;
+}
+
+bool text_is_number(const char *s)
+{
+	return *s && strspn(s, "0123456789") == strlen(s);
+}
+
+uint64_t text_hash(const char *bytes, size_t len)
+{
+	uint64_t h = 14695981039346656037ULL; /* FNV-1a */
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)bytes[i]) * 1099511628211ULL;
+	return h ^ h >> 29;
 }

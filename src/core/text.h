@@ -12,7 +12,7 @@
 #include "core/err.h"
 
 /*
- * Parsers take the whole text or fail with exit 2 and words that quote it and say what was
+ * Parsers take all of the text or fail with exit 2 and words that quote it and say what was
  * expected; `what` names the option ("--interval"). 0 or -EINVAL / -ERANGE / -ENOMEM.
  */
 int parse_u32(const char *text, uint32_t min, uint32_t max, const char *what, uint32_t *out,
@@ -25,7 +25,6 @@ int parse_time_ns(const char *text, uint64_t bare_ns, const char *what, uint64_t
 		  struct err *e);
 /* "1,2,3", each above 0; appends */
 int parse_u32_list(const char *text, const char *what, struct u32_list *out, struct err *e);
-int u32_list_push(struct u32_list *l, uint32_t v); /* 0, -ENOMEM */
 /* "0-3,7" as the kernel prints it; joins what is in the set already */
 int parse_cpu_list(const char *text, const char *what, struct cpu_set *out, struct err *e);
 /*
@@ -47,6 +46,8 @@ char *text_clean(char *out, size_t outlen, const char *in, size_t len);
 /* Valid UTF-8 copy (U+FFFD for bad bytes); what text_unseen knows stays: JSON and CSV escape that.
  */
 char *text_utf8(char *out, size_t outlen, const char *in, size_t len);
+/* The bytes of the UTF-8 character that n bytes begin with; 0: they begin with none. */
+size_t text_char(const char *s, size_t n);
 /*
  * Does the text begin with a character that a terminal obeys or a reader does not see: a control
  * character (C0, DEL, C1), a format character such as a bidi override, a line separator? Its length
@@ -55,19 +56,21 @@ char *text_utf8(char *out, size_t outlen, const char *in, size_t len);
 size_t text_unseen(const char *s, uint32_t *c);
 /* Columns a clean UTF-8 text takes. */
 size_t text_width(const char *s);
+bool text_is_number(const char *s); /* digits alone, at least one */
+uint64_t text_hash(const char *bytes, size_t len);
 
 /* "12,904" */
 char *format_count(char *out, size_t len, uint64_t v);
 /*
  * `part` of `all` in percent, one decimal, or up to `most` where it takes more to tell it from 0
- * and 100: "57.2" "99.9992"; only these are "0" and "100"; "-" of nothing. most = 0: whole ones.
+ * and 100: "57.2" "99.9992"; only these are "0" and "100"; "-" of nothing. most = 0: no decimals.
  */
 #define SHARE_EXACT 9
 char *format_share(char *out, size_t len, uint64_t part, uint64_t all, int most);
 /* n a second: "1,234" "3.4" "0.02"; "-" in no time */
 char *format_rate(char *out, size_t len, uint64_t n, uint64_t dur_ns);
 /*
- * ns in the unit: one decimal below 100, whole from there on, thousands with commas: "0.9" "5.1"
+ * ns in the unit: one decimal below 100, none from there on, thousands with commas: "0.9" "5.1"
  * "125" "1,708"; two significant digits below 0.1: "0.05".
  */
 char *format_time(char *out, size_t len, uint64_t ns, enum unit unit);

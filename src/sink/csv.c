@@ -170,7 +170,7 @@ static void csv_hist(struct out *out, const struct hist *h, const struct config 
 	}
 	for (i = 0; h->count && i < cfg->nquantiles; i++) {
 		v = hist_quantile(h, &cfg->quantiles[i]);
-		if (!v.thin)
+		if (!v.few)
 			continue;
 		out_printf(out, "%s%s", sep, cfg->quantiles[i].text);
 		sep = " ";

@@ -26,7 +26,7 @@ static void json_add_quantiles(struct json_build *b, struct json_object *metric,
 	for (i = 0; p && i < nq; i++) {
 		v = hist_quantile(h, &q[i]);
 		json_add_u64(b, p, q[i].text, v.ns);
-		if (v.thin)
+		if (v.few)
 			json_append(b, few, json_new_text(b, q[i].text));
 	}
 	json_add(b, metric, "p", p);

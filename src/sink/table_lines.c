@@ -90,9 +90,9 @@ char *table_cycles(struct table_page *page, char *out, size_t len, const struct 
 	struct quantile_value v = hist_quantile(h, q);
 	char cycles[32];
 
-	page->thin |= v.thin;
+	page->thin |= v.few;
 	(void)snprintf(out, len, "%s%c", format_count(cycles, sizeof(cycles), v.ns),
-		       v.thin ? '~' : ' '); /* callers give room for any number */
+		       v.few ? '~' : ' '); /* callers give room for any number */
 	return out;
 }
 

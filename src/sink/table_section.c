@@ -48,9 +48,9 @@ char *table_quantile(struct table_page *page, char *out, size_t len, const struc
 	struct quantile_value v = hist_quantile(h, q);
 	char time[32];
 
-	page->thin |= v.thin;
+	page->thin |= v.few;
 	(void)snprintf(out, len, "%s%c", format_time(time, sizeof(time), v.ns, page->cfg->unit),
-		       v.thin ? '~' : ' '); /* callers give room for any time */
+		       v.few ? '~' : ' '); /* callers give room for any time */
 	return out;
 }
 

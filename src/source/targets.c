@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/array.h"
 #include "core/text.h"
 #include "source/proc_text.h"
 #include "source/targets.h"

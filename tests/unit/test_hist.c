@@ -60,7 +60,7 @@ static void empty(void **state)
 	assert_int_equal(v.ns, 0);
 	assert_int_equal(v.rank, 0);
 	assert_int_equal(v.beyond, 0);
-	assert_false(v.thin);
+	assert_false(v.few);
 	hist_reset(&h);
 	hist_free(&h);
 	hist_free(&h);
@@ -81,7 +81,7 @@ static void one_sample(void **state)
 			assert_int_equal(v.ns, values[i]); /* clamped: exact even at schema 3 */
 			assert_int_equal(v.rank, 1);
 			assert_int_equal(v.beyond, 0);
-			assert_true(v.thin);
+			assert_true(v.few);
 		}
 		assert_int_equal(h.sum_ns, values[i]);
 		hist_free(&h);
@@ -116,7 +116,7 @@ static void check_quantiles(uint32_t schema, double allowed)
 
 		assert_int_equal(q.rank, rank);
 		assert_int_equal(q.beyond, SAMPLES - rank);
-		assert_int_equal(q.thin, SAMPLES - rank < 10);
+		assert_int_equal(q.few, SAMPLES - rank < 10);
 		assert_true(fabs((double)q.ns - exact) <= exact * allowed + 0.5);
 	}
 	free(v);
@@ -136,7 +136,7 @@ static void nearest_rank(void **state)
 {
 	static const struct {
 		uint64_t n, ppb, rank;
-		bool thin;
+		bool few;
 		const char *why;
 	} rows[] = {
 		{1, 1, 1, true, "never below 1"},
@@ -158,11 +158,11 @@ static void nearest_rank(void **state)
 		for (uint64_t k = 1; k <= rows[i].n; k++)
 			add(&h, k * 1000);
 		v = ask(&h, rows[i].ppb);
-		if (v.rank != rows[i].rank || v.thin != rows[i].thin)
+		if (v.rank != rows[i].rank || v.few != rows[i].few)
 			print_error("row %zu: %s\n", i, rows[i].why);
 		assert_int_equal(v.rank, rows[i].rank);
 		assert_int_equal(v.beyond, rows[i].n - rows[i].rank);
-		assert_int_equal(v.thin, rows[i].thin);
+		assert_int_equal(v.few, rows[i].few);
 		hist_free(&h);
 	}
 }
@@ -326,8 +326,6 @@ static void merge_edges(void **state)
 	struct hist a, b;
 
 	hist_init(&a, 4);
-	hist_init(&b, 5);
-	assert_int_equal(hist_merge(&a, &b), -EINVAL);
 	hist_init(&b, 4);
 	add(&b, 0); /* no slot at all */
 	assert_int_equal(hist_merge(&a, &b), 0);
@@ -341,6 +339,191 @@ static void merge_edges(void **state)
 	assert_int_equal(a.max_ns, 77);
 	hist_free(&a);
 	hist_free(&b);
+}
+
+/* Both forms hold the same, however they come together. */
+static void packed_is_the_same(void **state)
+{
+	static const uint64_t none[] = {0}, some[] = {1, 1, 5, 300, 300, 1000000, UINT64_MAX / 2};
+	struct hist dense[2], packed[2];
+	struct quantile q = {.ppb = 500000000};
+	struct hist_walk a = {0}, b = {0};
+	int i, n;
+
+	for (i = 0; i < 2; i++) {
+		hist_init(&dense[i], 4);
+		hist_init_packed(&packed[i], 4);
+	}
+	assert_false(hist_next(&packed[0], &b));
+	for (n = 0; n < 200; n++) {
+		uint64_t v = n < 7 ? some[n] : n == 7 ? none[0] : random_wait();
+
+		add(&dense[n % 2], v);
+		add(&packed[n % 2], v);
+	}
+	assert_int_equal(hist_merge(&packed[0], &dense[1]), 0); /* of the other form */
+	assert_int_equal(hist_merge(&dense[0], &packed[1]), 0);
+	assert_int_equal(hist_merge(&packed[0], &packed[1]), 0);
+	assert_int_equal(hist_merge(&dense[0], &dense[1]), 0);
+	assert_int_equal(hist_add_slot(&packed[0], 7, 1ULL << 40), 0);
+	assert_int_equal(hist_add_slot(&dense[0], 7, 1ULL << 40), 0);
+	while (hist_next(&dense[0], &a)) {
+		assert_true(hist_next(&packed[0], &b));
+		assert_int_equal(a.slot, b.slot);
+		assert_int_equal(a.n, b.n);
+	}
+	assert_false(hist_next(&packed[0], &b));
+	assert_int_equal(dense[0].count, packed[0].count);
+	assert_int_equal(dense[0].sum_ns, packed[0].sum_ns);
+	assert_int_equal(dense[0].min_ns, packed[0].min_ns);
+	assert_int_equal(dense[0].max_ns, packed[0].max_ns);
+	assert_int_equal(dense[0].zero, packed[0].zero);
+	assert_int_equal(hist_quantile(&dense[0], &q).ns, hist_quantile(&packed[0], &q).ns);
+	hist_reset(&packed[0]);
+	assert_false(hist_next(&packed[0], &(struct hist_walk){0}));
+	for (i = 0; i < 2; i++) {
+		hist_free(&dense[i]);
+		hist_free(&packed[i]);
+	}
+}
+
+static void check_same(const struct hist *h, const struct hist *want)
+{
+	assert_int_equal(h->schema, want->schema);
+	assert_int_equal(h->count, want->count);
+	assert_int_equal(h->sum_ns, want->sum_ns);
+	assert_int_equal(h->min_ns, want->min_ns);
+	assert_int_equal(h->max_ns, want->max_ns);
+	assert_int_equal(h->zero, want->zero);
+	assert_int_equal(h->first, want->first);
+	assert_int_equal(h->len, want->len);
+	assert_memory_equal(h->slots, want->slots, h->len * sizeof(*h->slots));
+}
+
+/* Every boundary of the finest schema that is a whole number of ns, give or take one; the range's
+ * end, and past it; 0. */
+static void add_all(struct hist *h)
+{
+	for (uint32_t slot = 0; slot < BUCKET_SLOTS(6); slot++)
+		for (int by = -1; by <= 1; by++)
+			add(h, (uint64_t)(hist_slot_upper_ns(6, slot) + by));
+	for (int i = 0; i < 1000; i++)
+		add(h, random_wait());
+	add(h, BUCKET_VALUE_END - 1);
+	add(h, BUCKET_VALUE_END);
+	add(h, UINT64_MAX / 2);
+	add(h, 0);
+}
+
+/* Counting finely and joining buckets is counting coarsely. */
+static void rescale(void **state)
+{
+	struct hist fine, coarse, sum, packed, back;
+
+	for (uint32_t from = 4; from <= 6; from++) {
+		for (uint32_t to = 3; to < from; to++) {
+			hist_init(&fine, from);
+			hist_init(&coarse, to);
+			random_state = 11;
+			add_all(&fine);
+			random_state = 11;
+			add_all(&coarse);
+			hist_init_packed(&packed, 6);
+			hist_init(&back, to);
+			assert_int_equal(hist_merge(&packed, &fine), 0);
+			assert_int_equal(hist_rescale(&packed, to), 0);
+			assert_int_equal(hist_merge(&back, &packed), 0);
+			check_same(&back, &coarse);
+			assert_int_equal(hist_merge(&packed, &fine), 0);
+			assert_int_equal(hist_merge(&back, &fine), 0);
+			assert_int_equal(hist_merge(&packed, &back), 0);
+			assert_int_equal(hist_subtract(&packed, &back), -EINVAL);
+			assert_int_equal(packed.count, 2 * back.count);
+			hist_init(&sum, to);
+			assert_int_equal(hist_merge(&sum, &packed), 0);
+			assert_int_equal(hist_subtract(&sum, &back), 0);
+			assert_int_equal(sum.count, back.count);
+			assert_int_equal(sum.sum_ns, back.sum_ns);
+			hist_free(&packed);
+			hist_free(&back);
+			hist_free(&sum);
+			hist_init(&sum, 6); /* empty: takes the coarser schema */
+			assert_int_equal(hist_merge(&sum, &coarse), 0);
+			assert_int_equal(hist_merge(&sum, &fine), 0);
+			assert_int_equal(hist_rescale(&fine, to), 0);
+			check_same(&fine, &coarse);
+			assert_int_equal(hist_merge(&fine, &coarse), 0);
+			check_same(&sum, &fine);
+			assert_int_equal(hist_rescale(&fine, from), -EINVAL);
+			hist_free(&fine);
+			hist_free(&coarse);
+			hist_free(&sum);
+		}
+	}
+	hist_init(&fine, 3);
+	assert_int_equal(hist_rescale(&fine, 2), -EINVAL);
+}
+
+/* A total less an earlier one is what came between: exact but for min and max, which are bounds. */
+static void subtract(void **state)
+{
+	static const struct {
+		uint64_t before[2], after[2];
+		uint32_t schema; /* of the earlier one; the other has 5 */
+		uint64_t min, max, slack_percent;
+		const char *why;
+	} rows[] = {
+		{{0}, {100, 5000}, 5, 100, 5000, 0, "nothing before"},
+		{{1000, 2000}, {5000, 500}, 5, 500, 5000, 3, "both ends came later"},
+		{{100, 9000}, {2000, 2500}, 5, 2000, 2500, 3, "both ends were there before"},
+		{{100, 9000}, {2000, 2500}, 3, 2000, 2500, 10, "and of a coarser schema"},
+		{{100, 9000}, {2000, 2500}, 6, 2000, 2500, 3, "of a finer one"},
+		{{1, 9000}, {1, 1}, 5, 1, 1, 0, "the lowest bucket"},
+	};
+	struct hist early, between, total;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		hist_init(&early, rows[i].schema);
+		hist_init(&between, rows[i].schema < 5 ? rows[i].schema : 5);
+		hist_init(&total, 5);
+		for (int k = 0; k < 2; k++) {
+			if (rows[i].before[k]) {
+				add(&early, rows[i].before[k]);
+				add(&total, rows[i].before[k]);
+			}
+			add(&between, rows[i].after[k]);
+			add(&total, rows[i].after[k]);
+		}
+		assert_int_equal(hist_subtract(&total, &early), 0);
+		if (total.count != 2 || total.sum_ns != between.sum_ns ||
+		    total.min_ns > rows[i].min || total.max_ns < rows[i].max ||
+		    (rows[i].min - total.min_ns) * 100 > rows[i].min * rows[i].slack_percent ||
+		    (total.max_ns - rows[i].max) * 100 > rows[i].max * rows[i].slack_percent)
+			fail_msg("%s: %u samples, %u to %u", rows[i].why, (unsigned)total.count,
+				 (unsigned)total.min_ns, (unsigned)total.max_ns);
+		for (uint32_t k = 0; k < between.len; k++)
+			if (between.slots[k])
+				assert_int_equal(total.slots[between.first + k - total.first],
+						 between.slots[k]);
+		add(&early, 1ULL << 30); /* was never in the total */
+		assert_int_equal(hist_subtract(&total, &early), -EINVAL);
+		hist_free(&early);
+		hist_free(&between);
+		hist_free(&total);
+	}
+	/* Zeros alone, and nothing. */
+	hist_init(&early, 5);
+	hist_init(&total, 5);
+	add(&early, 50);
+	add(&total, 50);
+	add(&total, 0);
+	assert_int_equal(hist_subtract(&total, &early), 0);
+	assert_int_equal(total.count, 1);
+	assert_int_equal(total.max_ns, 0);
+	assert_int_equal(hist_subtract(&total, &total), 0);
+	assert_int_equal(total.count, 0);
+	hist_free(&early);
+	hist_free(&total);
 }
 
 static void add_wants_its_schema(void **state)
@@ -370,9 +553,65 @@ static void schema_base(void **state)
 	}
 }
 
+/* Bucket by bucket as Prometheus numbers them: at the schema of the histogram or a coarser one it is
+ * what counting there would have given, down to one bucket for each power of two. */
+static void next_bucket(void **state)
+{
+	static const uint64_t values[] = {1,
+					  2,
+					  931,
+					  932,
+					  1000,
+					  976562,
+					  976563,
+					  1000000000,
+					  1000000001,
+					  255999999999,
+					  256000000000,
+					  256000000001,
+					  1000000000000};
+	for (uint32_t s = 3; s <= 6; s++) {
+		struct bucket_table t;
+		struct hist h;
+
+		assert_int_equal(bucket_table_init(&t, s), 0);
+		hist_init_packed(&h, s);
+		for (size_t i = 0; i < ROWS(values); i++)
+			assert_int_equal(hist_add(&h, &t, values[i]), 0);
+		for (uint32_t at = 0; at <= s; at++) {
+			struct hist_buckets w = {0};
+			int32_t before = INT32_MIN,
+				last = hist_schema_base(s) + BUCKET_SLOTS(s) - 1;
+			uint64_t n = 0;
+
+			while (hist_next_bucket(&h, at, &w)) {
+				uint64_t want = 0;
+
+				assert_true(w.bucket > before);
+				before = w.bucket;
+				for (size_t i = 0; i < ROWS(values); i++) {
+					double edge = log2((double)values[i] / 1e9) * (1 << at);
+
+					/* those past the range share the last bucket */
+					if (values[i] > 256000000000)
+						edge = (double)last / (1 << (s - at));
+					want += (int32_t)ceil(edge - 1e-11) == w.bucket;
+				}
+				assert_int_equal(w.n, want);
+				n += w.n;
+			}
+			assert_int_equal(n, ROWS(values));
+			assert_int_equal(before, (last + (1 << (s - at)) - 1) >> (s - at));
+			assert_true(s == 3 || before > 8 << at); /* not with 256 s */
+		}
+		hist_free(&h);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(next_bucket),
 		cmocka_unit_test(empty),
 		cmocka_unit_test(one_sample),
 		cmocka_unit_test(quantile_error),
@@ -385,6 +624,9 @@ int main(void)
 		cmocka_unit_test(reset_keeps_memory),
 		cmocka_unit_test(merge_is_sum),
 		cmocka_unit_test(merge_edges),
+		cmocka_unit_test(packed_is_the_same),
+		cmocka_unit_test(rescale),
+		cmocka_unit_test(subtract),
 		cmocka_unit_test(add_wants_its_schema),
 		cmocka_unit_test(schema_base),
 	};

@@ -76,6 +76,17 @@ static void clean_and_utf8(void **state)
 	}
 }
 
+static void characters(void **state)
+{
+	assert_int_equal(text_char("a\xc3\xa9", 3), 1);
+	assert_int_equal(text_char("\xc3\xa9", 2), 2);
+	assert_int_equal(text_char("\xf0\x9f\x90\xa7\"", 5), 4);
+	assert_int_equal(text_char("\xc3\xa9", 1), 0); /* half of it */
+	assert_int_equal(text_char("\xff", 1), 0);
+	assert_int_equal(text_char("\xed\xa0\x80", 3), 0); /* a surrogate */
+	assert_int_equal(text_char("", 0), 0);
+}
+
 /* Every byte, alone: what comes out has no byte a terminal acts on. */
 static void every_byte(void **state)
 {
@@ -416,12 +427,19 @@ static void rfc3339(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(clean_and_utf8), cmocka_unit_test(every_byte),
-		cmocka_unit_test(narrow_room),	  cmocka_unit_test(bounded_input),
-		cmocka_unit_test(unseen),	  cmocka_unit_test(unseen_as_unicode_says),
-		cmocka_unit_test(width),	  cmocka_unit_test(count),
-		cmocka_unit_test(time_in_unit),	  cmocka_unit_test(duration),
-		cmocka_unit_test(rfc3339),	  cmocka_unit_test(share),
+		cmocka_unit_test(clean_and_utf8),
+		cmocka_unit_test(characters),
+		cmocka_unit_test(every_byte),
+		cmocka_unit_test(narrow_room),
+		cmocka_unit_test(bounded_input),
+		cmocka_unit_test(unseen),
+		cmocka_unit_test(unseen_as_unicode_says),
+		cmocka_unit_test(width),
+		cmocka_unit_test(count),
+		cmocka_unit_test(time_in_unit),
+		cmocka_unit_test(duration),
+		cmocka_unit_test(rfc3339),
+		cmocka_unit_test(share),
 		cmocka_unit_test(rate),
 	};
 

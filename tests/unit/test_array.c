@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/array.h"
+#include "unit.h"
+
+static void room(void **state)
+{
+	size_t cap = 0, grown = 0, before, n;
+	uint32_t *v = NULL, *at;
+
+	for (n = 0; n < 10000; n++) {
+		before = cap;
+		at = array_room(v, &cap, n, 1, sizeof(*v));
+		assert_non_null(at);
+		v = at;
+		assert_true(cap > n);
+		assert_true(cap == before || cap >= 2 * before);
+		grown += cap != before;
+		v[n] = (uint32_t)n;
+	}
+	assert_true(grown < 12);
+	for (n = 0; n < 10000; n++)
+		assert_int_equal(v[n], n);
+	at = array_room(v, &cap, 10000, 100000, sizeof(*v));
+	assert_non_null(at);
+	assert_true(cap >= 110000);
+	assert_int_equal(at[9999], 9999);
+	free(at);
+}
+
+static void texts(void **state)
+{
+	struct str_list l = {0};
+
+	assert_int_equal(str_list_push(&l, strdup("a")), 0);
+	assert_int_equal(str_list_push(&l, strdup("b")), 0);
+	assert_int_equal(str_list_push(&l, NULL), -ENOMEM);
+	assert_int_equal(l.n, 2);
+	assert_string_equal(l.v[0], "a");
+	assert_string_equal(l.v[1], "b");
+	str_list_free(&l);
+	assert_int_equal(l.n, 0);
+	str_list_free(&l);
+}
+
+static void numbers(void **state)
+{
+	struct u32_list l = {0};
+
+	assert_int_equal(u32_list_push(&l, 7), 0);
+	assert_int_equal(u32_list_push(&l, 8), 0);
+	assert_int_equal(l.n, 2);
+	assert_int_equal(l.v[0], 7);
+	assert_int_equal(l.v[1], 8);
+	free(l.v);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(room),
+		cmocka_unit_test(texts),
+		cmocka_unit_test(numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
