@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "core/fields.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "core/frame.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -9,24 +12,36 @@
 
 /* The order is that of the keys in JSON. */
 static const struct field quality_edge_rows[] = {
-	{"missed", FIELD_U64, FIELD_NEVER_NULL, AT(quality, missed)},
+	{"missed", FIELD_U64, FIELD_NEVER_NULL, AT(quality, missed), .foot = "missed at the start"},
 	{"in_flight", FIELD_U64, FIELD_NEVER_NULL, AT(quality, in_flight)},
 	{"in_flight_longest_ns", FIELD_U64, FIELD_NEVER_NULL, AT(quality, longest_ns)},
 };
 TABLE(quality_edge_fields, quality_edge_rows);
 
+#define LOSS(name)                                                                                 \
+	{                                                                                          \
+#name, FIELD_U64, FIELD_NEVER_NULL, AT(quality, name), .foot = #name, .loss = true \
+	}
 static const struct field quality_rows[] = {
-	{"unpaired", FIELD_U64, FIELD_NEVER_NULL, AT(quality, unpaired)},
-	{"clamped", FIELD_U64, FIELD_NEVER_NULL, AT(quality, clamped)},
-	{"map_full", FIELD_U64, FIELD_NEVER_NULL, AT(quality, map_full)},
-	{"recursion_misses", FIELD_U64, FIELD_NEVER_NULL, AT(quality, recursion_misses)},
-	{"lost_events", FIELD_U64, FIELD_NEVER_NULL, AT(quality, lost_events)},
-	{"over_range", FIELD_U64, FIELD_NEVER_NULL, AT(quality, over_range)},
-	{"inferred", FIELD_U64, FIELD_NEVER_NULL, AT(quality, inferred)},
+	LOSS(unpaired),
+	LOSS(clamped),
+	LOSS(map_full),
+	LOSS(recursion_misses),
+	LOSS(lost_events),
+	{"over_range", FIELD_U64, FIELD_NEVER_NULL, AT(quality, over_range), .foot = "over_range"},
+	{"inferred", FIELD_U64, FIELD_NEVER_NULL, AT(quality, inferred), .foot = "inferred"},
 	{"pending", FIELD_U64, FIELD_NEVER_NULL, AT(quality, pending)},
-	{"names_refused", FIELD_U64, FIELD_NEW, AT(quality, names_refused)},
+	{"names_refused", FIELD_U64, FIELD_NEW, AT(quality, names_refused),
+	 .foot = "names_refused"},
 };
 TABLE(quality_fields, quality_rows);
+
+static const struct field self_rows[] = {
+	{"bpf_ns_per_event", FIELD_DECIMAL, FIELD_NEVER_NULL, AT(self_cost, bpf_ns_per_event)},
+	{"bpf_cpu_ppm", FIELD_DECIMAL, FIELD_NEVER_NULL, AT(self_cost, bpf_cpu_ppm)},
+	{"user_cpu_ppm", FIELD_DECIMAL, FIELD_NEVER_NULL, AT(self_cost, user_cpu_ppm)},
+};
+TABLE(self_fields, self_rows);
 
 static const struct field site_rows[] = {
 	{"ip", FIELD_HEX, FIELD_NEVER_NULL, AT(site, ip)},
@@ -99,21 +114,29 @@ static const struct field contended_name_rows[] = {
 };
 TABLE(contended_name_fields, contended_name_rows);
 
-static const struct field threads_rows[] = {
-	{"threads", FIELD_U64, FIELD_ZERO_IS_NULL, AT(contended, ntasks)},
+static const struct field contended_number_rows[] = {
+	{"threads", FIELD_U64, FIELD_ZERO_IS_NULL, AT(contended, ntasks), .head = "THREADS",
+	 .tables = TABLE_LINES, .place = PLACE_WHO, .yield = YIELD_LATE},
 };
-TABLE(threads_fields, threads_rows);
+TABLE(contended_number_fields, contended_number_rows);
+
+#define IN_LINES(text, where) .head = (text), .tables = TABLE_LINES, .place = (where)
 
 static const struct field accesses_rows[] = {
 	{"sampler", FIELD_TEXT, FIELD_NEVER_NULL, AT(line_accesses, sampler)},
-	{"sharing", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(line_accesses, sharing)},
+	{"sharing", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(line_accesses, sharing),
+	 IN_LINES("SHARING", PLACE_WHAT)},
 	{"exact", FIELD_BOOL, FIELD_NEVER_NULL, AT(line_accesses, exact)},
-	{"reads", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, reads)},
-	{"writes", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, writes)},
+	{"reads", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, reads),
+	 IN_LINES("read%", PLACE_HOW), .yield = YIELD_LATE, .percent = true},
+	{"writes", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, writes),
+	 IN_LINES("write%", PLACE_HOW), .yield = YIELD_LATE, .percent = true},
 	{"locked", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, locked)},
 	{"inferred", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, inferred)},
-	{"share_ppm", FIELD_PPM, FIELD_NEGATIVE_IS_NULL, AT(line_accesses, share)},
-	{"interleave_ppm", FIELD_PPM, FIELD_NEGATIVE_IS_NULL, AT(line_accesses, interleave)},
+	{"share_ppm", FIELD_PPM, FIELD_NEGATIVE_IS_NULL, AT(line_accesses, share),
+	 IN_LINES("time%", PLACE_WHAT), .if_any = true},
+	{"interleave_ppm", FIELD_PPM, FIELD_NEGATIVE_IS_NULL, AT(line_accesses, interleave),
+	 IN_LINES("moves%", PLACE_HOW), .yield = YIELD_LATE},
 	{"rank", FIELD_DECIMAL, FIELD_NEVER_NULL, AT(line_accesses, rank)},
 	{"cores", FIELD_U32, FIELD_NEVER_NULL, AT(line_accesses, cores)},
 };
@@ -150,6 +173,49 @@ static const struct field slow_op_rows[] = {
 };
 TABLE(slow_op_fields, slow_op_rows);
 
+void fields_add(const struct field_table *t, void *to, const void *from)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		char *a = (char *)to + t->v[i].offset;
+		const char *b = (const char *)from + t->v[i].offset;
+
+		switch (t->v[i].type) {
+		case FIELD_U64:
+			*(uint64_t *)a += *(const uint64_t *)b;
+			break;
+		case FIELD_HEX:
+			*(uint64_t *)a |= *(const uint64_t *)b;
+			break;
+		case FIELD_BOOL:
+			*(bool *)a |= *(const bool *)b;
+			break;
+		case FIELD_U32:
+		case FIELD_I32:
+			*(uint32_t *)a = *(const uint32_t *)b;
+			break;
+		case FIELD_TEXT:
+			if (*(const char *const *)b)
+				*(const char **)a = *(const char *const *)b;
+			break;
+		case FIELD_PPM:
+		case FIELD_DECIMAL:
+			break;
+		}
+	}
+}
+
+bool fields_subtract(const struct field_table *t, void *from, const void *part)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		uint64_t *a = (uint64_t *)((char *)from + t->v[i].offset);
+		const uint64_t *b = (const uint64_t *)((const char *)part + t->v[i].offset);
+
+		if (t->v[i].type == FIELD_U64 && __builtin_sub_overflow(*a, *b, a))
+			return false;
+	}
+	return true;
+}
+
 bool field_is_null(const struct field *f, const void *from)
 {
 	const void *at = (const char *)from + f->offset;
@@ -176,4 +242,40 @@ bool field_is_null(const struct field *f, const void *from)
 bool field_is_absent(const struct field *f, const void *from)
 {
 	return f->null == FIELD_FALSE_IS_ABSENT && !*(const bool *)((const char *)from + f->offset);
+}
+
+uint64_t field_u64(const struct field *f, const void *from)
+{
+	return *(const uint64_t *)((const char *)from + f->offset);
+}
+
+const char *field_text(const struct field *f, const void *from, char out[FIELD_TEXT_BYTES])
+{
+	const void *at = (const char *)from + f->offset;
+
+	switch (f->type) { /* all fit */
+	case FIELD_U64:
+		(void)snprintf(out, FIELD_TEXT_BYTES, "%" PRIu64, *(const uint64_t *)at);
+		break;
+	case FIELD_HEX:
+		(void)snprintf(out, FIELD_TEXT_BYTES, "0x%" PRIx64, *(const uint64_t *)at);
+		break;
+	case FIELD_U32:
+		(void)snprintf(out, FIELD_TEXT_BYTES, "%" PRIu32, *(const uint32_t *)at);
+		break;
+	case FIELD_I32:
+		(void)snprintf(out, FIELD_TEXT_BYTES, "%" PRId32, *(const int32_t *)at);
+		break;
+	case FIELD_PPM:
+		(void)snprintf(out, FIELD_TEXT_BYTES, "%.0f", *(const double *)at * 1e6);
+		break;
+	case FIELD_DECIMAL:
+		(void)snprintf(out, FIELD_TEXT_BYTES, "%.1f", *(const double *)at);
+		break;
+	case FIELD_BOOL:
+		return *(const bool *)at ? "true" : "false";
+	case FIELD_TEXT:
+		return *(const char *const *)at;
+	}
+	return out;
 }

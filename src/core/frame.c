@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdio.h>
 #include <string.h>
 
+#include "core/fields.h"
 #include "core/frame.h"
 
 const char *series_label(const struct series *s, const char *key)
@@ -11,7 +13,53 @@ const char *series_label(const struct series *s, const char *key)
 	return NULL;
 }
 
+bool series_label_describes(const struct series *s, uint32_t i)
+{
+	const char *first = s->labels[0].key, *key = s->labels[i].key;
+
+	if (!strcmp(key, "mount"))
+		return series_label(s, "dev") != NULL;
+	if (!strcmp(first, "tid"))
+		return !strcmp(key, "comm") || !strcmp(key, "pid");
+	return !strcmp(first, "pid") && !strcmp(key, "comm");
+}
+
+/* Returns where it ends: `end` if it does not fit. */
+static char *put(char *at, char *end, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (n >= (size_t)(end - at))
+		return end;
+	memcpy(at, text, n + 1);
+	return at + n;
+}
+
+size_t series_key_text(char *out, size_t len, const struct series *s)
+{
+	const char *before = "{";
+	char *end = out + len, *at = put(out, end, s->desc->name);
+	uint32_t i;
+
+	for (i = 0; i < s->nlabels; i++) {
+		if (series_label_describes(s, i))
+			continue;
+		at = put(at, end, before);
+		at = put(at, end, s->labels[i].key);
+		at = put(at, end, "=\"");
+		at = put(at, end, s->labels[i].value);
+		at = put(at, end, "\"");
+		before = ",";
+	}
+	if (*before != '{')
+		at = put(at, end, "}");
+	return at < end ? (size_t)(at - out) : 0;
+}
+
 bool quality_complete(const struct quality *q)
 {
-	return !(q->unpaired || q->clamped || q->map_full || q->recursion_misses || q->lost_events);
+	for (size_t i = 0; i < quality_fields.n; i++)
+		if (quality_fields.v[i].loss && field_u64(&quality_fields.v[i], q))
+			return false;
+	return true;
 }

@@ -30,8 +30,9 @@ struct split {
 };
 
 /*
- * No label: the whole. One label "cpu": that CPU. Else a group (--by): the first label is the key,
- * the others describe it (pid's comm). Sources emit the whole, then CPUs in number order, then
+ * No label: all samples. One label "cpu": that CPU. Else a group (--by): the first label is the key,
+ * the others describe it (pid's comm). Sources emit the series without
+ * labels, then CPUs in number order, then
  * groups; a CPU's or a group's series one after another, in the order of the metrics. METRIC_ROWS
  * and METRIC_COUNTS: any labels; a group's (--by) come before the others.
  */
@@ -77,7 +78,7 @@ struct line_thread {
 /* Loads that found the line modified in another CPU's cache: of the same socket, or a remote one.
  */
 struct line_hitm {
-	bool told; /* else no sample says: the counts mean nothing */
+	bool told; /* else no sample has it: the counts mean nothing */
 	uint64_t local, remote;
 };
 
@@ -90,13 +91,13 @@ struct line_spot {
 	const char *sym;
 	uint64_t samples, reads, writes, locked;
 	struct line_hitm hitm;
-	const struct hist *latency; /* in CPU cycles; NULL: not told */
+	const struct hist *latency; /* in CPU cycles; NULL: not known */
 };
 
 /* Accesses into a cache line. Samples, not counts, unless `exact`. */
 struct line_accesses {
 	const char *sampler; /* "clock" "pebs" "ibs" "breakpoint" */
-	const char *sharing; /* "false" "true" or NULL: not told */
+	const char *sharing; /* "false" "true" or NULL: not known */
 	bool exact;
 	uint64_t reads, writes, locked;
 	uint64_t inferred; /* of the writes: loads whose store follows */
@@ -105,15 +106,15 @@ struct line_accesses {
 	double rank;	   /* what lines are sorted by */
 	uint32_t cores;	   /* SMT siblings count once */
 	/* If exact: */
-	uint64_t transfers;	 /* consecutive accesses that changed CPU */
-	uint64_t bound;		 /* accesses, of all watches together, after which watching stops */
-	bool stopped;		 /* it has: no more are counted */
-	uint64_t foreign;	 /* traps of tasks that the filters leave out, in the whole run */
-	bool confirmed;		 /* watched because of samples that were ambiguous: they make no row
+	uint64_t transfers; /* consecutive accesses that changed CPU */
+	uint64_t bound;	    /* accesses, of all watches together, after which watching stops */
+	bool stopped;	    /* it has: no more are counted */
+	uint64_t foreign; /* traps of tasks that the filters leave out, from the start of the run */
+	bool confirmed;	  /* watched because of samples that were ambiguous: they make no row
 				    themselves */
 	const char *unconfirmed; /* why --confirm does not watch it; NULL: nothing was refused */
 	struct line_hitm hitm;
-	const struct hist *latency;	   /* in CPU cycles; NULL: not told */
+	const struct hist *latency;	   /* in CPU cycles; NULL: not known */
 	const uint32_t *nodes;		   /* NUMA nodes of the CPUs that touched it, ascending */
 	size_t nnodes;			   /* 0: the machine has one, or none is known */
 	int32_t memory_node;		   /* that it lies on; negative: not known */
@@ -136,11 +137,11 @@ struct contended {
 	const char *owner; /* its comm, or NULL */
 	const char *name;  /* "ext4_inode_info.i_es_lock", "app`table.lock"; NULL: unknown */
 	const char *place; /* where it is declared ("kw.c:15"), on which device, aliases; or NULL */
-	bool name_inferred;		  /* by the code that locks it: the address does not tell */
-	struct label group;		  /* --by: key NULL without */
-	uint64_t count;			  /* waits, or samples */
-	const struct hist *wait;	  /* NULL: the source measures no time */
-	const struct futex_counts *futex; /* NULL: not a futex */
+	bool name_inferred;	 /* by the code that locks it: the address alone does not name it */
+	struct label group;	 /* --by: key NULL without */
+	uint64_t count;		 /* waits, or samples */
+	const struct hist *wait; /* NULL: the source measures no time */
+	const struct futex_counts *futex;     /* NULL: not a futex */
 	const struct line_accesses *accesses; /* NULL: no line */
 	const char *op;			      /* futex: "wait" "wait_bitset" "lock_pi"; else NULL */
 	const uint32_t *cpus;		      /* that waited or touched it, ascending */
@@ -184,8 +185,8 @@ struct self_cost {
 
 enum frame_type {
 	FRAME_INTERVAL,
-	FRAME_TOTAL, /* the whole so far */
-	FRAME_FINAL, /* the whole run */
+	FRAME_TOTAL, /* from the start of the run until now */
+	FRAME_FINAL, /* the same at its end */
 };
 
 struct frame {
@@ -199,8 +200,8 @@ struct frame {
 	size_t nseries;
 	const struct contended *contended;
 	size_t ncontended;
-	bool contends; /* a source runs that would tell of waits for addresses */
-	bool lines;    /* one that would tell of cache lines */
+	bool contends; /* a source runs that reports waits for addresses */
+	bool lines;    /* one that reports cache lines */
 	struct quality quality;
 	struct self_cost self;
 	const char *end; /* FRAME_FINAL: why the run ended ("interrupted", "target gone: pid 42"),
@@ -266,6 +267,11 @@ struct meta {
 
 /* value of a label, or NULL */
 const char *series_label(const struct series *s, const char *key);
+/* Does its i-th label only say something about another one: a thread's comm, a device's mount point? It is
+ * no part of which series it is, and may differ in the next report or run. */
+bool series_label_describes(const struct series *s, uint32_t i);
+/* Its metric and labels, but those that describe, "metric{key="value"}": the length. 0: it does not fit. */
+size_t series_key_text(char *out, size_t len, const struct series *s);
 /* No loss in it? (edges do not count) */
 bool quality_complete(const struct quality *q);
 

@@ -88,7 +88,7 @@ uint64_t hide_addr(const struct hide *h, uint64_t addr)
 	return KERNEL_BIT | hide_hash(h, addr >> LINE_BITS) << LINE_BITS | on_line;
 }
 
-/* ---- texts ---- */
+/* ---- words ---- */
 
 /* Does an address of the kernel's begin here? Its length in characters, or 0. */
 static size_t address_at(const char *s)

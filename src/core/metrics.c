@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/arena.h"
+
 #define OPS "ext4_op_latency"
 #define OPS_TITLE "ext4 operations"
 #define WAKEUPS "sched_wakeup_latency"
@@ -98,6 +100,7 @@ const struct metric_desc metric_list[METRICS] = {
 			.counter = true,
 			.pivot = "result",
 			.help = "Look-ups in the extent status tree",
+			.unit = "{lookup}",
 		},
 	[METRIC_EXT4_ES_HITS] =
 		{
@@ -108,6 +111,7 @@ const struct metric_desc metric_list[METRICS] = {
 			.pivot = "kind",
 			.joins = LOOKUPS,
 			.help = "Hits in the extent status tree by the kind of extent",
+			.unit = "{lookup}",
 		},
 	[METRIC_EXT4_EVENTS] =
 		{
@@ -116,6 +120,7 @@ const struct metric_desc metric_list[METRICS] = {
 			.role = METRIC_COUNTS,
 			.counter = true,
 			.help = "Events of ext4 that have no duration",
+			.unit = "{event}",
 		},
 	[METRIC_EXT4_OP_BYTES] =
 		{
@@ -124,6 +129,7 @@ const struct metric_desc metric_list[METRICS] = {
 			.role = METRIC_SIDE,
 			.counter = true,
 			.help = "Bytes that ext4 operations moved",
+			.unit = "By",
 		},
 	[METRIC_LOCK_WAIT] =
 		{
@@ -155,6 +161,7 @@ const struct metric_desc metric_list[METRICS] = {
 			.counter = true,
 			.pivot = "result",
 			.help = "Samples of the line source by what became of them",
+			.unit = "{sample}",
 		},
 };
 
@@ -164,4 +171,23 @@ const struct metric_desc *metric_find(const char *name)
 		if (!strcmp(metric_list[i].name, name))
 			return &metric_list[i];
 	return NULL;
+}
+
+const struct metric_desc *metric_keep(const struct metric_desc *desc, struct arena *a)
+{
+	const struct metric_desc *known = metric_find(desc->name);
+	struct metric_desc *copy;
+
+	if (known && known->counter == desc->counter)
+		return known;
+	copy = arena_take(a, sizeof(*copy));
+	if (!copy)
+		return NULL;
+	*copy = (struct metric_desc){
+		.name = arena_text(a, desc->name),
+		.title = arena_text(a, desc->title),
+		.role = desc->role,
+		.counter = desc->counter,
+	};
+	return copy->name && (copy->title || !desc->title) ? copy : NULL;
 }

@@ -28,7 +28,7 @@ struct metric_desc {
 	/*
 	 * METRIC_COUNTS: the label whose values are columns, each shown as its share of their sum
 	 * ("result": hit, miss); the sum is shown as a rate. METRIC_NOTE: the label whose values
-	 * are the parts, each shown as its share of the whole, which is a series of its own.
+	 * are the parts, each shown as its share of the series without labels, which is a series of its own.
 	 * `joins` names another such metric: these columns stand in its table, beside its own.
 	 * METRIC_ROWS: its rows do, under the same title.
 	 */
@@ -41,6 +41,7 @@ struct metric_desc {
 	bool ranks;
 	const char *part_of; /* METRIC_LEG, METRIC_SIDE: the headline's name; NULL: stands alone */
 	const char *help;    /* one sentence, without the full stop: for Prometheus and its like */
+	const char *unit;    /* of a counter, as UCUM has it: "By", "{sample}"; histograms: "s" */
 };
 
 /* Histograms of one source stand together, in the order in which its BPF programs keep them. */
@@ -74,7 +75,18 @@ enum metric_id {
 
 extern const struct metric_desc metric_list[METRICS];
 
+/* The help of one that the registry lacks: records of newer versions have such. */
+#define METRIC_HELP_UNKNOWN "A metric that this version of waitscope does not know"
+
+struct arena;
+
 /* NULL: no metric of that name. */
 const struct metric_desc *metric_find(const char *name);
+/*
+ * The registry's of that name and type, or a copy of `desc`, with its name and title, in the arena: a
+ * record may have metrics of a newer version, and describes them only as long as it is read. NULL: no
+ * memory.
+ */
+const struct metric_desc *metric_keep(const struct metric_desc *desc, struct arena *a);
 
 #endif

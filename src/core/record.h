@@ -26,15 +26,19 @@ enum record_type {
 
 struct record {
 	enum record_type type;
-	struct meta meta;   /* RECORD_META */
-	struct frame frame; /* RECORD_INTERVAL, RECORD_FINAL: `contends` and `lines` are set if the
-			       table of contended addresses is there, empty or not */
-	struct slow slow;   /* RECORD_SLOW */
+	struct meta meta; /* RECORD_META */
+	struct frame
+		frame;	  /* RECORD_INTERVAL, RECORD_FINAL: `contends` and `lines` by the sources of
+			       the meta record before; without one, both if the table of contended
+			       addresses is there, empty or not */
+	struct slow slow; /* RECORD_SLOW */
 	/* Of the percentiles that the line names, ascending: what --percentiles was. */
 	const struct quantile *quantiles;
 	size_t nquantiles;
+	bool waits_off, lines_off; /* no source of the last meta record has such rows */
 	struct arena memory;
-	void *parser; /* struct json_tokener */
+	char *line; /* its own, in which the texts lie */
+	size_t cap;
 };
 
 void record_init(struct record *r);

@@ -32,124 +32,129 @@ void *json_in_alloc(struct json_in *in, size_t n, size_t size)
 	return p;
 }
 
-bool json_in_has(struct json_object *o, const char *key)
+bool json_in_has(const struct json *o, const char *key)
 {
-	return json_object_object_get_ex(o, key, NULL);
+	return json_member(o, key) != NULL;
+}
+
+bool json_in_given(const struct json *o, const char *key)
+{
+	const struct json *value = json_member(o, key);
+
+	return value && value->type != JSON_NULL;
 }
 
 /* The member; missing is an error, null is NULL and one unless it may be. */
-static struct json_object *member(struct json_in *in, struct json_object *o, const char *key,
-				  enum json_type type, const char *expected, bool may_be_null)
+static const struct json *member(struct json_in *in, const struct json *o, const char *key,
+				 enum json_kind type, const char *expected, bool may_be_null)
 {
-	struct json_object *value = NULL;
+	const struct json *value;
 
 	if (in->error)
 		return NULL;
-	if (!json_object_object_get_ex(o, key, &value)) {
-		json_in_bad(in, key, "it to be there");
+	value = json_member(o, key);
+	if (value && value->type == type)
+		return value;
+	if (!value || value->type != JSON_NULL || !may_be_null)
+		json_in_bad(in, key, value ? expected : "it to be there");
+	return NULL;
+}
+
+const struct json *json_in_object(struct json_in *in, const struct json *o, const char *key,
+				  bool may_be_null)
+{
+	return member(in, o, key, JSON_OBJECT, "an object", may_be_null);
+}
+
+const struct json *json_in_array(struct json_in *in, const struct json *o, const char *key,
+				 size_t *n)
+{
+	const struct json *array =
+		member(in, o, key, JSON_ARRAY, "an array, not of numbers", false);
+
+	*n = array ? array->n : 0;
+	return array ? array->first : NULL;
+}
+
+const uint64_t *json_in_numbers(struct json_in *in, const struct json *o, const char *key,
+				size_t *n)
+{
+	const struct json *array = json_member(o, key);
+
+	*n = 0;
+	if (array && array->type == JSON_ARRAY && !array->n)
 		return NULL;
-	}
-	if (!value && may_be_null)
-		return NULL;
-	if (!json_object_is_type(value, type)) {
+	array = member(in, o, key, JSON_NUMBERS, "an array of whole numbers", false);
+	*n = array ? array->n : 0;
+	return array ? array->numbers : NULL;
+}
+
+static uint64_t whole(struct json_in *in, const struct json *o, const char *key, uint64_t max,
+		      const char *expected)
+{
+	const struct json *value = member(in, o, key, JSON_WHOLE, "a whole number", false);
+
+	if (value && value->whole > max)
 		json_in_bad(in, key, expected);
-		return NULL;
-	}
-	return value;
+	return value && !in->error ? value->whole : 0;
 }
 
-struct json_object *json_in_object(struct json_in *in, struct json_object *o, const char *key,
-				   bool may_be_null)
+uint64_t json_in_u64(struct json_in *in, const struct json *o, const char *key)
 {
-	return member(in, o, key, json_type_object, "an object", may_be_null);
+	return whole(in, o, key, UINT64_MAX, "");
 }
 
-struct json_object *json_in_array(struct json_in *in, struct json_object *o, const char *key)
+uint32_t json_in_u32(struct json_in *in, const struct json *o, const char *key)
 {
-	return member(in, o, key, json_type_array, "an array", false);
+	return (uint32_t)whole(in, o, key, UINT32_MAX, "a whole number below 2^32");
 }
 
-/* json-c reads a number that does not fit into 64 bits as the largest that does. */
-uint64_t json_in_u64_of(struct json_in *in, struct json_object *value, uint64_t max,
-			const char *key)
+int32_t json_in_i32(struct json_in *in, const struct json *o, const char *key)
 {
-	uint64_t v;
-
-	if (in->error)
-		return 0;
-	if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0) {
-		json_in_bad(in, key, "a whole number");
-		return 0;
-	}
-	v = json_object_get_uint64(value);
-	if (v > max) {
-		json_in_bad(in, key,
-			    max == UINT32_MAX ? "a whole number below 2^32"
-					      : "a whole number in range");
-		return 0;
-	}
-	return v;
+	return (int32_t)whole(in, o, key, INT32_MAX, "a whole number below 2^31");
 }
 
-uint64_t json_in_u64(struct json_in *in, struct json_object *o, const char *key)
+bool json_in_bool(struct json_in *in, const struct json *o, const char *key)
 {
-	return json_in_u64_of(in, member(in, o, key, json_type_int, "a whole number", false),
-			      UINT64_MAX, key);
+	const struct json *value = member(in, o, key, JSON_BOOL, "true or false", false);
+
+	return value && value->truth;
 }
 
-uint32_t json_in_u32(struct json_in *in, struct json_object *o, const char *key)
+const char *json_in_text_of(struct json_in *in, const struct json *value, const char *key)
 {
-	return (uint32_t)json_in_u64_of(
-		in, member(in, o, key, json_type_int, "a whole number", false), UINT32_MAX, key);
-}
-
-bool json_in_bool(struct json_in *in, struct json_object *o, const char *key)
-{
-	struct json_object *value = member(in, o, key, json_type_boolean, "true or false", false);
-
-	return value && json_object_get_boolean(value);
-}
-
-const char *json_in_copy(struct json_in *in, const char *text)
-{
-	const char *copy = in->error ? NULL : arena_text(&in->record->memory, text);
-
-	if (!copy && !in->error)
-		in->error = err_sys(in->e, -ENOMEM, "record");
-	return copy;
-}
-
-const char *json_in_text_of(struct json_in *in, struct json_object *value, const char *key)
-{
-	const char *text;
-
 	if (in->error)
 		return NULL;
-	if (!json_object_is_type(value, json_type_string)) {
+	if (value->type != JSON_TEXT) {
 		json_in_bad(in, key, "a text");
 		return NULL;
 	}
-	text = json_object_get_string(value);
-	if (strlen(text) != (size_t)json_object_get_string_len(value)) {
+	if (strlen(value->text) != value->n) {
 		json_in_bad(in, key, "a text without a NUL in it");
 		return NULL;
 	}
-	return json_in_copy(in, text);
+	return value->text;
 }
 
-const char *json_in_text(struct json_in *in, struct json_object *o, const char *key)
+static const char *text(struct json_in *in, const struct json *o, const char *key,
+			const char *expected, bool may_be_null)
 {
-	return json_in_text_of(in, member(in, o, key, json_type_string, "a text", false), key);
-}
-
-const char *json_in_text_or_null(struct json_in *in, struct json_object *o, const char *key)
-{
-	struct json_object *value = member(in, o, key, json_type_string, "a text or null", true);
+	const struct json *value = member(in, o, key, JSON_TEXT, expected, may_be_null);
 
 	return value ? json_in_text_of(in, value, key) : NULL;
 }
 
-struct timespec json_in_time(struct json_in *in, struct json_object *o, const char *key)
+const char *json_in_text(struct json_in *in, const struct json *o, const char *key)
+{
+	return text(in, o, key, "a text", false);
+}
+
+const char *json_in_text_or_null(struct json_in *in, const struct json *o, const char *key)
+{
+	return text(in, o, key, "a text or null", true);
+}
+
+struct timespec json_in_time(struct json_in *in, const struct json *o, const char *key)
 {
 	const char *text = json_in_text(in, o, key);
 	struct timespec ts = {0};
@@ -159,7 +164,7 @@ struct timespec json_in_time(struct json_in *in, struct json_object *o, const ch
 	return ts;
 }
 
-uint64_t json_in_hex(struct json_in *in, struct json_object *o, const char *key)
+uint64_t json_in_hex(struct json_in *in, const struct json *o, const char *key)
 {
 	const char *text = json_in_text(in, o, key);
 	char *end;
@@ -176,23 +181,24 @@ uint64_t json_in_hex(struct json_in *in, struct json_object *o, const char *key)
 	return 0;
 }
 
-static double decimal(struct json_in *in, struct json_object *o, const char *key)
+static double decimal(struct json_in *in, const struct json *o, const char *key)
 {
-	struct json_object *value = NULL;
-	double v;
+	const struct json *value = in->error ? NULL : json_member(o, key);
+	double v = INFINITY; /* missing is no number */
 
-	if (in->error)
-		return 0;
-	(void)json_object_object_get_ex(o, key, &value); /* missing is no number */
-	v = json_object_get_double(value);
-	if ((!json_object_is_type(value, json_type_double) &&
-	     !json_object_is_type(value, json_type_int)) ||
-	    !isfinite(v))
-		json_in_bad(in, key, "a number");
-	return v;
+	if (value && value->type == JSON_WHOLE)
+		v = (double)value->whole;
+	else if (value && value->type == JSON_NEGATIVE)
+		v = (double)value->negative;
+	else if (value && value->type == JSON_DECIMAL)
+		v = value->decimal;
+	if (isfinite(v))
+		return v;
+	json_in_bad(in, key, "a number");
+	return 0;
 }
 
-static void field_value(struct json_in *in, struct json_object *o, const struct field *f, void *at)
+static void field_value(struct json_in *in, const struct json *o, const struct field *f, void *at)
 {
 	switch (f->type) {
 	case FIELD_U64:
@@ -202,8 +208,7 @@ static void field_value(struct json_in *in, struct json_object *o, const struct 
 		*(uint32_t *)at = json_in_u32(in, o, f->key);
 		break;
 	case FIELD_I32:
-		*(int32_t *)at = (int32_t)json_in_u64_of(in, json_object_object_get(o, f->key),
-							 INT32_MAX, f->key);
+		*(int32_t *)at = json_in_i32(in, o, f->key);
 		break;
 	case FIELD_BOOL:
 		*(bool *)at = json_in_bool(in, o, f->key);
@@ -234,22 +239,19 @@ static void field_null(const struct field *f, void *at)
 		*(double *)at = -1;
 }
 
-void json_in_fields(struct json_in *in, struct json_object *o, const struct field_table *t,
-		    void *to)
+void json_in_fields(struct json_in *in, const struct json *o, const struct field_table *t, void *to)
 {
-	struct json_object *value;
 	size_t i;
 
 	for (i = 0; i < t->n && !in->error; i++) {
 		const struct field *f = &t->v[i];
 		void *at = (char *)to + f->offset;
 
-		value = NULL;
 		if ((f->null == FIELD_FALSE_IS_ABSENT || f->null == FIELD_NEW) &&
 		    !json_in_has(o, f->key))
 			continue; /* false or zero, which it is */
-		if (f->null != FIELD_NEVER_NULL && json_object_object_get_ex(o, f->key, &value) &&
-		    !value)
+		if (f->null != FIELD_NEVER_NULL && json_in_has(o, f->key) &&
+		    !json_in_given(o, f->key))
 			field_null(f, at);
 		else
 			field_value(in, o, f, at);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Typed reading of json-c's objects, for record_*.c. The first thing wrong is remembered with its
+ * Typed reading of a JSON tree, for record_*.c. The first thing wrong is remembered with its
  * words, and every function after that does nothing: a record is read straight down and checked
  * once at its end. What is allocated is of the record's arena.
  */
 #ifndef WS_RECORD_JSON_H
 #define WS_RECORD_JSON_H
 
-#include <json-c/json_object.h>
-#include <json-c/linkhash.h> /* for json_object_object_foreach */
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
 #include "core/fields.h"
+#include "core/json.h"
 #include "core/record.h"
 
 struct json_in {
@@ -27,40 +26,44 @@ void json_in_bad(struct json_in *in, const char *key, const char *expected);
 void *json_in_alloc(struct json_in *in, size_t n, size_t size); /* zeroed; NULL: error is set */
 
 /* A member that must be there and of that type; NULL: null is allowed and it is, or an error. */
-struct json_object *json_in_object(struct json_in *in, struct json_object *o, const char *key,
-				   bool may_be_null);
-struct json_object *json_in_array(struct json_in *in, struct json_object *o, const char *key);
+const struct json *json_in_object(struct json_in *in, const struct json *o, const char *key,
+				  bool may_be_null);
+/* The first of its *n values, which follow each other. */
+const struct json *json_in_array(struct json_in *in, const struct json *o, const char *key,
+				 size_t *n);
+/* The same of whole numbers alone. */
+const uint64_t *json_in_numbers(struct json_in *in, const struct json *o, const char *key,
+				size_t *n);
 /* Is the key there, be it null? */
-bool json_in_has(struct json_object *o, const char *key);
+bool json_in_has(const struct json *o, const char *key);
+/* Is it, and not null? */
+bool json_in_given(const struct json *o, const char *key);
 
-uint64_t json_in_u64(struct json_in *in, struct json_object *o, const char *key);
-uint32_t json_in_u32(struct json_in *in, struct json_object *o, const char *key);
-bool json_in_bool(struct json_in *in, struct json_object *o, const char *key);
-const char *json_in_text(struct json_in *in, struct json_object *o, const char *key);
+uint64_t json_in_u64(struct json_in *in, const struct json *o, const char *key);
+uint32_t json_in_u32(struct json_in *in, const struct json *o, const char *key);
+int32_t json_in_i32(struct json_in *in, const struct json *o, const char *key); /* 0 and above */
+bool json_in_bool(struct json_in *in, const struct json *o, const char *key);
+const char *json_in_text(struct json_in *in, const struct json *o, const char *key);
 /* NULL for null. */
-const char *json_in_text_or_null(struct json_in *in, struct json_object *o, const char *key);
-struct timespec json_in_time(struct json_in *in, struct json_object *o, const char *key);
-/* The record's own copy of a key; NULL: no memory, and the error is set. */
-const char *json_in_copy(struct json_in *in, const char *text);
+const char *json_in_text_or_null(struct json_in *in, const struct json *o, const char *key);
+struct timespec json_in_time(struct json_in *in, const struct json *o, const char *key);
 /* A value by itself: an element of an array. */
-const char *json_in_text_of(struct json_in *in, struct json_object *value, const char *key);
-uint64_t json_in_u64_of(struct json_in *in, struct json_object *value, uint64_t max,
-			const char *key);
+const char *json_in_text_of(struct json_in *in, const struct json *value, const char *key);
 /* "0x…" */
-uint64_t json_in_hex(struct json_in *in, struct json_object *o, const char *key);
+uint64_t json_in_hex(struct json_in *in, const struct json *o, const char *key);
 
 /* The members that a table names, into the struct at `to`. null: 0, -1 or NULL, as the table has
  * it; an error where it may not be null. */
-void json_in_fields(struct json_in *in, struct json_object *o, const struct field_table *t,
+void json_in_fields(struct json_in *in, const struct json *o, const struct field_table *t,
 		    void *to);
 
 /* {"count":…,"buckets":…}; its slots are the arena's: it may be read, never added to. */
-const struct hist *json_in_hist(struct json_in *in, struct json_object *o);
+const struct hist *json_in_hist(struct json_in *in, const struct json *o);
 /* The same as a member that may be null. */
-const struct hist *json_in_hist_member(struct json_in *in, struct json_object *o, const char *key);
+const struct hist *json_in_hist_member(struct json_in *in, const struct json *o, const char *key);
 
 /* An element of "metrics" (record_metric.c), and of tables.contended (record_contended.c). */
-void json_in_series(struct json_in *in, struct json_object *o, struct series *out);
-void json_in_contended(struct json_in *in, struct json_object *o, struct contended *out);
+void json_in_series(struct json_in *in, const struct json *o, struct series *out);
+void json_in_contended(struct json_in *in, const struct json *o, struct contended *out);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Metrics of a record: labels, histograms with their buckets, counters. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/metrics.h"
@@ -8,7 +9,7 @@
 #include "core/text.h"
 
 /* A schema as it is in the file: the buckets must lie within what hist.h can hold. */
-static uint32_t schema_of(struct json_in *in, struct json_object *buckets)
+static uint32_t schema_of(struct json_in *in, const struct json *buckets)
 {
 	uint32_t schema = json_in_u32(in, buckets, "schema");
 
@@ -19,44 +20,38 @@ static uint32_t schema_of(struct json_in *in, struct json_object *buckets)
 	return schema;
 }
 
-static int64_t signed_of(struct json_in *in, struct json_object *o, const char *key)
+static int64_t signed_of(struct json_in *in, const struct json *o, const char *key)
 {
-	struct json_object *value = NULL;
+	const struct json *value = in->error ? NULL : json_member(o, key);
 
-	if (in->error)
-		return 0;
-	if (!json_object_object_get_ex(o, key, &value) ||
-	    !json_object_is_type(value, json_type_int)) {
-		json_in_bad(in, key, "a whole number");
-		return 0;
-	}
-	return json_object_get_int64(value);
+	if (value && value->type == JSON_NEGATIVE)
+		return value->negative;
+	if (value && value->type == JSON_WHOLE && value->whole <= INT64_MAX)
+		return (int64_t)value->whole;
+	json_in_bad(in, key, "a whole number");
+	return 0;
 }
 
-static void read_counts(struct json_in *in, struct json_object *buckets, struct hist *h)
+/* The slots are the tree's: read, never written. */
+static void read_counts(struct json_in *in, const struct json *buckets, struct hist *h)
 {
-	struct json_object *counts = json_in_array(in, buckets, "counts");
 	int64_t offset = signed_of(in, buckets, "offset"), base, end;
-	size_t n, i;
+	size_t n;
 
+	h->slots = (uint64_t *)json_in_numbers(in, buckets, "counts", &n);
 	if (in->error)
 		return;
-	n = json_object_array_length(counts);
 	base = hist_schema_base(h->schema);
 	end = base + (int64_t)BUCKET_SLOTS(h->schema);
-	if (n && (offset < base || offset >= end || n > (size_t)(end - offset))) {
+	if (n && (offset < base || offset >= end || n > (uint64_t)(end - offset))) {
 		json_in_bad(in, "offset", "buckets between 1 ns and 2^38 ns");
 		return;
 	}
-	h->slots = json_in_alloc(in, n, sizeof(*h->slots));
-	h->first = n ? (uint32_t)(offset - base) : 0;
 	h->len = h->cap = (uint32_t)n;
-	for (i = 0; i < n && !in->error; i++)
-		h->slots[i] = json_in_u64_of(in, json_object_array_get_idx(counts, i), UINT64_MAX,
-					     "counts");
+	h->first = n ? (uint32_t)(offset - base) : 0;
 }
 
-/* Count, buckets, minimum and maximum must tell of the same samples. */
+/* Count, buckets, minimum and maximum must be of the same samples. */
 static void check_hist(struct json_in *in, const struct hist *h)
 {
 	uint64_t sum = h->zero;
@@ -72,31 +67,28 @@ static void check_hist(struct json_in *in, const struct hist *h)
 }
 
 /* The percentiles that this line has, once: all its histograms have the same. */
-static void read_quantiles(struct json_in *in, struct json_object *o)
+static void read_quantiles(struct json_in *in, const struct json *o)
 {
-	struct json_object *p = json_in_object(in, o, "p", true);
+	const struct json *p = json_in_object(in, o, "p", true), *one;
 	struct record *r = in->record;
 	struct quantile *q;
 	size_t n = 0;
 
 	if (in->error || !p || r->quantiles)
 		return;
-	q = json_in_alloc(in, (size_t)json_object_object_length(p), sizeof(*q));
-	json_object_object_foreach(p, key, value)
-	{
-		(void)value; /* it follows from the buckets */
-		if (!in->error && !parse_quantile(key, &q[n++]))
+	q = json_in_alloc(in, p->n, sizeof(*q));
+	for (one = p->first; one; one = one->next) /* its value follows from the buckets */
+		if (!in->error && !parse_quantile(one->key, &q[n++]))
 			json_in_bad(in, "p", "percentiles such as \"99.9\"");
-	}
 	if (in->error)
 		return;
 	r->quantiles = q;
 	r->nquantiles = n;
 }
 
-const struct hist *json_in_hist(struct json_in *in, struct json_object *o)
+const struct hist *json_in_hist(struct json_in *in, const struct json *o)
 {
-	struct json_object *buckets = json_in_object(in, o, "buckets", false);
+	const struct json *buckets = json_in_object(in, o, "buckets", false);
 	struct hist *h = json_in_alloc(in, 1, sizeof(*h));
 
 	if (in->error)
@@ -118,34 +110,27 @@ const struct hist *json_in_hist(struct json_in *in, struct json_object *o)
 	return in->error ? NULL : h;
 }
 
-const struct hist *json_in_hist_member(struct json_in *in, struct json_object *o, const char *key)
+const struct hist *json_in_hist_member(struct json_in *in, const struct json *o, const char *key)
 {
-	struct json_object *value = json_in_object(in, o, key, true);
+	const struct json *value = json_in_object(in, o, key, true);
 
 	return value ? json_in_hist(in, value) : NULL;
 }
 
-static void read_labels(struct json_in *in, struct json_object *o, struct series *out)
+static void read_labels(struct json_in *in, const struct json *o, struct series *out)
 {
-	struct json_object *labels = json_in_object(in, o, "labels", false);
+	const struct json *labels = json_in_object(in, o, "labels", false), *one;
 
+	if (!in->error && labels->n > SERIES_LABELS)
+		json_in_bad(in, "labels", "at most 6 of them");
 	if (in->error)
 		return;
-	json_object_object_foreach(labels, key, value)
-	{
-		struct label *l = &out->labels[out->nlabels];
-
-		if (out->nlabels == SERIES_LABELS) {
-			json_in_bad(in, "labels", "at most 6 of them");
-			return;
-		}
-		l->key = json_in_copy(in, key);
-		l->value = json_in_text_of(in, value, "labels");
-		out->nlabels++;
-	}
+	for (one = labels->first; one; one = one->next)
+		out->labels[out->nlabels++] =
+			(struct label){one->key, json_in_text_of(in, one, "labels")};
 }
 
-static void read_split(struct json_in *in, struct json_object *o, struct series *out)
+static void read_split(struct json_in *in, const struct json *o, struct series *out)
 {
 	struct split *split = json_in_alloc(in, 1, sizeof(*split));
 
@@ -159,31 +144,28 @@ static void read_split(struct json_in *in, struct json_object *o, struct series 
 	out->split = split;
 }
 
-/* What the registry says of it; of a metric that a newer version made, what the record tells. */
+/* From the registry; a metric that a newer version made is described by the record. */
 static const struct metric_desc *desc_of(struct json_in *in, const char *name, bool counter)
 {
-	const struct metric_desc *known = metric_find(name);
-	struct metric_desc *desc;
+	const struct metric_desc read = {
+		.name = name,
+		.title = name,
+		.role = counter ? METRIC_COUNTS : METRIC_ROWS,
+		.counter = counter,
+	};
+	const struct metric_desc *desc = metric_keep(&read, &in->record->memory);
 
-	if (known && known->counter == counter)
-		return known;
-	desc = json_in_alloc(in, 1, sizeof(*desc));
-	if (desc)
-		*desc = (struct metric_desc){
-			.name = name,
-			.title = name,
-			.role = counter ? METRIC_COUNTS : METRIC_ROWS,
-			.counter = counter,
-		};
+	if (!desc)
+		in->error = err_sys(in->e, -ENOMEM, "record");
 	return desc;
 }
 
-void json_in_series(struct json_in *in, struct json_object *o, struct series *out)
+void json_in_series(struct json_in *in, const struct json *o, struct series *out)
 {
 	const char *name;
 	bool counter;
 
-	if (!in->error && !json_object_is_type(o, json_type_object))
+	if (!in->error && o->type != JSON_OBJECT)
 		json_in_bad(in, "metrics", "objects");
 	name = json_in_text(in, o, "name");
 	if (!in->error && !*name)

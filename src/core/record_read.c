@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <json-c/json_tokener.h>
-#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "core/record_json.h"
 
 #define RECORD_VERSION 1
-#define NESTED_MAX 12 /* a record of ours has 9 */
 
 void record_init(struct record *r)
 {
@@ -16,31 +15,30 @@ void record_init(struct record *r)
 
 void record_free(struct record *r)
 {
-	if (r->parser)
-		json_tokener_free(r->parser);
+	free(r->line);
 	arena_free(&r->memory);
 	*r = (struct record){0};
 }
 
 /* ---- meta ---- */
 
-/* An array of texts, NULL-terminated. */
-static const char *const *read_texts(struct json_in *in, struct json_object *o, const char *key)
+/* An array of strings, NULL-terminated. */
+static const char *const *read_strings(struct json_in *in, const struct json *o, const char *key)
 {
-	struct json_object *array = json_in_array(in, o, key);
-	size_t n = array ? json_object_array_length(array) : 0, i;
+	size_t n, i;
+	const struct json *one = json_in_array(in, o, key, &n);
 	const char **v = json_in_alloc(in, n + 1, sizeof(*v));
 
-	for (i = 0; v && i < n; i++)
-		v[i] = json_in_text_of(in, json_object_array_get_idx(array, i), key);
+	for (i = 0; v && one; one = one->next)
+		v[i++] = json_in_text_of(in, one, key);
 	return v;
 }
 
-static void read_source(struct json_in *in, struct json_object *o, struct meta_source *out)
+static void read_source(struct json_in *in, const struct json *o, struct meta_source *out)
 {
 	const char *state;
 
-	if (!in->error && !json_object_is_type(o, json_type_object))
+	if (o->type != JSON_OBJECT)
 		json_in_bad(in, "sources", "objects");
 	out->name = json_in_text(in, o, "name");
 	state = json_in_text(in, o, "state");
@@ -52,62 +50,69 @@ static void read_source(struct json_in *in, struct json_object *o, struct meta_s
 	}
 	out->on = !strcmp(state, "on");
 	if (out->on)
-		out->hooks = read_texts(in, o, "hooks");
+		out->hooks = read_strings(in, o, "hooks");
 	else
 		out->why = json_in_text(in, o, "why");
 	if (out->on && json_in_has(o, "lacks"))
-		out->lacks = read_texts(in, o, "lacks");
+		out->lacks = read_strings(in, o, "lacks");
 }
 
-static void read_sources(struct json_in *in, struct json_object *o, struct meta *m)
+static void read_sources(struct json_in *in, const struct json *o, struct meta *m)
 {
-	struct json_object *array = json_in_array(in, o, "sources");
-	size_t n = array ? json_object_array_length(array) : 0, i;
-	struct meta_source *v = json_in_alloc(in, n, sizeof(*v));
+	const struct json *one = json_in_array(in, o, "sources", &m->nsources);
+	struct meta_source *v = json_in_alloc(in, m->nsources, sizeof(*v));
 
-	for (i = 0; i < n && !in->error; i++)
-		read_source(in, json_object_array_get_idx(array, i), &v[i]);
 	m->sources = v;
-	m->nsources = n;
+	for (; one && !in->error; one = one->next)
+		read_source(in, one, v++);
+}
+
+/* Which tables the reports that follow have: also empty ones are shown, of sources that fill them. */
+static void note_sources(struct record *r)
+{
+	bool lines = false, watch = false, waits = false;
+
+	for (size_t i = 0; i < r->meta.nsources; i++) {
+		const char *name = r->meta.sources[i].on ? r->meta.sources[i].name : "";
+
+		lines |= !strcmp(name, "line");
+		watch |= !strcmp(name, "watch");
+		waits |= !strcmp(name, "lock") || !strcmp(name, "futex") || !strcmp(name, "synth");
+	}
+	r->lines_off = !lines;
+	r->waits_off = !waits && (lines || watch);
 }
 
 /* {"pid":["1","7,9"]}: a label for each time that an option was given. */
-static void read_filters(struct json_in *in, struct json_object *o, struct meta *m)
+static void read_filters(struct json_in *in, const struct json *o, struct meta *m)
 {
-	struct json_object *filters = json_in_object(in, o, "filters", false);
+	const struct json *filters = json_in_object(in, o, "filters", false), *option, *one;
 	struct label *v;
-	size_t n = 0, i;
+	size_t n = 0;
 
 	if (in->error)
 		return;
-	json_object_object_foreach(filters, key, values)
-	{
-		(void)key;
-		n += json_object_is_type(values, json_type_array) ? json_object_array_length(values)
-								  : 0;
+	for (option = filters->first; option; option = option->next) {
+		if (option->type != JSON_ARRAY)
+			json_in_bad(in, "filters", "arrays of texts");
+		n += option->n;
 	}
 	v = json_in_alloc(in, n, sizeof(*v));
-	json_object_object_foreach(filters, option, texts)
-	{
-		if (!json_object_is_type(texts, json_type_array))
-			json_in_bad(in, "filters", "arrays");
-		for (i = 0; !in->error && i < json_object_array_length(texts); i++) {
-			v[m->nfilters].key = json_in_copy(in, option);
-			v[m->nfilters++].value =
-				json_in_text_of(in, json_object_array_get_idx(texts, i), "filters");
-		}
-	}
 	m->filters = v;
+	for (option = filters->first; option; option = option->next)
+		for (one = option->first; one && !in->error; one = one->next)
+			v[m->nfilters++] =
+				(struct label){option->key, json_in_text_of(in, one, "filters")};
 }
 
-static void read_meta(struct json_in *in, struct json_object *o, struct meta *m)
+static void read_meta(struct json_in *in, const struct json *o, struct meta *m)
 {
 	const char *addresses;
 
 	m->version = json_in_text(in, o, "version");
 	m->kernel = json_in_text(in, o, "kernel");
 	m->cpus = json_in_u32(in, o, "cpus");
-	m->argv = read_texts(in, o, "argv");
+	m->argv = read_strings(in, o, "argv");
 	m->start = json_in_time(in, o, "start");
 	read_sources(in, o, m);
 	read_filters(in, o, m);
@@ -119,9 +124,9 @@ static void read_meta(struct json_in *in, struct json_object *o, struct meta *m)
 
 /* ---- reports ---- */
 
-static void read_quality(struct json_in *in, struct json_object *o, struct quality *q)
+static void read_quality(struct json_in *in, const struct json *o, struct quality *q)
 {
-	struct json_object *longest;
+	const struct json *longest;
 	const char *comm;
 
 	json_in_fields(in, o, &quality_edge_fields, q);
@@ -135,58 +140,44 @@ static void read_quality(struct json_in *in, struct json_object *o, struct quali
 		memcpy(q->longest_comm, comm, strnlen(comm, sizeof(q->longest_comm)));
 }
 
-static void read_self(struct json_in *in, struct json_object *o, struct self_cost *c)
+static void read_self(struct json_in *in, const struct json *o, struct self_cost *c)
 {
-	static const struct field rows[] = {
-		{"bpf_ns_per_event", FIELD_DECIMAL, FIELD_NEVER_NULL,
-		 offsetof(struct self_cost, bpf_ns_per_event)},
-		{"bpf_cpu_ppm", FIELD_DECIMAL, FIELD_NEVER_NULL,
-		 offsetof(struct self_cost, bpf_cpu_ppm)},
-		{"user_cpu_ppm", FIELD_DECIMAL, FIELD_NEVER_NULL,
-		 offsetof(struct self_cost, user_cpu_ppm)},
-	};
-	static const struct field_table fields = {rows, sizeof(rows) / sizeof(rows[0])};
-
-	if (in->error || !json_object_object_get(o, "bpf_ns_per_event"))
+	if (in->error || !json_in_given(o, "bpf_ns_per_event"))
 		return; /* null: it was not measured yet */
 	c->bpf_known = true;
-	json_in_fields(in, o, &fields, c);
+	json_in_fields(in, o, &self_fields, c);
 }
 
-static void read_metrics(struct json_in *in, struct json_object *o, struct frame *f)
+static void read_metrics(struct json_in *in, const struct json *o, struct frame *f)
 {
-	struct json_object *array = json_in_array(in, o, "metrics");
-	size_t n = array ? json_object_array_length(array) : 0, i;
-	struct series *v = json_in_alloc(in, n, sizeof(*v));
+	const struct json *one = json_in_array(in, o, "metrics", &f->nseries);
+	struct series *v = json_in_alloc(in, f->nseries, sizeof(*v));
 
-	for (i = 0; i < n && !in->error; i++)
-		json_in_series(in, json_object_array_get_idx(array, i), &v[i]);
 	f->series = v;
-	f->nseries = n;
+	for (; one && !in->error; one = one->next)
+		json_in_series(in, one, v++);
 }
 
-static void read_tables(struct json_in *in, struct json_object *o, struct frame *f)
+static void read_tables(struct json_in *in, const struct json *o, struct frame *f)
 {
-	struct json_object *tables = json_in_object(in, o, "tables", false), *array;
+	const struct json *tables = json_in_object(in, o, "tables", false), *one;
 	struct contended *v;
-	size_t n, i;
 
 	if (in->error || !json_in_has(tables, "contended"))
 		return;
-	array = json_in_array(in, tables, "contended");
-	n = array ? json_object_array_length(array) : 0;
-	v = json_in_alloc(in, n, sizeof(*v));
-	for (i = 0; i < n && !in->error; i++)
-		json_in_contended(in, json_object_array_get_idx(array, i), &v[i]);
-	f->contends = f->lines = true;
+	one = json_in_array(in, tables, "contended", &f->ncontended);
+	v = json_in_alloc(in, f->ncontended, sizeof(*v));
 	f->contended = v;
-	f->ncontended = n;
+	f->contends = !in->record->waits_off;
+	f->lines = !in->record->lines_off;
+	for (; one && !in->error; one = one->next)
+		json_in_contended(in, one, v++);
 }
 
-static void read_report(struct json_in *in, struct json_object *o, struct record *r)
+static void read_report(struct json_in *in, const struct json *o, struct record *r)
 {
 	struct frame *f = &r->frame;
-	struct json_object *part;
+	const struct json *part;
 
 	f->type = r->type == RECORD_FINAL ? FRAME_FINAL : FRAME_INTERVAL;
 	f->seq = json_in_u64(in, o, "seq");
@@ -205,10 +196,9 @@ static void read_report(struct json_in *in, struct json_object *o, struct record
 
 /* ---- slow waits ---- */
 
-static void read_legs(struct json_in *in, struct json_object *o, struct slow *w)
+static void read_legs(struct json_in *in, const struct json *o, struct slow *w)
 {
-	struct json_object *part;
-	struct json_object *last = NULL;
+	const struct json *part;
 
 	w->has_legs = json_in_has(o, "wake_to_queue_ns");
 	if (w->has_legs) {
@@ -230,20 +220,20 @@ static void read_legs(struct json_in *in, struct json_object *o, struct slow *w)
 		w->prev_comm = json_in_text_or_null(in, part, "comm");
 	}
 	w->migrated = json_in_bool(in, o, "migrated");
-	if (in->error || !json_object_object_get_ex(o, "last_cpu", &last) || !last)
+	if (in->error || !json_in_given(o, "last_cpu"))
 		return;
 	w->last_cpu_known = true;
 	w->last_cpu = json_in_u32(in, o, "last_cpu");
 }
 
-static void read_op(struct json_in *in, struct json_object *o, struct slow *w)
+static void read_op(struct json_in *in, const struct json *o, struct slow *w)
 {
 	struct slow_op *op = json_in_alloc(in, 1, sizeof(*op));
 
 	if (!op)
 		return;
 	json_in_fields(in, o, &slow_op_fields, op);
-	op->has_split = !in->error && json_object_object_get(o, "blocked_ns");
+	op->has_split = !in->error && json_in_given(o, "blocked_ns");
 	if (op->has_split) {
 		op->split.blocked_ns = json_in_u64(in, o, "blocked_ns");
 		op->split.run_queue_ns = json_in_u64(in, o, "run_queue_ns");
@@ -254,7 +244,7 @@ static void read_op(struct json_in *in, struct json_object *o, struct slow *w)
 	w->op = op;
 }
 
-static void read_slow(struct json_in *in, struct json_object *o, struct slow *w)
+static void read_slow(struct json_in *in, const struct json *o, struct slow *w)
 {
 	w->time = json_in_time(in, o, "ts");
 	json_in_fields(in, o, &slow_fields, w);
@@ -276,7 +266,7 @@ static const struct {
 	{"slow", RECORD_SLOW},
 };
 
-static enum record_type type_of(struct json_in *in, struct json_object *o)
+static enum record_type type_of(struct json_in *in, const struct json *o)
 {
 	const char *type = NULL;
 	size_t i;
@@ -291,7 +281,7 @@ static enum record_type type_of(struct json_in *in, struct json_object *o)
 	return RECORD_META;
 }
 
-static void read_record(struct json_in *in, struct json_object *o)
+static void read_record(struct json_in *in, const struct json *o)
 {
 	struct record *r = in->record;
 
@@ -299,6 +289,8 @@ static void read_record(struct json_in *in, struct json_object *o)
 	switch (r->type) {
 	case RECORD_META:
 		read_meta(in, o, &r->meta);
+		if (!in->error)
+			note_sources(r);
 		break;
 	case RECORD_INTERVAL:
 	case RECORD_FINAL:
@@ -323,32 +315,24 @@ static void forget(struct record *r)
 int record_read(struct record *r, const char *line, size_t len, struct err *e)
 {
 	struct json_in in = {.record = r, .e = e};
-	struct json_object *o;
-	enum json_tokener_error bad;
+	char *own = array_room(r->line, &r->cap, 0, len + 1, 1);
+	struct err why = {0};
+	const struct json *o;
+	int ret;
 
 	forget(r);
-	if (!r->parser) {
-		r->parser = json_tokener_new_ex(NESTED_MAX);
-		if (!r->parser)
-			return err_sys(e, -ENOMEM, "record");
-		json_tokener_set_flags(r->parser, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	}
-	json_tokener_reset(r->parser);
-	if (len > INT_MAX - 1)
-		return err_set(e, EXIT_FAILED, -EINVAL, "record: a line of %zu bytes", len);
-	o = json_tokener_parse_ex(r->parser, line, (int)len);
-	bad = json_tokener_get_error(r->parser);
-	if (!o && bad == json_tokener_continue)
-		return err_set(e, EXIT_FAILED, -EINVAL, "record: the line ends too early");
-	if (!o)
-		return err_set(e, EXIT_FAILED, -EINVAL, "record: no JSON at byte %zu: %s",
-			       json_tokener_get_parse_end(r->parser), json_tokener_error_desc(bad));
-	if (json_object_is_type(o, json_type_object) &&
-	    json_tokener_get_parse_end(r->parser) == len)
+	if (!own)
+		return err_sys(e, -ENOMEM, "record");
+	r->line = own;
+	memcpy(own, line, len);
+	own[len] = '\0';
+	ret = json_read(&o, own, len, &r->memory, &why);
+	if (ret)
+		return err_set(e, EXIT_FAILED, ret, "record: %s", why.text);
+	if (o->type == JSON_OBJECT)
 		read_record(&in, o);
 	else
 		in.error =
 			err_set(e, EXIT_FAILED, -EINVAL, "record: expected one JSON object a line");
-	json_object_put(o);
 	return in.error;
 }

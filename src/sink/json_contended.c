@@ -66,7 +66,7 @@ struct json_object *json_new_contended(struct json_build *b, const struct conten
 	json_add_u64(b, o, "count", c->count);
 	json_add(b, o, "wait_ns", json_new_hist(b, c->wait, cfg));
 	json_add(b, o, "cpus", json_new_cpus(b, c));
-	json_add_fields(b, o, &threads_fields, c);
+	json_add_fields(b, o, &contended_number_fields, c);
 	json_add(b, o, "sites", json_new_sites(b, c));
 	if (c->futex)
 		json_add(b, o, "futex", json_new_futex(b, c));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A name on its way into JSON: one line that a parser takes, without what a terminal obeys or a
- * reader does not see; and the parser gets the name back. */
+ * reader does not see; and the parser gets the name back, json-c's as ours. */
 #include "fuzz.h"
 
 #include <json-c/json_tokener.h>
 
+#include "core/json.h"
 #include "core/text.h"
 #include "sink/json_build.h"
 
@@ -14,6 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct json_object *record, *back, *found;
 	struct json_build b = {0};
 	struct out out = {.fd = -1};
+	struct arena memory = {0};
+	const struct json *tree;
+	struct err e = {0};
 	uint32_t code;
 	size_t i;
 
@@ -33,6 +37,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MUST(back && json_object_object_get_ex(back, "text", &found));
 	MUST(!strcmp(json_object_get_string(found), clean));
 	json_object_put(back);
+	MUST(!json_read(&tree, out.buf, out.len - 1, &memory, &e));
+	MUST(!strcmp(json_member(tree, "text")->text, clean));
+	arena_free(&memory);
 	free(out.buf);
 	free(clean);
 	free(text);

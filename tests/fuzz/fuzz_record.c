@@ -2,23 +2,32 @@
 /*
  * Records from elsewhere: an error with words, or a record that holds together, so that any format
  * can draw it: texts where formats expect them, histograms whose parts add up, splits within sums.
+ * And so does what is kept of it: added, brought to another schema and subtracted.
  */
 #include "fuzz.h"
 
+#include <errno.h>
+
+#include "core/frame_own.h"
 #include "core/record.h"
+#include "sink/sink.h"
 
 static void must_add_up(const struct hist *h)
 {
 	struct quantile q = {.ppb = 999000000};
+	struct hist_walk w = {0};
 	uint64_t sum;
 
 	if (!h)
 		return;
 	sum = h->zero;
-	for (uint32_t i = 0; i < h->len; i++)
-		sum += h->slots[i];
+	while (hist_next(h, &w)) {
+		MUST(w.slot < BUCKET_SLOTS(h->schema));
+		sum += w.n;
+	}
 	MUST(sum == h->count);
-	MUST(h->len <= BUCKET_SLOTS(h->schema) && h->first <= BUCKET_SLOTS(h->schema) - h->len);
+	MUST(h->packed ||
+	     (h->len <= BUCKET_SLOTS(h->schema) && h->first <= BUCKET_SLOTS(h->schema) - h->len));
 	MUST(!h->count || h->min_ns <= h->max_ns);
 	MUST(!h->count || hist_quantile(h, &q).ns <= h->max_ns);
 }
@@ -59,25 +68,92 @@ static void check_meta(const struct meta *m)
 		MUST(m->filters[i].key && m->filters[i].value);
 }
 
+static void check_frame(const struct frame *f)
+{
+	for (size_t i = 0; i < f->nseries; i++)
+		check_series(&f->series[i]);
+	for (size_t i = 0; i < f->ncontended; i++)
+		check_contended(&f->contended[i]);
+}
+
+/* Twice as large, nothing wraps; else all may. */
+static bool is_small(const struct frame *f)
+{
+	for (size_t i = 0; i < f->nseries; i++)
+		if (f->series[i].hist &&
+		    (f->series[i].hist->count | f->series[i].hist->sum_ns) >> 62)
+			return false;
+	for (size_t i = 0; i < f->ncontended; i++)
+		if (f->contended[i].wait && f->contended[i].wait->count >> 62)
+			return false;
+	return true;
+}
+
+/* Every format draws it, and what is kept of it. */
+static void draw(const struct record *r, const struct frame *kept)
+{
+	static struct quantile q = {.ppb = 990000000, .text = "99"};
+	struct config cfg = {.quantiles = &q, .nquantiles = 1, .by = BY_PID, .rows = 5};
+	struct sink_args args = {.cfg = &cfg, .memory = true, .columns = 80, .color = true};
+	const char *const none[] = {NULL};
+	struct meta m = {.version = "", .kernel = "", .argv = none};
+	struct err e = {0};
+	struct sink *s;
+
+	for (const struct sink_ops *const *ops = sink_list; *ops; ops++) {
+		MUST(!(*ops)->open(&s, &args, &e));
+		MUST(!(*ops)->meta(s, r->type == RECORD_META ? &r->meta : &m, &e));
+		if (r->type == RECORD_SLOW && (*ops)->slow)
+			MUST(!(*ops)->slow(s, &r->slow, &e));
+		if (kept) {
+			MUST(!(*ops)->interval(s, &r->frame, kept, &e));
+			MUST(!(*ops)->final(s, kept, &e));
+		}
+		MUST(!(*ops)->close(s, &e));
+	}
+}
+
+static void keep(const struct record *r, const struct frame *f)
+{
+	struct frame_own *o = frame_own_new();
+	int ret;
+
+	MUST(o);
+	ret = frame_own_add(o, f, FRAME_THEN);
+	MUST(!ret || ret == -EINVAL); /* one name as a counter and as a histogram */
+	if (!ret && is_small(f)) {
+		check_frame(frame_own_view(o));
+		draw(r, frame_own_view(o));
+		MUST(frame_own_view(o)->nseries <= f->nseries);
+		MUST(!frame_own_add(o, f, FRAME_BESIDE));
+		MUST(!frame_own_rescale(o, 3));
+		check_frame(frame_own_view(o));
+		ret = frame_own_subtract(o, f);
+		MUST(!ret || ret == -EINVAL); /* values that wrapped */
+		if (!ret)
+			check_frame(frame_own_view(o));
+	}
+	frame_own_free(o);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct err e = {0};
 	struct record r;
-	size_t i;
 
 	record_init(&r);
 	if (record_read(&r, (const char *)data, size, &e)) {
 		MUST(*e.text);
 	} else if (r.type == RECORD_META) {
 		check_meta(&r.meta);
+		draw(&r, NULL);
 	} else if (r.type == RECORD_SLOW) {
 		MUST(r.slow.metric && r.slow.kind && r.slow.comm);
 		MUST(!r.slow.op || r.slow.op->op);
+		draw(&r, NULL);
 	} else {
-		for (i = 0; i < r.frame.nseries; i++)
-			check_series(&r.frame.series[i]);
-		for (i = 0; i < r.frame.ncontended; i++)
-			check_contended(&r.frame.contended[i]);
+		check_frame(&r.frame);
+		keep(&r, &r.frame);
 	}
 	record_free(&r);
 	return 0;

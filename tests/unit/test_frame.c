@@ -20,6 +20,44 @@ static void labels(void **state)
 	assert_null(series_label(&series[3], "cpu"));
 }
 
+static void describing(void **state)
+{
+	static const struct {
+		struct series s;
+		uint32_t label;
+		bool describes;
+		const char *why;
+	} rows[] = {
+		{{.labels = {{"pid", "42"}, {"comm", "x"}}, .nlabels = 2}, 0, false, "the key"},
+		{{.labels = {{"pid", "42"}, {"comm", "x"}}, .nlabels = 2}, 1, true, "its name now"},
+		{{.labels = {{"tid", "43"}, {"pid", "42"}, {"comm", "x"}}, .nlabels = 3},
+		 1,
+		 true,
+		 "whose thread it is"},
+		{{.labels = {{"comm", "x"}}, .nlabels = 1}, 0, false, "the key"},
+		{{.labels = {{"op", "fsync"}, {"dev", "8:1"}, {"mount", "/"}}, .nlabels = 3},
+		 2,
+		 true,
+		 "where the device is mounted"},
+		{{.labels = {{"op", "fsync"}, {"dev", "8:1"}, {"mount", "/"}}, .nlabels = 3},
+		 1,
+		 false,
+		 "another device is another series"},
+		{{.labels = {{"mount", "/"}}, .nlabels = 1}, 0, false, "of no device"},
+		{{.labels = {{"cgroup", "/a"}, {"comm", "x"}}, .nlabels = 2},
+		 1,
+		 false,
+		 "a cgroup has many names: each is a series"},
+	};
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		if (series_label_describes(&rows[i].s, rows[i].label) != rows[i].describes)
+			print_error("row %zu: %s\n", i, rows[i].why);
+		assert_int_equal(series_label_describes(&rows[i].s, rows[i].label),
+				 rows[i].describes);
+	}
+}
+
 static void complete(void **state)
 {
 	static const struct {
@@ -50,6 +88,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(labels),
+		cmocka_unit_test(describing),
 		cmocka_unit_test(complete),
 	};
 

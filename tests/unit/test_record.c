@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records read back: whole ones are read in tests/golden (again.c); here is what is refused. */
+/* Records read back: whole ones are read in tests/golden; here is what is refused. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,11 +7,13 @@
 #include "core/record.h"
 #include "unit.h"
 
-#define REPORT(metrics, rest)                                                                  \
-	"{\"v\":1,\"type\":\"interval\",\"seq\":1,\"ts\":\"2026-11-22T14:02:11.000000005Z\","  \
-	"\"mono_ns\":7,\"dur_ns\":1000000000,\"metrics\":[" metrics "],\"tables\":{},"         \
-	"\"quality\":{\"missed\":1,\"in_flight\":0,\"in_flight_longest_ns\":0,\"unpaired\":2," \
-	"\"clamped\":3,\"map_full\":4,\"recursion_misses\":5,\"lost_events\":6,"               \
+#define REPORT(metrics, rest) WHOLE(metrics, "", rest)
+#define TABLES(tables) WHOLE("", tables, SELF)
+#define WHOLE(metrics, tables, rest)                                                             \
+	"{\"v\":1,\"type\":\"interval\",\"seq\":1,\"ts\":\"2026-11-22T14:02:11.000000005Z\","    \
+	"\"mono_ns\":7,\"dur_ns\":1000000000,\"metrics\":[" metrics "],\"tables\":{" tables "}," \
+	"\"quality\":{\"missed\":1,\"in_flight\":0,\"in_flight_longest_ns\":0,\"unpaired\":2,"   \
+	"\"clamped\":3,\"map_full\":4,\"recursion_misses\":5,\"lost_events\":6,"                 \
 	"\"over_range\":7,\"inferred\":8,\"pending\":9,\"complete\":false}," rest "}"
 #define SELF                                                                           \
 	"\"self\":{\"bpf_ns_per_event\":61.5,\"bpf_cpu_ppm\":4000.0,\"user_cpu_ppm\":" \
@@ -73,6 +75,7 @@ static void refused(void **state)
 		{"", "too early", "nothing"},
 		{"{\"v\":1", "too early", "a line cut off"},
 		{"{\"v\":1,}", "no JSON", "a comma too many"},
+		{"{\"v\":\"\xc3\"}", "no UTF-8 at byte 6", "half a character"},
 		{"[1]", "one JSON object", "no object"},
 		{"{\"v\":1} {}", "no JSON", "two values on a line"},
 		{"{\"v\":2,\"type\":\"meta\"}", "'v'", "another version"},
@@ -120,6 +123,39 @@ static void refused(void **state)
 	record_free(&r);
 }
 
+/* Empty tables are shown of sources that would fill them: the meta record says which ran. */
+static void tables(void **state)
+{
+#define META(source, on)                                                                        \
+	"{\"v\":1,\"type\":\"meta\",\"version\":\"1\",\"kernel\":\"6\",\"cpus\":2,\"argv\":[]," \
+	"\"start\":\"2026-11-22T14:02:11.000000005Z\",\"filters\":{},\"sources\":[{"            \
+	"\"name\":\"" source "\",\"state\":" on "}]}"
+	static const struct {
+		const char *meta;
+		bool contends, lines;
+	} rows[] = {
+		{META("lock", "\"on\",\"hooks\":[]"), true, false},
+		{META("line", "\"on\",\"hooks\":[]"), false, true},
+		{META("line", "\"off\",\"why\":\"\""), true, false},
+		{META("watch", "\"on\",\"hooks\":[]"), false, false},
+		{META("new", "\"on\",\"hooks\":[]"), true, false},
+	};
+	struct record r;
+
+	record_init(&r);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct err e = {0};
+
+		assert_int_equal(read_line(&r, rows[i].meta, &e), 0);
+		assert_int_equal(read_line(&r, TABLES("\"contended\":[]"), &e), 0);
+		assert_int_equal(r.frame.contends, rows[i].contends);
+		assert_int_equal(r.frame.lines, rows[i].lines);
+		assert_int_equal(read_line(&r, TABLES(""), &e), 0);
+		assert_false(r.frame.contends || r.frame.lines);
+	}
+	record_free(&r);
+}
+
 /* One that was refused leaves nothing to the next. */
 static void again(void **state)
 {
@@ -139,6 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values),
 		cmocka_unit_test(refused),
+		cmocka_unit_test(tables),
 		cmocka_unit_test(again),
 	};
 
