@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What frame_own.c (series) and frame_own_contended.c (rows of the contended table) share. */
+#ifndef WS_FRAME_OWN_INSIDE_H
+#define WS_FRAME_OWN_INSIDE_H
+
+#include "core/arena.h"
+#include "core/frame_own.h"
+
+/* A byte string: a text, or the key of a series or row. */
+struct own_entry {
+	uint64_t hash;
+	size_t len;
+	uint32_t at; /* a key's: place in series or contended, from 1 on; 0: none yet */
+	char bytes[];
+};
+
+struct own_series {
+	struct series s; /* without hist and split: a view has them */
+	struct hist *hist;
+	struct split split;
+	bool has_split;
+};
+
+/* An array of struct site, line_thread, ... */
+struct own_list {
+	void *v;
+	size_t n;
+};
+
+struct own_spot {
+	struct line_spot s; /* without latency */
+	struct hist *latency;
+};
+
+struct own_contended {
+	struct contended c; /* without what follows */
+	struct hist *wait, *latency;
+	struct futex_counts futex;
+	struct line_accesses accesses;
+	double share_ns; /* the period that accesses.share is a share of */
+	struct own_list cpus, nodes, sites, members, threads, spots;
+	bool has_futex, has_accesses;
+};
+
+struct frame_own {
+	struct frame frame; /* the view's head; series and rows are set by frame_own_view */
+	struct own_series *series;
+	size_t nseries, series_cap;
+	struct own_contended *contended;
+	size_t ncontended, contended_cap;
+	bool subtracted;
+	double used_ns, costed_ns; /* of them, those whose cost is known: ours, and the kernel's */
+	struct own_entry **places;
+	size_t nplaces, nentries; /* places: a power of two */
+	char *key;		  /* being put together */
+	size_t key_len, key_cap;
+	struct arena kept; /* entries, descriptions */
+	struct arena view;
+};
+
+/* The entry of a byte string, made if there is none; NULL: no memory. */
+struct own_entry *own_entry(struct frame_own *o, const char *bytes, size_t len);
+/* A text of its own, or NULL for NULL. 0, -ENOMEM. */
+int own_text(struct frame_own *o, const char **out, const char *text);
+/* Puts bytes behind o->key. 0, -ENOMEM. */
+int own_key(struct frame_own *o, const void *bytes, size_t len);
+/* Histograms of a frame's own are packed ones. *p += h, either may be NULL. 0, -ENOMEM. */
+int own_hist_add(struct hist **p, const struct hist *h);
+/* Less h, or, where h is NULL, at that schema. 0, -EINVAL, -ENOMEM. */
+int own_hist_change(struct hist **p, const struct hist *h, uint32_t schema);
+void own_hist_free(struct hist *h); /* NULL is fine */
+double own_mean(double a, double a_weight, double b, double b_weight);
+
+/* frame_own_contended.c */
+int own_contended_add(struct frame_own *o, const struct contended *c, uint64_t dur_ns);
+int own_contended_subtract(struct frame_own *o, const struct contended *c);
+int own_contended_rescale(struct frame_own *o, uint32_t schema);
+int own_contended_view(struct frame_own *o);
+void own_contended_free(struct frame_own *o);
+
+#endif
