@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * CSV (RFC 4180, but lines end in \n as Unix tools want): one header, then a row for every
- * series of every report. `type` is interval or final. The whole has no labels; a CPU has
+ * series of every report. `type` is interval or final. All samples have no labels; a CPU has
  * label1_key `cpu`. Losses and cost of a report are repeated on each of its rows, so that any
- * choice of rows keeps them. Times are whole nanoseconds; a cell without a meaning is empty.
+ * choice of rows keeps them. Times are in nanoseconds; a cell without a meaning is empty.
  * Slow waits are not here: they are another kind of row (JSON has them).
  *
  * A contended address is a row too, of the metric SOURCE_wait (SOURCE_accesses where no time is
@@ -14,7 +14,7 @@
  *
  * In label values \xNN stands for the byte NN: control characters and the backslash itself, always,
  * and = + - @ at the start, where a spreadsheet would take the cell for a formula. So a name cannot
- * become one, and is still told exactly.
+ * become one, and nothing of it is lost.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,8 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/fields.h"
 #include "core/text.h"
-#include "sink/groups_order.h"
+#include "core/view.h"
+#include "sink/foreign.h"
 #include "sink/out.h"
 #include "sink/sink.h"
 
@@ -31,7 +33,7 @@ struct csv_sink {
 	struct sink base;
 	const struct config *cfg;
 	struct out out;
-	struct group_rows groups;
+	struct view view;
 };
 
 static struct csv_sink *csv_sink(struct sink *s)
@@ -47,7 +49,7 @@ static int csv_close(struct sink *s, struct err *e)
 	if (!c)
 		return 0;
 	ret = out_close(&c->out, e);
-	group_rows_free(&c->groups);
+	view_free(&c->view);
 	free(c);
 	return ret;
 }
@@ -61,7 +63,7 @@ static int csv_open(struct sink **out, const struct sink_args *args, struct err 
 		return err_sys(e, -ENOMEM, "output in CSV");
 	c->base.ops = &sink_csv;
 	c->cfg = args->cfg;
-	ret = out_open(&c->out, args->path, args->owner_only, e);
+	ret = sink_open_out(&c->base, &c->out, args, e);
 	if (ret) {
 		(void)csv_close(&c->base, NULL); /* nothing written: the open's error counts */
 		return ret;
@@ -70,26 +72,31 @@ static int csv_open(struct sink **out, const struct sink_args *args, struct err 
 	return 0;
 }
 
-static const char csv_head[] =
-	"type,seq,ts,mono_ns,dur_ns,metric,"
-	"label1_key,label1_value,label2_key,label2_value,label3_key,label3_value,"
-	"label4_key,label4_value,label5_key,label5_value,label6_key,label6_value,"
-	"count,sum_ns,min_ns,max_ns";
-static const char csv_tail[] =
-	",few,value,blocked_ns,run_queue_ns,cpu_ns,threads,cpus,site,idle,complete,missed,in_flight,in_flight_longest_ns,unpaired,clamped,map_full,"
-	"recursion_misses,lost_events,over_range,inferred,pending,names_refused,bpf_ns_per_event,bpf_cpu_ppm,user_cpu_ppm,"
-	"sum_share\n";
-_Static_assert(SERIES_LABELS == 6, "csv_head names each label");
+static void csv_heads(struct out *out, const struct field_table *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		out_printf(out, ",%s", t->v[i].key);
+}
 
 static int csv_header(struct csv_sink *c, struct err *e)
 {
+	struct out *out = &c->out;
 	size_t i;
 
-	out_text(&c->out, csv_head);
+	out_text(out, "type,seq,ts,mono_ns,dur_ns,metric");
+	for (i = 1; i <= SERIES_LABELS; i++)
+		out_printf(out, ",label%zu_key,label%zu_value", i, i);
+	out_text(out, ",count,sum_ns,min_ns,max_ns");
 	for (i = 0; i < c->cfg->nquantiles; i++)
-		out_printf(&c->out, ",p%s_ns", c->cfg->quantiles[i].text);
-	out_text(&c->out, csv_tail);
-	return out_flush(&c->out, e);
+		out_printf(out, ",p%s_ns", c->cfg->quantiles[i].text);
+	out_text(out, ",few,value,blocked_ns,run_queue_ns,cpu_ns");
+	csv_heads(out, &contended_number_fields);
+	out_text(out, ",cpus,site,idle,complete");
+	csv_heads(out, &quality_edge_fields);
+	csv_heads(out, &quality_fields);
+	csv_heads(out, &self_fields);
+	out_text(out, ",sum_share\n");
+	return out_flush(out, e);
 }
 
 static int csv_meta(struct sink *s, const struct meta *m, struct err *e)
@@ -97,13 +104,7 @@ static int csv_meta(struct sink *s, const struct meta *m, struct err *e)
 	return csv_header(csv_sink(s), e);
 }
 
-static void csv_bytes(struct out *out, const char *s, size_t n)
-{
-	for (; n; n--, s++)
-		out_printf(out, "\\x%02x", (unsigned char)*s);
-}
-
-/* ,"text": quoted only where it must be */
+/* "text": quoted only where it must be */
 static void csv_text(struct out *out, const char *text)
 {
 	bool quote = strpbrk(text, ",\"") != NULL;
@@ -111,13 +112,14 @@ static void csv_text(struct out *out, const char *text)
 	uint32_t code;
 	size_t n;
 
-	out_text(out, quote ? ",\"" : ",");
+	if (quote)
+		out_text(out, "\"");
 	if (*s && strchr("=+-@", *s))
-		csv_bytes(out, s++, 1);
+		foreign_bytes(out, s++, 1);
 	for (; *s; s += n) {
 		n = *s == '\\' ? 1 : text_unseen(s, &code);
 		if (n) {
-			csv_bytes(out, s, n);
+			foreign_bytes(out, s, n);
 			continue;
 		}
 		n = 1;
@@ -127,17 +129,12 @@ static void csv_text(struct out *out, const char *text)
 		out_text(out, "\"");
 }
 
-/* Paths can be long: kernel names of any length, three bytes for each bad one. */
 static void csv_foreign(struct out *out, const char *text)
 {
-	size_t size = 3 * strlen(text) + 1;
-	char *clean = malloc(size);
+	char *clean = foreign_utf8(out, text);
 
-	if (!clean) {
-		out->error = -ENOMEM;
-		return;
-	}
-	csv_text(out, text_utf8(clean, size, text, SIZE_MAX));
+	if (clean)
+		csv_text(out, clean);
 	free(clean);
 }
 
@@ -148,7 +145,7 @@ static void csv_label(struct out *out, const char *key, const char *value)
 		out_text(out, ",,");
 		return;
 	}
-	out_printf(out, ",%s", key);
+	out_printf(out, ",%s,", key);
 	csv_foreign(out, value);
 }
 
@@ -200,26 +197,26 @@ static void csv_split(struct out *out, const struct series *s)
 		out_text(out, ",,,");
 }
 
+/* The cells of a struct; empty ones where there is none. */
+static void csv_fields(struct out *out, const struct field_table *t, const void *from)
+{
+	char text[FIELD_TEXT_BYTES];
+
+	for (size_t i = 0; i < t->n; i++) {
+		out_text(out, ",");
+		if (from && !field_is_null(&t->v[i], from))
+			csv_foreign(out, field_text(&t->v[i], from, text));
+	}
+}
+
 /* Losses and cost: the same on every row of a report. `h`: the row's own, whose sum is compared
  * with the time; or NULL. */
 static void csv_row_end(struct out *out, const struct frame *f, const struct hist *h)
 {
-	const struct quality *q = &f->quality;
-	const struct self_cost *c = &f->self;
-
-	out_printf(out, ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
-		   quality_complete(q) ? "true" : "false", q->missed, q->in_flight, q->longest_ns,
-		   q->unpaired, q->clamped);
-	out_printf(out,
-		   ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-		   ",%" PRIu64,
-		   q->map_full, q->recursion_misses, q->lost_events, q->over_range, q->inferred,
-		   q->pending, q->names_refused);
-	if (c->bpf_known)
-		out_printf(out, ",%.1f,%.1f,%.1f", c->bpf_ns_per_event, c->bpf_cpu_ppm,
-			   c->user_cpu_ppm);
-	else
-		out_text(out, ",,,");
+	out_printf(out, ",%s", quality_complete(&f->quality) ? "true" : "false");
+	csv_fields(out, &quality_edge_fields, &f->quality);
+	csv_fields(out, &quality_fields, &f->quality);
+	csv_fields(out, &self_fields, f->self.bpf_known ? &f->self : NULL);
 	if (h && f->dur_ns)
 		out_printf(out, ",%.6f\n", (double)h->sum_ns / (double)f->dur_ns);
 	else
@@ -255,7 +252,8 @@ static void csv_series(struct csv_sink *c, const struct csv_start *start, const 
 	else
 		csv_hist(out, s->hist, c->cfg);
 	csv_split(out, s);
-	out_text(out, ",,,,"); /* threads, cpus, site, idle */
+	csv_fields(out, &contended_number_fields, NULL);
+	out_text(out, ",,,"); /* cpus, site, idle */
 	csv_row_end(out, start->f, s->desc->counter ? NULL : s->hist);
 }
 
@@ -285,74 +283,41 @@ static void csv_contended(struct csv_sink *sink, const struct csv_start *start,
 		csv_hist(out, c->wait, sink->cfg);
 	else
 		csv_counter(out, c->count, sink->cfg);
-	out_text(out, ",,,,"); /* no split; threads */
-	if (c->ntasks)
-		out_printf(out, "%" PRIu64, c->ntasks);
+	out_text(out, ",,,"); /* no split */
+	csv_fields(out, &contended_number_fields, c);
 	out_text(out, ",");
 	for (i = 0; i < c->ncpus; i++)
 		out_printf(out, "%s%" PRIu32, i ? " " : "", c->cpus[i]);
+	out_text(out, ",");
 	if (c->nsites)
 		csv_foreign(out, c->sites[0].sym);
-	else
-		out_text(out, ",");
 	out_printf(out, ",%s", !c->futex ? "" : c->futex->idle ? "true" : "false");
 	csv_row_end(out, start->f, c->wait);
-}
-
-/* Those of a metric that is ranked, who waits most first; 0 or -ENOMEM. */
-static int csv_rank(struct csv_sink *c, const struct frame *f)
-{
-	const struct metric_desc *head = NULL, *desc;
-	size_t i;
-	int ret;
-
-	c->groups.n = 0;
-	for (i = 0; i < f->nseries; i++) {
-		desc = f->series[i].desc;
-		if (desc->role == METRIC_HEADLINE)
-			head = desc;
-		if (head && desc->ranks)
-			break;
-	}
-	if (i == f->nseries)
-		return 0;
-	ret = group_rows_collect(&c->groups, f, head, c->cfg->sort, false, true);
-	if (!ret)
-		group_rows_sort(&c->groups);
-	return ret;
-}
-
-static void csv_groups(struct csv_sink *c, const struct csv_start *start)
-{
-	const struct group_row *row;
-	size_t i, k;
-
-	for (i = 0; i < c->groups.n; i++) {
-		row = &c->groups.v[i];
-		for (k = 0; k < row->n; k++)
-			csv_series(c, start, row->first + k);
-	}
 }
 
 static int csv_report(struct csv_sink *c, const struct frame *f, const char *type, struct err *e)
 {
 	struct csv_start start = {.f = f, .type = type};
-	bool grouped = false;
-	size_t i;
-	int ret;
+	const struct view_row *rows;
+	struct view_table groups;
+	size_t i, k;
+	int ret = view_groups(&c->view, f, c->cfg, &groups);
 
-	format_rfc3339(start.ts, sizeof(start.ts), f->time.tv_sec, (uint32_t)f->time.tv_nsec);
-	ret = csv_rank(c, f);
 	if (ret)
 		return err_sys(e, ret, "output in CSV");
+	format_rfc3339(start.ts, sizeof(start.ts), f->time.tv_sec, (uint32_t)f->time.tv_nsec);
+	rows = view_first(&c->view, &groups, groups.n);
 	for (i = 0; i < f->nseries; i++) {
 		const struct series *s = &f->series[i];
 
-		if (!c->groups.n || !group_series(s) || group_is_cpu(s))
+		if (!groups.n || !view_is_group(s) || view_is_cpu(s)) {
 			csv_series(c, &start, s);
-		else if (!grouped) /* the first of them: all, in their order */
-			csv_groups(c, &start);
-		grouped |= c->groups.n && group_series(s) && !group_is_cpu(s);
+			continue;
+		}
+		/* The first of them: all, in their order. */
+		for (; rows && rows < c->view.rows + groups.n; rows++)
+			for (k = 0; k < rows->n; k++)
+				csv_series(c, &start, rows->first + k);
 	}
 	for (i = 0; i < f->ncontended; i++)
 		csv_contended(c, &start, &f->contended[i]);
@@ -382,7 +347,7 @@ static int csv_reopen(struct sink *s, struct err *e)
 
 const struct sink_ops sink_csv = {
 	.name = "csv",
-	.summary = "CSV: one row for the whole, each CPU, group and address of every report",
+	.summary = "CSV: one row for each metric, CPU, group and address of every report",
 	.open = csv_open,
 	.meta = csv_meta,
 	.interval = csv_interval,

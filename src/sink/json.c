@@ -14,6 +14,7 @@ struct json_sink {
 	struct out out;
 	char *meta; /* the meta line: a file begun after SIGHUP gets it again */
 	size_t meta_len;
+	struct view view; /* for its joins */
 };
 
 static struct json_sink *json_sink(struct sink *s)
@@ -30,6 +31,7 @@ static int json_close(struct sink *s, struct err *e)
 		return 0;
 	ret = out_close(&j->out, e);
 	free(j->meta);
+	view_free(&j->view);
 	free(j);
 	return ret;
 }
@@ -43,7 +45,7 @@ static int json_open(struct sink **out, const struct sink_args *args, struct err
 		return err_sys(e, -ENOMEM, "output in JSON");
 	j->base.ops = &sink_json;
 	j->cfg = args->cfg;
-	ret = out_open(&j->out, args->path, args->owner_only, e);
+	ret = sink_open_out(&j->base, &j->out, args, e);
 	if (ret) {
 		(void)json_close(&j->base, NULL); /* nothing written: the open's error counts */
 		return ret;
@@ -52,7 +54,7 @@ static int json_open(struct sink **out, const struct sink_args *args, struct err
 	return 0;
 }
 
-static struct json_object *json_new_texts(struct json_build *b, const char *const *v)
+static struct json_object *json_new_strings(struct json_build *b, const char *const *v)
 {
 	struct json_object *array = json_new_array(b);
 
@@ -68,9 +70,9 @@ static struct json_object *json_new_source(struct json_build *b, const struct me
 	json_add_text(b, o, "name", src->name);
 	json_add_text(b, o, "state", src->on ? "on" : "off");
 	if (src->on)
-		json_add(b, o, "hooks", json_new_texts(b, src->hooks));
+		json_add(b, o, "hooks", json_new_strings(b, src->hooks));
 	if (src->on && src->lacks)
-		json_add(b, o, "lacks", json_new_texts(b, src->lacks));
+		json_add(b, o, "lacks", json_new_strings(b, src->lacks));
 	if (!src->on)
 		json_add_text(b, o, "why", src->why ? src->why : "");
 	return o;
@@ -121,7 +123,7 @@ static int json_meta(struct sink *s, const struct meta *m, struct err *e)
 	json_add_text(&b, o, "version", m->version);
 	json_add_text(&b, o, "kernel", m->kernel);
 	json_add_u64(&b, o, "cpus", m->cpus);
-	json_add(&b, o, "argv", json_new_texts(&b, m->argv));
+	json_add(&b, o, "argv", json_new_strings(&b, m->argv));
 	json_add_time(&b, o, "start", &m->start);
 	json_add(&b, o, "sources", sources);
 	json_add(&b, o, "filters", json_new_filters(&b, m));
@@ -166,21 +168,17 @@ static struct json_object *json_new_self(struct json_build *b, const struct self
 {
 	struct json_object *o = json_new_object(b);
 
-	if (c->bpf_known) {
-		json_add_decimal(b, o, "bpf_ns_per_event", c->bpf_ns_per_event);
-		json_add_decimal(b, o, "bpf_cpu_ppm", c->bpf_cpu_ppm);
-		json_add_decimal(b, o, "user_cpu_ppm", c->user_cpu_ppm);
-	} else {
-		json_add_null(b, o, "bpf_ns_per_event");
-		json_add_null(b, o, "bpf_cpu_ppm");
-		json_add_null(b, o, "user_cpu_ppm");
-	}
+	if (c->bpf_known)
+		json_add_fields(b, o, &self_fields, c);
+	else
+		for (size_t i = 0; i < self_fields.n; i++)
+			json_add_null(b, o, self_fields.v[i].key);
 	return o;
 }
 
 /* A table is there, perhaps empty, when a source that fills it runs. */
 static struct json_object *json_new_tables(struct json_build *b, const struct frame *f,
-					   const struct config *cfg)
+					   struct json_sink *j)
 {
 	struct json_object *tables = json_new_object(b), *rows;
 	size_t i;
@@ -188,19 +186,20 @@ static struct json_object *json_new_tables(struct json_build *b, const struct fr
 	if (!f->contends && !f->lines && !f->ncontended)
 		return tables;
 	rows = json_new_array(b);
+	if (view_join(&j->view, f) && !b->error)
+		b->error = -ENOMEM;
 	for (i = 0; i < f->ncontended; i++)
-		json_append(b, rows, json_new_contended(b, &f->contended[i], cfg));
+		json_append(b, rows, json_new_contended(b, &f->contended[i], &j->view, j->cfg));
 	json_add(b, tables, "contended", rows);
 	return tables;
 }
 
+/* Two objects around the metrics, which are never objects all at once. */
 static int json_report(struct json_sink *j, const struct frame *f, const char *type, struct err *e)
 {
 	const struct config *cfg = j->cfg;
 	struct json_build b = {0};
-	struct json_object *o = json_new_record(&b, type);
-	struct json_object *metrics = json_new_array(&b);
-	size_t i;
+	struct json_object *o = json_new_record(&b, type), *rest = json_new_object(&b);
 
 	json_add_u64(&b, o, "seq", f->seq);
 	json_add_time(&b, o, "ts", &f->time);
@@ -208,14 +207,17 @@ static int json_report(struct json_sink *j, const struct frame *f, const char *t
 	json_add_u64(&b, o, "dur_ns", f->dur_ns);
 	if (f->type == FRAME_FINAL)
 		json_add_text(&b, o, "end", f->end);
-	for (i = 0; i < f->nseries; i++)
-		json_append(&b, metrics,
-			    json_new_metric(&b, &f->series[i], cfg->quantiles, cfg->nquantiles));
-	json_add(&b, o, "metrics", metrics);
-	json_add(&b, o, "tables", json_new_tables(&b, f, cfg));
-	json_add(&b, o, "quality", json_new_quality(&b, &f->quality));
-	json_add(&b, o, "self", json_new_self(&b, &f->self));
-	json_finish(&b, o, &j->out);
+	json_add(&b, rest, "tables", json_new_tables(&b, f, j));
+	json_add(&b, rest, "quality", json_new_quality(&b, &f->quality));
+	json_add(&b, rest, "self", json_new_self(&b, &f->self));
+	json_put(&b, o, 0, 1, &j->out);
+	out_text(&j->out, ",");
+	json_put_metrics(f, cfg, &j->out);
+	out_text(&j->out, ",");
+	json_put(&b, rest, 1, 0, &j->out);
+	out_text(&j->out, "\n");
+	json_object_put(o);
+	json_object_put(rest);
 	return out_flush(&j->out, e);
 }
 

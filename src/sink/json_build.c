@@ -169,6 +169,28 @@ void json_add_fields(struct json_build *b, struct json_object *obj, const struct
 	}
 }
 
+struct json_object *json_new_rows(struct json_build *b, const struct field_table *t,
+				  const void *rows, size_t n, size_t size)
+{
+	struct json_object *all = json_new_array(b), *one;
+
+	for (size_t i = 0; i < n; i++) {
+		one = json_new_object(b);
+		json_add_fields(b, one, t, (const char *)rows + i * size);
+		json_append(b, all, one);
+	}
+	return all;
+}
+
+struct json_object *json_new_u32s(struct json_build *b, const uint32_t *v, size_t n)
+{
+	struct json_object *all = json_new_array(b);
+
+	for (; n; n--)
+		json_append_u64(b, all, *v++);
+	return all;
+}
+
 void json_add_time(struct json_build *b, struct json_object *obj, const char *key,
 		   const struct timespec *ts)
 {
@@ -202,13 +224,24 @@ static void json_put_code(struct out *out, uint32_t code)
  * json-c escapes quotes, backslashes and C0. What is left that a terminal would obey or not show
  * (DEL, C1, format characters) can only be inside strings: escape it there too.
  */
-static void json_put_line(struct out *out, const char *line)
+void json_put(struct json_build *b, struct json_object *o, size_t skip, size_t leave,
+	      struct out *out)
 {
-	const char *from = line, *s = line;
+	const char *line = NULL, *from, *s, *end;
 	uint32_t code;
-	size_t n;
+	size_t n = 0;
 
-	while (*s) {
+	if (!b->error)
+		line = json_object_to_json_string_length(
+			o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &n);
+	if (!line) {
+		if (!out->error)
+			out->error = -ENOMEM;
+		return;
+	}
+	from = s = line + skip;
+	end = line + n - leave;
+	while (s < end) {
 		n = *s >= ' ' && *s < 0x7f ? 0 : text_unseen(s, &code);
 		if (!n) {
 			s++;
@@ -220,19 +253,11 @@ static void json_put_line(struct out *out, const char *line)
 		from = s;
 	}
 	out_put(out, from, (size_t)(s - from));
-	out_put(out, "\n", 1);
 }
 
 void json_finish(struct json_build *b, struct json_object *record, struct out *out)
 {
-	const char *line = NULL;
-
-	if (!b->error)
-		line = json_object_to_json_string_ext(
-			record, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-	if (line)
-		json_put_line(out, line);
-	else if (!out->error)
-		out->error = -ENOMEM;
+	json_put(b, record, 0, 0, out);
+	out_put(out, "\n", 1);
 	json_object_put(record);
 }

@@ -14,6 +14,7 @@
 #include "core/config.h"
 #include "core/fields.h"
 #include "core/frame.h"
+#include "core/view.h"
 #include "sink/out.h"
 
 struct json_build {
@@ -41,6 +42,10 @@ void json_add_null(struct json_build *b, struct json_object *obj, const char *ke
 /* The members that a table names, of the struct at `from`. */
 void json_add_fields(struct json_build *b, struct json_object *obj, const struct field_table *t,
 		     const void *from);
+/* An array of such objects, each of `size` bytes; of numbers. */
+struct json_object *json_new_rows(struct json_build *b, const struct field_table *t,
+				  const void *rows, size_t n, size_t size);
+struct json_object *json_new_u32s(struct json_build *b, const uint32_t *v, size_t n);
 /* "0x…", a string: readers whose numbers are doubles would round it. */
 void json_add_hex(struct json_build *b, struct json_object *obj, const char *key, uint64_t v);
 /* One decimal: what is measured no better should not look it. */
@@ -50,19 +55,22 @@ void json_add_time(struct json_build *b, struct json_object *obj, const char *ke
 
 /* {"v":1,"type":type, ... */
 struct json_object *json_new_record(struct json_build *b, const char *type);
+/* Its text into out, but for so many bytes at its beginning and its end. */
+void json_put(struct json_build *b, struct json_object *o, size_t skip, size_t leave,
+	      struct out *out);
 /* Put the record as one line into out and free it. */
 void json_finish(struct json_build *b, struct json_object *record, struct out *out);
 
-/* {"count":…,"buckets":…} of a histogram, NULL gives JSON null; and the metric object of a series
- * (json_metric.c). */
+/* {"count":…,"buckets":…} of a histogram, NULL gives JSON null (json_metric.c). */
 struct json_object *json_new_hist(struct json_build *b, const struct hist *h,
 				  const struct config *cfg);
-struct json_object *json_new_metric(struct json_build *b, const struct series *s,
-				    const struct quantile *q, size_t nq);
+/* "metrics":[…] of a report, one written after another: the objects of 100,000 groups' metrics
+ * together would be gigabytes. */
+void json_put_metrics(const struct frame *f, const struct config *cfg, struct out *out);
 
-/* An element of tables.contended (json_contended.c). */
+/* An element of tables.contended, and the joins it has in a view (json_contended.c). */
 struct json_object *json_new_contended(struct json_build *b, const struct contended *c,
-				       const struct config *cfg);
+				       const struct view *view, const struct config *cfg);
 /* ... and what a cache line has besides (json_lines.c). */
 void json_add_accesses(struct json_build *b, struct json_object *o, const struct line_accesses *a,
 		       const struct config *cfg);

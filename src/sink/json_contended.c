@@ -1,29 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* {"source":"lock","kind":"mutex","addr":"0x…","name":"…","count":…,"wait_ns":{…},"sites":[…],…} */
+#include <string.h>
+
 #include "sink/json_build.h"
-
-static struct json_object *json_new_cpus(struct json_build *b, const struct contended *c)
-{
-	struct json_object *cpus = json_new_array(b);
-	size_t i;
-
-	for (i = 0; i < c->ncpus; i++)
-		json_append_u64(b, cpus, c->cpus[i]);
-	return cpus;
-}
-
-static struct json_object *json_new_sites(struct json_build *b, const struct contended *c)
-{
-	struct json_object *sites = json_new_array(b), *site;
-	size_t i;
-
-	for (i = 0; i < c->nsites; i++) {
-		site = json_new_object(b);
-		json_add_fields(b, site, &site_fields, &c->sites[i]);
-		json_append(b, sites, site);
-	}
-	return sites;
-}
 
 static struct json_object *json_new_futex(struct json_build *b, const struct contended *c)
 {
@@ -36,21 +15,39 @@ static struct json_object *json_new_futex(struct json_build *b, const struct con
 
 static struct json_object *json_new_line(struct json_build *b, const struct contended *c)
 {
-	struct json_object *line = json_new_object(b), *members = json_new_array(b), *m;
-	size_t i;
+	struct json_object *line = json_new_object(b);
 
-	for (i = 0; i < c->nmembers; i++) {
-		m = json_new_object(b);
-		json_add_fields(b, m, &member_fields, &c->members[i]);
-		json_append(b, members, m);
-	}
 	json_add_hex(b, line, "addr", c->line);
-	json_add(b, line, "members", members);
+	json_add(b, line, "members",
+		 json_new_rows(b, &member_fields, c->members, c->nmembers, sizeof(*c->members)));
 	return line;
 }
 
+/* A row of each group may have the same address: once is enough. They are in its order. */
+static void json_add_joins(struct json_build *b, struct json_object *o, const struct view *view,
+			   const struct contended *c)
+{
+	struct json_object *joins, *one;
+	size_t n;
+	const struct view_join *j = view_joined(view, c, &n);
+
+	if (!n)
+		return;
+	joins = json_new_array(b);
+	for (size_t i = 0; i < n; i++) {
+		if (i && j[i].with->addr == j[i - 1].with->addr &&
+		    !strcmp(j[i].with->kind, j[i - 1].with->kind))
+			continue;
+		one = json_new_object(b);
+		json_add_text(b, one, "kind", j[i].with->kind);
+		json_add_hex(b, one, "addr", j[i].with->addr);
+		json_append(b, joins, one);
+	}
+	json_add(b, o, "joins", joins);
+}
+
 struct json_object *json_new_contended(struct json_build *b, const struct contended *c,
-				       const struct config *cfg)
+				       const struct view *view, const struct config *cfg)
 {
 	struct json_object *o = json_new_object(b), *labels = json_new_object(b);
 
@@ -65,14 +62,16 @@ struct json_object *json_new_contended(struct json_build *b, const struct conten
 	json_add(b, o, "labels", labels);
 	json_add_u64(b, o, "count", c->count);
 	json_add(b, o, "wait_ns", json_new_hist(b, c->wait, cfg));
-	json_add(b, o, "cpus", json_new_cpus(b, c));
+	json_add(b, o, "cpus", json_new_u32s(b, c->cpus, c->ncpus));
 	json_add_fields(b, o, &contended_number_fields, c);
-	json_add(b, o, "sites", json_new_sites(b, c));
+	json_add(b, o, "sites",
+		 json_new_rows(b, &site_fields, c->sites, c->nsites, sizeof(*c->sites)));
 	if (c->futex)
 		json_add(b, o, "futex", json_new_futex(b, c));
 	if (c->accesses)
 		json_add_accesses(b, o, c->accesses, cfg);
 	if (c->nmembers)
 		json_add(b, o, "line", json_new_line(b, c));
+	json_add_joins(b, o, view, c);
 	return o;
 }

@@ -3,19 +3,6 @@
  * "sampler":"clock","reads":…,"writes":…,"hitm":null,"tids":[…],"offsets":[…] */
 #include "sink/json_build.h"
 
-static struct json_object *json_new_threads(struct json_build *b, const struct line_accesses *a)
-{
-	struct json_object *all = json_new_array(b), *one;
-	size_t i;
-
-	for (i = 0; i < a->nthreads; i++) {
-		one = json_new_object(b);
-		json_add_fields(b, one, &thread_fields, &a->threads[i]);
-		json_append(b, all, one);
-	}
-	return all;
-}
-
 static struct json_object *json_new_hitm(struct json_build *b, const struct line_hitm *h)
 {
 	struct json_object *hitm;
@@ -30,17 +17,15 @@ static struct json_object *json_new_hitm(struct json_build *b, const struct line
 static struct json_object *json_new_offsets(struct json_build *b, const struct line_accesses *a,
 					    const struct config *cfg)
 {
-	struct json_object *all = json_new_array(b), *one;
-	size_t i;
+	struct json_object *all =
+		json_new_rows(b, &spot_fields, a->uses, a->nuses, sizeof(*a->uses));
 
-	for (i = 0; i < a->nuses; i++) {
+	for (size_t i = 0; i < a->nuses && !b->error; i++) {
+		struct json_object *one = json_object_array_get_idx(all, i);
 		const struct line_spot *u = &a->uses[i];
 
-		one = json_new_object(b);
-		json_add_fields(b, one, &spot_fields, u);
 		json_add(b, one, "hitm", json_new_hitm(b, &u->hitm));
 		json_add(b, one, "latency_cycles", json_new_hist(b, u->latency, cfg));
-		json_append(b, all, one);
 	}
 	return all;
 }
@@ -49,15 +34,9 @@ static struct json_object *json_new_offsets(struct json_build *b, const struct l
 static void json_add_nodes(struct json_build *b, struct json_object *o,
 			   const struct line_accesses *a)
 {
-	struct json_object *nodes;
-	size_t i;
-
 	if (!a->nnodes)
 		return;
-	nodes = json_new_array(b);
-	for (i = 0; i < a->nnodes; i++)
-		json_append_u64(b, nodes, a->nodes[i]);
-	json_add(b, o, "nodes", nodes);
+	json_add(b, o, "nodes", json_new_u32s(b, a->nodes, a->nnodes));
 	if (a->memory_node < 0)
 		json_add_null(b, o, "memory_node");
 	else
@@ -75,6 +54,7 @@ void json_add_accesses(struct json_build *b, struct json_object *o, const struct
 		json_add_text(b, o, "unconfirmed", a->unconfirmed);
 	json_add(b, o, "hitm", json_new_hitm(b, &a->hitm));
 	json_add(b, o, "latency_cycles", json_new_hist(b, a->latency, cfg));
-	json_add(b, o, "tids", json_new_threads(b, a));
+	json_add(b, o, "tids",
+		 json_new_rows(b, &thread_fields, a->threads, a->nthreads, sizeof(*a->threads)));
 	json_add(b, o, "offsets", json_new_offsets(b, a, cfg));
 }

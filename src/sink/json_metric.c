@@ -33,15 +33,6 @@ static void json_add_quantiles(struct json_build *b, struct json_object *metric,
 	json_add(b, metric, "few", few);
 }
 
-/* The slots from the first to the last that hold something: [*from, *to). */
-static void json_trim(const struct hist *h, uint32_t *from, uint32_t *to)
-{
-	for (*from = 0; *from < h->len && !h->slots[*from]; ++*from)
-		;
-	for (*to = h->len; *to > *from && !h->slots[*to - 1]; --*to)
-		;
-}
-
 /* ",123" at the end of text[COUNT_TEXT], without a NUL; its start. Most counts are one digit. */
 #define COUNT_TEXT 21
 static const char *json_count_text(char *text, uint64_t v)
@@ -62,16 +53,19 @@ static const char *json_count_text(char *text, uint64_t v)
 static int json_counts_to_string(struct json_object *o, struct printbuf *pb, int level, int flags)
 {
 	const struct hist *h = json_object_get_userdata(o);
-	uint32_t i, from, to;
+	struct hist_walk w = {0};
 	char text[COUNT_TEXT];
+	uint32_t at = 0;
+	bool any = false;
 	const char *s;
 
-	json_trim(h, &from, &to);
 	if (printbuf_memappend(pb, "[", 1) < 0)
 		return -1;
-	for (i = from; i < to; i++) {
-		s = json_count_text(text, h->slots[i]);
-		s += i == from; /* no comma before the first */
+	for (; hist_next(h, &w); at = w.slot + 1, any = true) {
+		for (; any && at < w.slot; at++)
+			if (printbuf_memappend(pb, ",0", 2) < 0)
+				return -1;
+		s = json_count_text(text, w.n) + !any; /* no comma before the first */
 		if (printbuf_memappend(pb, s, (int)(text + COUNT_TEXT - s)) < 0)
 			return -1;
 	}
@@ -91,12 +85,11 @@ static struct json_object *json_new_counts(struct json_build *b, const struct hi
 static struct json_object *json_new_buckets(struct json_build *b, const struct hist *h)
 {
 	struct json_object *buckets = json_new_object(b);
+	struct hist_walk first = {0};
 	int64_t offset = 0;
-	uint32_t from, to;
 
-	json_trim(h, &from, &to);
-	if (from < to)
-		offset = (int64_t)hist_schema_base(h->schema) + h->first + from;
+	if (hist_next(h, &first))
+		offset = (int64_t)hist_schema_base(h->schema) + first.slot;
 	json_add_i64(b, buckets, "schema", h->schema);
 	json_add_u64(b, buckets, "zero", h->zero);
 	json_add_i64(b, buckets, "offset", offset);
@@ -143,8 +136,8 @@ static void json_add_split(struct json_build *b, struct json_object *metric, con
 		     s->hist->sum_ns - split->blocked_ns - split->run_queue_ns);
 }
 
-struct json_object *json_new_metric(struct json_build *b, const struct series *s,
-				    const struct quantile *q, size_t nq)
+static struct json_object *json_new_metric(struct json_build *b, const struct series *s,
+					   const struct quantile *q, size_t nq)
 {
 	struct json_object *metric = json_new_object(b);
 
@@ -159,4 +152,22 @@ struct json_object *json_new_metric(struct json_build *b, const struct series *s
 	if (s->split)
 		json_add_split(b, metric, s);
 	return metric;
+}
+
+void json_put_metrics(const struct frame *f, const struct config *cfg, struct out *out)
+{
+	size_t i;
+
+	out_text(out, "\"metrics\":[");
+	for (i = 0; i < f->nseries; i++) {
+		struct json_build b = {0};
+		struct json_object *metric =
+			json_new_metric(&b, &f->series[i], cfg->quantiles, cfg->nquantiles);
+
+		if (i)
+			out_text(out, ",");
+		json_put(&b, metric, 0, 0, out);
+		json_object_put(metric);
+	}
+	out_text(out, "]");
 }

@@ -14,7 +14,7 @@
 
 static const char *out_name(const struct out *o)
 {
-	return o->path ? o->path : "standard output";
+	return o->path ? o->path : o->memory ? "memory" : "standard output";
 }
 
 /* Was closed when we were started (main puts something unwritable there), or is a file to read. */
@@ -72,6 +72,18 @@ int out_open(struct out *o, const char *path, bool owner_only, struct err *e)
 	return 0;
 }
 
+void out_open_memory(struct out *o)
+{
+	*o = (struct out){.fd = -1, .memory = true};
+}
+
+const char *out_whole(struct out *o, size_t *len)
+{
+	*len = o->whole;
+	o->len = o->whole = 0;
+	return o->buf;
+}
+
 static int out_close_fd(struct out *o, struct err *e)
 {
 	int fd = o->fd;
@@ -84,11 +96,50 @@ static int out_close_fd(struct out *o, struct err *e)
 	return 0;
 }
 
+#define ASIDE ".tmp"
+
+/* Made by us just now, for us alone: whoever else may write in that directory has not. */
+static int open_aside(const struct out *o)
+{
+	int fd;
+
+	if (unlink(o->aside) && errno != ENOENT)
+		return -errno;
+	fd = open(o->aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+int out_replace(struct out *o, struct err *e)
+{
+	struct stat st;
+	char *real;
+	int fd;
+
+	if (fstat(o->fd, &st))
+		return err_sys(e, -errno, "output file '%s'", o->path);
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	real = realpath(o->path, NULL); /* not a link to it */
+	if (!real)
+		return errno == ENOENT ? 0 : err_sys(e, -errno, "output file '%s'", o->path);
+	if (asprintf(&o->aside, "%s" ASIDE, real) < 0)
+		o->aside = NULL;
+	free(real);
+	if (!o->aside)
+		return err_sys(e, -ENOMEM, "output file '%s'", o->path);
+	fd = open_aside(o);
+	if (fd < 0)
+		return err_sys(e, fd, "cannot write beside output file '%s'", o->path);
+	close(fd);
+	(void)unlink(o->aside); /* it was to see whether we may */
+	return 0;
+}
+
 int out_reopen(struct out *o, struct err *e)
 {
 	int fd, ret;
 
-	if (!o->owned)
+	if (!o->owned || o->aside)
 		return 0;
 	/* The new one first: if that fails the old one still works. */
 	fd = out_open_path(o, e);
@@ -141,6 +192,31 @@ void out_text(struct out *o, const char *text)
 	out_put(o, text, strlen(text));
 }
 
+void out_quoted(struct out *o, const char *text)
+{
+	size_t n;
+
+	out_text(o, "\"");
+	for (; *text; text += n + 1) {
+		n = strcspn(text, "\\\"\n");
+		out_put(o, text, n);
+		if (!text[n])
+			break;
+		out_text(o, text[n] == '\n' ? "\\n" : text[n] == '"' ? "\\\"" : "\\\\");
+	}
+	out_text(o, "\"");
+}
+
+void out_u64(struct out *o, uint64_t v)
+{
+	char text[20], *s = text + sizeof(text);
+
+	do
+		*--s = (char)('0' + v % 10);
+	while (v /= 10);
+	out_put(o, s, (size_t)(text + sizeof(text) - s));
+}
+
 void out_printf(struct out *o, const char *fmt, ...)
 {
 	va_list ap, again;
@@ -164,7 +240,7 @@ void out_printf(struct out *o, const char *fmt, ...)
 
 void out_drop(struct out *o)
 {
-	o->len = 0;
+	o->len = o->whole;
 	o->error = 0;
 }
 
@@ -182,7 +258,7 @@ static int out_write_all(int fd, const char *data, size_t len, size_t *done)
 		else if (n == 0)
 			return -EIO;
 		else if (errno == EAGAIN)	  /* somebody made our stdout non-blocking */
-			(void)poll(&wait, 1, -1); /* whatever it says, write tells */
+			(void)poll(&wait, 1, -1); /* write reports what is wrong */
 		else if (errno != EINTR)
 			return -errno;
 	}
@@ -210,7 +286,7 @@ static void out_cut_back(int fd, off_t start, size_t done)
 
 	if (start < 0 || !done || fstat(fd, &st) || st.st_size != start + (off_t)done)
 		return;
-	/* Nothing more can be done if these fail; the write's own error is told. */
+	/* Nothing more can be done if these fail; the write's own error is reported. */
 	if (!ftruncate(fd, start))
 		(void)lseek(fd, start, SEEK_SET);
 }
@@ -226,25 +302,63 @@ static int out_empty(struct out *o)
 	return S_ISREG(st.st_mode) && st.st_size && ftruncate(o->fd, 0) ? -errno : 0;
 }
 
+/* The record into a file of its own, which takes the other's place. */
+static int out_write_aside(struct out *o, const char *data, size_t len)
+{
+	char *real = strndup(o->aside, strlen(o->aside) - strlen(ASIDE));
+	int fd = open_aside(o), ret = !real ? -ENOMEM : fd < 0 ? fd : 0;
+	struct stat st;
+	size_t done;
+
+	if (!ret && fstat(o->fd, &st))
+		ret = -errno;
+	if (!ret)
+		ret = out_write_all(fd, data, len, &done);
+	if (!ret && fchown(fd, st.st_uid, st.st_gid) && errno != EPERM)
+		ret = -errno;
+	if (!ret && fchmod(fd, st.st_mode & 07777))
+		ret = -errno;
+	if (!ret && rename(o->aside, real))
+		ret = -errno;
+	if (ret) {
+		if (fd >= 0)
+			close(fd);
+		(void)unlink(o->aside); /* if it is there */
+	} else {
+		close(o->fd);
+		o->fd = fd;
+	}
+	free(real);
+	return ret;
+}
+
 int out_flush(struct out *o, struct err *e)
 {
+	const char *data = o->buf;
+	size_t len = o->len, done;
 	int ret = o->error;
 	off_t start;
-	size_t done;
 
 	if (ret) {
 		out_drop(o);
 		return err_sys(e, ret, "output to %s", out_name(o));
 	}
-	if (!o->len)
+	if (o->memory)
+		o->whole = o->len;
+	if (!o->len || o->memory)
 		return 0;
+	if (o->aside) {
+		ret = out_write_aside(o, data, len);
+		out_drop(o);
+		return ret ? err_sys(e, ret, "cannot replace output file '%s'", o->path) : 0;
+	}
 	ret = o->old_content ? out_empty(o) : 0;
 	if (ret) {
 		out_drop(o);
 		return err_sys(e, ret, "cannot empty output file '%s'", out_name(o));
 	}
 	start = out_position(o->fd);
-	ret = out_write_all(o->fd, o->buf, o->len, &done);
+	ret = out_write_all(o->fd, data, len, &done);
 	out_drop(o);
 	if (!ret || ret == -EPIPE)
 		return ret;
@@ -259,6 +373,7 @@ int out_close(struct out *o, struct err *e)
 	int ret = out_close_fd(o, e);
 
 	free(o->path);
+	free(o->aside);
 	free(o->buf);
 	*o = (struct out){.fd = -1};
 	return ret;

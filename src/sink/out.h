@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The stream a sink writes to: stdout or a path. A record (a report, a line, some rows) is put
- * together in memory and written whole by out_flush; when that fails half way in a regular file,
+ * together in memory and written as one by out_flush; when that fails half way in a regular file,
  * the file is cut back, so that a reader never finds half a record.
  */
 #ifndef WS_SINK_OUT_H
@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/err.h"
 
@@ -17,10 +18,13 @@ struct out {
 	bool owned;	  /* opened from `path`; stdout is not ours to close */
 	bool owner_only;  /* files are created for nobody else to read */
 	bool old_content; /* nothing written yet: the first record empties the file */
+	char *aside;	  /* each record replaces the file; this is where it is written first */
 	char *path;	  /* NULL: stdout */
 	char *buf;	  /* the record so far; keeps its memory */
 	size_t len, cap;
-	int error; /* -ENOMEM while the record was put together; told by out_flush */
+	bool memory; /* records stay in buf, one behind the other: the first `whole` bytes of it */
+	size_t whole;
+	int error; /* -ENOMEM while the record was put together; reported by out_flush */
 };
 
 /*
@@ -30,6 +34,17 @@ struct out {
  * out_close also after failure.
  */
 int out_open(struct out *o, const char *path, bool owner_only, struct err *e);
+/* No stream: what is flushed is kept, for those who answer requests with it. Cannot fail. */
+void out_open_memory(struct out *o);
+/* What was flushed into memory, *len bytes that hold until the next record is begun; it starts anew
+ * then. */
+const char *out_whole(struct out *o, size_t *len);
+/*
+ * Of a file just opened: from now on each record replaces it as a whole, so that a reader finds the
+ * one before or this one. It keeps its mode, and its owner if we may. What is no regular file (a
+ * pipe, /dev/null), or has no name any more, is written to as ever.
+ */
+int out_replace(struct out *o, struct err *e);
 /* SIGHUP: the path again, created if it was moved away, else appended to. No-op on stdout. */
 int out_reopen(struct out *o, struct err *e);
 /* Nothing in the file yet (a pipe is empty until the first flush only for the caller to know). */
@@ -38,13 +53,16 @@ bool out_is_empty_file(const struct out *o);
 /* Add to the record. A failure is kept for out_flush. */
 void out_put(struct out *o, const char *data, size_t len);
 void out_text(struct out *o, const char *text);
+/* In quotes; quotes, backslashes and line breaks within have a backslash before. */
+void out_quoted(struct out *o, const char *text);
+void out_u64(struct out *o, uint64_t v);
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Forget the record. */
 void out_drop(struct out *o);
 /* Write the record. 0, -EPIPE without words (the reader is gone), or negative with words. */
 int out_flush(struct out *o, struct err *e);
 
-/* Fine twice, and on a zeroed struct. Reports what only close(2) can tell (NFS, quota). */
+/* Fine twice, and on a zeroed struct. Reports what only close(2) finds (NFS, quota). */
 int out_close(struct out *o, struct err *e);
 
 #endif

@@ -12,16 +12,18 @@
 #include "core/frame.h"
 
 struct sink;
+struct out;
 
 struct sink_args {
 	const struct config *cfg;
 	const char *path; /* NULL: stdout */
-	bool owner_only;  /* a file that is created is for nobody else to read */
-	bool tty;	  /* stdout is a terminal (never with a path) */
-	bool color;	  /* resolved from --color, NO_COLOR, tty */
-	bool redraw;	  /* resolved: tty and not --no-clear */
-	uint32_t columns; /* width to fill, >= 80 when not a terminal */
-	uint32_t lines;	  /* terminal height, 0 unknown */
+	bool memory;	  /* no stream at all: what is written is for out_whole (out.h) */
+	bool owner_only;	 /* a file that is created is for nobody else to read */
+	bool tty;		 /* stdout is a terminal (never with a path) */
+	bool color;		 /* resolved from --color, NO_COLOR, tty */
+	bool redraw;		 /* resolved: tty and not --no-clear */
+	uint32_t columns;	 /* width to fill, >= 80 when not a terminal */
+	uint32_t lines;		 /* terminal height, 0 unknown */
 };
 
 struct sink_ops {
@@ -29,9 +31,12 @@ struct sink_ops {
 	const char *summary;
 	int (*open)(struct sink **out, const struct sink_args *args, struct err *e);
 	int (*meta)(struct sink *s, const struct meta *m, struct err *e);
-	/* An interval's end: both views; the sink takes what it prints. */
+	/* An interval's end: both views; the sink takes what it prints. The total has rows only if
+	 * some sink wants them. */
 	int (*interval)(struct sink *s, const struct frame *interval, const struct frame *total,
 			struct err *e);
+	/* Optional: are the total's rows wanted with each interval? Else only at the end. */
+	bool (*totals)(const struct sink *s);
 	int (*final)(struct sink *s, const struct frame *total, struct err *e);
 	int (*slow)(struct sink *s, const struct slow *w, struct err *e); /* optional */
 	/* Nothing printed for a while: seconds so far; only a terminal shows it. */
@@ -43,11 +48,15 @@ struct sink_ops {
 
 struct sink {
 	const struct sink_ops *ops;
+	struct out *out; /* what it writes to */
 };
 
 extern const struct sink_ops sink_table;
 extern const struct sink_ops sink_json;
 extern const struct sink_ops sink_csv;
+
+/* For open: what the arguments name is opened as the sink's stream. As out_open. */
+int sink_open_out(struct sink *s, struct out *o, const struct sink_args *args, struct err *e);
 
 extern const struct sink_ops *const sink_list[]; /* NULL-terminated; a new format is a line here */
 const struct sink_ops *sink_find(const char *name);

@@ -23,9 +23,8 @@ struct table_sink {
 	struct sink base;
 	const struct config *cfg;
 	struct out out;
-	struct table_rows rows;
+	struct view view;
 	struct table_plan plan;
-	struct group_rows groups;
 	bool tty, color, redraw;
 	uint32_t columns, window_lines;
 	char host[256];	   /* "waitscope  6.18.44  2 CPUs" */
@@ -49,10 +48,8 @@ static int table_close(struct sink *s, struct err *e)
 	if (!t)
 		return 0;
 	ret = out_close(&t->out, e);
-	free(t->rows.v);
-	free(t->rows.values);
+	view_free(&t->view);
 	free(t->plan.v);
-	group_rows_free(&t->groups);
 	free(t);
 	return ret;
 }
@@ -81,7 +78,7 @@ static int table_open(struct sink **out, const struct sink_args *args, struct er
 	/* Slow waits come between reports: they scroll, so reports must too. */
 	t->redraw = args->redraw && !args->cfg->slower;
 	table_resize(&t->base, args->columns, args->lines);
-	ret = out_open(&t->out, args->path, args->owner_only, e);
+	ret = sink_open_out(&t->base, &t->out, args, e);
 	if (ret) {
 		(void)table_close(&t->base, NULL); /* nothing written: the open's error counts */
 		return ret;
@@ -100,7 +97,7 @@ static void text_append(char *to, size_t size, const char *sep, const char *text
 	(void)snprintf(to + len, size - len, "%s%s", len ? sep : "", clean);
 }
 
-/* "pid=1,2 comm=x": what was given more than once is said behind the first. */
+/* "pid=1,2 comm=x": what was given more than once is joined. */
 static void table_filters(struct table_sink *t, const struct meta *m)
 {
 	const struct label *f;
@@ -167,61 +164,68 @@ static void table_cut(char *out, size_t len, const char *text, size_t room)
 			       " …"); /* no longer than it was */
 }
 
-static void table_header(const struct table_sink *t, struct table_page *page)
+/* In a small window the time of day gives way to the time stamp. */
+static void table_header_line(const struct table_sink *t, struct table_page *page, bool stamp)
 {
 	const struct frame *f = page->f;
-	char dur[32], text[1024], cut[1024], clock[64] = "";
-	bool fold = page->density >= DENSITY_FOLDED;
+	char text[1024], cut[1024], clock[64] = "";
 	struct line l;
 	struct tm tm;
 	size_t room;
 
-	if (t->cfg->timestamps)
+	if (stamp)
 		format_rfc3339(clock, sizeof(clock), f->time.tv_sec, (uint32_t)f->time.tv_nsec);
-	if (t->cfg->timestamps && !fold)
-		paper_text(&page->paper, STYLE_DIM, clock);
-	if (!(t->cfg->timestamps && fold) && localtime_r(&f->time.tv_sec, &tm))
+	else if (localtime_r(&f->time.tv_sec, &tm))
 		(void)strftime(clock, sizeof(clock), "%H:%M:%S", &tm); /* empty if it fails */
-	room = page->paper.columns - text_width(clock) - 2;
+	room = page->printer.columns - text_width(clock) - 2;
 	(void)snprintf(text, sizeof(text), "%s  %s %s   %s", t->host,
 		       f->type == FRAME_INTERVAL ? "interval" : "total",
-		       format_duration(dur, sizeof(dur), table_period_ns(t, f)), t->sources);
+		       word_duration(table_period_ns(t, f)).s, t->sources);
 	table_cut(cut, sizeof(cut), text, room);
 	line_start(&l);
 	line_left(&l, cut, room + 2);
 	line_add(&l, "%s", clock);
-	paper_line(&page->paper, STYLE_DIM, &l);
+	printer_line(&page->printer, STYLE_DIM, &l);
+}
+
+static void table_header(const struct table_sink *t, struct table_page *page)
+{
+	const struct frame *f = page->f;
+	char stamp[64];
+
+	if (t->cfg->timestamps) {
+		format_rfc3339(stamp, sizeof(stamp), f->time.tv_sec, (uint32_t)f->time.tv_nsec);
+		if (table_only(page, DENSITY_ALL, DENSITY_SHORT))
+			printer_text(&page->printer, STYLE_DIM, stamp);
+		if (table_only(page, DENSITY_SHORT, DENSITIES))
+			table_header_line(t, page, true);
+	}
+	if (table_only(page, DENSITY_ALL, t->cfg->timestamps ? DENSITY_SHORT : DENSITIES))
+		table_header_line(t, page, false);
+	table_always(page);
 }
 
 static void table_end(struct table_page *page)
 {
-	char clean[512], dur[32];
+	char clean[512];
 	struct line l;
 
 	text_clean(clean, sizeof(clean), page->f->end ? page->f->end : "end", SIZE_MAX);
 	line_start(&l);
-	line_add(&l, "final report after %s: %s",
-		 format_duration(dur, sizeof(dur), page->f->dur_ns), clean);
-	paper_line(&page->paper, STYLE_PLAIN, &l);
+	line_add(&l, "final report after %s: %s", word_duration(page->f->dur_ns).s, clean);
+	printer_line(&page->printer, STYLE_PLAIN, &l);
 }
 
-static int table_draw(struct table_sink *t, struct table_page *page)
+static void table_draw(struct table_sink *t, struct table_page *page)
 {
-	int ret;
-
 	table_plan_begin(page);
-	page->paper.lines = 0;
-	page->thin = page->hot = false;
 	if (page->room >= HEADER_LEAST)
 		table_header(t, page);
 	if (page->f->type == FRAME_FINAL)
 		table_end(page);
-	ret = table_sections(page);
-	if (ret)
-		return ret;
+	table_sections(page);
 	table_gap(page);
 	table_foot(page);
-	return page->error;
 }
 
 /* What goes before a report: the screen's top, or a blank line. */
@@ -244,21 +248,6 @@ static void table_begin(struct table_sink *t)
 	t->drawn = true;
 }
 
-static int table_draw_fitting(struct table_sink *t, struct table_page *page)
-{
-	int ret = 0;
-
-	page->paper.quiet = true;
-	for (;; page->density++) {
-		ret = table_draw(t, page);
-		if (ret || table_plan_fits(page))
-			break;
-	}
-	page->paper.quiet = false;
-	page->planned = true;
-	return ret ? ret : table_draw(t, page);
-}
-
 static void table_forget_heads(struct table_sink *t)
 {
 	t->slow_head[false] = t->slow_head[true] = false;
@@ -267,25 +256,30 @@ static void table_forget_heads(struct table_sink *t)
 static int table_report(struct table_sink *t, const struct frame *f, struct err *e)
 {
 	struct table_page page = {
-		.paper = {.out = &t->out,
-			  .columns = t->columns,
-			  .color = t->color,
-			  .in_place = t->redraw},
+		.printer = {.out = &t->out,
+			    .columns = t->columns,
+			    .color = t->color,
+			    .in_place = t->redraw},
 		.cfg = t->cfg,
 		.f = f,
-		.rows = &t->rows,
-		.groups = &t->groups,
+		.view = &t->view,
 		.plan = &t->plan,
 		.room = UINT32_MAX,
 	};
 	/* The final report may scroll: it stays. */
 	bool fit = t->redraw && t->window_lines > 1 && f->type != FRAME_FINAL;
-	int ret;
+	int ret = view_make(&t->view, f, t->cfg);
 
 	table_begin(t);
-	if (fit)
+	if (!ret && fit) {
 		page.room = t->window_lines - 1;
-	ret = fit ? table_draw_fitting(t, &page) : table_draw(t, &page);
+		page.state = PAGE_COUNT;
+		table_draw(t, &page);
+		table_plan_make(&page);
+	}
+	if (!ret && !page.error)
+		table_draw(t, &page);
+	ret = ret ? ret : page.error;
 	if (ret && !t->out.error)
 		t->out.error = ret;
 	if (t->redraw)
@@ -300,10 +294,15 @@ static int table_interval(struct sink *s, const struct frame *interval, const st
 {
 	struct table_sink *t = table_sink(s);
 
-	/* It is the whole run: the final report says the same. */
+	/* It is the run: the final report would repeat it. */
 	if (interval->last && interval->dur_ns == total->dur_ns)
 		return 0;
 	return table_report(t, t->cfg->totals ? total : interval, e);
+}
+
+static bool table_totals(const struct sink *s)
+{
+	return ((const struct table_sink *)s)->cfg->totals;
 }
 
 static int table_final(struct sink *s, const struct frame *total, struct err *e)
@@ -314,7 +313,7 @@ static int table_final(struct sink *s, const struct frame *total, struct err *e)
 static int table_slow(struct sink *s, const struct slow *w, struct err *e)
 {
 	struct table_sink *t = table_sink(s);
-	struct paper p = {.out = &t->out, .columns = t->columns, .color = t->color};
+	struct printer p = {.out = &t->out, .columns = t->columns, .color = t->color};
 	bool op = w->op != NULL;
 
 	if (t->progress)
@@ -374,6 +373,7 @@ const struct sink_ops sink_table = {
 	.open = table_open,
 	.meta = table_meta,
 	.interval = table_interval,
+	.totals = table_totals,
 	.final = table_final,
 	.slow = table_slow,
 	.progress = table_progress,

@@ -14,7 +14,6 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/text.h"
@@ -25,61 +24,6 @@
 #define CPUS_WIDTH 9
 
 enum contended_column { COLUMN_NAME, COLUMN_OWNER, COLUMN_KIND, COLUMN_CPUS };
-enum contended_rank { RANK_LOCK, RANK_IDLE, RANK_OTHER };
-
-/* ---- rows ---- */
-
-static enum contended_rank contended_rank(const struct contended *c)
-{
-	if (c->other)
-		return RANK_OTHER;
-	return c->futex && c->futex->idle ? RANK_IDLE : RANK_LOCK;
-}
-
-/* Samples of a source that measures no time have nothing but their number. */
-static uint64_t contended_weight(const struct contended *c, enum sort_key sort)
-{
-	if (sort == SORT_NAME)
-		return 0;
-	return c->wait ? table_hist_weight(c->wait, sort) : c->count;
-}
-
-static int contended_collect(struct table_page *page)
-{
-	enum sort_key sort = page->cfg->sort ? page->cfg->sort : SORT_SUM;
-	const struct frame *f = page->f;
-	struct table_row row;
-	size_t i;
-	int ret = 0;
-
-	page->rows->n = 0;
-	for (i = 0; i < f->ncontended && !ret; i++) {
-		const struct contended *c = &f->contended[i];
-
-		if (!c->count || c->accesses) /* lines have a table of their own */
-			continue;
-		row = (struct table_row){
-			.c = c, .rank = contended_rank(c), .weight = contended_weight(c, sort)};
-		ret = table_rows_push(page->rows, &row);
-	}
-	return ret;
-}
-
-static int compare_contended(const void *a, const void *b)
-{
-	const struct table_row *x = a, *y = b;
-	int ret;
-
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	ret = table_compare_names(x->c->name ? x->c->name : "", y->c->name ? y->c->name : "");
-	if (ret)
-		return ret;
-	return (x->c->addr > y->c->addr) - (x->c->addr < y->c->addr);
-}
-
 /* ---- cells ---- */
 
 const char *table_contended_name(const struct contended *c, char *out, size_t len)
@@ -114,11 +58,6 @@ const char *table_numbers(const uint32_t *v, size_t nv, char *out, size_t len)
 	return out;
 }
 
-const char *table_contended_cpus(const struct contended *c, char *out, size_t len)
-{
-	return table_numbers(c->cpus, c->ncpus, out, len);
-}
-
 const char *table_contended_owner(const struct contended *c, char *out, size_t len)
 {
 	char comm[128];
@@ -134,7 +73,7 @@ const char *table_contended_owner(const struct contended *c, char *out, size_t l
 static const char *kind_cell(const struct table_page *page, const struct contended *c, char *out,
 			     size_t len)
 {
-	if (page->density >= DENSITY_FOLDED && contended_rank(c) == RANK_IDLE)
+	if (page->density >= DENSITY_SHORT && c->futex && c->futex->idle)
 		return "idle";
 	return text_clean(out, len, c->kind, SIZE_MAX);
 }
@@ -150,7 +89,7 @@ static const char *text_cell(const struct table_page *page, uint32_t index,
 	case COLUMN_KIND:
 		return kind_cell(page, c, out, len);
 	default:
-		return table_contended_cpus(c, out, len);
+		return table_numbers(c->cpus, c->ncpus, out, len);
 	}
 }
 
@@ -160,101 +99,155 @@ static const char *wait_cell(const struct grid_column *col, struct table_page *p
 	if (!h || !h->count)
 		return col->kind == GRID_QUANTILE ? "- " : "-";
 	if (col->kind == GRID_QUANTILE)
-		return table_quantile(page, out, len, h, &col->q);
+		return table_word(out, len, table_quantile(page, h, &col->q));
 	if (col->kind == GRID_MAX)
 		return format_time(out, len, h->max_ns, page->cfg->unit);
 	return format_duration(out, len, h->sum_ns);
 }
 
 /* Waited in each second, by all together. */
-static const char *wait_rate(const struct hist *h, uint64_t dur_ns, char *out, size_t len)
+static struct word wait_rate(uint64_t sum_ns, uint64_t dur_ns)
 {
-	if (!h || !dur_ns) {
-		(void)snprintf(out, len, "-"); /* fits */
-		return out;
-	}
-	return format_duration(out, len, (uint64_t)((double)h->sum_ns * 1e9 / (double)dur_ns));
+	if (!dur_ns)
+		return (struct word){"-"};
+	return word_duration((uint64_t)((double)sum_ns * 1e9 / (double)dur_ns));
 }
 
 static const char *contended_cell(const struct grid_column *col, struct table_page *page,
-				  const struct table_row *row, char *out, size_t len)
+				  const struct view_row *row, char *out, size_t len)
 {
 	const struct contended *c = row->c;
 
 	if (col->kind == GRID_LABEL)
 		return c->group.key ? text_clean(out, len, c->group.value, SIZE_MAX) : "";
+	if (col->kind == GRID_FIELD)
+		return table_field_cell(col, c, out, len);
 	if (col->kind == GRID_TEXT)
 		return text_cell(page, col->index, c, out, len);
 	if (col->kind == GRID_COUNT)
 		return format_rate(out, len, c->count, page->f->dur_ns);
 	if (col->kind == GRID_RATE)
-		return wait_rate(c->wait, page->f->dur_ns, out, len);
+		return c->wait ? table_word(out, len, wait_rate(c->wait->sum_ns, page->f->dur_ns))
+			       : "-";
 	return wait_cell(col, page, c->wait, out, len);
+}
+
+/* All and nothing are as format_share has them. */
+const char *table_share(double part, char *out, size_t len)
+{
+	if (part < 0)
+		return "-";
+	if (part <= 0 || part >= 1)
+		return part <= 0 ? "0" : "100";
+	(void)snprintf(out, len, "%.1f", 100 * part); /* fits */
+	return out;
+}
+
+const char *table_field_cell(const struct grid_column *col, const struct contended *c, char *out,
+			     size_t len)
+{
+	const void *from = col->of_line ? (const void *)c->accesses : c;
+	const struct field *f = col->field;
+	char text[FIELD_TEXT_BYTES];
+	const void *at;
+
+	/* A number that is null as it is 0 is shown as that. */
+	if (!from || (field_is_null(f, from) &&
+		      (f->type == FIELD_TEXT || f->null == FIELD_NEGATIVE_IS_NULL)))
+		return "-";
+	at = (const char *)from + f->offset;
+	if (f->type == FIELD_PPM)
+		return table_share(*(const double *)at, out, len);
+	if (f->type == FIELD_U64 && f->percent)
+		return format_share(out, len, *(const uint64_t *)at, c->count, 1);
+	if (f->type == FIELD_U64)
+		return format_count(out, len, *(const uint64_t *)at);
+	return text_clean(out, len, field_text(f, from, text), SIZE_MAX);
 }
 
 /* ---- columns ---- */
 
-static bool contended_timed(const struct table_rows *r)
+static bool field_is_any(const struct field *f, bool of_line, const struct view_row *rows, size_t n)
 {
-	size_t i;
+	for (size_t i = 0; i < n; i++) {
+		const void *from = of_line ? (const void *)rows[i].c->accesses : rows[i].c;
 
-	for (i = 0; i < r->n && !r->v[i].c->wait; i++)
-		;
-	return i < r->n;
+		if (from && !field_is_null(f, from))
+			return true;
+	}
+	return false;
+}
+
+void table_add_fields(struct grid *g, uint32_t table, enum field_place place,
+		      const struct view_row *rows, size_t n)
+{
+	static const struct field_table *const all[] = {
+		&contended_fields, &contended_name_fields, &contended_number_fields,
+		&accesses_fields,  &exact_fields,
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		for (const struct field *f = all[i]->v; f < all[i]->v + all[i]->n; f++) {
+			bool of_line = all[i] == &accesses_fields || all[i] == &exact_fields;
+			struct grid_column *c;
+
+			if (!f->head || !(f->tables & table) || f->place != place ||
+			    (f->if_any && !field_is_any(f, of_line, rows, n)))
+				continue;
+			c = grid_add(g, GRID_FIELD, f->head, f->type == FIELD_TEXT ? 0 : 5,
+				     f->yield);
+			c->field = f;
+			c->of_line = of_line;
+			c->left = f->type == FIELD_TEXT;
+		}
+	}
 }
 
 static void add_text(struct grid *g, enum contended_column what, const char *head,
-		     size_t shorten_to, enum grid_yield yield)
+		     size_t shorten_to, enum field_yield yield)
 {
-	struct grid_column *c = grid_add(g, GRID_TEXT, head);
+	struct grid_column *c = grid_add(g, GRID_TEXT, head, 0, yield);
 
-	if (!c)
-		return;
 	c->index = what;
 	c->left = c->middle = true;
 	c->shorten_to = shorten_to;
-	c->yield = yield;
 }
 
-static void add_number(struct grid *g, enum grid_kind kind, const char *head)
-{
-	struct grid_column *c = grid_add(g, kind, head);
-
-	if (c)
-		c->least = NUMBER_WIDTH;
-}
-
-static void contended_grid(struct table_page *page, struct grid *g)
+/* Columns as the first `n` rows and the others need them. */
+static void contended_grid(struct table_page *page, struct grid *g, const struct view_row *rows,
+			   size_t n, const struct view_row *others, size_t nothers)
 {
 	const struct config *cfg = page->cfg;
-	const struct table_rows *r = page->rows;
-	bool wide = page->paper.columns >= WIDE_COLUMNS, owners = false;
+	bool wide = page->printer.columns >= WIDE_COLUMNS, owners = false;
 	const char *key = NULL;
-	struct grid_column *c;
-	size_t i;
 
 	g->cell = contended_cell;
-	for (i = 0; i < r->n; i++) {
-		owners |= r->v[i].c->pid != 0;
-		key = key ? key : r->v[i].c->group.key;
+	for (size_t i = 0; i < n + nothers; i++) {
+		const struct contended *c = i < n ? rows[i].c : others[i - n].c;
+
+		owners |= c->pid != 0;
+		key = key ? key : c->group.key;
 	}
 	if (key)
 		grid_add_label(g, key, false);
-	add_text(g, COLUMN_NAME, "NAME", page->paper.columns * 2 / 5, YIELD_NEVER);
+	add_text(g, COLUMN_NAME, "NAME", page->printer.columns * 2 / 5, YIELD_NEVER);
 	if (owners && wide) /* else below the row */
 		add_text(g, COLUMN_OWNER, "OWNER", OWNER_LEAST, YIELD_NEVER);
 	add_text(g, COLUMN_KIND, "KIND", 0, YIELD_LAST);
-	add_number(g, GRID_COUNT, contended_timed(r) ? "waits/s" : "samples/s");
-	for (i = 0; i < cfg->nquantiles; i++) {
-		c = grid_add_quantile(g, &cfg->quantiles[i]);
-		if (c)
-			c->least = NUMBER_WIDTH;
-	}
-	add_number(g, GRID_MAX, "max");
-	add_number(g, GRID_RATE, "wait/s");
+	table_add_fields(g, TABLE_WAITS, PLACE_WHAT, rows, n);
+	grid_add(g, GRID_COUNT, page->section->timed ? "waits/s" : "samples/s", NUMBER_WIDTH,
+		 YIELD_NEVER);
+	table_add_fields(g, TABLE_WAITS, PLACE_HOW, rows, n);
+	grid_add_quantiles(g, cfg->quantiles, cfg->nquantiles, NUMBER_WIDTH);
+	grid_add(g, GRID_MAX, "max", NUMBER_WIDTH, YIELD_NEVER);
+	grid_add(g, GRID_RATE, "wait/s", NUMBER_WIDTH, YIELD_NEVER);
 	if (wide || cfg->sort == SORT_SUM)
 		grid_add_total(g, cfg);
+	table_add_fields(g, TABLE_WAITS, PLACE_WHO, rows, n);
 	add_text(g, COLUMN_CPUS, "CPUS", CPUS_WIDTH, YIELD_LATE);
+	grid_measure(g, page, rows, n);
+	grid_measure(g, page, others, nothers);
+	grid_fit(g, page);
 }
 
 /* ---- the table ---- */
@@ -262,118 +255,76 @@ static void contended_grid(struct table_page *page, struct grid *g)
 /* Without what waits for work, and where some measure waits without what only counts samples. */
 static void contended_title(struct table_page *page)
 {
-	const struct table_rows *r = page->rows;
-	char count[32], rate[32], wait[32], text[128] = "none";
-	bool timed = contended_timed(r);
-	struct hist sum = {0};
-	size_t i;
+	const struct view_section *sec = page->section;
+	struct line text;
 
-	for (i = 0; i < r->n; i++) {
-		const struct contended *c = r->v[i].c;
-
-		if (r->v[i].rank == RANK_IDLE || (timed && !c->wait))
-			continue;
-		sum.count += c->count;
-		sum.sum_ns += timed ? c->wait->sum_ns : 0;
-	}
-	format_count(count, sizeof(count), sum.count);
-	format_rate(rate, sizeof(rate), sum.count, page->f->dur_ns);
-	wait_rate(&sum, page->f->dur_ns, wait, sizeof(wait));
-	if (sum.count && timed)
-		(void)snprintf(text, sizeof(text), "%s wait%s  %s/s  %s/s waited", count,
-			       sum.count == 1 ? "" : "s", rate, wait); /* fits */
-	else if (sum.count)
-		(void)snprintf(text, sizeof(text), "%s sample%s  %s/s", count,
-			       sum.count == 1 ? "" : "s", rate); /* fits */
-	table_title(page, "Contended addresses", true, text);
+	line_start(&text);
+	if (sec->count)
+		line_add(&text, "%s %s%s  %s/s", word_count(sec->count).s,
+			 sec->timed ? "wait" : "sample", sec->count == 1 ? "" : "s",
+			 word_rate(sec->count, page->f->dur_ns).s);
+	else
+		line_add(&text, "none");
+	if (sec->count && sec->timed)
+		line_add(&text, "  %s/s waited", wait_rate(sec->sum_ns, page->f->dur_ns).s);
+	table_title(page, "Contended addresses", true, text.text);
 }
 
-/* What the row says in full; the rest is said below it. */
-static uint32_t contended_said(const struct grid *g, const struct table_page *page,
-			       const struct contended *c)
+/* What the row does not have in full: it stands below. */
+static uint32_t contended_cut(const struct grid *g, const struct table_page *page,
+			      const struct contended *c)
 {
-	static const uint32_t bits[] = {[COLUMN_NAME] = SAID_NAME,
-					[COLUMN_OWNER] = SAID_OWNER,
+	static const uint32_t bits[] = {[COLUMN_NAME] = CUT_NAME,
+					[COLUMN_OWNER] = CUT_OWNER,
 					[COLUMN_KIND] = 0,
-					[COLUMN_CPUS] = SAID_CPUS};
+					[COLUMN_CPUS] = CUT_CPUS};
+	uint32_t cut = CUT_NAME | CUT_OWNER | CUT_CPUS;
 	char text[LINE_BYTES / 2];
-	uint32_t said = 0;
-	size_t i;
 
-	for (i = 0; i < g->n; i++) {
+	for (size_t i = 0; i < g->n; i++) {
 		if (g->col[i].kind == GRID_TEXT &&
 		    text_width(text_cell(page, g->col[i].index, c, text, sizeof(text))) <=
 			    g->col[i].width)
-			said |= bits[g->col[i].index];
+			cut &= ~bits[g->col[i].index];
 	}
-	return said;
+	return cut;
 }
 
-static void contended_row(const struct grid *g, struct table_page *page,
-			  const struct table_row *row)
+static void contended_row(const struct grid *g, struct table_page *page, const struct view_row *row)
 {
-	grid_row(g, page, row);
-	table_contended_detail(page, row->c, contended_said(g, page, row->c));
+	table_row(g, page, row);
+	table_contended_detail(page, row->c, contended_cut(g, page, row->c));
 }
 
-static void contended_rows(const struct grid *g, struct table_page *page, size_t left)
+/* The first rows, as many as are shown, and all others, unless each line counts. */
+void table_contended(struct table_page *page)
 {
-	const struct table_rows *r = page->rows;
-	bool idle = false, other = false, fold = page->density >= DENSITY_FOLDED;
-	size_t i;
-
-	for (i = 0; i < r->n; i++) {
-		if (r->v[i].rank == RANK_IDLE && !idle && !fold)
-			paper_text(&page->paper, STYLE_DIM, "waiting for work, not for a lock:");
-		if (r->v[i].rank == RANK_OTHER && !other)
-			table_rest(page, left, "");
-		idle |= r->v[i].rank == RANK_IDLE;
-		other |= r->v[i].rank == RANK_OTHER;
-		contended_row(g, page, &r->v[i]);
-	}
-	if (!other)
-		table_rest(page, left, "");
-}
-
-/*
- * Keeps the first rows, as many as are shown, and all others, unless each line counts: what is not
- * printed need not be measured, and there may be thousands. How many are left out.
- */
-static size_t contended_choose(struct table_page *page)
-{
-	bool fold = page->density >= DENSITY_FOLDED;
-	struct table_rows *r = page->rows;
-	size_t own, shown;
-
-	for (own = 0; own < r->n && (fold || r->v[own].rank != RANK_OTHER); own++)
-		;
-	shown = table_shown(page, own, page->cfg->list_rows);
-	memmove(&r->v[shown], &r->v[own], (r->n - own) * sizeof(r->v[0]));
-	r->n -= own - shown;
-	return own - shown;
-}
-
-int table_contended_print(struct table_page *page)
-{
-	struct table_rows *r = page->rows;
+	const struct view_table *t = &page->section->rows;
+	const struct view_row *rows, *others;
 	struct grid g = {0};
-	size_t left;
-	int ret;
+	size_t shown, nothers = page->density < DENSITY_SHORT ? t->others : 0;
+	bool idle = false;
 
-	if (!page->f->contends && !page->f->ncontended)
-		return 0;
-	ret = contended_collect(page);
-	if (ret || (!r->n && !page->f->contends)) /* lines alone are not waited for */
-		return ret;
 	table_gap(page);
 	contended_title(page);
-	if (!r->n)
-		return 0;
-	qsort(r->v, r->n, sizeof(r->v[0]), compare_contended);
-	left = contended_choose(page);
-	contended_grid(page, &g);
-	grid_fit(&g, page, r->v, r->n);
+	if (!t->n)
+		return;
+	shown = table_shown(page, t);
+	rows = view_first(page->view, t, shown);
+	others = rows + t->n - nothers;
+	contended_grid(page, &g, rows, shown, others, nothers);
 	grid_head(&g, page);
-	contended_rows(&g, page, left);
-	return 0;
+	for (size_t i = 0; i < shown; i++) {
+		if (rows[i].rank == VIEW_IDLE && !idle &&
+		    table_only(page, DENSITY_ALL, DENSITY_SHORT))
+			printer_text(&page->printer, STYLE_DIM,
+				     "waiting for work, not for a lock:");
+		table_always(page);
+		idle |= rows[i].rank == VIEW_IDLE;
+		contended_row(&g, page, &rows[i]);
+	}
+	table_rest(page, "");
+	for (size_t i = 0; i < nothers && table_only(page, DENSITY_ALL, DENSITY_SHORT); i++)
+		grid_row(&g, page, &others[i]);
+	table_always(page);
 }

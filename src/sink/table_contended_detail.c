@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is said below a row of the contended table, as far as there is room:
+ * Below a row of the contended table, as far as there is room:
  *
  *	    ext4_sb_info.s_es_stats.es_stats_cache_hits.lock  /data, 4 threads
  *	    at ext4_es_lookup_extent+0x1f 61 %, ext4_map_blocks+0x8c 30 %
@@ -34,20 +34,21 @@ struct detail {
 	struct line line;
 	uint32_t lines;
 	bool open; /* the line has an item */
+	bool one;  /* there is room for one line */
 };
 
 static void detail_end(struct detail *d)
 {
 	if (!d->open)
 		return;
-	paper_line(&d->page->paper, STYLE_DIM, &d->line);
+	printer_line(&d->page->printer, STYLE_DIM, &d->line);
 	d->open = false;
 }
 
 /* Is there room for another line? */
 static bool detail_room(const struct detail *d)
 {
-	return d->page->density == DENSITY_ALL || !d->lines;
+	return !d->one || !d->lines;
 }
 
 /* `sep` stands before an item that is not its line's first. */
@@ -65,14 +66,15 @@ static void detail_item(struct detail *d, const char *sep, const char *text)
 		d->open = true;
 		return;
 	}
-	if (*sep == ',')
-		line_add(&d->line, ",");
-	(void)snprintf(item, sizeof(item), "%s%s", sep + (*sep == ','), text); /* fits */
+	/* A comma or semicolon stays on the line it ends. */
+	if (*sep && *sep != ' ')
+		line_add(&d->line, "%c", *sep++);
+	(void)snprintf(item, sizeof(item), "%s%s", sep, text); /* fits */
 	/* One line only: what does not fit is cut with it. */
-	if (d->page->density == DENSITY_LINE)
+	if (d->one)
 		line_add(&d->line, "%s", item);
 	else
-		paper_wrap(&d->page->paper, STYLE_DIM, &d->line, item, DETAIL_HANG);
+		printer_wrap(&d->page->printer, STYLE_DIM, &d->line, item, DETAIL_HANG);
 }
 
 static const char *clean(char out[DETAIL_NAME], const char *text)
@@ -83,18 +85,19 @@ static const char *clean(char out[DETAIL_NAME], const char *text)
 /* Most of the stacks taken came through these; a single one is no statistics. */
 static void detail_sites(struct detail *d, const struct contended *c)
 {
-	char sym[DETAIL_NAME], text[DETAIL_TEXT], share[32] = "";
+	char sym[DETAIL_NAME], text[DETAIL_TEXT];
 	uint64_t all = 0;
 	size_t i;
+	int n;
 
 	for (i = 0; i < c->nsites; i++)
 		all += c->sites[i].count;
 	for (i = 0; i < c->nsites && i < DETAIL_SITES; i++) {
+		n = snprintf(text, sizeof(text), "%s%s", i ? "" : "at ",
+			     clean(sym, c->sites[i].sym)); /* fits, with what follows */
 		if (all > 1)
-			format_share(share, sizeof(share), c->sites[i].count, all, 0);
-		(void)snprintf(text, sizeof(text), "%s%s%s%s%s", i ? "" : "at ",
-			       clean(sym, c->sites[i].sym), all > 1 ? " " : "", share,
-			       all > 1 ? " %" : ""); /* fits */
+			(void)snprintf(text + n, sizeof(text) - (size_t)n, " %s %%",
+				       word_share(c->sites[i].count, all, 0).s);
 		detail_item(d, i ? ", " : "  ", text);
 	}
 	detail_end(d);
@@ -102,52 +105,51 @@ static void detail_sites(struct detail *d, const struct contended *c)
 
 static void detail_count(struct detail *d, uint64_t n, const char *one, const char *many)
 {
-	char count[32], text[64];
+	char text[128];
 
 	if (!n)
 		return;
-	(void)snprintf(text, sizeof(text), "%s %s", format_count(count, sizeof(count), n),
+	(void)snprintf(text, sizeof(text), "%s %s", word_count(n).s,
 		       n == 1 ? one : many); /* fits */
 	detail_item(d, ", ", text);
 }
 
 static void detail_futex(struct detail *d, const struct futex_counts *f)
 {
-	char text[64], count[32];
+	char text[128];
 
 	detail_count(d, f->eagain, "eagain", "eagain");
 	detail_count(d, f->timeouts, "timeout", "timeouts");
 	detail_count(d, f->wakes, "wake", "wakes");
 	if (!f->wakes)
 		return;
-	(void)snprintf(text, sizeof(text), "(%s woken)",
-		       format_count(count, sizeof(count), f->woken)); /* fits */
+	(void)snprintf(text, sizeof(text), "(%s woken)", word_count(f->woken).s); /* fits */
 	detail_item(d, " ", text);
 }
 
-/* Which it is, as far as the row does not say it, and who waited how. */
-static void detail_identity(struct detail *d, const struct contended *c, uint32_t said)
+/* Which it is, as far as the row does not have it in full, and who waited how. */
+static void detail_identity(struct detail *d, const struct contended *c, uint32_t cut)
 {
 	char text[DETAIL_NAME], more[DETAIL_NAME - 16];
 
-	if (!(said & SAID_NAME))
+	if (cut & CUT_NAME)
 		detail_item(d, "", table_contended_name(c, text, sizeof(text)));
-	if (!(said & SAID_OWNER) && c->pid) {
+	if (cut & CUT_OWNER && c->pid) {
 		(void)snprintf(text, sizeof(text), "of %s",
 			       table_contended_owner(c, more, sizeof(more))); /* fits */
 		detail_item(d, "  ", text);
 	}
 	if (c->place && *c->place)
 		detail_item(d, "  ", clean(text, c->place));
-	if (d->page->density == DENSITY_LINE && c->nsites)
-		return; /* who waits there tells more than how many */
+	if (d->one && c->nsites)
+		return; /* who waits there matters more than how many */
 	if (c->op)
 		detail_item(d, "  ", clean(text, c->op));
 	if (!c->accesses) /* a line's row has them */
 		detail_count(d, c->ntasks, "thread", "threads");
-	if (!(said & SAID_CPUS) && c->ncpus) {
+	if (cut & CUT_CPUS && c->ncpus) {
 		(void)snprintf(text, sizeof(text), "CPU%s %s", c->ncpus > 1 ? "s" : "",
-			       table_contended_cpus(c, more, sizeof(more))); /* fits */
+			       table_numbers(c->cpus, c->ncpus, more, sizeof(more))); /* fits */
 		detail_item(d, ", ", text);
 	}
 	if (c->futex)
@@ -155,7 +157,7 @@ static void detail_identity(struct detail *d, const struct contended *c, uint32_
 	detail_end(d);
 }
 
-/* How much of a member's path the one before it has said already: all but its own name. */
+/* How much of a member's path the one before it shares: all but its own name. */
 static size_t same_parent(const char *before, const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -210,7 +212,8 @@ static void detail_line(struct detail *d, const struct contended *c)
 		clean(name, m->name + same_parent(before, m->name));
 		(void)snprintf(text, sizeof(text), "%s%s%s", before ? "" : start, name,
 			       m->hot ? "*" : ""); /* fits */
-		d->page->hot |= m->hot;
+		if (m->hot)
+			d->page->hot |= d->page->printer.variants;
 		before = m->name;
 		detail_item(d, ", ", text);
 	}
@@ -255,41 +258,42 @@ static bool spot_before(const struct line_spot *a, const struct line_spot *b)
 	return x != y ? x > y : a->samples > b->samples;
 }
 
-/* "HITM 30 local, 2 remote, 50th 210, 99th 930~ cycles", as far as it is told */
+/* "HITM 30 local, 2 remote, 50th 210, 99th 930~ cycles", as far as it is known */
 static void detail_spot_memory(struct detail *d, const struct line_spot *u)
 {
 	static const struct quantile p50 = {PPB_P50, "50"}, p99 = {PPB_P99, "99"};
-	char text[96], a[32], b[32];
+	struct word a, b;
+	char text[192];
 
 	if (u->hitm.told) {
 		(void)snprintf(text, sizeof(text), "HITM %s local, %s remote",
-			       format_count(a, sizeof(a), u->hitm.local),
-			       format_count(b, sizeof(b), u->hitm.remote)); /* fits */
+			       word_count(u->hitm.local).s,
+			       word_count(u->hitm.remote).s); /* fits */
 		detail_item(d, ", ", text);
 	}
 	if (!u->latency)
 		return;
-	table_cycles(d->page, a, sizeof(a), u->latency, &p50);
-	table_cycles(d->page, b, sizeof(b), u->latency, &p99);
-	a[strcspn(a, " ")] = b[strcspn(b, " ")] = '\0';			     /* columns' */
-	(void)snprintf(text, sizeof(text), "50th %s, 99th %s cycles", a, b); /* fits */
+	a = table_cycles(d->page, u->latency, &p50);
+	b = table_cycles(d->page, u->latency, &p99);
+	a.s[strcspn(a.s, " ")] = b.s[strcspn(b.s, " ")] = '\0';			 /* columns' */
+	(void)snprintf(text, sizeof(text), "50th %s, 99th %s cycles", a.s, b.s); /* fits */
 	detail_item(d, ", ", text);
 }
 
-/* "byte 8: 412 samples of thread 1573 at app`count+0x70, HITM ..." */
+/* "byte 8: 412 samples by 1573 at app`count+0x70, HITM ..." */
 static void detail_spot(struct detail *d, const struct line_spot *u)
 {
-	char sym[DETAIL_NAME], text[DETAIL_TEXT], count[32];
+	char sym[DETAIL_NAME], text[DETAIL_TEXT];
 
 	(void)snprintf(text, sizeof(text), "byte %" PRIu32 ": %s by %" PRIu32 " at %s", u->offset,
-		       table_samples(count, sizeof(count), u->samples), u->tid,
+		       table_samples(u->samples).s, u->tid,
 		       u->sym ? clean(sym, u->sym) : "?"); /* fits */
 	detail_item(d, "", text);
 	detail_spot_memory(d, u);
 	detail_end(d);
 }
 
-/* c2c's second level, of samplers that tell more than the threads' line does. */
+/* c2c's second level, of samplers that know more than the threads' line has. */
 static void detail_spots(struct detail *d, const struct line_accesses *a)
 {
 	const struct line_spot *shown[DETAIL_SPOTS];
@@ -318,7 +322,7 @@ static void detail_spots(struct detail *d, const struct line_accesses *a)
 static void detail_exact(struct detail *d, const struct contended *c)
 {
 	const struct line_accesses *a = c->accesses;
-	char count[32], text[DETAIL_TEXT], why[DETAIL_NAME];
+	char text[DETAIL_TEXT], why[DETAIL_NAME];
 
 	if (a->unconfirmed) {
 		(void)snprintf(text, sizeof(text), "not confirmed: %s",
@@ -328,65 +332,68 @@ static void detail_exact(struct detail *d, const struct contended *c)
 	}
 	if (!a->exact)
 		return;
-	(void)snprintf(text, sizeof(text), "%s access%s",
-		       format_count(count, sizeof(count), c->count),
+	(void)snprintf(text, sizeof(text), "%s access%s", word_count(c->count).s,
 		       c->count == 1 ? "" : "es"); /* fits, as do the others */
 	detail_item(d, "", text);
 	if (a->confirmed)
 		detail_item(d, "", ", watched for samples that were ambiguous");
-	if (a->transfers) {
-		(void)snprintf(text, sizeof(text), "%s from another CPU than the one before",
-			       format_count(count, sizeof(count), a->transfers));
-		detail_item(d, ", ", text);
-	}
+	detail_count(d, a->transfers, "from another CPU than the one before",
+		     "from another CPU than the one before");
 	if (a->stopped) {
 		(void)snprintf(text, sizeof(text), "stopped at %s of all watches",
-			       format_count(count, sizeof(count), a->bound));
+			       word_count(a->bound).s);
 		detail_item(d, ", ", text);
 	}
 	detail_count(d, a->foreign, "by others, not counted", "by others, not counted");
 	detail_end(d);
 }
 
-/* Locks and futexes on this very line: "is a lock: inode.i_rwsem rwsem:w, 12 waits/s, p99 53". */
+/* Locks and futexes on this very line: "is rwsem:w inode.i_rwsem: 12 waits/s, p99 53". */
 static void detail_joined(struct detail *d, const struct contended *line)
 {
 	static const struct quantile p99 = {PPB_P99, "99"};
-	const struct frame *f = d->page->f;
-	char name[DETAIL_NAME], rate[32], wait[32], text[DETAIL_TEXT + 96];
-	size_t i;
+	const struct table_page *page = d->page;
+	char name[DETAIL_NAME], text[DETAIL_TEXT + 192];
+	size_t n;
+	const struct view_join *j = view_joined(page->view, line, &n);
 
-	for (i = 0; i < f->ncontended; i++) {
-		const struct contended *c = &f->contended[i];
+	for (; n; n--, j++) {
+		const struct contended *c = j->with;
 
-		if (!c->wait || c->other || !c->count || c->pid != line->pid ||
-		    c->addr - line->line >= LINE_SIZE)
-			continue;
 		(void)snprintf(text, sizeof(text), "is %s %s: %s waits/s, p99 %s", c->kind,
 			       table_contended_name(c, name, sizeof(name)),
-			       format_rate(rate, sizeof(rate), c->count, f->dur_ns),
-			       format_time(wait, sizeof(wait), hist_quantile(c->wait, &p99).ns,
-					   d->page->cfg->unit)); /* cut where it is too long */
+			       word_rate(c->count, page->f->dur_ns).s,
+			       word_time(hist_quantile(c->wait, &p99).ns, page->cfg->unit)
+				       .s); /* cut where it is too long */
 		detail_item(d, "; ", text);
 	}
 	detail_end(d);
 }
 
-/* With one line only: the name, if the row does not say it, and where it is waited for. */
-void table_contended_detail(struct table_page *page, const struct contended *c, uint32_t said)
+/* With one line only: the name, if the row does not have it, and where it is waited for. */
+static void detail_lines(struct table_page *page, const struct contended *c, uint32_t cut, bool one)
 {
-	struct detail d = {.page = page};
+	struct detail d = {.page = page, .one = one};
 
-	if (page->density >= DENSITY_ROWS || c->other)
-		return;
-	if (page->density == DENSITY_ALL || !(said & SAID_NAME))
-		detail_identity(&d, c, said);
+	if (!one || cut & CUT_NAME)
+		detail_identity(&d, c, cut);
 	detail_sites(&d, c);
-	if (c->accesses && page->density == DENSITY_ALL) {
+	if (c->accesses && !one) {
 		detail_exact(&d, c);
 		detail_threads(&d, c->accesses);
 		detail_spots(&d, c->accesses);
 		detail_joined(&d, c);
 	}
 	detail_line(&d, c);
+}
+
+void table_contended_detail(struct table_page *page, const struct contended *c, uint32_t cut)
+{
+	if (c->other)
+		return;
+	if (table_only(page, DENSITY_ALL, DENSITY_LINE))
+		detail_lines(page, c, cut, false);
+	if (table_only(page, DENSITY_LINE, DENSITY_ROWS))
+		detail_lines(page, c, cut, true);
+	table_always(page);
 }

@@ -19,34 +19,36 @@
 #define NAME_WIDTH_MIN 10 /* shortened no further while there is something else to leave out */
 
 static const size_t grid_least[] = {
-	[GRID_TITLE] = 20, [GRID_LABEL] = 3, [GRID_COUNT] = 9, [GRID_QUANTILE] = 8, [GRID_MAX] = 8,
-	[GRID_TOTAL] = 8,  [GRID_SHARE] = 5, [GRID_RATE] = 8,  [GRID_TEXT] = 3,
+	[GRID_TITLE] = 20, [GRID_LABEL] = 3, [GRID_COUNT] = 9, [GRID_QUANTILE] = 8,
+	[GRID_MAX] = 8,	   [GRID_TOTAL] = 8, [GRID_SHARE] = 5, [GRID_RATE] = 8,
+	[GRID_TEXT] = 3,   [GRID_FIELD] = 3,
 };
 
-struct grid_column *grid_add(struct grid *g, enum grid_kind kind, const char *head)
+struct grid_column *grid_add(struct grid *g, enum grid_kind kind, const char *head, size_t least,
+			     enum field_yield yield)
 {
-	struct grid_column *c;
+	/* More columns than fit any width are all the last one. */
+	struct grid_column *c = &g->col[g->n < GRID_COLUMNS ? g->n++ : GRID_COLUMNS];
 
-	if (g->n == GRID_COLUMNS) /* more quantiles than any paper holds */
-		return NULL;
-	c = &g->col[g->n++];
-	*c = (struct grid_column){.kind = kind, .least = grid_least[kind]};
+	*c = (struct grid_column){.kind = kind, .yield = yield};
 	if (kind == GRID_TITLE) {
 		c->left = true;
 		c->shorten_to = NAME_WIDTH_MIN;
 	}
 	(void)snprintf(c->head, sizeof(c->head), "%s", head); /* a long heading may be cut */
+	/* Never narrower, so that ordinary values do not make a table jump. */
+	c->width = least ? least : grid_least[kind];
+	if (text_width(c->head) > c->width)
+		c->width = text_width(c->head);
+	c->full = c->width;
 	return c;
 }
 
 struct grid_column *grid_add_label(struct grid *g, const char *key, bool number)
 {
-	struct grid_column *c = grid_add(g, GRID_LABEL, key);
-	size_t i;
+	struct grid_column *c = grid_add(g, GRID_LABEL, key, 0, YIELD_NEVER);
 
-	if (!c)
-		return NULL;
-	for (i = 0; c->head[i]; i++)
+	for (size_t i = 0; c->head[i]; i++)
 		c->head[i] = (char)toupper((unsigned char)c->head[i]);
 	c->key = key;
 	c->left = !number;
@@ -54,38 +56,30 @@ struct grid_column *grid_add_label(struct grid *g, const char *key, bool number)
 	return c;
 }
 
-struct grid_column *grid_add_quantile(struct grid *g, const struct quantile *q)
+void grid_add_quantiles(struct grid *g, const struct quantile *q, size_t n, size_t least)
 {
-	struct grid_column *c;
 	char head[32];
 
-	/* The space stands above the mark of a thin quantile. */
-	(void)snprintf(head, sizeof(head), "%sth ", q->text); /* text[16] fits */
-	c = grid_add(g, GRID_QUANTILE, head);
-	if (c)
-		c->q = *q;
-	return c;
+	for (; n; n--, q++) {
+		/* The space stands above the mark of one that too few samples are beyond. */
+		(void)snprintf(head, sizeof(head), "%sth ", q->text); /* text[16] fits */
+		grid_add(g, GRID_QUANTILE, head, least, YIELD_NEVER)->q = *q;
+	}
 }
 
 void grid_add_total(struct grid *g, const struct config *cfg)
 {
-	struct grid_column *c = grid_add(g, GRID_TOTAL, "total");
-
-	if (c && cfg->sort != SORT_SUM)
-		c->yield = YIELD_FIRST;
+	grid_add(g, GRID_TOTAL, "total", 0, cfg->sort == SORT_SUM ? YIELD_NEVER : YIELD_FIRST);
 }
 
-static void grid_measure(struct grid *g, struct table_page *page, const struct table_row *rows,
-			 size_t n)
+void grid_measure(struct grid *g, struct table_page *page, const struct view_row *rows, size_t n)
 {
+	uint32_t few = page->few; /* of quantiles that a column left out may have had */
 	char cell[CELL_BYTES];
 	struct grid_column *c;
 	size_t i, w;
 
 	for (c = g->col; c < g->col + g->n; c++) {
-		c->width = text_width(c->head);
-		if (c->width < c->least)
-			c->width = c->least;
 		for (i = 0; i < n; i++) {
 			w = text_width(g->cell(c, page, &rows[i], cell, sizeof(cell)));
 			if (w > c->width)
@@ -93,6 +87,7 @@ static void grid_measure(struct grid *g, struct table_page *page, const struct t
 		}
 		c->full = c->width;
 	}
+	page->few = few;
 }
 
 static size_t grid_width(const struct grid *g)
@@ -111,7 +106,7 @@ static void grid_remove(struct grid *g, size_t i)
 }
 
 /* The last of those that yield so. */
-static bool grid_drop(struct grid *g, enum grid_yield yield)
+static bool grid_drop(struct grid *g, enum field_yield yield)
 {
 	size_t i;
 
@@ -171,7 +166,7 @@ static struct grid_quantiles grid_find_quantiles(const struct grid *g)
 }
 
 /*
- * One quantile, not the first (it is for scale) and not the 99th, which tells most beside the
+ * One quantile, not the first (it is for scale) and not the 99th, which is worth most beside the
  * maximum; without a 99th the last stays instead.
  */
 static bool grid_drop_quantile(struct grid *g)
@@ -219,13 +214,10 @@ static void grid_lengthen_names(struct grid *g, size_t spare)
 	}
 }
 
-void grid_fit(struct grid *g, struct table_page *page, const struct table_row *rows, size_t n)
+void grid_fit(struct grid *g, struct table_page *page)
 {
-	size_t columns = page->paper.columns, width;
-	bool thin = page->thin;
+	size_t columns = page->printer.columns, width;
 
-	grid_measure(g, page, rows, n);
-	page->thin = thin; /* measuring met quantiles that a column left out may have had */
 	g->gap = 2;
 	if (grid_width(g) > columns)
 		g->gap = 1;
@@ -233,7 +225,7 @@ void grid_fit(struct grid *g, struct table_page *page, const struct table_row *r
 		if (grid_give_way(g, width - columns))
 			continue;
 		if (g->n <= 2)
-			return; /* the paper cuts */
+			return; /* the printer cuts */
 		g->n--;		/* a very narrow window: no number at all before half of one */
 	}
 	grid_lengthen_names(g, columns - width);
@@ -250,7 +242,7 @@ static void grid_put(const struct grid *g, size_t i, struct line *l, const char 
 		line_right(l, text, c->width);
 		return;
 	}
-	/* A path's end tells more than its start. */
+	/* A path's end is worth more than its start. */
 	if (c->middle)
 		line_cut_middle(cut, sizeof(cut), text, c->width);
 	else if (*text == '/')
@@ -269,10 +261,10 @@ void grid_head(const struct grid *g, struct table_page *page)
 	line_to(&l, g->indent);
 	for (i = 0; i < g->n; i++)
 		grid_put(g, i, &l, g->col[i].head);
-	paper_line(&page->paper, STYLE_DIM, &l);
+	printer_line(&page->printer, STYLE_DIM, &l);
 }
 
-void grid_row(const struct grid *g, struct table_page *page, const struct table_row *row)
+void grid_row(const struct grid *g, struct table_page *page, const struct view_row *row)
 {
 	char cell[CELL_BYTES];
 	struct line l;
@@ -282,15 +274,5 @@ void grid_row(const struct grid *g, struct table_page *page, const struct table_
 	line_to(&l, g->indent);
 	for (i = 0; i < g->n; i++)
 		grid_put(g, i, &l, g->cell(&g->col[i], page, row, cell, sizeof(cell)));
-	paper_line(&page->paper, STYLE_PLAIN, &l);
-}
-
-void grid_print(struct grid *g, struct table_page *page, const struct table_row *rows, size_t n)
-{
-	size_t i;
-
-	grid_fit(g, page, rows, n);
-	grid_head(g, page);
-	for (i = 0; i < n; i++)
-		grid_row(g, page, &rows[i]);
+	printer_line(&page->printer, STYLE_PLAIN, &l);
 }

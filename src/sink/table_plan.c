@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How a report fits a window. It is drawn on quiet paper first, which notes each section's title
- * and how many rows each table has; then it is known which density leaves each table its first rows,
- * and what room there is for more:
+ * How a report fits a window. Drawing it without output notes each section's title, how many rows
+ * each table has, and how many other lines there are at each density; then it is known which density
+ * leaves each table its first rows, and what room there is for more:
  *
  *	Wakeup latency		title		  line 2
  *				table		  4 rows of 4
@@ -11,120 +11,169 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/array.h"
 #include "sink/table.h"
 
 #define ROWS_FIRST 3 /* of each table, before any has more */
 
-static void plan_add(struct table_page *page, const struct table_block *b)
-{
-	struct table_plan *p = page->plan;
-	size_t cap = p->cap ? 2 * p->cap : 32;
-	struct table_block *v;
+/* ---- drawing ---- */
 
-	if (p->n == p->cap) {
-		v = reallocarray(p->v, cap, sizeof(*v));
-		if (!v) {
-			page->error = -ENOMEM;
-			return;
-		}
-		p->v = v;
-		p->cap = cap;
-	}
-	p->v[p->n++] = *b;
+static void page_scope(struct table_page *page, enum table_density from, enum table_density until)
+{
+	until = until < page->until ? until : page->until;
+	page->printer.variants = from < until ? (1U << until) - (1U << from) : 0;
+	page->printer.quiet = page->state == PAGE_COUNT || page->hidden ||
+			      !(page->printer.variants >> page->density & 1);
+}
+
+bool table_only(struct table_page *page, enum table_density from, enum table_density until)
+{
+	page_scope(page, from, until);
+	return page->state == PAGE_COUNT || !page->printer.quiet;
+}
+
+void table_always(struct table_page *page)
+{
+	page_scope(page, DENSITY_ALL, DENSITIES);
 }
 
 void table_plan_begin(struct table_page *page)
 {
 	page->plan->at = 0;
-	if (!page->planned)
+	if (page->state != PAGE_PLANNED)
 		page->plan->n = 0;
-	page->error = 0;
+	page->few = page->hot = 0;
+	page->until = DENSITIES;
+	table_always(page);
 }
 
-size_t table_shown(struct table_page *page, size_t total, uint32_t asked)
+/* The next block: noted, or as it was planned. */
+static struct table_block *plan_block(struct table_page *page)
 {
 	struct table_plan *p = page->plan;
-	struct table_block b = {.total = total, .asked = asked && total > asked ? asked : total};
+	struct table_block *v;
 
-	if (page->planned)
-		return p->v[p->at++].shown;
-	b.most = b.shown = b.asked < page->room ? b.asked : page->room;
-	plan_add(page, &b);
-	p->at = p->n;
-	return b.shown;
+	if (page->state != PAGE_PLANNED) {
+		v = array_room(p->v, &p->cap, p->n, 1, sizeof(*v));
+		if (!v) {
+			page->error = -ENOMEM;
+			p->none = (struct table_block){0};
+			return &p->none;
+		}
+		p->v = v;
+		p->v[p->n++] = (struct table_block){0};
+	}
+	return &p->v[p->at++];
 }
 
-void table_drop(struct table_page *page, size_t total)
+/* How many rows there are at a density: where each line counts, the others are rows as well. */
+static void block_rows(const struct table_page *page, struct table_block *b, enum table_density d)
 {
-	struct table_block b = {.total = total, .asked = total};
+	const struct view_table *t = b->table;
 
-	if (page->planned)
-		page->plan->at++;
-	else
-		plan_add(page, &b);
+	if (b->title)
+		return;
+	b->total = t->n - (d < DENSITY_SHORT ? t->others : 0);
+	b->asked = t->limit && b->total > t->limit ? t->limit : b->total;
+	b->most = b->asked < page->room ? b->asked : page->room;
+	if (d >= b->until)
+		b->most = 0;
 }
 
-bool table_cut_by_window(const struct table_page *page)
+size_t table_shown(struct table_page *page, const struct view_table *t)
+{
+	struct table_block *b = plan_block(page);
+
+	if (page->state == PAGE_PLANNED)
+		return b->shown;
+	b->table = t;
+	b->until = page->until;
+	block_rows(page, b, DENSITY_ALL);
+	return b->shown = b->most;
+}
+
+void table_row(const struct grid *g, struct table_page *page, const struct view_row *row)
+{
+	uint32_t lines[DENSITIES];
+
+	memcpy(lines, page->printer.lines, sizeof(lines));
+	grid_row(g, page, row);
+	memcpy(page->printer.lines, lines, sizeof(lines));
+}
+
+void table_rest(struct table_page *page, const char *what)
 {
 	const struct table_block *b = &page->plan->v[page->plan->at - 1];
+	struct line l;
 
-	return b->shown < b->asked;
+	if (page->error || b->shown == b->total || page->state == PAGE_COUNT ||
+	    !table_only(page, DENSITY_ALL, DENSITY_SHORT))
+		return;
+	line_start(&l);
+	line_add(&l, "… %s more%s%s (%s)", word_count(b->total - b->shown).s, what,
+		 *what && b->total - b->shown != 1 ? "s" : "",
+		 b->shown < b->asked ? "the window is full" : "-n 0 shows all");
+	printer_line(&page->printer, STYLE_DIM, &l);
+	table_always(page);
 }
 
 uint64_t table_begin_section(struct table_page *page)
 {
 	struct table_plan *p = page->plan;
-	struct table_block b = {.title = true, .start = page->paper.lines};
+	struct table_block *b = plan_block(page);
 	uint64_t hidden = 0;
-	size_t i;
 
-	if (!page->planned) {
-		plan_add(page, &b);
+	if (page->state != PAGE_PLANNED) {
+		b->title = true;
+		b->start = page->printer.lines[DENSITY_LEAST];
 		return 0;
 	}
-	page->paper.quiet = p->v[p->at].hidden;
-	for (i = ++p->at; i < p->n && !p->v[i].title; i++)
-		hidden += p->v[i].total - p->v[i].shown;
-	return page->density < DENSITY_FOLDED ? 0 : hidden;
+	page->hidden = b->hidden;
+	table_always(page);
+	for (b++; b < p->v + p->n && !b->title; b++)
+		hidden += b->total - b->shown;
+	return page->density < DENSITY_SHORT ? 0 : hidden;
 }
 
 uint64_t table_begin_foot(struct table_page *page)
 {
 	struct table_plan *p = page->plan;
 	uint64_t hidden = 0;
-	size_t i;
 
-	if (!page->planned) {
-		p->foot = page->paper.lines;
+	if (page->state != PAGE_PLANNED) {
+		p->foot = page->printer.lines[DENSITY_LEAST];
 		return 0;
 	}
-	page->paper.quiet = false;
-	for (i = 0; i < p->n; i++)
+	page->hidden = false;
+	table_always(page);
+	for (size_t i = 0; i < p->n; i++)
 		hidden += p->v[i].total - p->v[i].shown;
 	return p->small && page->room > 1 ? hidden : 0;
 }
 
-/* Lines of a table's rows, and of the one that tells how many more there are. */
+/* ---- planning ---- */
+
+/* Lines of a table's rows, and of the one that says how many more there are. */
 static int64_t block_lines(const struct table_page *page, const struct table_block *b, size_t rows)
 {
-	return (int64_t)rows + (page->density < DENSITY_FOLDED && rows < b->total);
+	return (int64_t)rows +
+	       (page->density < DENSITY_SHORT && page->density < b->until && rows < b->total);
 }
 
-/* Gives each table its first rows. What is left then; negative: there is no room for them. */
-static int64_t plan_first(struct table_page *page)
+/* Gives each table at most so many rows. What room is left; negative: it does not fit. */
+static int64_t plan_rows(struct table_page *page, size_t rows)
 {
 	struct table_plan *p = page->plan;
-	int64_t spare = (int64_t)page->room - page->paper.lines;
-	struct table_block *b;
+	int64_t spare = (int64_t)page->room - page->printer.lines[page->density];
 
-	for (b = p->v; b < p->v + p->n; b++) {
-		b->shown = b->most < ROWS_FIRST ? b->most : ROWS_FIRST;
-		spare += block_lines(page, b, b->most) - block_lines(page, b, b->shown);
+	for (struct table_block *b = p->v; b < p->v + p->n; b++) {
+		block_rows(page, b, page->density);
+		b->shown = b->most < rows ? b->most : rows;
+		if (!b->title)
+			spare -= block_lines(page, b, b->shown);
 	}
-	/* Fewer rows need less width, and may have a column more: with the first thin quantile. */
-	if (!page->thin && page->density < DENSITY_BARE)
-		spare--;
 	return spare;
 }
 
@@ -132,14 +181,14 @@ static int64_t plan_first(struct table_page *page)
 static void plan_share(struct table_page *page, int64_t spare)
 {
 	struct table_plan *p = page->plan;
-	struct table_block *b;
 	bool gave = true;
-	int64_t more;
 
 	while (gave) {
 		gave = false;
-		for (b = p->v; b < p->v + p->n; b++) {
-			more = block_lines(page, b, b->shown + 1) - block_lines(page, b, b->shown);
+		for (struct table_block *b = p->v; b < p->v + p->n; b++) {
+			int64_t more =
+				block_lines(page, b, b->shown + 1) - block_lines(page, b, b->shown);
+
 			if (b->hidden || b->shown == b->most || more > spare)
 				continue;
 			b->shown++;
@@ -149,28 +198,11 @@ static void plan_share(struct table_page *page, int64_t spare)
 	}
 }
 
-/* The section at `i`: where the next one is, and its lines without rows. */
-static size_t plan_section(const struct table_plan *p, size_t i, int64_t *lines, size_t *tables)
-{
-	uint32_t start = p->v[i].start;
-
-	*lines = *tables = 0;
-	for (i++; i < p->n && !p->v[i].title; i++) {
-		*lines -= (int64_t)p->v[i].most;
-		*tables += p->v[i].most != 0;
-	}
-	*lines += (i < p->n ? p->v[i].start : p->foot) - start;
-	return i;
-}
-
-/* The first rows of the tables in [from, to), by turns. What is left. */
+/* The first rows of the tables in [from, to), one after another. What is left. */
 static int64_t plan_section_rows(struct table_plan *p, size_t from, size_t to, int64_t left)
 {
-	struct table_block *b;
-	size_t rows;
-
-	for (rows = 1; rows <= ROWS_FIRST; rows++) {
-		for (b = p->v + from; b < p->v + to; b++) {
+	for (size_t rows = 1; rows <= ROWS_FIRST; rows++) {
+		for (struct table_block *b = p->v + from; b < p->v + to; b++) {
 			if (b->most < rows || left <= 0)
 				continue;
 			b->shown = rows;
@@ -182,21 +214,24 @@ static int64_t plan_section_rows(struct table_plan *p, size_t from, size_t to, i
 
 /*
  * Too small for all: the headline, then one section after the other as long as each has a row; one
- * line tells how many are not shown.
+ * line says how many are not shown.
  */
 static void plan_in_order(struct table_page *page)
 {
 	struct table_plan *p = page->plan;
-	int64_t lines, left = (int64_t)page->room - (page->paper.lines - p->foot) - 1;
-	size_t i, k, next, tables;
+	int64_t left = (int64_t)page->room - (page->printer.lines[DENSITY_LEAST] - p->foot) - 1;
+	int64_t lines, tables;
+	size_t i, next;
 	bool full = false;
 
 	if (p->n)
 		left -= p->v[0].start;
 	for (i = 0; i < p->n; i = next) {
-		next = plan_section(p, i, &lines, &tables);
-		full |= lines + (int64_t)tables > left;
-		for (k = i; k < next; k++) {
+		for (next = i + 1, tables = 0; next < p->n && !p->v[next].title; next++)
+			tables += p->v[next].most != 0;
+		lines = (next < p->n ? p->v[next].start : p->foot) - p->v[i].start;
+		full |= lines + tables > left;
+		for (size_t k = i; k < next; k++) {
 			p->v[k].shown = 0;
 			p->v[k].hidden = full;
 		}
@@ -207,20 +242,28 @@ static void plan_in_order(struct table_page *page)
 	p->small = true;
 }
 
-bool table_plan_fits(struct table_page *page)
+void table_plan_make(struct table_page *page)
 {
 	int64_t spare;
 
 	page->plan->small = false;
-	if (page->paper.lines <= page->room)
-		return true;
-	/* Details go before rows do. */
-	if (page->density < DENSITY_ROWS)
-		return false;
-	spare = plan_first(page);
-	if (spare >= 0)
-		plan_share(page, spare);
-	else if (page->density == DENSITY_LEAST)
-		plan_in_order(page);
-	return spare >= 0 || page->density == DENSITY_LEAST;
+	for (page->density = DENSITY_ALL;; page->density++) {
+		if (plan_rows(page, SIZE_MAX) >= 0)
+			break;
+		/* Details go before rows do. */
+		if (page->density < DENSITY_ROWS)
+			continue;
+		spare = plan_rows(page, ROWS_FIRST);
+		/* Fewer rows need less width, and may have a column more: with the first marked
+		 * quantile. */
+		if (!(page->few >> page->density & 1) && page->density < DENSITY_BARE)
+			spare--;
+		if (spare >= 0)
+			plan_share(page, spare);
+		else if (page->density == DENSITY_LEAST)
+			plan_in_order(page);
+		if (spare >= 0 || page->density == DENSITY_LEAST)
+			break;
+	}
+	page->state = PAGE_PLANNED;
 }

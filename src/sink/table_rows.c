@@ -1,23 +1,95 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The rows of a headline metric: its CPUs, or with --by its groups; which, how many, in what order.
- * Groups tell who waits most: the sum of the metric that ranks them, and its share of the time.
+ * Grids of series: CPUs and groups of a headline, with --by those that wait most first, with the sum
+ * of the metric that ranks them and its share of the time;
  *
  *	PID   COMM     samples    50th    99th  99.9th      max  run-delay  time%
  *	4711  hog            -       -       -       -        -      2.7 s   67.4
  *	4690  sh           812     4.2    31.0    90.1      127    14.1 ms    0.4
+ *
+ * metrics whose series are rows, sorted by their sums;
+ *
+ *	OP             MOUNT    samples   50th   90th    99th   99.9th    max  blk% runq% cpu%
+ *	fsync          /data    166,091   25.6   69.6     139   1,638  92,004  57.2  15.0 27.8
+ *	journal-start  /data     17,632   43.0   63.5     311   4,456  47,471  50.0  30.3 19.7
+ *
+ * and counters, a column for each value of a label, with as many decimals as it takes to show that a
+ * value occurred at all.
+ *
+ *	MOUNT     total/s     hit%    miss%  miss/s  written%  unwritten%  delayed%  hole%
+ *	/data   1,111,429  99.9991   0.0009      10       0.1           0         0   99.9
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/text.h"
 #include "sink/table.h"
 
+#define KEYS_MAX 16
 #define NUMBER_WIDTH 7 /* many columns: less air than CPUs have */
+#define COUNTS_SUM UINT32_MAX
+
+/* ---- cells ---- */
+
+/* Blocked, run queue, CPU: what the sum was spent on. */
+static const char *split_cell(const struct series *s, uint32_t index, char *out, size_t len)
+{
+	const struct split *split = s->split;
+	uint64_t sum = s->hist->sum_ns;
+
+	if (!split)
+		return "-";
+	return format_share(out, len,
+			    index == 0	 ? split->blocked_ns
+			    : index == 1 ? split->run_queue_ns
+					 : sum - split->blocked_ns - split->run_queue_ns,
+			    sum, 1);
+}
+
+static const char *hist_cell(const struct grid_column *c, struct table_page *page,
+			     const struct series *s, char *out, size_t len)
+{
+	const struct hist *h = s->hist;
+
+	if (c->kind == GRID_COUNT)
+		return format_count(out, len, h->count);
+	if (!h->count)
+		return c->kind == GRID_QUANTILE ? "- " : "-";
+	if (c->kind == GRID_QUANTILE)
+		return table_word(out, len, table_quantile(page, h, &c->q));
+	if (c->kind == GRID_MAX)
+		return format_time(out, len, h->max_ns, page->cfg->unit);
+	if (c->kind == GRID_SHARE)
+		return split_cell(s, c->index, out, len);
+	return format_duration(out, len, h->sum_ns);
+}
+
+/* A mount point is clearer than the device; where there is none the device stands in its place. */
+static const char *label_cell(const struct series *s, const char *key, char *out, size_t len)
+{
+	const char *value = series_label(s, key);
+
+	if (!value && !strcmp(key, "mount"))
+		value = series_label(s, "dev");
+	return value ? text_clean(out, len, value, SIZE_MAX) : "";
+}
+
+static const char *series_cell(const struct grid_column *c, struct table_page *page,
+			       const struct view_row *row, char *out, size_t len)
+{
+	const struct series *s = row->s;
+
+	if (c->kind == GRID_TITLE)
+		return s->desc->title;
+	if (c->kind == GRID_LABEL)
+		return label_cell(s, c->key, out, len);
+	if (!s->desc->counter)
+		return hist_cell(c, page, s, out, len);
+	return c->kind == GRID_COUNT ? format_count(out, len, s->value) : "";
+}
 
 /* Of the time of one task that waits all the time; more where several wait. */
-static const char *share_cell(const struct hist *h, uint64_t dur_ns, char *out, size_t len)
+static const char *time_cell(const struct hist *h, uint64_t dur_ns, char *out, size_t len)
 {
 	double percent = dur_ns ? 100.0 * (double)h->sum_ns / (double)dur_ns : 0;
 
@@ -32,121 +104,230 @@ static const char *share_cell(const struct hist *h, uint64_t dur_ns, char *out, 
 	return out;
 }
 
-/* A row without a headline has waited, but never for a wakeup. */
-static const char *rows_cell(const struct grid_column *c, struct table_page *page,
-			     const struct table_row *row, char *out, size_t len)
+/* A row without a sample of the headline has waited, but never for a wakeup. */
+static const char *group_cell(const struct grid_column *c, struct table_page *page,
+			      const struct view_row *row, char *out, size_t len)
 {
 	const struct series *wait = row->wait;
 
 	if (c->kind == GRID_SHARE)
-		return wait ? share_cell(wait->hist, page->f->dur_ns, out, len) : "-";
+		return wait ? time_cell(wait->hist, page->f->dur_ns, out, len) : "-";
 	if (c->kind == GRID_TOTAL && c->index)
 		return wait ? format_duration(out, len, wait->hist->sum_ns) : "-";
 	if (c->kind == GRID_LABEL || row->s != wait)
-		return table_series_cell(c, page, row, out, len);
+		return series_cell(c, page, row, out, len);
 	return c->kind == GRID_QUANTILE ? "- " : c->kind == GRID_COUNT ? "0" : "-";
 }
 
-/* The rows as the groups stand now. */
-static int rows_take(struct table_page *page)
+static const char *counts_cell(const struct grid_column *c, struct table_page *page,
+			       const struct view_row *row, char *out, size_t len)
 {
-	const struct group_rows *g = page->groups;
-	size_t i;
-	int ret = 0;
+	const struct view_section *sec = page->section;
+	uint64_t v;
 
-	page->rows->n = 0;
-	for (i = 0; i < g->n && !ret; i++) {
-		const struct series *head = g->v[i].head, *wait = g->v[i].wait;
-		struct table_row row = {.s = head ? head : wait, .wait = wait};
+	if (c->kind == GRID_LABEL)
+		return series_cell(c, page, row, out, len);
+	v = c->index == COUNTS_SUM ? view_sum(page->view, sec, row, sec->desc)
+				   : page->view->values[row->values + c->index];
+	if (c->kind == GRID_COUNT)
+		return format_count(out, len, v);
+	if (c->kind == GRID_RATE)
+		return format_rate(out, len, v, page->f->dur_ns);
+	return format_share(out, len, v,
+			    view_sum(page->view, sec, row, sec->columns[c->index].desc),
+			    SHARE_EXACT);
+}
 
-		if (row.s) /* else nothing that has a place here */
-			ret = table_rows_push(page->rows, &row);
+/* ---- labels ---- */
+
+/* A label's column is a number's only if all its values are. */
+static bool label_is_number(const struct view_row *rows, size_t n, const char *key)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *value = series_label(rows[i].s, key);
+
+		if (!value || !text_is_number(value))
+			return false;
 	}
-	return ret;
+	return true;
 }
 
-static int rows_collect(struct table_page *page, const struct series *whole, bool cpus)
-{
-	const struct config *cfg = page->cfg;
-	int ret = group_rows_collect(page->groups, page->f, whole->desc, cfg->sort, cpus,
-				     cfg->by != BY_NONE);
-
-	return ret ? ret : rows_take(page);
-}
-
-/* All CPUs stay in their order; a choice of them is of the worst. */
-static int rows_sort(struct table_page *page)
-{
-	group_rows_sort(page->groups);
-	return rows_take(page);
-}
-
-static const struct series *rows_ranked(const struct table_rows *r)
+static size_t find_key(const char *const *keys, size_t n, const char *key)
 {
 	size_t i;
 
-	for (i = 0; i < r->n; i++)
-		if (r->v[i].wait)
-			return r->v[i].wait;
-	return NULL;
+	for (i = 0; i < n && strcmp(keys[i], key); i++)
+		;
+	return i;
 }
 
-static void rows_narrow(struct grid_column *c, bool narrow)
+/* Columns for all labels of the rows, but for pivots; the key of --by first. */
+static void label_columns(struct grid *g, const struct table_page *page,
+			  const struct view_row *rows, size_t n)
 {
-	if (c && narrow)
-		c->least = NUMBER_WIDTH;
+	const char *by = view_by(page->cfg->by), *keys[KEYS_MAX];
+	size_t nkeys = 0, k;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct series *s = rows[i].s;
+
+		for (k = 0; k < s->nlabels && nkeys < KEYS_MAX; k++) {
+			const char *key = s->labels[k].key;
+
+			if ((!s->desc->pivot || strcmp(key, s->desc->pivot)) &&
+			    find_key(keys, nkeys, key) == nkeys)
+				keys[nkeys++] = key;
+		}
+	}
+	k = by ? find_key(keys, nkeys, by) : nkeys;
+	if (k < nkeys) {
+		memmove(keys + 1, keys, k * sizeof(*keys));
+		keys[0] = by;
+	}
+	for (k = 0; k < nkeys; k++)
+		if (strcmp(keys[k], "dev") || find_key(keys, nkeys, "mount") == nkeys)
+			grid_add_label(g, keys[k], label_is_number(rows, n, keys[k]));
 }
 
-static void rows_grid(struct table_page *page, struct grid *g, const struct metric_desc *head)
+/* ---- columns ---- */
+
+static void group_columns(struct grid *g, const struct table_page *page,
+			  const struct view_row *rows, size_t n)
 {
-	const struct series *ranked = rows_ranked(page->rows);
+	const struct metric_desc *head = page->section->desc;
 	const struct config *cfg = page->cfg;
-	struct grid_column *c;
-	size_t i;
+	const struct series *wait = NULL;
+	size_t least;
 
-	g->cell = rows_cell;
-	table_label_columns(g, page);
-	rows_narrow(grid_add(g, GRID_COUNT, head->counter ? "count" : "samples"), ranked);
+	for (size_t i = 0; i < n && !wait; i++)
+		wait = rows[i].wait;
+	least = wait ? NUMBER_WIDTH : 0;
+	grid_add(g, GRID_COUNT, head->counter ? "count" : "samples", least, YIELD_NEVER);
 	if (head->counter)
 		return;
-	for (i = 0; i < cfg->nquantiles; i++)
-		rows_narrow(grid_add_quantile(g, &cfg->quantiles[i]), ranked);
-	rows_narrow(grid_add(g, GRID_MAX, "max"), ranked);
-	if (!ranked) {
-		if (cfg->sort == SORT_SUM || page->paper.columns >= WIDE_COLUMNS)
-			grid_add_total(g, cfg);
-		return;
+	grid_add_quantiles(g, cfg->quantiles, cfg->nquantiles, least);
+	grid_add(g, GRID_MAX, "max", least, YIELD_NEVER);
+	if (wait) {
+		grid_add(g, GRID_TOTAL, wait->desc->title, 0, YIELD_NEVER)->index = 1;
+		grid_add(g, GRID_SHARE, "time%", 0, YIELD_NEVER);
+	} else if (cfg->sort == SORT_SUM || page->printer.columns >= WIDE_COLUMNS) {
+		grid_add_total(g, cfg);
 	}
-	c = grid_add(g, GRID_TOTAL, ranked->desc->title);
-	if (c)
-		c->index = 1;
-	(void)grid_add(g, GRID_SHARE, "time%"); /* NULL: the grid is full */
 }
 
-int table_rows_print(struct table_page *page, const struct series *whole)
+static void op_columns(struct grid *g, const struct table_page *page, const struct view_row *rows,
+		       size_t n)
 {
+	static const char *const heads[] = {"blk%", "runq%", "cpu%"};
 	const struct config *cfg = page->cfg;
-	bool cpus = cfg->by == BY_NONE || cfg->by == BY_CPU;
-	struct table_rows *r = page->rows;
-	struct grid g = {0};
-	size_t shown;
-	int ret;
+	bool split = false;
 
-	ret = rows_collect(page, whole, cpus);
-	if (!ret && !r->n && cfg->by == BY_NONE) {
-		cpus = false; /* a metric that exists only in groups */
-		ret = rows_collect(page, whole, cpus);
-	}
-	if (ret || !r->n)
-		return ret;
-	shown = table_shown(page, r->n, cfg->rows);
-	if (cfg->by != BY_NONE || !cpus || shown < r->n)
-		ret = rows_sort(page);
-	if (ret)
-		return ret;
-	rows_grid(page, &g, whole->desc);
-	table_gap(page);
-	grid_print(&g, page, r->v, shown);
-	table_rest(page, r->n - shown, !cpus ? "" : r->n - shown == 1 ? " CPU" : " CPUs");
-	return 0;
+	for (size_t i = 0; i < n; i++)
+		split |= rows[i].s->split != NULL;
+	grid_add(g, GRID_COUNT, "samples", 0, YIELD_NEVER);
+	grid_add_quantiles(g, cfg->quantiles, cfg->nquantiles, NUMBER_WIDTH);
+	grid_add(g, GRID_MAX, "max", NUMBER_WIDTH, YIELD_NEVER);
+	for (uint32_t i = 0; split && i < 3; i++) /* the last is what is left of a hundred */
+		grid_add(g, GRID_SHARE, heads[i], 0, i == 2 ? YIELD_LATE : YIELD_NEVER)->index = i;
+	if (cfg->sort == SORT_SUM || page->printer.columns >= WIDE_COLUMNS)
+		grid_add_total(g, cfg);
+}
+
+/* Has any row something of a metric? A grid of groups may have nothing of one that joins. */
+static bool counts_any(const struct table_page *page, const struct view_row *rows, size_t n,
+		       const struct metric_desc *desc)
+{
+	for (size_t i = 0; i < n; i++)
+		if (view_sum(page->view, page->section, &rows[i], desc))
+			return true;
+	return false;
+}
+
+static void counts_add(struct grid *g, enum grid_kind kind, uint32_t index, enum field_yield yield,
+		       const char *name, const char *unit)
+{
+	char clean[24], head[32];
+
+	(void)snprintf(head, sizeof(head), "%s%s", text_clean(clean, sizeof(clean), name, SIZE_MAX),
+		       unit); /* fits */
+	grid_add(g, kind, head, 0, yield)->index = index;
+}
+
+/*
+ * The share of the metric's first value says what those of the others are; how often they occur
+ * says it better. So these shares go first where it is narrow.
+ */
+static void counts_columns(struct grid *g, const struct table_page *page,
+			   const struct view_row *rows, size_t n)
+{
+	const struct view_section *sec = page->section;
+	const struct view_column *c = sec->columns;
+	uint32_t i;
+
+	counts_add(g, GRID_RATE, COUNTS_SUM, YIELD_NEVER, "total", "/s");
+	if (!sec->desc->pivot)
+		counts_add(g, GRID_COUNT, COUNTS_SUM, YIELD_NEVER, "count", "");
+	for (i = 0; i < sec->ncolumns; i++)
+		if (c[i].desc == sec->desc && c[i].value)
+			counts_add(g, GRID_SHARE, i, i ? YIELD_FIRST : YIELD_NEVER, c[i].value,
+				   "%");
+	for (i = 1; i < sec->ncolumns; i++)
+		if (c[i].desc == sec->desc && c[i].value)
+			counts_add(g, GRID_RATE, i, YIELD_NEVER, c[i].value, "/s");
+	for (i = 0; i < sec->ncolumns; i++)
+		if (c[i].desc != sec->desc && c[i].value && counts_any(page, rows, n, c[i].desc))
+			counts_add(g, GRID_SHARE, i, YIELD_LATE, c[i].value, "%");
+}
+
+/* ---- grids ---- */
+
+void table_sides(struct table_page *page)
+{
+	static const struct quantile q[] = {{PPB_P50, "50"}, {PPB_P99, "99"}};
+	const struct view_table *t = &page->section->sides;
+	const struct view_row *rows = view_first(page->view, t, t->n);
+	struct grid g = {.cell = series_cell, .indent = 4};
+
+	if (!t->n)
+		return;
+	grid_add(&g, GRID_TITLE, "", 0, YIELD_NEVER);
+	grid_add(&g, GRID_COUNT, "samples", 0, YIELD_NEVER);
+	grid_add_quantiles(&g, q, 2, 0);
+	grid_add(&g, GRID_MAX, "max", 0, YIELD_NEVER);
+	grid_add_total(&g, page->cfg);
+	grid_measure(&g, page, rows, t->n);
+	grid_fit(&g, page);
+	grid_head(&g, page);
+	for (size_t i = 0; i < t->n; i++)
+		grid_row(&g, page, &rows[i]);
+}
+
+void table_rows(struct table_page *page, const struct view_table *t)
+{
+	static const struct {
+		const char *(*cell)(const struct grid_column *c, struct table_page *page,
+				    const struct view_row *row, char *out, size_t len);
+		void (*columns)(struct grid *g, const struct table_page *page,
+				const struct view_row *rows, size_t n);
+	} kinds[] = {
+		[VIEW_HEADLINE] = {group_cell, group_columns},
+		[VIEW_ROWS] = {series_cell, op_columns},
+		[VIEW_COUNTS] = {counts_cell, counts_columns},
+	};
+	struct grid g = {.cell = kinds[page->section->kind].cell};
+	const struct view_row *rows;
+	size_t shown;
+
+	if (!t->n)
+		return;
+	shown = table_shown(page, t);
+	rows = view_first(page->view, t, shown);
+	label_columns(&g, page, rows, t->n);
+	kinds[page->section->kind].columns(&g, page, rows, t->n);
+	grid_measure(&g, page, rows, shown);
+	grid_fit(&g, page);
+	grid_head(&g, page);
+	for (size_t i = 0; i < shown; i++)
+		table_row(&g, page, &rows[i]);
+	table_rest(page, t->cpus ? " CPU" : "");
 }

@@ -15,42 +15,50 @@
 #include "core/text.h"
 #include "sink/table.h"
 
-#define SECTION_PARTS 16
 #define TITLE_WIDTH 26
 #define VALUE_WIDTH 9
 #define NOTE_COLUMN 32
 #define NOTE_INDENT 4
 
-/* A headline (NULL if the frame begins without one) and the metrics that belong to it. */
-struct section {
-	const struct series *head;
-	const struct series *legs[SECTION_PARTS];
-	size_t nlegs;
-	struct table_row sides[SECTION_PARTS];
-	size_t nsides;
-};
-
-static const struct quantile p50 = {.ppb = PPB_P50, .text = "50"};
 static const struct quantile p99 = {.ppb = PPB_P99, .text = "99"};
 
-char *table_samples(char *out, size_t len, uint64_t n)
+struct word table_samples(uint64_t n)
 {
-	char count[32];
+	struct word w;
 
-	(void)snprintf(out, len, "%s sample%s", format_count(count, sizeof(count), n),
-		       n == 1 ? "" : "s"); /* callers give room for any number */
-	return out;
+	(void)snprintf(w.s, sizeof(w.s), "%.40s sample%s", word_count(n).s,
+		       n == 1 ? "" : "s"); /* fits */
+	return w;
 }
 
-char *table_quantile(struct table_page *page, char *out, size_t len, const struct hist *h,
-		     const struct quantile *q)
+/* The number and its mark. */
+static struct word table_marked(struct table_page *page, struct word number, bool few)
+{
+	struct word w;
+
+	if (few)
+		page->few |= page->printer.variants;
+	(void)snprintf(w.s, sizeof(w.s), "%.62s%c", number.s, few ? '~' : ' '); /* fits */
+	return w;
+}
+
+struct word table_quantile(struct table_page *page, const struct hist *h, const struct quantile *q)
 {
 	struct quantile_value v = hist_quantile(h, q);
-	char time[32];
 
-	page->thin |= v.few;
-	(void)snprintf(out, len, "%s%c", format_time(time, sizeof(time), v.ns, page->cfg->unit),
-		       v.few ? '~' : ' '); /* callers give room for any time */
+	return table_marked(page, word_time(v.ns, page->cfg->unit), v.few);
+}
+
+struct word table_cycles(struct table_page *page, const struct hist *h, const struct quantile *q)
+{
+	struct quantile_value v = hist_quantile(h, q);
+
+	return table_marked(page, word_count(v.ns), v.few);
+}
+
+const char *table_word(char *out, size_t len, struct word w)
+{
+	(void)snprintf(out, len, "%s", w.s); /* cells have room for any number */
 	return out;
 }
 
@@ -67,7 +75,7 @@ static char *title_last(char *items)
 /* Of the items in `text`, with two spaces between them, as many as there is room for. */
 void table_title(struct table_page *page, const char *title, bool timed, const char *text)
 {
-	char items[128], more[48] = "", count[32], *last;
+	char items[128], more[48] = "", *last;
 	uint64_t hidden = table_begin_section(page);
 	struct line l;
 
@@ -78,45 +86,49 @@ void table_title(struct table_page *page, const char *title, bool timed, const c
 	line_to(&l, TITLE_WIDTH);
 	(void)snprintf(items, sizeof(items), "%s", text); /* numbers and words: fits */
 	if (hidden)
-		(void)snprintf(more, sizeof(more), "  … %s more",
-			       format_count(count, sizeof(count), hidden)); /* fits */
-	while (line_width(&l) + 1 + text_width(items) + text_width(more) > page->paper.columns &&
+		(void)snprintf(more, sizeof(more), "  … %.30s more",
+			       word_count(hidden).s); /* fits */
+	while (line_width(&l) + 1 + text_width(items) + text_width(more) > page->printer.columns &&
 	       (last = title_last(items)))
 		*last = '\0';
 	/* How much is missing matters more than the last item. */
 	if (hidden &&
-	    line_width(&l) + 1 + text_width(items) + text_width(more) > page->paper.columns)
+	    line_width(&l) + 1 + text_width(items) + text_width(more) > page->printer.columns)
 		line_add(&l, "%s", more + 1);
 	else
 		line_add(&l, " %s%s", items, more);
-	paper_line(&page->paper, STYLE_BOLD, &l);
+	printer_line(&page->printer, STYLE_BOLD, &l);
 }
 
-static void section_title(struct table_page *page, const struct series *s)
+/* What the rows of a section come to. */
+static void section_title(struct table_page *page)
 {
-	char samples[48], rate[48], text[128];
+	const struct view_section *sec = page->section;
+	const struct series *head = sec->head;
+	uint64_t count = head ? head->desc->counter ? head->value : head->hist->count : sec->count;
+	bool timed = !sec->desc->counter;
+	struct line text;
 
-	if (s->desc->counter) {
-		table_title(page, s->desc->title, false,
-			    format_count(samples, sizeof(samples), s->value));
-		return;
-	}
-	(void)snprintf(text, sizeof(text), "no samples");
-	if (s->hist->count)
-		(void)snprintf(text, sizeof(text), "%s  %s/s",
-			       table_samples(samples, sizeof(samples), s->hist->count),
-			       format_rate(rate, sizeof(rate), s->hist->count,
-					   page->f->dur_ns)); /* fits: two numbers */
-	table_title(page, s->desc->title, true, text);
+	line_start(&text);
+	if (head && !timed)
+		line_add(&text, "%s", word_count(count).s);
+	else if (!count)
+		line_add(&text, timed ? "no samples" : "none");
+	else
+		line_add(&text, "%s  %s/s", timed ? table_samples(count).s : word_count(count).s,
+			 word_rate(count, page->f->dur_ns).s);
+	if (sec->kind == VIEW_ROWS && count)
+		line_add(&text, "  %s", word_duration(sec->sum_ns).s);
+	table_title(page, sec->desc->title, timed, text.text);
 }
 
-/* "99" is said as "99.0th", as schbench does. */
+/* "99" is written "99.0th", as schbench does. */
 static void section_percentile(struct table_page *page, const struct hist *h,
 			       const struct quantile *q, uint64_t rank_before, size_t label_width)
 {
 	struct quantile_value v = hist_quantile(h, q);
 	bool headline = q->ppb == PPB_P99;
-	char text[64], samples[48];
+	char text[64];
 	struct line l;
 
 	line_start(&l);
@@ -124,9 +136,9 @@ static void section_percentile(struct table_page *page, const struct hist *h,
 	(void)snprintf(text, sizeof(text), "%s%sth:", q->text, strchr(q->text, '.') ? "" : ".0");
 	line_right(&l, text, label_width);
 	line_add(&l, " ");
-	line_right(&l, table_quantile(page, text, sizeof(text), h, q), VALUE_WIDTH + 1);
-	line_add(&l, "  (%s)", table_samples(samples, sizeof(samples), v.rank - rank_before));
-	paper_line(&page->paper, headline ? STYLE_HEADLINE : STYLE_PLAIN, &l);
+	line_right(&l, table_quantile(page, h, q).s, VALUE_WIDTH + 1);
+	line_add(&l, "  (%s)", table_samples(v.rank - rank_before).s);
+	printer_line(&page->printer, headline ? STYLE_HEADLINE : STYLE_PLAIN, &l);
 }
 
 static void section_percentiles(struct table_page *page, const struct hist *h)
@@ -148,15 +160,14 @@ static void section_percentiles(struct table_page *page, const struct hist *h)
 }
 
 /* "  50.0th 65.8", the 99th marked: added to `l`, if not NULL. Its width. */
-static size_t section_folded_item(struct table_page *page, const struct hist *h,
-				  const struct quantile *q, struct line *l)
+static size_t section_short_item(struct table_page *page, const struct hist *h,
+				 const struct quantile *q, struct line *l)
 {
-	char text[64];
 	struct line item;
 
 	line_start(&item);
 	line_add(&item, "  %s%s%sth %s", q->ppb == PPB_P99 ? "* " : "", q->text,
-		 strchr(q->text, '.') ? "" : ".0", table_quantile(page, text, sizeof(text), h, q));
+		 strchr(q->text, '.') ? "" : ".0", table_quantile(page, h, q).s);
 	while (item.len && item.text[item.len - 1] == ' ')
 		item.text[--item.len] = '\0';
 	if (l)
@@ -165,194 +176,133 @@ static size_t section_folded_item(struct table_page *page, const struct hist *h,
 }
 
 /* Percentiles in one line: where it is narrow without the first ones, up to the 99th. */
-static void section_folded(struct table_page *page, const struct hist *h)
+static void section_short(struct table_page *page, const struct hist *h)
 {
 	const struct config *cfg = page->cfg;
 	size_t i, from, width;
-	char max[48], time[32];
+	char max[48];
 	struct line l;
 
-	(void)snprintf(max, sizeof(max), "  max %s",
-		       format_time(time, sizeof(time), h->max_ns, cfg->unit)); /* fits */
+	(void)snprintf(max, sizeof(max), "  max %.40s",
+		       word_time(h->max_ns, cfg->unit).s); /* fits */
 	width = NOTE_INDENT + text_width(max);
 	for (i = 0; i < cfg->nquantiles; i++)
-		width += section_folded_item(page, h, &cfg->quantiles[i], NULL);
-	for (from = 0; width > page->paper.columns && from + 1 < cfg->nquantiles &&
+		width += section_short_item(page, h, &cfg->quantiles[i], NULL);
+	for (from = 0; width > page->printer.columns && from + 1 < cfg->nquantiles &&
 		       cfg->quantiles[from].ppb < PPB_P99;
 	     from++)
-		width -= section_folded_item(page, h, &cfg->quantiles[from], NULL);
+		width -= section_short_item(page, h, &cfg->quantiles[from], NULL);
 	line_start(&l);
 	line_to(&l, NOTE_INDENT - 2);
 	for (i = from; i < cfg->nquantiles; i++)
-		if (line_width(&l) + section_folded_item(page, h, &cfg->quantiles[i], NULL) <=
-		    page->paper.columns)
-			(void)section_folded_item(page, h, &cfg->quantiles[i], &l); /* its width */
-	if (line_width(&l) + text_width(max) <= page->paper.columns)
+		if (line_width(&l) + section_short_item(page, h, &cfg->quantiles[i], NULL) <=
+		    page->printer.columns)
+			(void)section_short_item(page, h, &cfg->quantiles[i], &l); /* its width */
+	if (line_width(&l) + text_width(max) <= page->printer.columns)
 		line_add(&l, "%s", max);
-	paper_line(&page->paper, STYLE_PLAIN, &l);
+	printer_line(&page->printer, STYLE_PLAIN, &l);
 }
 
 /* min, max and the legs; what does not fit goes on below, under the first leg. */
-static void section_note(struct table_page *page, const struct section *sec)
+static void section_note(struct table_page *page, const struct hist *h)
 {
-	const struct hist *h = sec->head->hist;
-	char a[64], b[64], item[128];
+	const struct view_table *legs = &page->section->legs;
+	const struct view_row *rows = view_first(page->view, legs, legs->n);
+	char item[128];
 	struct line l;
-	size_t i;
 	bool first = true;
 
 	line_start(&l);
 	line_to(&l, NOTE_INDENT);
-	line_add(&l, "min=%s, max=%s", format_time(a, sizeof(a), h->min_ns, page->cfg->unit),
-		 format_time(b, sizeof(b), h->max_ns, page->cfg->unit));
-	for (i = 0; i < sec->nlegs; i++) {
-		if (sec->legs[i]->desc->counter || !sec->legs[i]->hist->count)
+	line_add(&l, "min=%s, max=%s", word_time(h->min_ns, page->cfg->unit).s,
+		 word_time(h->max_ns, page->cfg->unit).s);
+	for (size_t i = 0; i < legs->n; i++) {
+		const struct series *s = rows[i].s;
+
+		if (s->desc->counter || !s->hist->count)
 			continue;
 		if (first)
 			line_to(&l, NOTE_COLUMN - 2);
 		first = false;
-		table_quantile(page, a, sizeof(a), sec->legs[i]->hist, &p99);
-		(void)snprintf(item, sizeof(item), "  %s p99 %s", sec->legs[i]->desc->title, a);
-		paper_wrap(&page->paper, STYLE_PLAIN, &l, item, NOTE_COLUMN);
+		(void)snprintf(item, sizeof(item), "  %s p99 %s", s->desc->title,
+			       table_quantile(page, s->hist, &p99).s);
+		printer_wrap(&page->printer, STYLE_PLAIN, &l, item, NOTE_COLUMN);
 	}
-	paper_line(&page->paper, STYLE_PLAIN, &l);
-}
-
-static void section_sides(struct table_page *page, const struct section *sec)
-{
-	struct grid g = {.cell = table_series_cell, .indent = NOTE_INDENT};
-
-	if (!sec->nsides)
-		return;
-	grid_add(&g, GRID_TITLE, "");
-	grid_add(&g, GRID_COUNT, "samples");
-	grid_add_quantile(&g, &p50);
-	grid_add_quantile(&g, &p99);
-	grid_add(&g, GRID_MAX, "max");
-	grid_add_total(&g, page->cfg);
-	grid_print(&g, page, sec->sides, sec->nsides);
-}
-
-static bool section_is_table(const struct series *s)
-{
-	return s->desc->role == METRIC_ROWS || s->desc->role == METRIC_COUNTS;
+	printer_line(&page->printer, STYLE_PLAIN, &l);
 }
 
 void table_gap(struct table_page *page)
 {
-	if (page->density < DENSITY_CLOSE)
-		paper_text(&page->paper, STYLE_PLAIN, "");
+	if (table_only(page, DENSITY_ALL, DENSITY_CLOSE))
+		printer_text(&page->printer, STYLE_PLAIN, "");
+	table_always(page);
 }
 
-/* Is there more on this page than one metric and its CPUs? */
-static bool section_has_others(const struct frame *f)
+static void section_headline(struct table_page *page)
 {
-	size_t i;
-
-	for (i = 0; i < f->nseries; i++)
-		if (section_is_table(&f->series[i]))
-			return true;
-	return f->contends || f->lines;
-}
-
-static int section_print(struct table_page *page, const struct section *sec)
-{
+	const struct view_section *sec = page->section;
 	const struct series *head = sec->head;
-	bool bare = page->density >= DENSITY_BARE && (head || section_has_others(page->f));
+	const struct hist *h = head && !head->desc->counter ? head->hist : NULL;
+	/* Is there more on this page than one metric and its CPUs? A summary gives way to it. */
+	enum table_density sides = DENSITIES;
 
-	if (bare && !head) /* a summary; its table follows */
-		return 0;
+	for (size_t i = 0; i < page->view->nsections; i++)
+		if (head || page->view->sections[i].kind != VIEW_HEADLINE)
+			sides = DENSITY_BARE;
+	if (!head)
+		page->until = sides;
 	table_gap(page);
 	if (head)
-		section_title(page, head);
-	if (head && !head->desc->counter && head->hist->count) {
-		if (page->density >= DENSITY_FOLDED) {
-			section_folded(page, head->hist);
-		} else {
-			section_percentiles(page, head->hist);
-			section_note(page, sec);
+		section_title(page);
+	if (h && h->count) {
+		if (table_only(page, DENSITY_SHORT, DENSITIES))
+			section_short(page, h);
+		if (table_only(page, DENSITY_ALL, DENSITY_SHORT)) {
+			section_percentiles(page, h);
+			section_note(page, h);
 		}
 	}
-	if (!bare)
-		section_sides(page, sec);
-	if (!head)
-		return 0;
-	/* Groups may have waited without a wakeup; that no CPU had one was said. */
-	if (page->cfg->by == BY_NONE && (head->desc->counter ? !head->value : !head->hist->count))
-		return 0;
-	return table_rows_print(page, head);
-}
-
-static void section_take(struct section *sec, const struct series *s)
-{
-	if (s->desc->role == METRIC_HEADLINE)
-		sec->head = s;
-	else if (s->desc->role == METRIC_LEG && sec->nlegs < SECTION_PARTS)
-		sec->legs[sec->nlegs++] = s;
-	else if (s->desc->role == METRIC_SIDE && sec->nsides < SECTION_PARTS)
-		sec->sides[sec->nsides++].s = s;
-}
-
-/* Was this metric's table printed, for an earlier series of its? */
-static bool section_met(const struct frame *f, size_t i)
-{
-	size_t k;
-
-	for (k = i; k-- > 0;)
-		if (table_ops_together(f->series[k].desc, f->series[i].desc))
-			return true;
-	return false;
-}
-
-/* A table that hangs on labelled series; each metric has one. */
-static int section_table(struct table_page *page, size_t i)
-{
-	const struct metric_desc *desc = page->f->series[i].desc;
-
-	if (section_met(page->f, i))
-		return 0;
-	if (desc->role == METRIC_ROWS)
-		return table_ops_print(page, desc);
-	return desc->joins ? 0 : table_counts_print(page, desc);
-}
-
-/* A headline's section ends where the next headline or a table begins. */
-int table_sections(struct table_page *page)
-{
-	const struct frame *f = page->f;
-	struct section sec = {0};
-	bool any = false, open = false;
-	size_t i;
-	int ret = 0;
-
-	for (i = 0; i < f->nseries && !ret; i++) {
-		const struct series *s = &f->series[i];
-		bool table = section_is_table(s);
-
-		if ((s->nlabels && !table) || s->desc->role == METRIC_NOTE)
-			continue;
-		if (open && (table || s->desc->role == METRIC_HEADLINE)) {
-			ret = section_print(page, &sec);
-			sec = (struct section){0};
-			open = false;
-		}
-		any = true;
-		if (!ret && table)
-			ret = section_table(page, i);
-		if (table)
-			continue;
-		section_take(&sec, s);
-		open = true;
-	}
-	if (open && !ret)
-		ret = section_print(page, &sec);
-	if (!ret)
-		ret = table_contended_print(page);
-	if (!ret)
-		ret = table_lines_print(page);
-	if (!any && !f->contends && !f->lines && !f->ncontended) {
+	if (table_only(page, DENSITY_ALL, sides))
+		table_sides(page);
+	page->until = DENSITIES;
+	table_always(page);
+	if (sec->rows.n)
 		table_gap(page);
-		paper_text(&page->paper, STYLE_PLAIN, "no samples");
+	table_rows(page, &sec->rows);
+}
+
+/* A table with --by has a second one of the groups, which alone is left in the smallest window. */
+static void section_table(struct table_page *page)
+{
+	const struct view_section *sec = page->section;
+
+	table_gap(page);
+	section_title(page);
+	page->until = sec->groups.n ? DENSITY_LEAST : DENSITIES;
+	table_always(page);
+	table_rows(page, &sec->rows);
+	page->until = DENSITIES;
+	table_always(page);
+	if (sec->groups.n)
+		table_gap(page);
+	table_rows(page, &sec->groups);
+}
+
+void table_sections(struct table_page *page)
+{
+	static void (*const draw[])(struct table_page * page) = {
+		[VIEW_HEADLINE] = section_headline, [VIEW_ROWS] = section_table,
+		[VIEW_COUNTS] = section_table,	    [VIEW_CONTENDED] = table_contended,
+		[VIEW_LINES] = table_lines,
+	};
+	const struct view *v = page->view;
+
+	for (size_t i = 0; i < v->nsections; i++) {
+		page->section = &v->sections[i];
+		draw[page->section->kind](page);
 	}
-	return ret;
+	if (v->nsections)
+		return;
+	table_gap(page);
+	printer_text(&page->printer, STYLE_PLAIN, "no samples");
 }

@@ -171,7 +171,8 @@ offers() { # WORDS EXPECTED...: exactly these, in any order
 	offers '--color ' auto always never
 	offers '-s ' ext4 futex line lock sched synth watch
 	offers '-s sched,s' sched,sched sched,synth
-	offers '-o ' table json csv
+	# shellcheck disable=SC2046 # words: every format there is
+	offers '-o ' $(awk -F '\t' '$1 == "output" { print $5 }' "$options")
 	offers '-o j' json
 	offers '--output=t' table
 	[ -z "$(complete_bash '-d ')" ]

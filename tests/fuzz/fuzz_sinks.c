@@ -2,7 +2,8 @@
 /*
  * A report whose names are all foreign, as CSV and as a table of 80 columns. The input is the
  * names, a NUL between them. Valid UTF-8 without what a terminal obeys or a reader does not see;
- * each row of the CSV has the header's cells; no line of the table is wider than it may be.
+ * each row of the CSV has the header's cells; no line of the table is wider than it may be; labels of
+ * Prometheus' text end where they seem to.
  */
 #include "fuzz.h"
 
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/text.h"
+#include "sink/out.h"
 #include "sink/sink.h"
 
 #define COLUMNS 80
@@ -146,6 +148,26 @@ static void check_csv(const char *text, size_t rows)
 	MUST(!*text);
 }
 
+static char *render_memory(const struct sink_ops *sink_ops, const struct config *cfg,
+			   const struct meta *m, const struct frame *f)
+{
+	struct sink_args args = {.cfg = cfg, .memory = true};
+	struct err e = {0};
+	struct sink *s;
+	const char *all;
+	char *text;
+	size_t len;
+
+	MUST(!sink_ops->open(&s, &args, &e));
+	MUST(!sink_ops->meta(s, m, &e));
+	MUST(!sink_ops->interval(s, f, f, &e));
+	all = out_whole(s->out, &len);
+	text = strndup(all, len);
+	MUST(text && strlen(text) == len);
+	MUST(!sink_ops->close(s, &e));
+	return text;
+}
+
 static void try_names(const struct names *n, const struct hist *h)
 {
 	const struct series series[] = {
@@ -230,7 +252,8 @@ static void try_names(const struct names *n, const struct hist *h)
 			     .quantiles = q,
 			     .nquantiles = 2,
 			     .interval_ns = 1000000000,
-			     .precision = 5};
+			     .precision = 5,
+			     .max_keys = 16};
 	const char *const argv[] = {"waitscope", n->v[0], NULL};
 	const struct meta_source source = {.name = "sched", .why = n->v[11]};
 	const struct meta m = {.version = "1",

@@ -50,12 +50,11 @@ def screens_of(fixture, text):
         for words in (line.split() for line in f):
             if words[:2] == ["#", "sections:"]:
                 sections = " ".join(words[2:]).split("|")
-            elif words[:1] == ["lines"]:
-                size[1] = int(words[1])
-            elif words[:1] == ["resize"]:
+            elif words[:1] in (["screen"], ["resize"]):
                 size = [int(words[1]), int(words[2])]
-            elif words[:1] == ["report"]:
+            elif words[:1] in (["next"], ["again"]):
                 sizes.append(tuple(size))
+    sizes = sizes[1:]  # the first line of a record is what ran, not a report
     drawn = [s.split("\x1b[J")[0] for s in text.split("\x1b[H")[1:]]
     if len(drawn) != len(sizes) or not sections:
         fail(f"{len(drawn)} screens, not {len(sizes)}, of {sections}")

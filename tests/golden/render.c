@@ -1,35 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Pushes a recorded run through a sink: render SINK FIXTURE [FILE], to stdout or FILE. A fixture is
- * lines of words; \xNN in a word is that byte (\x20 a space); # begins a comment line.
+ * Plays a record through a sink: render SINK FIXTURE RECORD [FILE], to stdout or FILE. The record is
+ * JSON Lines, as -o json writes them. The fixture says how it is looked at, in lines of words; #
+ * begins a comment:
  *
- *	columns N, lines N, tty, color, redraw		the terminal
- *	by KEY, sort KEY, rows N, unit UNIT		options
- *	quantiles LIST, precision N, slower NS
- *	intervals NS, duration NS, totals, timestamps
+ *	options -b pid -n 5		of those of the command line
+ *	screen COLUMNS LINES [tty] [color] [redraw]
  *	metric NAME ROLE TITLE [pivot=KEY] [joins=NAME] [part_of=NAME] [ranks]
- *					ROLE: headline leg side rows counts note counter
- *	meta VERSION KERNEL CPUS TIME	TIME: seconds, perhaps .fraction
- *	arg TEXT, filter KEY VALUE
- *	source NAME [HOOK...], off NAME WHY
- *	open						opens the sink and writes meta
- *	frame TYPE SEQ TIME MONO_NS DUR_NS [END]	TYPE: interval total final
- *	quality FIELD=N...				also tid=N comm=TEXT
- *	cost NS_PER_EVENT BPF_PPM USER_PPM
- *	series METRIC [KEY=VALUE...] : SAMPLES...	see add_samples; =N: a counter's value;
- *							sum: the metric's CPUs, added up
- *	split BLOCKED_NS RUN_QUEUE_NS			of the series before it
- *	contends					a source of contended addresses runs
- *	contended SOURCE KIND FIELD=VALUE... [: SAMPLES...]
- *	site COUNT IP SYM, member OFFSET SIZE NAME [hot]	of the contended address before them
- *	accesses SAMPLER FIELD=VALUE... [: CYCLES...]	it is a cache line
- *	thread PID TID CPU COMM SAMPLES WRITES READ_BYTES WRITE_BYTES
- *	spot OFFSET SIZE TID IP NAME SYM SAMPLES READS WRITES LOCKED [hitm=LOCAL,REMOTE]
- *		[: CYCLES...]
- *	same						series and quality of the interval
- *	report						interval frame and total, or final
- *	slow TIME MONO_NS FIELD=VALUE...
- *	progress NS, resize COLUMNS LINES, reopen
+ *			instead of what the registry says; _ in a title is a space
+ *	next		plays a line of the record; with none of it in the fixture, all are
+ *	again		the report before it
+ *	skip		a line of the record that is not shown: it is part of the total
+ *	resize COLUMNS LINES, progress NS, reopen
  */
 #include <errno.h>
 #include <signal.h>
@@ -37,471 +19,294 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/frame_own.h"
+#include "core/record.h"
 #include "core/text.h"
-#include "player.h"
 
-#define WORDS 4096
+#include "sink/sink.h"
 
-struct command {
-	const char *name;
-	int min_words; /* with the name */
-	int (*run)(struct player *p, char **w, int n);
+#define WORDS 32
+#define METRICS 16
+
+struct player {
+	const struct sink_ops *ops;
+	struct sink *sink;
+	struct config cfg;
+	struct sink_args args;
+	struct metric_desc metrics[METRICS];
+	size_t nmetrics;
+	char *kept[64]; /* lines whose words are metrics' */
+	size_t nkept;
+	FILE *in;
+	struct record r;
+	struct frame_own *total;
+	char *line;
+	size_t room;
+	struct err e;
 };
-int bad(struct player *p, const char *what)
+
+static int bad(struct player *p, const char *what)
 {
 	return err_set(&p->e, EXIT_USAGE, -EINVAL, "bad word '%s'", what);
 }
 
-uint64_t number(const char *s)
+static int word_at(const char *const *words, const char *w)
 {
-	return strtoull(s, NULL, 10);
+	int i = 0;
+
+	while (words[i] && strcmp(words[i], w))
+		i++;
+	return i;
 }
 
-/* \xNN, in place */
-static void unescape(char *s)
+/* Those of the command line that say how frames are looked at. */
+static int set_options(struct player *p, char **w, int n)
 {
-	char hex[3] = {0}, *to = s;
-
-	for (; *s; s++) {
-		if (s[0] == '\\' && s[1] == 'x' && s[2] && s[3]) {
-			memcpy(hex, s + 2, 2);
-			*to++ = (char)strtoul(hex, NULL, 16);
-			s += 3;
-		} else {
-			*to++ = *s;
-		}
-	}
-	*to = '\0';
-}
-
-struct timespec parse_timespec(const char *s)
-{
-	char *end;
-	struct timespec ts = {.tv_sec = strtoll(s, &end, 10)};
-
-	int digits;
-
-	if (*end != '.')
-		return ts;
-	for (digits = 0, end++; digits < 9; digits++) {
-		ts.tv_nsec = ts.tv_nsec * 10 + (*end ? *end - '0' : 0);
-		end += *end != '\0';
-	}
-	return ts;
-}
-/* "key=value" in place; NULL if there is no '='. */
-char *split(char *word)
-{
-	char *eq = strchr(word, '=');
-
-	if (eq)
-		*eq++ = '\0';
-	return eq;
-}
-
-/* Index of a word in a list. */
-static int word_index(const char *const *list, const char *w)
-{
-	int i;
-
-	for (i = 0; list[i]; i++) {
-		if (!strcmp(list[i], w))
-			return i;
-	}
-	return -1;
-}
-
-int set_enum(struct player *p, const char *const *list, const char *w, int *out)
-{
-	*out = word_index(list, w);
-	return *out < 0 ? bad(p, w) : 0;
-}
-
-static int do_by(struct player *p, char **w, int n)
-{
-	static const char *const list[] = {"none", "cpu",    "pid",  "tid",
+	static const char *const keys[] = {"none", "cpu",	 "pid",	 "tid",
 					   "comm", "cgroup", "file", NULL};
-	int v, ret = set_enum(p, list, w[1], &v);
+	static const char *const sorts[] = {"default", "p99", "count", "sum",
+					    "max",     "p50", "name",  NULL};
+	static const char *const units[] = {"auto", "-N", "-u", "-m", NULL};
+	struct config *cfg = &p->cfg;
 
-	p->cfg.by = ret ? BY_NONE : (enum by_key)v;
-	return ret;
-}
+	for (int i = 1; i < n; i++) {
+		const char *value = i + 1 < n ? w[i + 1] : "";
+		int ret = 0;
 
-static int do_sort(struct player *p, char **w, int n)
-{
-	static const char *const list[] = {"default", "p99", "count", "sum",
-					   "max",     "p50", "name",  NULL};
-	int v, ret = set_enum(p, list, w[1], &v);
-
-	p->cfg.sort = ret ? SORT_DEFAULT : (enum sort_key)v;
-	return ret;
-}
-
-static int do_unit(struct player *p, char **w, int n)
-{
-	static const char *const list[] = {"auto", "ns", "us", "ms", NULL};
-	int v, ret = set_enum(p, list, w[1], &v);
-
-	p->cfg.unit = ret ? UNIT_AUTO : (enum unit)v;
-	return ret;
-}
-
-static int do_option(struct player *p, char **w, int n)
-{
-	uint64_t v = n > 1 ? number(w[1]) : 1;
-
-	if (!strcmp(w[0], "columns"))
-		p->args.columns = (uint32_t)v;
-	else if (!strcmp(w[0], "lines"))
-		p->args.lines = (uint32_t)v;
-	else if (!strcmp(w[0], "tty"))
-		p->args.tty = true;
-	else if (!strcmp(w[0], "color"))
-		p->args.color = true;
-	else if (!strcmp(w[0], "redraw"))
-		p->args.redraw = true;
-	else if (!strcmp(w[0], "rows"))
-		p->cfg.rows = p->cfg.list_rows = (uint32_t)v;
-	else if (!strcmp(w[0], "precision"))
-		p->cfg.precision = (uint32_t)v;
-	else if (!strcmp(w[0], "totals"))
-		p->cfg.totals = true;
-	else if (!strcmp(w[0], "timestamps"))
-		p->cfg.timestamps = true;
-	else if (!strcmp(w[0], "intervals"))
-		p->cfg.interval_ns = v;
-	else if (!strcmp(w[0], "duration"))
-		p->cfg.duration_ns = v;
-	else if (!strcmp(w[0], "slower"))
-		p->cfg.slower = true, p->cfg.slower_ns = v;
+		i++; /* most have one */
+		if (!strcmp(w[i - 1], "-b"))
+			cfg->by = (enum by_key)word_at(keys, value);
+		else if (!strcmp(w[i - 1], "-n"))
+			cfg->rows = cfg->list_rows = (uint32_t)strtoul(value, NULL, 10);
+		else if (!strcmp(w[i - 1], "--sort"))
+			cfg->sort = (enum sort_key)word_at(sorts, value);
+		else if (!strcmp(w[i - 1], "-i"))
+			ret = parse_time_ns(value, 1000000000, "-i", &cfg->interval_ns, &p->e);
+		else if (!strcmp(w[i - 1], "--slower"))
+			cfg->slower = true;
+		else if (!strcmp(w[i - 1], "-P"))
+			ret = parse_quantiles(value, "-P", &cfg->quantiles, &cfg->nquantiles,
+					      &p->e);
+		else if (!strcmp(w[--i], "-z"))
+			cfg->totals = true;
+		else if (!strcmp(w[i], "-T"))
+			cfg->timestamps = true;
+		else if (units[word_at(units, w[i])])
+			cfg->unit = (enum unit)word_at(units, w[i]);
+		else
+			return bad(p, w[i]);
+		if (ret)
+			return ret;
+	}
 	return 0;
 }
 
-static int do_quantiles(struct player *p, char **w, int n)
+static int set_screen(struct player *p, char **w, int n)
 {
-	free(p->cfg.quantiles);
-	p->cfg.quantiles = NULL;
-	return parse_quantiles(w[1], "quantiles", &p->cfg.quantiles, &p->cfg.nquantiles, &p->e);
+	p->args.columns = (uint32_t)strtoul(w[1], NULL, 10);
+	p->args.lines = (uint32_t)strtoul(w[2], NULL, 10);
+	for (int i = 3; i < n; i++) {
+		p->args.tty |= !strcmp(w[i], "tty");
+		p->args.color |= !strcmp(w[i], "color");
+		p->args.redraw |= !strcmp(w[i], "redraw");
+	}
+	return 0;
 }
 
-static int do_metric(struct player *p, char **w, int n)
+static int add_metric(struct player *p, char **w, int n)
 {
-	static const char *const names[] = {"headline", "leg",	"side",	   "rows",
-					    "counts",	"note", "counter", NULL};
-	static const enum metric_role roles[] = {METRIC_HEADLINE, METRIC_LEG,	 METRIC_SIDE,
-						 METRIC_ROWS,	  METRIC_COUNTS, METRIC_NOTE,
-						 METRIC_SIDE};
-	struct metric_desc *m = &p->metrics[p->nmetrics];
-	int i, role, ret = set_enum(p, names, w[2], &role);
+	static const struct {
+		const char *name;
+		enum metric_role role;
+	} roles[] = {{"headline", METRIC_HEADLINE}, {"leg", METRIC_LEG},
+		     {"side", METRIC_SIDE},	    {"rows", METRIC_ROWS},
+		     {"counts", METRIC_COUNTS},	    {"note", METRIC_NOTE}};
+	struct metric_desc *m = &p->metrics[p->nmetrics++];
 
-	if (ret || p->nmetrics == MAX_METRICS)
-		return bad(p, w[2]);
-	*m = (struct metric_desc){
-		.name = w[1], .title = w[3], .role = roles[role], .counter = role >= 4};
-	for (i = 4; i < n; i++) {
-		const char *value = split(w[i]);
-
-		if (value && !strcmp(w[i], "pivot"))
-			m->pivot = value;
-		else if (value && !strcmp(w[i], "joins"))
-			m->joins = value;
-		else if (value && !strcmp(w[i], "part_of"))
-			m->part_of = value;
-		else if (!value && !strcmp(w[i], "ranks"))
+	*m = (struct metric_desc){.name = w[1], .title = w[3]};
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
+		if (!strcmp(roles[i].name, w[2]))
+			m->role = roles[i].role;
+	for (char *s = w[3]; *s; s++)
+		if (*s == '_')
+			*s = ' ';
+	for (int i = 4; i < n; i++) {
+		if (!strncmp(w[i], "pivot=", 6))
+			m->pivot = w[i] + 6;
+		else if (!strncmp(w[i], "joins=", 6))
+			m->joins = w[i] + 6;
+		else if (!strncmp(w[i], "part_of=", 8))
+			m->part_of = w[i] + 8;
+		else if (!strcmp(w[i], "ranks"))
 			m->ranks = true;
 		else
 			return bad(p, w[i]);
 	}
-	p->nmetrics++;
 	return 0;
 }
 
-static int do_meta(struct player *p, char **w, int n)
+/* What the fixture says of metrics, in place of the registry. */
+static void describe(struct player *p)
 {
-	p->meta.version = w[1];
-	p->meta.kernel = w[2];
-	p->meta.cpus = (uint32_t)number(w[3]);
-	p->meta.start = parse_timespec(w[4]);
-	p->meta.hidden = n > 5 && !strcmp(w[5], "hidden");
-	return 0;
+	struct series *s = (struct series *)p->r.frame.series; /* the record's own */
+
+	for (size_t i = 0; i < p->r.frame.nseries; i++)
+		for (size_t m = 0; m < p->nmetrics; m++)
+			if (!strcmp(p->metrics[m].name, s[i].desc->name)) {
+				p->metrics[m].counter = s[i].desc->counter;
+				s[i].desc = &p->metrics[m];
+			}
 }
 
-static int do_arg(struct player *p, char **w, int n)
+static int show(struct player *p)
 {
-	if (p->nargs == MAX_LIST)
-		return bad(p, w[1]);
-	p->argv[p->nargs++] = w[1];
-	return 0;
+	const struct frame *f = &p->r.frame, *sum;
+	struct frame total = *f;
+
+	switch (p->r.type) {
+	case RECORD_META:
+		return p->ops->meta(p->sink, &p->r.meta, &p->e);
+	case RECORD_SLOW:
+		return p->ops->slow ? p->ops->slow(p->sink, &p->r.slow, &p->e) : 0;
+	case RECORD_FINAL:
+		return p->ops->final(p->sink, f, &p->e);
+	case RECORD_INTERVAL:
+		break;
+	}
+	if (frame_own_add(p->total, f, FRAME_THEN))
+		return -ENOMEM;
+	sum = frame_own_view(p->total);
+	if (!sum)
+		return -ENOMEM;
+	total = *sum;
+	total.type = FRAME_TOTAL;
+	return p->ops->interval(p->sink, f, &total, &p->e);
 }
 
-static int do_source(struct player *p, char **w, int n)
+/* 1: there is no more. */
+static int next(struct player *p, bool skip)
 {
-	bool on = !strcmp(w[0], "source");
-	size_t k = p->meta.nsources;
-	int i;
-
-	if (k == MAX_LIST || n > MAX_LIST)
-		return bad(p, w[1]);
-	for (i = 2; on && i < n; i++)
-		p->hooks[k][i - 2] = w[i];
-	p->sources[k] = (struct meta_source){w[1], on, on ? NULL : w[2], on ? p->hooks[k] : NULL};
-	p->meta.nsources++;
-	return 0;
-}
-
-static int do_filter(struct player *p, char **w, int n)
-{
-	if (p->meta.nfilters == MAX_LIST)
-		return bad(p, w[1]);
-	p->filters[p->meta.nfilters++] = (struct label){w[1], w[2]};
-	return 0;
-}
-
-static int do_open(struct player *p, char **w, int n)
-{
+	ssize_t len = getline(&p->line, &p->room, p->in);
 	int ret;
 
-	p->args.cfg = &p->cfg;
-	p->args.path = p->path;
-	p->meta.sources = p->sources;
-	p->meta.filters = p->filters;
-	p->meta.argv = p->argv;
-	ret = bucket_table_init(&p->buckets, p->cfg.precision);
-	if (!ret)
+	if (len <= 0)
+		return 1;
+	ret = record_read(&p->r, p->line, (size_t)len - (p->line[len - 1] == '\n'), &p->e);
+	if (!ret && !p->sink)
 		ret = p->ops->open(&p->sink, &p->args, &p->e);
-	return ret ? ret : p->ops->meta(p->sink, &p->meta, &p->e);
-}
-
-static int slow_field(struct player *p, struct slow *s, struct slow_op *op, const char *key,
-		      const char *value)
-{
-	const struct {
-		const char *name;
-		uint32_t *u32;
-		uint64_t *u64;
-		const char **text;
-	} fields[] = {
-		{"metric", .text = &s->metric},
-		{"kind", .text = &s->kind},
-		{"cpu", .u32 = &s->cpu},
-		{"pid", .u32 = &s->pid},
-		{"tid", .u32 = &s->tid},
-		{"comm", .text = &s->comm},
-		{"cgroup", .text = &s->cgroup},
-		{"wait", .u64 = &s->wait_ns},
-		{"queue", .u64 = &s->wake_to_queue_ns},
-		{"run", .u64 = &s->queue_to_run_ns},
-		{"waker", .text = &s->waker},
-		{"waker_pid", .u32 = &s->waker_pid},
-		{"waker_tid", .u32 = &s->waker_tid},
-		{"waker_comm", .text = &s->waker_comm},
-		{"prev_pid", .u32 = &s->prev_pid},
-		{"prev_tid", .u32 = &s->prev_tid},
-		{"prev_comm", .text = &s->prev_comm},
-		{"last_cpu", .u32 = &s->last_cpu},
-		{"op", .text = &op->op},
-		{"dev", .text = &op->dev},
-		{"mount", .text = &op->mount},
-		{"path", .text = &op->path},
-		{"bytes", .u64 = &op->bytes},
-		{"blocked", .u64 = &op->split.blocked_ns},
-		{"run_queue", .u64 = &op->split.run_queue_ns},
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		if (strcmp(key, fields[i].name))
-			continue;
-		if (fields[i].text)
-			*fields[i].text = value;
-		else if (fields[i].u64)
-			*fields[i].u64 = number(value);
-		else
-			*fields[i].u32 = (uint32_t)number(value);
-		s->has_legs |= fields[i].u64 == &s->queue_to_run_ns;
-		s->last_cpu_known |= fields[i].u32 == &s->last_cpu;
-		op->has_split |= fields[i].u64 == &op->split.blocked_ns;
-		return 0;
-	}
-	return bad(p, key);
-}
-
-static int do_slow(struct player *p, char **w, int n)
-{
-	struct slow s = {.time = parse_timespec(w[1]), .mono_ns = number(w[2])};
-	struct slow_op op = {0};
-	int i, ret = 0;
-	char *value;
-
-	for (i = 3; i < n && !ret; i++) {
-		value = split(w[i]);
-		ret = value ? slow_field(p, &s, &op, w[i], value) : bad(p, w[i]);
-	}
-	s.op = op.op ? &op : NULL;
-	s.migrated = s.last_cpu_known && s.last_cpu != s.cpu;
-	if (ret || !p->ops->slow)
+	if (ret)
 		return ret;
-	return p->ops->slow(p->sink, &s, &p->e);
-}
-
-static int do_progress(struct player *p, char **w, int n)
-{
-	return p->ops->progress ? p->ops->progress(p->sink, number(w[1]), &p->e) : 0;
-}
-
-static int do_resize(struct player *p, char **w, int n)
-{
-	if (p->ops->resize)
-		p->ops->resize(p->sink, (uint32_t)number(w[1]), (uint32_t)number(w[2]));
-	return 0;
+	describe(p);
+	return skip ? frame_own_add(p->total, &p->r.frame, FRAME_THEN) : show(p);
 }
 
 /* With a FILE: moved away first, as logrotate does. */
-static int do_reopen(struct player *p, char **w, int n)
+static int reopen(struct player *p)
 {
 	char moved[4096];
 
-	if (p->path) {
-		if (snprintf(moved, sizeof(moved), "%s.1", p->path) >= (int)sizeof(moved))
-			return -ENAMETOOLONG;
-		if (rename(p->path, moved))
-			return err_sys(&p->e, -errno, "rename '%s'", p->path);
-	}
+	if (p->args.path && snprintf(moved, sizeof(moved), "%s.1", p->args.path) > 0 &&
+	    rename(p->args.path, moved))
+		return err_sys(&p->e, -errno, "rename '%s'", p->args.path);
 	return p->ops->reopen(p->sink, &p->e);
 }
 
-static const struct command commands[] = {
-	{"columns", 2, do_option},
-	{"lines", 2, do_option},
-	{"tty", 1, do_option},
-	{"color", 1, do_option},
-	{"redraw", 1, do_option},
-	{"rows", 2, do_option},
-	{"precision", 2, do_option},
-	{"totals", 1, do_option},
-	{"timestamps", 1, do_option},
-	{"intervals", 2, do_option},
-	{"duration", 2, do_option},
-	{"slower", 2, do_option},
-	{"by", 2, do_by},
-	{"sort", 2, do_sort},
-	{"unit", 2, do_unit},
-	{"quantiles", 2, do_quantiles},
-	{"metric", 4, do_metric},
-	{"meta", 5, do_meta},
-	{"arg", 2, do_arg},
-	{"source", 2, do_source},
-	{"off", 3, do_source},
-	{"filter", 3, do_filter},
-	{"open", 1, do_open},
-	{"frame", 6, do_frame},
-	{"quality", 2, do_quality},
-	{"cost", 4, do_cost},
-	{"series", 2, do_series},
-	{"split", 3, do_split},
-	{"contends", 1, do_contends},
-	{"contended", 3, do_contended},
-	{"site", 4, do_site},
-	{"member", 4, do_member},
-	{"accesses", 2, do_accesses},
-	{"thread", 9, do_thread},
-	{"spot", 11, do_spot},
-	{"same", 1, do_same},
-	{"report", 1, do_report},
-	{"slow", 3, do_slow},
-	{"progress", 2, do_progress},
-	{"resize", 3, do_resize},
-	{"reopen", 1, do_reopen},
-};
-
-static int play_line(struct player *p, char *line)
+static int command(struct player *p, char **w, int n)
 {
-	char *words[WORDS], *save, *w;
-	size_t i;
-	int n = 0;
-
-	for (w = strtok_r(line, " \t\n", &save); w && n < WORDS;
-	     w = strtok_r(NULL, " \t\n", &save)) {
-		unescape(w);
-		words[n++] = w;
-	}
-	if (!n || words[0][0] == '#')
+	if (!strcmp(w[0], "options"))
+		return set_options(p, w, n);
+	if (!strcmp(w[0], "screen") && n > 2)
+		return set_screen(p, w, n);
+	if (!strcmp(w[0], "metric") && n > 3 && p->nmetrics < METRICS)
+		return add_metric(p, w, n);
+	if (!strcmp(w[0], "next"))
+		return next(p, false);
+	if (!strcmp(w[0], "skip"))
+		return next(p, true);
+	if (!strcmp(w[0], "again"))
+		return show(p);
+	if (!strcmp(w[0], "resize") && n > 2) {
+		if (p->ops->resize)
+			p->ops->resize(p->sink, (uint32_t)strtoul(w[1], NULL, 10),
+				       (uint32_t)strtoul(w[2], NULL, 10));
 		return 0;
-	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (!strcmp(words[0], commands[i].name) && n >= commands[i].min_words)
-			return commands[i].run(p, words, n);
 	}
-	return bad(p, words[0]);
+	if (!strcmp(w[0], "progress") && n > 1)
+		return p->ops->progress ? p->ops->progress(p->sink, strtoull(w[1], NULL, 10), &p->e)
+					: 0;
+	return strcmp(w[0], "reopen") ? bad(p, w[0]) : reopen(p);
 }
 
-static int play(struct player *p, FILE *in)
+static int play(struct player *p, FILE *fixture)
 {
-	char *line = NULL;
-	size_t cap = 0;
-	int ret = 0;
+	char *w[WORDS], *save, *word, *line = NULL;
+	size_t room = 0;
+	bool any = false;
+	int n, ret = 0;
 
-	while (!ret && getline(&line, &cap, in) > 0) {
-		if (p->nkept == sizeof(p->kept) / sizeof(p->kept[0]))
-			ret = -E2BIG;
-		else if (!(p->kept[p->nkept] = strdup(line)))
-			ret = -ENOMEM;
-		else
-			ret = play_line(p, p->kept[p->nkept++]);
+	while (ret >= 0 && getline(&line, &room, fixture) > 0) {
+		if (line[0] == '#' || p->nkept == sizeof(p->kept) / sizeof(p->kept[0]))
+			continue;
+		word = strdup(line);
+		if (!strncmp(line, "metric", 6))
+			p->kept[p->nkept++] = word;
+		n = 0;
+		for (char *at = strtok_r(word, " \t\n", &save); at && n < WORDS - 1;
+		     at = strtok_r(NULL, " \t\n", &save))
+			w[n++] = at;
+		w[n] = NULL;
+		any |= n && !strcmp(w[0], "next");
+		ret = n ? command(p, w, n) : 0;
+		if (strncmp(line, "metric", 6))
+			free(word);
 	}
+	while (!any && !ret)
+		ret = next(p, false);
 	free(line);
-	return ret;
+	return ret > 0 ? 0 : ret;
 }
 
 static void player_free(struct player *p)
 {
-	size_t i;
-
-	if (p->interval)
-		recorded_clear(p->interval);
-	if (p->total)
-		recorded_clear(p->total);
-	free(p->interval);
-	free(p->total);
+	record_free(&p->r);
+	frame_own_free(p->total);
 	free(p->cfg.quantiles);
-	for (i = 0; i < p->nkept; i++)
+	for (size_t i = 0; i < p->nkept; i++)
 		free(p->kept[i]);
-	free(p);
+	free(p->line);
 }
 
 int main(int argc, char **argv)
 {
-	struct player *p = calloc(1, sizeof(*p));
-	FILE *in = argc > 2 ? fopen(argv[2], "re") : NULL;
-	int ret = -EINVAL, closed = 0;
+	struct player p = {
+		.args = {.columns = 80, .cfg = &p.cfg},
+		.cfg = {.interval_ns = 1000000000,
+			.list_rows = 20,
+			.max_keys = 10240},
+	};
+	FILE *fixture = argc > 3 ? fopen(argv[2], "re") : NULL;
+	int ret = -EINVAL, closed;
 
-	if (!p || !in)
-		goto out;
+	p.ops = fixture ? sink_find(argv[1]) : NULL;
+	p.in = p.ops ? fopen(argv[3], "re") : NULL;
+	p.args.path = argc > 4 ? argv[4] : NULL;
+	p.total = frame_own_new();
 	(void)signal(SIGPIPE, SIG_IGN); /* as main does: writes tell */
-	p->args.columns = 80;
-	p->cfg.precision = BUCKET_SCHEMA_DEFAULT;
-	p->cfg.interval_ns = 1000000000;
-	p->cfg.list_rows = 20;
-	p->ops = sink_find(argv[1]);
-	p->path = argc > 3 ? argv[3] : NULL;
-	p->interval = calloc(1, sizeof(*p->interval));
-	p->total = calloc(1, sizeof(*p->total));
-	if (!p->ops || !p->interval || !p->total)
-		goto out;
-	ret = parse_quantiles("50,90,99,99.9", "quantiles", &p->cfg.quantiles, &p->cfg.nquantiles,
-			      &p->e);
+	if (p.in && p.total)
+		ret = parse_quantiles("50,90,99,99.9", "quantiles", &p.cfg.quantiles,
+				      &p.cfg.nquantiles, &p.e);
 	if (!ret)
-		ret = play(p, in);
-	closed = p->ops->close(p->sink, &p->e);
+		ret = play(&p, fixture);
+	closed = p.sink ? p.ops->close(p.sink, &p.e) : 0;
 	if (!ret)
 		ret = closed;
-out:
 	/* -EPIPE without words is the quiet end. */
-	if (ret && (ret != -EPIPE || p->e.text[0]))
-		(void)fprintf(stderr, "render: %s\n",
-			      p && p->e.text[0] ? p->e.text : strerror(-ret));
-	if (in)
-		(void)fclose(in);
-	if (p)
-		player_free(p);
+	if (ret && (ret != -EPIPE || p.e.text[0]))
+		(void)fprintf(stderr, "render: %s\n", p.e.text[0] ? p.e.text : strerror(-ret));
+	if (p.in)
+		(void)fclose(p.in);
+	if (fixture)
+		(void)fclose(fixture);
+	player_free(&p);
 	return ret == -EPIPE ? 32 : ret ? 1 : 0;
 }

@@ -1,7 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Renders every fixture with every sink, compares with expected/, checks what came out, and prints TAP.
+# Plays every record through every sink, compares with expected/, checks what came out, and prints TAP.
 # run.sh [--update] [RENDER]; RENDER is build/tests/golden/render unless given (make golden).
+#
+# A record is JSON Lines, expected/NAME.json: written again it is the same bytes. fixtures/NAME.txt says how
+# it is looked at (render.c); fixtures/NAME.jsonl is the record where not all of it is shown.
 set -u
 export TZ=UTC LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
 
@@ -13,6 +16,7 @@ schema=$here/../../docs/waitscope.schema.json
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM
+normal=$here/expected/normal.json
 n=0
 failed=0
 
@@ -36,9 +40,9 @@ check() { # SINK FIXTURE OUTPUT
 			return
 		fi
 		# Slow waits into a pipe are not cut: no width to keep.
-		columns=$(sed -n 's/^columns //p' "$2")
+		columns=$(sed -n 's/^screen \([0-9]*\) .*/\1/p' "$2")
 		resized=$(sed -n 's/^resize \([0-9]*\) .*/\1/p' "$2")
-		grep -q '^slow ' "$2" && ! grep -q '^tty' "$2" && columns=4096
+		grep -q '^options.*--slower' "$2" && ! grep -q '^screen.* tty' "$2" && columns=4096
 		python3 "$here/check.py" table "${resized:-${columns:-80}}" "$3"
 		;;
 	json) python3 "$here/check.py" json "$schema" "$3" ;;
@@ -46,49 +50,55 @@ check() { # SINK FIXTURE OUTPUT
 	esac
 }
 
+record() { # FIXTURE
+	name=$(basename "$1" .txt)
+	if [ -e "$here/fixtures/$name.jsonl" ]; then
+		echo "$here/fixtures/$name.jsonl"
+	else
+		echo "$here/expected/$name.json"
+	fi
+}
+
+play() { # SINK FIXTURE [RECORD [FILE]]
+	"$render" "$1" "$2" "${3:-$(record "$2")}" ${4+"$4"}
+}
+
 golden() { # SINK FIXTURE
 	name=$(basename "$2" .txt).$1
-	"$render" "$1" "$2" >"$tmp/out" 2>"$tmp/why"
+	play "$1" "$2" >"$tmp/out" 2>"$tmp/why"
 	rc=$?
-	[ $rc -eq 0 ] && [ -n "$update" ] && cp "$tmp/out" "$here/expected/$name"
+	[ $rc -eq 0 ] && [ -n "$update" ] && [ "$1" != json ] && cp "$tmp/out" "$here/expected/$name"
 	[ $rc -eq 0 ] && { diff -u "$here/expected/$name" "$tmp/out" >"$tmp/why" 2>&1; rc=$?; }
 	result $rc "$name is as expected"
 	check "$1" "$2" "$tmp/out" >"$tmp/why" 2>&1
 	result $? "$name is well formed"
 }
 
-# What was written as JSON is read back, and written again as it was.
-again() { # FIXTURE
-	name=$(basename "$1" .txt).json
-	"${render%/*}/again" <"$here/expected/$name" >"$tmp/out" 2>"$tmp/why" &&
-		cmp "$tmp/out" "$here/expected/$name" >"$tmp/why" 2>&1
-	result $? "$name read and written again"
-}
-
 # Each window from 2 lines to 70: the first rows, the foot, and what is left out adds up.
 windows() { # FIXTURE COLUMNS [OPTION]
 	{
-		[ -n "${3-}" ] && echo "$3"
-		sed '/^report$/,$d' "$1"
-		seq 2 70 | sed "s/.*/resize $2 &\nreport/"
+		sed -n '/^next$/q; p' "$1" | sed "s/^options/& ${3-}/"
+		grep -q '^options' "$1" || echo "options ${3-}"
+		printf 'next\nnext\n'
+		seq 2 70 | sed "s/.*/resize $2 &\nagain/"
 	} >"$tmp/windows.txt"
-	"$render" table "$tmp/windows.txt" >"$tmp/out" 2>"$tmp/why" &&
+	play table "$tmp/windows.txt" "$(record "$1")" >"$tmp/out" 2>"$tmp/why" &&
 		python3 "$here/check.py" windows "$tmp/windows.txt" "$tmp/out" >"$tmp/why" 2>&1
 	result $? "windows of $2 columns over $(basename "$1")${3:+, $3}"
 }
 
 # A file and standard output get the same bytes.
 to_file() {
-	"$render" "$1" "$here/fixtures/normal.txt" "$tmp/file" 2>"$tmp/why" &&
-		cmp "$tmp/file" "$here/expected/normal.$1" >"$tmp/why" 2>&1
+	play "$1" "$here/fixtures/normal.txt" "$normal" "$tmp/file" 2>"$tmp/why" &&
+		play "$1" "$here/fixtures/normal.txt" | cmp - "$tmp/file" >"$tmp/why" 2>&1
 	result $? "$1 into a file"
 	rm -f "$tmp/file"
 }
 
 # SIGHUP after the file was moved away: each file is whole, and starts as a file does.
 rotated() {
-	sed '0,/^report/s//report\nreopen/' "$here/fixtures/normal.txt" >"$tmp/rotate.txt"
-	"$render" "$1" "$tmp/rotate.txt" "$tmp/file" 2>"$tmp/why"
+	printf 'next\nnext\nreopen\nnext\n' >"$tmp/rotate.txt"
+	play "$1" "$tmp/rotate.txt" "$normal" "$tmp/file" 2>"$tmp/why"
 	rc=$?
 	for f in "$tmp/file" "$tmp/file.1"; do
 		[ $rc -eq 0 ] && { check "$1" "$tmp/rotate.txt" "$f" >"$tmp/why" 2>&1; rc=$?; }
@@ -108,7 +118,7 @@ rotated() {
 }
 
 full_disk() {
-	"$render" "$1" "$here/fixtures/normal.txt" >/dev/full 2>"$tmp/why"
+	play "$1" "$here/fixtures/normal.txt" >/dev/full 2>"$tmp/why"
 	[ $? -eq 1 ] && grep -q 'standard output.*No space left' "$tmp/why"
 	result $? "$1 to a full disk says so"
 }
@@ -118,7 +128,7 @@ closed_pipe() {
 	mkfifo "$tmp/closed"
 	{
 		read -r _ <"$tmp/closed"
-		"$render" "$1" "$here/fixtures/normal.txt" 2>"$tmp/why"
+		play "$1" "$here/fixtures/normal.txt" 2>"$tmp/why"
 		echo $? >"$tmp/rc"
 	} | {
 		exec <&-
@@ -133,14 +143,13 @@ for fixture in "$here"/fixtures/*.txt; do
 	for sink in table json csv; do
 		golden $sink "$fixture"
 	done
-	again "$fixture"
 done
 for fixture in "$here"/fixtures/windows*.txt; do
 	for columns in 40 64 80 120 200; do
 		windows "$fixture" $columns
 	done
-	windows "$fixture" 80 timestamps
-	windows "$fixture" 80 'rows 4'
+	windows "$fixture" 80 -T
+	windows "$fixture" 80 '-n 4'
 done
 for sink in table json csv; do
 	to_file $sink

@@ -353,6 +353,171 @@ static void test_fifo(void **state)
 	assert_int_equal(close(reader), 0);
 }
 
+/* For those who answer requests: whole records, one behind the other, until they are taken. */
+static void test_memory(void **state)
+{
+	struct err e = {0};
+	const char *text;
+	struct out o;
+	size_t len;
+
+	out_open_memory(&o);
+	assert_int_equal(out_flush(&o, &e), 0);
+	put_record(&o, 'a');
+	assert_int_equal(out_flush(&o, &e), 0);
+	put_record(&o, 'b');
+	assert_int_equal(out_flush(&o, &e), 0);
+	put_record(&o, 'c');
+	o.error = -ENOMEM; /* half a record is none */
+	assert_int_equal(out_flush(&o, &e), -ENOMEM);
+	text = out_whole(&o, &len);
+	assert_int_equal(len, 2 * RECORD);
+	assert_true(text[0] == 'a' && text[RECORD] == 'b');
+	(void)out_whole(&o, &len);
+	assert_int_equal(len, 0);
+	put_record(&o, 'd');
+	assert_int_equal(out_flush(&o, &e), 0);
+	text = out_whole(&o, &len);
+	assert_int_equal(len, RECORD);
+	assert_int_equal(text[0], 'd');
+	assert_int_equal(out_reopen(&o, &e), 0);
+	assert_int_equal(out_close(&o, &e), 0);
+}
+
+/* Any sink writes there: twice the same report is twice the same text. */
+static void test_sink_in_memory(void **state)
+{
+	struct config cfg = {.interval_ns = 1000000000};
+	struct sink_args args = {.cfg = &cfg, .memory = true, .columns = 80};
+	struct meta m = {.version = "1", .kernel = "6", .argv = (const char *const[]){NULL}};
+	struct frame f = {.seq = 1, .dur_ns = 1000000000};
+	struct err e = {0};
+	const char *text;
+	size_t len;
+
+	for (const struct sink_ops *const *ops = sink_list; *ops; ops++) {
+		char *first = NULL;
+		struct sink *s;
+
+		assert_int_equal((*ops)->open(&s, &args, &e), 0);
+		assert_int_equal((*ops)->meta(s, &m, &e), 0);
+		(void)out_whole(s->out, &len);
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal((*ops)->interval(s, &f, &f, &e), 0);
+			text = out_whole(s->out, &len);
+			if (i && len >= strlen(first)) {
+				/* a table has a gap before its second */
+				assert_memory_equal(text + len - strlen(first), first,
+						    strlen(first));
+			} else {
+				free(first);
+				first = strndup(len ? text : "", len);
+			}
+		}
+		/* rows of series alone, and there is none */
+		assert_true(*ops == &sink_csv || *first);
+		free(first);
+		assert_int_equal((*ops)->close(s, &e), 0);
+	}
+}
+
+/* Each record replaces the file: who opened it before still reads the one before, whole. */
+static void test_replace(void **state)
+{
+	struct dir *d = *state;
+	struct err e = {0};
+	struct out o;
+	struct stat st;
+	char text[8] = "", aside[128];
+	int fd;
+
+	fd = open(d->file, O_WRONLY | O_CREAT, 0640);
+	assert_int_equal(write(fd, "old", 3), 3);
+	assert_int_equal(fchmod(fd, 0640), 0);
+	close(fd);
+	snprintf(aside, sizeof(aside), "%s.tmp", d->file);
+	assert_int_equal(symlink("/etc/passwd", aside), 0); /* somebody's trap: not followed */
+	assert_int_equal(out_open(&o, d->file, true, &e), 0);
+	assert_int_equal(out_replace(&o, &e), 0);
+	assert_int_equal(file_size(d->file), 3); /* until the first record */
+	out_text(&o, "one");
+	out_u64(&o, UINT64_MAX);
+	assert_int_equal(out_flush(&o, &e), 0);
+	assert_int_equal(file_size(d->file), 23);
+	fd = open(d->file, O_RDONLY);
+	out_text(&o, "two");
+	assert_int_equal(out_flush(&o, &e), 0);
+	assert_int_equal(read(fd, text, 3), 3);
+	assert_string_equal(text, "one");
+	close(fd);
+	assert_int_equal(stat(d->file, &st), 0);
+	assert_int_equal(st.st_size, 3);
+	assert_int_equal(st.st_mode & 07777, 0640); /* its own */
+	assert_int_equal(lstat(aside, &st), -1);
+	assert_int_equal(unlink(d->file), 0); /* and made again */
+	out_text(&o, "three");
+	assert_int_equal(out_reopen(&o, &e), 0);
+	assert_int_equal(out_flush(&o, &e), 0);
+	assert_int_equal(file_size(d->file), 5);
+	assert_int_equal(out_close(&o, &e), 0);
+}
+
+/* By way of a link to it; and what is no file is written to as ever. */
+static void test_replace_behind_link(void **state)
+{
+	struct dir *d = *state;
+	struct err e = {0};
+	struct stat st;
+	struct out o;
+	char link[128];
+
+	snprintf(link, sizeof(link), "%s.link", d->file);
+	assert_int_equal(symlink(d->file, link), 0);
+	assert_int_equal(out_open(&o, link, true, &e), 0);
+	assert_int_equal(out_replace(&o, &e), 0);
+	out_text(&o, "one");
+	assert_int_equal(out_flush(&o, &e), 0);
+	assert_int_equal(out_close(&o, &e), 0);
+	assert_int_equal(file_size(d->file), 3);
+	assert_int_equal(lstat(link, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(unlink(link), 0);
+
+	assert_int_equal(out_open(&o, "/dev/null", true, &e), 0);
+	assert_int_equal(out_replace(&o, &e), 0);
+	out_text(&o, "one");
+	assert_int_equal(out_flush(&o, &e), 0);
+	assert_int_equal(out_close(&o, &e), 0);
+	assert_int_equal(stat("/dev/null", &st), 0);
+	assert_true(S_ISCHR(st.st_mode));
+}
+
+/* No room: the file is the one before, and nothing is left beside it. */
+static void test_replace_fails(void **state)
+{
+	struct dir *d = *state;
+	struct err e = {0};
+	struct stat st;
+	struct out o;
+	char aside[128];
+
+	snprintf(aside, sizeof(aside), "%s.tmp", d->file);
+	assert_int_equal(out_open(&o, d->file, true, &e), 0);
+	assert_int_equal(out_replace(&o, &e), 0);
+	put_record(&o, 'a');
+	assert_int_equal(out_flush(&o, &e), 0);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	limit_file_size(LIMIT);
+	for (int i = 0; i < 5; i++)
+		put_record(&o, 'b');
+	assert_int_equal(out_flush(&o, &e), -EFBIG);
+	assert_non_null(strstr(e.text, d->file));
+	limit_file_size(RLIM_INFINITY);
+	assert_int_equal(file_size(d->file), RECORD);
+	assert_int_equal(stat(aside, &st), -1);
+	assert_int_equal(out_close(&o, &e), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -363,6 +528,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_old_content, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_owner_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fifo, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_replace, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_replace_behind_link, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_replace_fails, setup, teardown),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_sink_in_memory),
 		cmocka_unit_test(test_open_fails),
 		cmocka_unit_test(test_full_device),
 		cmocka_unit_test(test_closed_pipe),

@@ -1,26 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lines of text for people: measured in columns, cut with an ellipsis, coloured as a whole. */
-#ifndef WS_SINK_PAPER_H
-#define WS_SINK_PAPER_H
+/* Lines of text for people: measured in columns, cut with an ellipsis, with one colour a line. */
+#ifndef WS_SINK_PRINTER_H
+#define WS_SINK_PRINTER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/config.h"
 #include "sink/out.h"
 
 #define LINE_BYTES 4096
 
 enum style { STYLE_PLAIN, STYLE_DIM, STYLE_BOLD, STYLE_HEADLINE, STYLE_BAD };
 
-struct paper {
+/* A text may have variants, of which one is written: bits say to which of them a line belongs. */
+#define PRINTER_VARIANTS 7
+
+struct printer {
 	struct out *out;
 	uint32_t columns;
 	bool color;
 	bool in_place; /* a line clears what it does not cover */
 	bool quiet;    /* lines are counted, not written */
-	uint32_t lines;
+	uint32_t variants;
+	uint32_t lines[PRINTER_VARIANTS]; /* of each */
 };
+
+/* A number for people (core/text.h), to be printed at once: word_count(n).s */
+struct word {
+	char s[64];
+};
+
+struct word word_count(uint64_t n);
+struct word word_rate(uint64_t n, uint64_t dur_ns);
+struct word word_time(uint64_t ns, enum unit unit);
+struct word word_duration(uint64_t ns);
+struct word word_share(uint64_t part, uint64_t all, int most);
 
 /* A line being put together; what does not fit is left off at a character's edge. */
 struct line {
@@ -45,13 +61,14 @@ char *line_cut(char *out, size_t outlen, const char *text, size_t width);
 char *line_cut_start(char *out, size_t outlen, const char *text, size_t width);
 char *line_cut_middle(char *out, size_t outlen, const char *text, size_t width);
 
-/* Writes the line without its trailing spaces, cut to the paper. */
-void paper_line(struct paper *p, enum style style, const struct line *l);
-void paper_text(struct paper *p, enum style style, const char *text);
+/* Writes the line without its trailing spaces, cut to the width. */
+void printer_line(struct printer *p, enum style style, const struct line *l);
+void printer_text(struct printer *p, enum style style, const char *text);
 /*
  * Adds `item` to the line; if it would stick out, the line is written and a new one indented. One
  * column stays free for a comma after it.
  */
-void paper_wrap(struct paper *p, enum style style, struct line *l, const char *item, size_t indent);
+void printer_wrap(struct printer *p, enum style style, struct line *l, const char *item,
+		  size_t indent);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sink/paper.h"
+#include "sink/printer.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +15,46 @@ static const char *const style_on[] = {
 	[STYLE_HEADLINE] = "\033[1;36m",
 	[STYLE_BAD] = "\033[1;31m",
 };
+
+struct word word_count(uint64_t n)
+{
+	struct word w;
+
+	format_count(w.s, sizeof(w.s), n);
+	return w;
+}
+
+struct word word_rate(uint64_t n, uint64_t dur_ns)
+{
+	struct word w;
+
+	format_rate(w.s, sizeof(w.s), n, dur_ns);
+	return w;
+}
+
+struct word word_time(uint64_t ns, enum unit unit)
+{
+	struct word w;
+
+	format_time(w.s, sizeof(w.s), ns, unit);
+	return w;
+}
+
+struct word word_duration(uint64_t ns)
+{
+	struct word w;
+
+	format_duration(w.s, sizeof(w.s), ns);
+	return w;
+}
+
+struct word word_share(uint64_t part, uint64_t all, int most)
+{
+	struct word w;
+
+	format_share(w.s, sizeof(w.s), part, all, most);
+	return w;
+}
 
 void line_start(struct line *l)
 {
@@ -118,7 +158,7 @@ static size_t fit_bytes(const char *text, size_t width)
 	return bytes;
 }
 
-static bool cut_whole(char *out, size_t outlen, const char *text, size_t width)
+static bool cut_none(char *out, size_t outlen, const char *text, size_t width)
 {
 	size_t len = strlen(text);
 
@@ -132,7 +172,7 @@ char *line_cut(char *out, size_t outlen, const char *text, size_t width)
 {
 	size_t bytes;
 
-	if (cut_whole(out, outlen, text, width))
+	if (cut_none(out, outlen, text, width))
 		return out;
 	out[0] = '\0';
 	if (!width || outlen < sizeof(ELLIPSIS))
@@ -150,7 +190,7 @@ char *line_cut_start(char *out, size_t outlen, const char *text, size_t width)
 	const char *from = text;
 	size_t w;
 
-	if (cut_whole(out, outlen, text, width))
+	if (cut_none(out, outlen, text, width))
 		return out;
 	out[0] = '\0';
 	if (!width || outlen < sizeof(ELLIPSIS))
@@ -166,7 +206,7 @@ char *line_cut_middle(char *out, size_t outlen, const char *text, size_t width)
 {
 	size_t head = width / 3, bytes;
 
-	/* As a whole, or with nothing worth a middle. */
+	/* It fits, or is too narrow for a middle. */
 	if (!head || text_width(text) <= width)
 		return line_cut(out, outlen, text, width);
 	bytes = fit_bytes(text, head);
@@ -177,13 +217,14 @@ char *line_cut_middle(char *out, size_t outlen, const char *text, size_t width)
 	return out;
 }
 
-void paper_text(struct paper *p, enum style style, const char *text)
+void printer_text(struct printer *p, enum style style, const char *text)
 {
 	char cut[LINE_BYTES + sizeof(ELLIPSIS)];
 	bool color = p->color && style != STYLE_PLAIN;
 	size_t len;
 
-	p->lines++;
+	for (size_t i = 0; i < PRINTER_VARIANTS; i++)
+		p->lines[i] += p->variants >> i & 1;
 	if (p->quiet)
 		return;
 	line_cut(cut, sizeof(cut), text, p->columns);
@@ -197,16 +238,17 @@ void paper_text(struct paper *p, enum style style, const char *text)
 	out_text(p->out, p->in_place ? "\033[K\n" : "\n");
 }
 
-void paper_line(struct paper *p, enum style style, const struct line *l)
+void printer_line(struct printer *p, enum style style, const struct line *l)
 {
-	paper_text(p, style, l->text);
+	printer_text(p, style, l->text);
 }
 
-void paper_wrap(struct paper *p, enum style style, struct line *l, const char *item, size_t indent)
+void printer_wrap(struct printer *p, enum style style, struct line *l, const char *item,
+		  size_t indent)
 {
 	/* The spaces an item begins with set it apart from its neighbour, not from the edge. */
 	if (line_width(l) > indent && line_width(l) + text_width(item) >= p->columns) {
-		paper_line(p, style, l);
+		printer_line(p, style, l);
 		line_start(l);
 		line_spaces(l, indent);
 		item += strspn(item, " ");

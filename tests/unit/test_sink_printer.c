@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "sink/paper.h"
+#include "sink/printer.h"
 
 static void test_cut(void **state)
 {
@@ -64,36 +64,39 @@ static void test_line_full(void **state)
 static void test_wrap(void **state)
 {
 	struct out out = {.fd = -1};
-	struct paper p = {.out = &out, .columns = 12};
+	struct printer p = {.out = &out, .columns = 12, .variants = 1};
 	struct line l;
 
 	line_start(&l);
 	line_add(&l, "head:");
-	paper_wrap(&p, STYLE_PLAIN, &l, " abc", 2);
-	paper_wrap(&p, STYLE_PLAIN, &l, " defg", 2);
-	paper_wrap(&p, STYLE_PLAIN, &l, " hij", 2);
-	paper_line(&p, STYLE_PLAIN, &l);
+	printer_wrap(&p, STYLE_PLAIN, &l, " abc", 2);
+	printer_wrap(&p, STYLE_PLAIN, &l, " defg", 2);
+	printer_wrap(&p, STYLE_PLAIN, &l, " hij", 2);
+	printer_line(&p, STYLE_PLAIN, &l);
 	out_put(&out, "", 1);
 	assert_string_equal(out.buf, "head: abc\n  defg hij\n");
-	assert_int_equal(p.lines, 2);
+	assert_int_equal(p.lines[0], 2);
 	out_drop(&out);
 	free(out.buf);
 }
 
-static void test_paper(void **state)
+static void test_printer(void **state)
 {
 	struct out out = {.fd = -1};
-	struct paper p = {.out = &out, .columns = 5, .in_place = true};
+	struct printer p = {.out = &out, .columns = 5, .in_place = true, .variants = 5};
 
-	paper_text(&p, STYLE_BAD, "spaces  ");
+	printer_text(&p, STYLE_BAD, "spaces  ");
 	p.color = true;
-	paper_text(&p, STYLE_BOLD, "ab");
-	paper_text(&p, STYLE_BOLD, "");
+	printer_text(&p, STYLE_BOLD, "ab");
+	printer_text(&p, STYLE_BOLD, "");
 	p.quiet = true;
-	paper_text(&p, STYLE_BOLD, "counted, not written");
+	p.variants = 4;
+	printer_text(&p, STYLE_BOLD, "counted, not written");
 	out_put(&out, "", 1);
 	assert_string_equal(out.buf, "spac…\033[K\n\033[1mab\033[0m\033[K\n\033[K\n");
-	assert_int_equal(p.lines, 4);
+	assert_int_equal(p.lines[0], 3); /* a line counts for the variants that have it */
+	assert_int_equal(p.lines[1], 0);
+	assert_int_equal(p.lines[2], 4);
 	free(out.buf);
 }
 
@@ -103,7 +106,7 @@ int main(void)
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_line_full),
 		cmocka_unit_test(test_wrap),
-		cmocka_unit_test(test_paper),
+		cmocka_unit_test(test_printer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

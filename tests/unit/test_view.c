@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which rows a report has, in what order, and which addresses are about the same memory. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/view.h"
+#include "unit.h"
+
+#define TEXT 512
+
+static const struct metric_desc head = {"wakeup", "Wakeup", METRIC_HEADLINE};
+static const struct metric_desc leg = {"leg", "leg", METRIC_LEG};
+static const struct metric_desc side = {"side", "side", METRIC_SIDE};
+static const struct metric_desc delay = {"delay", "delay", METRIC_SIDE, .ranks = true};
+static const struct metric_desc ops = {"ops", "Operations", METRIC_ROWS};
+static const struct metric_desc joined = {"jbd", "Operations", METRIC_ROWS, .joins = "ops"};
+static const struct metric_desc lookups = {"lookups", "Lookups", METRIC_COUNTS, .counter = true,
+					   .pivot = "result"};
+static const struct metric_desc hits = {"hits",		 "Hits",	  METRIC_COUNTS,
+					.counter = true, .pivot = "kind", .joins = "lookups"};
+static const struct metric_desc note = {"note", "note", METRIC_NOTE, .counter = true};
+
+/* Histograms of a count, a sum and a maximum; quantiles are not asked for. */
+#define H(n, sum, max) (&(const struct hist){.count = (n), .sum_ns = (sum), .max_ns = (max)})
+#define PID(p) {{"pid", (p)}, {"comm", "x"}}, 2
+#define CPU(c) {{"cpu", (c)}}, 1
+
+static void name_row(char *out, const struct view_row *row)
+{
+	size_t at = strlen(out);
+
+	if (row->c)
+		(void)snprintf(out + at, TEXT - at, " %s", row->c->name);
+	else
+		(void)snprintf(out + at, TEXT - at, " %s=%s", row->s->desc->name,
+			       row->first->nlabels ? row->first->labels[0].value : "");
+}
+
+/* "ops: ops=a jbd=b | groups": a section's tables. */
+static void write_view(struct view *v, char *out)
+{
+	out[0] = '\0';
+	for (size_t i = 0; i < v->nsections; i++) {
+		const struct view_section *s = &v->sections[i];
+		const struct view_table *const tables[] = {&s->legs, &s->sides, &s->rows,
+							   &s->groups};
+		size_t at = strlen(out);
+
+		(void)snprintf(out + at, TEXT - at, "%s[%s]", i ? " " : "",
+			       s->desc			   ? s->desc->name
+			       : s->kind == VIEW_CONTENDED ? "contended"
+			       : s->kind == VIEW_LINES	   ? "lines"
+							   : "");
+		for (size_t k = 0; k < ROWS(tables); k++) {
+			const struct view_row *rows = view_first(v, tables[k], tables[k]->n);
+
+			if (tables[k]->n)
+				strcat(out, k == 3 ? " |" : k == 2 ? " :" : " -");
+			for (size_t n = 0; n < tables[k]->n; n++)
+				name_row(out, &rows[n]);
+		}
+	}
+}
+
+static const struct series sched[] = {
+	{&head, {{0}}, 0, H(30, 300, 90)},
+	{&leg, {{0}}, 0, H(30, 200, 80)},
+	{&side, {{0}}, 0, H(3, 30, 20)},
+	{&note, {{0}}, 0, .value = 7},
+	{&head, CPU("9"), H(10, 100, 10)},
+	{&head, CPU("10"), H(20, 200, 90)},
+	{&head, PID("9"), H(5, 50, 90)},
+	{&leg, PID("9"), H(5, 40, 80)},
+	{&delay, PID("9"), H(5, 10, 5)},
+	{&head, PID("10"), H(5, 90, 40)},
+	{&delay, PID("10"), H(2, 700, 500)},
+	{&delay, PID("8"), H(2, 20, 20)}, /* waited, never for a wakeup */
+	{&head, PID("7"), H(0, 0, 0)},	  /* neither */
+	{&delay, PID("7"), H(0, 0, 0)},
+	{&head, PID("9"), H(1, 1, 1)}, /* the pid again: another process */
+};
+
+static const struct series files[] = {
+	{&joined, {{"op", "commit"}}, 1, H(1, 900, 900)},
+	{&ops, {{"op", "fsync"}}, 1, H(9, 90, 10)},
+	{&ops, {{"op", "idle"}}, 1, H(0, 0, 0)},
+	{&ops, {{"pid", "5"}, {"op", "fsync"}}, 2, H(9, 90, 10)},
+	{&hits, {{"dev", "a"}, {"kind", "hole"}}, 2, .value = 4},
+	{&lookups, {{"dev", "b"}, {"result", "hit"}}, 2, .value = 50},
+	{&lookups, {{"dev", "a"}, {"result", "hit"}}, 2, .value = 6},
+	{&lookups, {{"dev", "a"}, {"result", "miss"}}, 2, .value = 1},
+};
+
+static const struct series names[] = {
+	{&ops, {{"op", "9a"}}, 1, H(1, 1, 1)},	{&ops, {{"op", "10"}}, 1, H(1, 1, 1)},
+	{&ops, {{"op", "9"}}, 1, H(1, 1, 1)},	{&ops, {{"op", "1a"}}, 1, H(1, 1, 1)},
+	{&ops, {{"op", "far"}}, 1, H(1, 2, 1)},
+};
+
+static const struct futex_counts idle = {.idle = true};
+static const struct line_accesses sampled = {.sampler = "clock", .rank = 9, .share = 0.25};
+static const struct line_accesses hotter = {.sampler = "clock", .rank = 10, .share = -1};
+static const struct line_accesses watched = {.sampler = "breakpoint", .exact = true};
+
+static const struct contended addresses[] = {
+	{"lock", "other", true, .name = "others", .count = 9, .wait = H(9, 9999, 9)},
+	{"futex", "futex", false, 0x9000, 7, .name = "idle", .count = 9, .wait = H(9, 9000, 9),
+	 .futex = &idle},
+	{"lock", "mutex", false, 0x1040, 0, .name = "b", .count = 5, .wait = H(5, 50, 9)},
+	{"lock", "mutex", false, 0x1000, 0, .name = "a", .count = 5, .wait = H(5, 50, 9)},
+	{"lock", "mutex", false, 0x2000, 0, .name = "none", .count = 0, .wait = H(0, 0, 0)},
+	{"line", "line", false, 0x5040, 0, .name = "cold", .count = 4, .accesses = &sampled},
+	{"line", "line", false, 0x6040, 0, .name = "hot", .count = 3, .accesses = &hotter},
+	{"watch", "watch", false, 0x7040, 0, .name = "watch", .count = 0, .accesses = &watched},
+};
+
+#define SERIES(v) .series = (v), .nseries = ROWS(v)
+
+static void sections(void **state)
+{
+	static const struct {
+		struct frame f;
+		struct config cfg;
+		const char *rows, *why;
+	} rows[] = {
+		{{.seq = 0}, {.rows = 0}, "", "nothing"},
+		{{SERIES(sched)},
+		 {.rows = 0},
+		 "[wakeup] - leg= - side= : wakeup=9 wakeup=10",
+		 "CPUs stand in their order; a note is no section"},
+		{{SERIES(sched)},
+		 {.by = BY_PID},
+		 "[wakeup] - leg= - side= : wakeup=10 delay=8 wakeup=9 wakeup=9",
+		 "who waits most first; who neither waited nor ran has no row"},
+		{{SERIES(sched)},
+		 {.by = BY_PID, .sort = SORT_MAX},
+		 "[wakeup] - leg= - side= : wakeup=9 wakeup=10 wakeup=9 delay=8",
+		 "another order is the headline's"},
+		{{SERIES(sched)},
+		 {.by = BY_CPU, .sort = SORT_COUNT},
+		 "[wakeup] - leg= - side= : wakeup=10 wakeup=9",
+		 "--by cpu sorts CPUs"},
+		{{.series = sched + 1, .nseries = 2},
+		 {.rows = 0},
+		 "[] - leg= - side=",
+		 "no headline"},
+		{{SERIES(files)},
+		 {.rows = 0},
+		 "[jbd] : jbd=commit ops=fsync [lookups] : lookups=b hits=a",
+		 "metrics that join are one table, by sum; what pivots is no row of its own"},
+		{{SERIES(files)},
+		 {.by = BY_PID},
+		 "[jbd] : jbd=commit ops=fsync | ops=5 [lookups] : lookups=b hits=a",
+		 "groups are a table of their own"},
+		{{SERIES(files)},
+		 {.sort = SORT_NAME},
+		 "[jbd] : jbd=commit ops=fsync [lookups] : hits=a lookups=b",
+		 "by name"},
+		{{SERIES(names)},
+		 {.rows = 0},
+		 "[ops] : ops=far ops=9 ops=10 ops=1a ops=9a",
+		 "of the same weight numbers come first, as numbers"},
+		{{.contended = addresses, .ncontended = ROWS(addresses)},
+		 {.rows = 0},
+		 "[contended] : a b idle others [lines] : watch hot cold",
+		 "locks, what waits for work, others; watches were asked for"},
+		{{.contended = addresses, .ncontended = ROWS(addresses)},
+		 {.sort = SORT_COUNT},
+		 "[contended] : a b idle others [lines] : watch cold hot",
+		 "lines by samples"},
+		{{.contends = true, .lines = true},
+		 {.rows = 0},
+		 "[contended] [lines]",
+		 "a source that found none is worth a word"},
+	};
+	struct view v = {0};
+	char text[TEXT];
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		assert_int_equal(view_make(&v, &rows[i].f, &rows[i].cfg), 0);
+		write_view(&v, text);
+		if (strcmp(text, rows[i].rows))
+			print_error("%s\n", rows[i].why);
+		assert_string_equal(text, rows[i].rows);
+	}
+	view_free(&v);
+}
+
+/* A choice of CPUs is of the worst. */
+static void first_rows(void **state)
+{
+	static const struct frame f = {SERIES(sched)};
+	static const struct config cfg = {.sort = SORT_MAX, .rows = 1};
+	const struct view_table *t;
+	struct view v = {0};
+
+	assert_int_equal(view_make(&v, &f, &cfg), 0);
+	t = &v.sections[0].rows;
+	assert_true(t->cpus && t->in_place);
+	assert_int_equal(t->limit, 1);
+	assert_string_equal(view_first(&v, t, 2)[0].first->labels[0].value, "9");
+	assert_string_equal(view_first(&v, t, 1)[0].first->labels[0].value, "10");
+	view_free(&v);
+}
+
+static void sums(void **state)
+{
+	static const struct frame f = {SERIES(files)};
+	static const struct frame locks = {.contended = addresses, .ncontended = ROWS(addresses)};
+	static const struct config cfg = {0};
+	const struct view_section *s;
+	const struct view_row *row;
+	struct view v = {0};
+
+	assert_int_equal(view_make(&v, &f, &cfg), 0);
+	s = &v.sections[0];
+	assert_int_equal(s->count, 10);
+	assert_int_equal(s->sum_ns, 990);
+	s = &v.sections[1];
+	assert_int_equal(s->count, 57); /* the hits' kinds are counted with them already */
+	assert_int_equal(s->ncolumns, 3);
+	assert_string_equal(s->columns[0].value, "hit");
+	assert_string_equal(s->columns[2].value, "hole");
+	row = view_first(&v, &s->rows, 2);
+	assert_int_equal(view_sum(&v, s, &row[1], &lookups), 7);
+	assert_int_equal(view_sum(&v, s, &row[1], &hits), 4);
+	assert_int_equal(v.values[row[1].values + 1], 1);
+	assert_int_equal(view_make(&v, &locks, &cfg), 0);
+	s = &v.sections[0];
+	assert_true(s->timed);
+	assert_int_equal(s->count, 19); /* not what waits for work */
+	assert_int_equal(s->sum_ns, 10099);
+	assert_int_equal(s->rows.others, 1);
+	s = &v.sections[1];
+	assert_true(s->sampled);
+	assert_int_equal(s->count, 7);
+	assert_true(s->share == 0.25);
+	view_free(&v);
+}
+
+/* CSV has all groups, with all their series. */
+static void groups(void **state)
+{
+	static const struct frame f = {SERIES(sched)}, none = {.series = sched, .nseries = 6};
+	static const struct config cfg = {.by = BY_PID};
+	const struct view_row *row;
+	struct view_table t;
+	struct view v = {0};
+
+	assert_int_equal(view_groups(&v, &f, &cfg, &t), 0);
+	assert_int_equal(t.n, 5);
+	row = view_first(&v, &t, t.n);
+	assert_ptr_equal(row[0].first, &sched[9]);
+	assert_int_equal(row[0].n, 2);
+	assert_ptr_equal(row[2].first, &sched[6]);
+	assert_int_equal(row[2].n, 3);
+	assert_int_equal(view_groups(&v, &none, &cfg, &t), 0);
+	assert_int_equal(t.n, 0);
+	view_free(&v);
+}
+
+static const struct contended same[] = {
+	{"lock", "rwsem:w", false, 0x1040, 0, .count = 1, .wait = H(1, 1, 1)},
+	{"lock", "rwsem:r", false, 0x1040, 0, .count = 1, .wait = H(1, 1, 1)},
+	{"lock", "mutex", false, 0x107f, 0, .count = 1, .wait = H(1, 1, 1)},
+	{"lock", "mutex", false, 0x1080, 0, .count = 1, .wait = H(1, 1, 1)},
+	{"lock", "mutex", false, 0x1048, 0, .count = 0, .wait = H(0, 0, 0)},
+	{"lock", "other", true, 0x1040, 0, .count = 1, .wait = H(1, 1, 1)},
+	{"futex", "futex", false, 0x1050, 7, .count = 1, .wait = H(1, 1, 1)},
+	{"line", "line", false, 0x1050, 0, .count = 4, .accesses = &sampled},
+	{"line", "line", false, 0x1048, 7, .count = 4, .accesses = &sampled},
+	{"line", "line", false, 0x1050, 8, .count = 4, .accesses = &sampled},
+	{"watch", "watch", false, 0x1060, 0, .count = 0, .accesses = &watched},
+};
+
+static void joins(void **state)
+{
+	static const struct {
+		size_t row;
+		size_t with[4], n;
+		const char *why;
+	} rows[] = {
+		{0, {7, 10}, 2, "a lock, and what was sampled and watched of its line"},
+		{1, {7, 10}, 2, "the other kind of waits for it"},
+		{2, {7, 10}, 2, "the line's last byte"},
+		{3, {0}, 0, "the next line"},
+		{4, {0}, 0, "nobody waited"},
+		{5, {0}, 0, "others have no address"},
+		{6, {8}, 1, "of the same process"},
+		{7, {1, 0, 2}, 3, "by address, then by kind"},
+		{8, {6}, 1, "of the same process"},
+		{9, {0}, 0, "another process"},
+		{10, {1, 0, 2}, 3, "a watch that saw nothing is where it is"},
+	};
+	static const struct frame f = {.contended = same, .ncontended = ROWS(same)};
+	static const struct frame locks = {.contended = same, .ncontended = 7};
+	const struct view_join *j;
+	struct view v = {0};
+	size_t n;
+
+	assert_int_equal(view_join(&v, &f), 0);
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		j = view_joined(&v, &same[rows[i].row], &n);
+		if (n != rows[i].n)
+			print_error("%s\n", rows[i].why);
+		assert_int_equal(n, rows[i].n);
+		for (size_t k = 0; k < n; k++)
+			assert_ptr_equal(j[k].with, &same[rows[i].with[k]]);
+	}
+	assert_int_equal(view_join(&v, &locks), 0);
+	(void)view_joined(&v, &same[0], &n); /* the number is what is looked at */
+	assert_int_equal(n, 0);
+	view_free(&v);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sections), cmocka_unit_test(first_rows), cmocka_unit_test(sums),
+		cmocka_unit_test(groups),   cmocka_unit_test(joins),
+	};
+
+	return cmocka_run_group_tests_name("view", tests, NULL, NULL);
+}
