@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/arena.h"
-#include "source/line/line_table.h"
+#include "source/cacheline/line_table.h"
 
 #define LINE_AT 0x5550040ULL
 #define A 0x00000000000000ffULL /* bytes 0-7 */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "source/line/numa.h"
+#include "source/cacheline/numa.h"
 #include "tree.h"
 
 #define CPUS 16

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "source/contend/contend_sites.h"
-#include "source/ext4/ext4_places.h"
+#include "source/inodes/ext4_places.h"
 #include "source/groups.h"
 
 #define COLD_AFTER 8   /* intervals without a wait, where room is short */

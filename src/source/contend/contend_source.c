@@ -7,7 +7,7 @@
 
 #include "source/contend/contend_source.h"
 #include "source/cpus.h"
-#include "source/ext4/ext4_places.h"
+#include "source/inodes/ext4_places.h"
 #include "source/flight.h"
 #include "source/groups.h"
 #include "source/poll.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "source/ext4/ext4.h"
-#include "source/ext4/ext4_dev.h"
+#include "source/inodes/ext4_dev.h"
 #include "source/ext4/ext4_metrics.h"
 #include "source/kmaps.h"
 #include "source/poll.h"

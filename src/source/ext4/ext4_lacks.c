@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "source/ext4/ext4.h"
-#include "source/ext4/ext4_dev.h"
+#include "source/inodes/ext4_dev.h"
 #include "source/privs.h"
 
 #define NO_PATHS "files are named by inode number (their paths need CAP_DAC_READ_SEARCH)"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "source/ext4/ext4.h"
-#include "source/ext4/ext4_dev.h"
+#include "source/inodes/ext4_dev.h"
 #include "source/ext4/ext4_file.h"
 #include "source/kmaps.h"
 #include "source/slow_ring.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "source/ext4/ext4.h"
-#include "source/ext4/ext4_dev.h"
-#include "source/ext4/ext4_path.h"
+#include "source/inodes/ext4_dev.h"
+#include "source/inodes/ext4_path.h"
 
 struct ext4_names {
 	struct ext4_devs *devs;

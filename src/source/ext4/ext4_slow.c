@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/ext4/ext4_path.h"
+#include "source/inodes/ext4_path.h"
 #include "source/ext4/ext4_slow.h"
 #include "source/slow_ring.h"
 

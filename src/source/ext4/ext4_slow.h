@@ -7,7 +7,7 @@
 #define WS_EXT4_SLOW_H
 
 #include "source/cgroup.h"
-#include "source/ext4/ext4_dev.h"
+#include "source/inodes/ext4_dev.h"
 #include "source/source.h"
 
 /* What an operation (ABI_EXT4_*) is called. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "source/cpus.h"
-#include "source/ext4/ext4_places.h"
+#include "source/inodes/ext4_places.h"
 #include "source/line/line.h"
 #include "source/poll.h"
 

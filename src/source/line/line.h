@@ -10,9 +10,9 @@
 #include "names/names.h"
 #include "source/bpf_source.h"
 #include "source/line/line_shared.h"
-#include "source/line/line_table.h"
+#include "source/cacheline/line_table.h"
 #include "source/mapped.h"
-#include "source/line/numa.h"
+#include "source/cacheline/numa.h"
 #include "source/line/pmu_plan.h"
 
 struct line_bpf;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/ext4/ext4_places.h"
+#include "source/inodes/ext4_places.h"
 #include "source/line/line.h"
 #include "source/line/line_device.h"
 

@@ -11,7 +11,7 @@
 #ifndef WS_LINE_SHARED_H
 #define WS_LINE_SHARED_H
 
-#include "source/line/line_table.h"
+#include "source/cacheline/line_table.h"
 
 struct line_shared;
 

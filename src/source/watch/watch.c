@@ -10,7 +10,7 @@
 
 #include "insn/insn.h"
 #include "source/cpus.h"
-#include "source/ext4/ext4_places.h"
+#include "source/inodes/ext4_places.h"
 #include "source/kmaps.h"
 #include "source/poll.h"
 #include "source/watch/watch.h"

@@ -2,7 +2,7 @@
 /* Watched lines in words: rows of the contended table, also where nothing was seen. */
 #include <errno.h>
 
-#include "source/ext4/ext4_places.h"
+#include "source/inodes/ext4_places.h"
 #include "source/watch/watch.h"
 
 #include "watch.skel.h" /* needs abi_watch.h */

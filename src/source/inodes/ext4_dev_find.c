@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "core/text.h"
-#include "source/ext4/ext4_dev.h"
+#include "source/inodes/ext4_dev.h"
 #include "source/mountinfo.h"
 
 #define EXPECTED "expected a mounted ext4: its device, MAJ:MIN, or a path on it"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/line/line_table_inside.h"
+#include "source/cacheline/line_table_inside.h"
 
 #define QUIET_TURNS 30	  /* intervals after which a line that is not contended is forgotten */
 #define CONTENDED_MAX 256 /* lines, each named at each report; beyond that quiet ones leave */

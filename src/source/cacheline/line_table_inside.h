@@ -3,7 +3,7 @@
 #ifndef WS_LINE_TABLE_INSIDE_H
 #define WS_LINE_TABLE_INSIDE_H
 
-#include "source/line/line_table.h"
+#include "source/cacheline/line_table.h"
 
 struct line_table {
 	uint32_t *core_of;

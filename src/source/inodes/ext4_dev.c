@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "source/bpf_util.h"
-#include "source/ext4/ext4_dev.h"
+#include "source/inodes/ext4_dev.h"
 #include "source/mountinfo.h"
 #include "source/texts.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "source/line/numa.h"
+#include "source/cacheline/numa.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "source/ext4/ext4_dev.h"
+#include "source/inodes/ext4_dev.h"
 
 struct ext4_paths;
 

@@ -9,7 +9,7 @@
 
 #include "core/cache.h"
 #include "source/bpf_util.h"
-#include "source/ext4/ext4_path.h"
+#include "source/inodes/ext4_path.h"
 #include "source/texts.h"
 
 #define FILEID_INO32_GEN 1 /* a handle: inode number and generation, 32 bits each */

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "core/arena.h"
-#include "source/ext4/ext4_dev.h"
-#include "source/ext4/ext4_path.h"
-#include "source/ext4/ext4_places.h"
+#include "source/inodes/ext4_dev.h"
+#include "source/inodes/ext4_path.h"
+#include "source/inodes/ext4_places.h"
 
 #define PATHS_MAX 256 /* in a report: each takes microseconds */
 
