@@ -95,7 +95,7 @@ static __always_inline void es_count(u32 dev, u64 result)
 
 static __always_inline bool es_is_plain(void)
 {
-	return !es_by && !es_time && !filter.cpus && !filter.cgroups && !filter.comm;
+	return !es_by && !es_time && !filter.asks_late;
 }
 
 static __always_inline void es_account(struct inode *inode, u32 dev, u32 result)

@@ -5,6 +5,8 @@
  *
  * Early filters cannot change while a task waits (its ids, our own threads): tasks that fail them
  * are not stamped. Late ones can (cgroup, comm, CPU): everybody is stamped, and asked at the end.
+ * Programs that can do with less where nothing is asked see it by filter.asks_late and asks_task, which
+ * user space sets with any filter; no other file names a single one (`make lint`).
  *
  * The source defines, before it includes this, its own `struct stamp` with at least
  *
@@ -108,6 +110,11 @@ struct {
 	__type(key, u32);
 	__type(value, u32);
 } target_ids SEC(".maps");
+
+static __always_inline bool filter_is_self(struct task_struct *p)
+{
+	return (u32)TASK_READ(p, tgid) == filter.self_tgid;
+}
 
 static __always_inline bool filter_early(struct task_struct *p)
 {
@@ -236,13 +243,21 @@ static __always_inline bool cpu_ok(void)
 	       (filter.cpu_mask[(cpu / 64) & (ABI_CPUS_MAX / 64 - 1)] >> (cpu & 63) & 1);
 }
 
+_Static_assert(ABI_FILTERS == 3, "each is asked here");
+
 static __always_inline bool filter_late(struct stamp *st, struct task_struct *p)
 {
-	if (filter.cpus && !cpu_ok())
+	if (filter.asked[ABI_FILTER_CPU] && !cpu_ok())
 		return false;
-	if (filter.cgroups && !cgroup_ok(st, p))
+	if (filter.asked[ABI_FILTER_CGROUP] && !cgroup_ok(st, p))
 		return false;
-	return !filter.comm || comm_ok(p);
+	return !filter.asked[ABI_FILTER_COMM] || comm_ok(p);
+}
+
+/* For what an interrupt does: it is no task's, whichever it came upon. */
+static __always_inline bool filter_interrupt(void)
+{
+	return !filter.asks_task && (!filter.asked[ABI_FILTER_CPU] || cpu_ok());
 }
 
 #endif

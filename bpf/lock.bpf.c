@@ -241,24 +241,21 @@ int ws_lock_begin(u64 *ctx)
 
 static __always_inline u32 whose_spin(struct abi_counts *bank, struct task_struct *p)
 {
-	bool asked = filter.ids != ABI_IDS_NONE || filter.cgroups || filter.comm;
-	struct stamp *st = NULL;
+	struct stamp *st;
 
-	if (asked || keyed.by != ABI_BY_NONE || (u32)p->tgid == filter.self_tgid) {
-		if (compat_context() == CONTEXT_IRQ)
-			return asked || (filter.cpus && !cpu_ok()) ? OF_NOBODY_WANTED
-								   : OF_INTERRUPT;
-	}
+	if ((filter.asks_task || keyed.by != ABI_BY_NONE || filter_is_self(p)) &&
+	    compat_context() == CONTEXT_IRQ)
+		return filter_interrupt() ? OF_INTERRUPT : OF_NOBODY_WANTED;
 	if (!filter_early(p))
 		return OF_NOBODY_WANTED;
-	if (filter.cgroups) {
-		st = stamp_get(p, true);
-		if (!st) {
-			bank->store_full++;
-			return OF_NOBODY_WANTED;
-		}
+	if (!filter.asks_late)
+		return OF_TASK;
+	st = stamp_get(p, true);
+	if (!st) {
+		bank->store_full++;
+		return OF_NOBODY_WANTED;
 	}
-	return late_ok(st, p) ? OF_TASK : OF_NOBODY_WANTED;
+	return filter_late(st, p) ? OF_TASK : OF_NOBODY_WANTED;
 }
 
 /* An end whose beginning we have not: the first of a task may have begun before we did. */

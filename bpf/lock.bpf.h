@@ -45,16 +45,6 @@ static __always_inline void lock_cpu_leave(struct lock_cpu *c)
 	*(volatile u32 *)&c->busy = 0;
 }
 
-/* filter_late, where a stamp is there only if it is needed. */
-static __always_inline bool late_ok(struct stamp *st, struct task_struct *p)
-{
-	if (filter.cpus && !cpu_ok())
-		return false;
-	if (filter.cgroups && (!st || !cgroup_ok(st, p)))
-		return false;
-	return !filter.comm || comm_ok(p);
-}
-
 /* ---- descriptions ---- */
 
 #define STACKS_A_SECOND 256 /* on a CPU: the lock is held meanwhile, others wait for it */

@@ -177,6 +177,12 @@ struct abi_glob {
 
 _Static_assert(sizeof(struct abi_glob) == 8 * 258, "abi_glob size");
 
+/* Filters that are asked at the end of a wait: until then the answer may change. */
+#define ABI_FILTER_CPU 0    /* cpu_mask says; about the place, not about a task */
+#define ABI_FILTER_CGROUP 1 /* target_cgroups says */
+#define ABI_FILTER_COMM 2   /* glob says */
+#define ABI_FILTERS 3
+
 /* Rodata of filter.bpf.h. */
 struct abi_filter {
 	__u32 self_tgid;    /* our own process, as the initial pid namespace numbers it */
@@ -185,10 +191,9 @@ struct abi_filter {
 	__u32 command_tgid; /* COMMAND: becomes a target by its exec */
 	__u8 task_storage;  /* stamps are kept in task storage, else in a hash */
 	__u8 follow;	    /* children of targets are targets */
-	__u8 cgroups;	    /* target_cgroups says */
-	__u8 comm;	    /* glob says */
-	__u8 cpus;	    /* cpu_mask says */
-	__u8 pad[3];
+	__u8 asks_task;	    /* something is asked about the task, early or late */
+	__u8 asks_late;	    /* any of `asked` */
+	__u8 asked[4];	    /* by ABI_FILTER_* */
 	__u64 cpu_mask[ABI_CPUS_MAX / 64];
 	struct abi_glob glob;
 };

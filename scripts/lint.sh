@@ -49,7 +49,7 @@ mapfile -t shell < <(pick '(\.sh|\.bash)$|^\.ci/run$')
 mapfile -t spdx < <(pick '\.([ch]|sh|bats|py|mk|awk|in|scd)$|(^|/)Makefile$|^\.ci/run$')
 mapfile -t spdx < <(printf '%s\n' "${spdx[@]}" | grep -v '^packaging/deb/control') # a package's fields have no comments
 
-# ---- floors: include <- core <- names <- source, core <- sink, both <- main ----
+# ---- floors: include <- core <- names, insn <- source | sink <- main ----
 LIBBPF='bpf/|[^>"]*\.skel\.h'
 MAIN='(opts|opts_table|outputs|run|loop|command|meta|screen)\.h'
 FD_IO='(unistd|fcntl|poll|termios)\.h|sys/(socket|epoll|ioctl|mman|stat|timerfd|signalfd|eventfd|wait)\.h'
@@ -62,12 +62,58 @@ floor() { # PATHS FORBIDDEN WHY: PATHS and FORBIDDEN are regular expressions, of
 }
 
 floor '^include/' "core/|sink/|source/|std(io|lib)\.h|string\.h|$LIBBPF" 'include/ stands on nothing'
-floor '^src/core/' "sink/|source/|$MAIN|event2/|event\.h|$LIBBPF|$FD_IO" 'core is pure'
+floor '^src/core/' "names/|insn/|sink/|source/|$MAIN|event2/|event\.h|$LIBBPF|$FD_IO" 'core is pure'
 floor '^src/sink/' "source/|$MAIN|$LIBBPF" 'a sink knows frames, no source and no libbpf'
 floor '^src/names/' "sink/|source/|$MAIN|event2/|event\.h|json" 'names stand on core: no source, no sink'
-floor '^src/sink/' 'names/' 'a sink gets names as text'
+floor '^src/insn/' "names/|sink/|source/|$MAIN|event2/|event\.h|$LIBBPF|$FD_IO" 'insn stands on core, and is pure'
+floor '^src/sink/' '(names|insn)/' 'a sink gets names as text'
 floor '^src/source/' "sink/|$MAIN|event2/|event\.h" 'a source meets no sink and no loop'
 floor '^src/[^/]*$' "$LIBBPF" 'main reaches the kernel through sources'
+
+# Within source: what all share, the rooms between (inodes, cacheline), the sources; no source knows
+# another one, but line, which watches lines.
+floor '^src/source/[^/]+$' 'source/[^/]+/' 'what sources share knows none of them'
+floor '^src/source/inodes/' 'source/(cacheline|contend|ext4|line|sched|synth|watch)/' 'inode paths know no source'
+floor '^src/source/cacheline/' 'source/(contend|ext4|line|sched|synth|watch)/' 'cache lines know no source'
+floor '^src/source/contend/' 'source/(cacheline|ext4|line|sched|synth|watch)/' 'a source knows no other one'
+floor '^src/source/ext4/' 'source/(cacheline|contend|line|sched|synth|watch)/' 'a source knows no other one'
+floor '^src/source/line/' 'source/(contend|ext4|sched|synth)/' 'of the other sources line knows watch alone'
+floor '^src/source/(sched|synth)/' 'source/(cacheline|contend|ext4|inodes|line|watch)/' 'a source knows no other one'
+floor '^src/source/watch/' 'source/(contend|ext4|line|sched|synth)/' 'a source knows no other one'
+
+# ---- no circle of includes: of files, nor of rooms (directories) of src ----
+includes() { # "FILE INCLUDED", of what lies in the tree
+	printf '%s\n' "${code[@]}" | awk '
+		NR == FNR { ours[$0]; files[NR] = $0; next }
+		END {
+			for (i = 1; i in files; i++)
+				while ((getline line < files[i]) > 0) {
+					if (line !~ /^[ \t]*#[ \t]*include[ \t]*"/)
+						continue
+					split(line, part, "\"")
+					dir = files[i]
+					sub(/[^\/]*$/, "", dir)
+					n = split(dir " src/ include/ bpf/ tests/", where, " ")
+					for (k = 1; k <= n; k++)
+						if ((where[k] part[2]) in ours) {
+							print files[i], where[k] part[2]
+							break
+						}
+				}
+		}' -
+}
+
+circles() { # of "FROM TO" lines: each circle in a line
+	LC_ALL=C tsort 2>&1 >/dev/null | awk '
+		/input contains a loop/ { if (loop) print "circle of includes:" loop; loop = ""; next }
+		{ loop = loop " " $2 }
+		END { if (loop) print "circle of includes:" loop }'
+}
+
+forbid 'one has to go' circles < <(includes)
+forbid 'one has to know the other alone' circles < <(includes | awk '
+	{ gsub(/[^\/]*( |$)/, " ") }
+	$1 != $2 && /src\/.*src\// { print $1, $2 }' | sort -u)
 
 # ---- sizes ----
 long_files() { # LIMIT FILE...
@@ -108,6 +154,19 @@ if ! command -v clang >/dev/null; then
 	breach "clang is missing ('make deps' installs it)"
 elif [ ${#programs[@]} -gt 0 ]; then
 	forbid 'a compiler may fold read-only data that is not read as volatile' volatile_lost "${programs[@]}"
+fi
+
+# ---- filters are asked in one place: what forgets one counts the wrong tasks, in silence ----
+mapfile -t askers < <(printf '%s\n' "${kernel_code[@]}" | grep -vE '/(filter|follow)\.bpf\.h$|^include/')
+forbid 'a single filter is known to filter.bpf.h alone: filter_early(), filter_late(), filter.asks_late' \
+	grep -HnP '\bfilter\.(?!asks_|bpf\.h)\w' "${askers[@]}" /dev/null
+
+# ---- a source says itself what it needs and which options are its own ----
+sources=$(sed -n 's/^extern const struct source_ops source_\([a-z0-9]*\);/\1/p' src/source/source.h 2>/dev/null | paste -sd '|')
+mapfile -t nameless < <(printf '%s\n' "${code[@]}" | grep -E '^src/[^/]*\.[ch]$|^src/source/privs\.[ch]$')
+if [ -n "$sources" ]; then
+	forbid 'no source by name: what it needs stands in its source_ops' \
+		grep -HnE "\"($sources)\"|\bsource_($sources)\b" "${nameless[@]}" /dev/null
 fi
 
 # ---- what has no place in the tree ----

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "names/names.h"
 #include "source/machine.h"
@@ -35,7 +34,7 @@ static void with_cgroup(struct config *cfg)
 {
 	static char root[] = "/", *list[] = {root};
 
-	cfg->filter.cgroups = (struct str_list){list, 1};
+	cfg->filter.late[ABI_FILTER_CGROUP] = (struct str_list){list, 1};
 }
 
 static bool knows_slow(const struct source_ops *ops)
@@ -118,36 +117,16 @@ static int try_way(const struct source_ops *ops, const struct config *base, cons
 	return ret;
 }
 
-/* What a watch is tried on where none was given: a variable of our own. */
-struct own_watch {
-	uint64_t variable;
-	char text[24], *list[1];
-	uint32_t pid;
-};
-
-static void watch_own(struct config *cfg, struct own_watch *own)
-{
-	snprintf(own->text, sizeof(own->text), "%p", (void *)&own->variable); /* fits */
-	own->list[0] = own->text;
-	own->pid = (uint32_t)getpid();
-	cfg->watches = (struct str_list){own->list, 1};
-	cfg->filter.pids = (struct u32_list){&own->pid, 1};
-	cfg->filter.follow = false;
-}
-
 /* Does it run in its plain way? Where not, there is no use in asking for more. */
 static bool check_source(const struct source_ops *ops, const struct config *given,
 			 struct refusals *no, FILE *out)
 {
 	struct config cfg = *given; /* borrowed */
 	char *name = (char *)ops->name;
-	struct own_watch own;
 	size_t i;
 
 	if (!source_asked(given, ops)) /* what it would take to name it */
 		cfg.sources = (struct str_list){&name, 1};
-	if (ops == &source_watch && !cfg.watches.n)
-		watch_own(&cfg, &own);
 	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct err why = {0};
 		char label[64];

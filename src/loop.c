@@ -178,7 +178,7 @@ static int start(struct loop *l)
 		arm_schedule(l);
 	if (cfg->slower)
 		arm(l->drain, DRAIN_PERIOD_NS);
-	if (cfg->filter.tids.n || cfg->filter.pids.n || cfg->filter.cgroups.n)
+	if (cfg->filter.tids.n || cfg->filter.pids.n || cfg->filter.late[ABI_FILTER_CGROUP].n)
 		arm(l->alive, ALIVE_PERIOD_NS);
 	return l->run->command ? command_release(l->run->command, l->e) : 0;
 }
@@ -403,28 +403,9 @@ static int add_sources(struct loop *l)
 	return 0;
 }
 
-/*
- * By an exact clock (libevent's own choice has the resolution of a tick), read anew each time: a
- * time from before a report's names were looked up would let the next tick come as much later.
- */
-static struct event_base *new_base(void)
-{
-	struct event_config *config = event_config_new();
-	struct event_base *base = NULL;
-
-	if (config && !event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER) &&
-	    !event_config_set_flag(config, EVENT_BASE_FLAG_NO_CACHE_TIME))
-		base = event_base_new_with_config(config);
-	if (config)
-		event_config_free(config);
-	return base;
-}
-
 static int set_up(struct loop *l)
 {
-	l->base = new_base();
-	if (!l->base)
-		return -ENOMEM;
+	l->base = l->run->outputs.base;
 	l->tick = evtimer_new(l->base, on_tick, l);
 	l->grace = evtimer_new(l->base, on_grace, l);
 	l->fold = evtimer_new(l->base, on_fold, l);
@@ -458,8 +439,6 @@ static void tear_down(struct loop *l)
 	for (i = 0; l->on_source && i < l->run->nsources; i++)
 		free_event(l->on_source[i]);
 	free(l->on_source);
-	if (l->base)
-		event_base_free(l->base);
 }
 
 int loop_run(struct run *r, const sigset_t *unblocked, int *status, struct err *e)

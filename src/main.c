@@ -12,13 +12,9 @@
 #include "names/names.h"
 #include "opts.h"
 #include "run.h"
-#include "sink/sink.h"
 #include "source/bpf_util.h"
 #include "source/btf_check.h"
 #include "source/privs.h"
-#include "source/source.h"
-
-#define NAMES_MAX 16
 
 static void print_error(const struct err *e, int ret)
 {
@@ -118,16 +114,6 @@ static int check(const struct config *cfg, int *status, struct err *e)
 	return ret;
 }
 
-static void name_lists(struct opts_name *sources, struct opts_name *formats)
-{
-	size_t i;
-
-	for (i = 0; source_list[i] && i + 1 < NAMES_MAX; i++)
-		sources[i] = (struct opts_name){source_list[i]->name, source_list[i]->summary};
-	for (i = 0; sink_list[i] && i + 1 < NAMES_MAX; i++)
-		formats[i] = (struct opts_name){sink_list[i]->name, sink_list[i]->summary};
-}
-
 /*
  * A descriptor 0, 1 or 2 that was closed would be given to the next file that is opened: a table
  * would land in a CSV file. Output that is closed gets what cannot be written to, so that writing
@@ -144,33 +130,38 @@ static int open_standard_fds(struct err *e)
 	return 0;
 }
 
+static int trace_main(int argc, char **argv, int *status, struct err *e)
+{
+	enum opts_action action = OPTS_EXIT;
+	struct config cfg;
+	int ret = opts_parse(&cfg, stdout, argc, argv, &action, e);
+
+	if (!ret && action == OPTS_RUN)
+		ret = check_files(&cfg, e);
+	if (!ret && action == OPTS_RUN)
+		ret = cfg.check ? check(&cfg, status, e) : run_all(&cfg, argv, status, e);
+	config_free(&cfg);
+	if (!ret && action == OPTS_EXIT && fflush(stdout))
+		ret = err_set(e, EXIT_FAILED, -1, "standard output: cannot write");
+	return ret;
+}
+
 int main(int argc, char **argv)
 {
-	struct opts_name sources[NAMES_MAX] = {0}, formats[NAMES_MAX] = {0};
-	struct opts_env env = {.sources = sources, .formats = formats, .out = stdout};
-	enum opts_action action = OPTS_EXIT;
 	struct err e = {0};
-	struct config cfg;
 	int ret = names_child_main(argc, argv), status = 0;
 
 	if (ret >= 0)
 		return ret;
-	name_lists(sources, formats);
 	ret = open_standard_fds(&e);
 	if (ret) {
 		print_error(&e, ret);
 		return err_exit(&e);
 	}
-	ret = opts_parse(&cfg, &env, argc, argv, &action, &e);
-	if (!ret && action == OPTS_RUN)
-		ret = check_files(&cfg, &e);
-	if (!ret && action == OPTS_RUN)
-		ret = cfg.check ? check(&cfg, &status, &e) : run_all(&cfg, argv, &status, &e);
-	config_free(&cfg);
-	if (!ret && action == OPTS_EXIT && fflush(stdout))
-		ret = err_set(&e, EXIT_FAILED, -1, "standard output: cannot write");
-	if (!ret)
-		return status;
-	print_error(&e, ret);
-	return err_exit(&e);
+	ret = trace_main(argc, argv, &status, &e);
+	if (ret) {
+		print_error(&e, ret);
+		status = err_exit(&e);
+	}
+	return status;
 }

@@ -7,9 +7,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "core/array.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "meta.h"
+#include "source/source.h"
 
 struct meta_data {
 	struct meta meta;
@@ -21,22 +23,15 @@ struct meta_data {
 /* One label for each time an option was given. Takes text over. */
 static int add_filter(struct meta_data *m, const char *key, char *text)
 {
-	size_t cap = m->cap ? 2 * m->cap : 16;
 	struct label *v;
 
-	if (!text)
+	v = text ? array_room(m->filters, &m->cap, m->meta.nfilters, 1, sizeof(*v)) : NULL;
+	if (!v) {
+		free(text);
 		return -ENOMEM;
-	if (m->meta.nfilters == m->cap) {
-		v = reallocarray(m->filters, cap, sizeof(*v));
-		if (!v) {
-			free(text);
-			return -ENOMEM;
-		}
-		m->filters = v;
-		m->cap = cap;
 	}
-	m->filters[m->meta.nfilters++] = (struct label){key, text};
-	m->meta.filters = m->filters;
+	v[m->meta.nfilters++] = (struct label){key, text};
+	m->meta.filters = m->filters = v;
 	return 0;
 }
 
@@ -85,18 +80,17 @@ static int add_strs(struct meta_data *m, const char *key, const struct str_list 
 static int add_filters(struct meta_data *m, const struct config *cfg, const struct command *command)
 {
 	const struct filter *f = &cfg->filter;
-	int ret = add_u32s(m, "pid", &f->pids);
+	const struct option_row *o;
+	int ret = 0;
 
-	if (!ret)
-		ret = add_u32s(m, "tid", &f->tids);
-	if (!ret)
-		ret = add_strs(m, "cgroup", &f->cgroups);
-	if (!ret && f->comm)
-		ret = add_filter(m, "comm", strdup(f->comm));
-	if (!ret && f->cpus_text)
-		ret = add_filter(m, "cpu", strdup(f->cpus_text));
-	if (!ret)
-		ret = add_strs(m, "dev", &f->devs);
+	for (o = filters_options; !ret && o->name; o++) {
+		const void *given = (const char *)cfg + o->at;
+
+		if (o->type == OPTION_IDS)
+			ret = add_u32s(m, o->name, given);
+		else if (o->type == OPTION_TEXTS)
+			ret = add_strs(m, o->name, given);
+	}
 	if (!ret && command)
 		ret = add_filter(m, "command", strdup(cfg->command[0]));
 	if (!ret && (f->pids.n || f->tids.n || command))

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "core/version.h"
+#include "sink/sink.h"
+#include "source/source.h"
 
 #define COLUMNS 80
 #define HELP_INDENT 30
@@ -21,11 +23,23 @@ static const char outro[] =
 	"TIME is in seconds, or has a unit: 500us, 10ms, 1.5s, 2m, 1h. The manual, waitscope(8), "
 	"says what each number means.";
 
+static const char *const group_titles[OPTION_GROUPS] = {
+	[OPTION_WHAT] = "What is traced:",	[OPTION_ROWS] = "What the tables show:",
+	[OPTION_WHEN] = "How long, how often:", [OPTION_OUTPUT] = "Where it goes:",
+	[OPTION_HELP] = "Help:",
+};
+
+static const char *const kind_names[OPTION_KINDS] = {
+	[OPTION_ANY] = "text",	      [OPTION_SOURCES] = "sources", [OPTION_FORMATS] = "formats",
+	[OPTION_PIDS] = "pids",	      [OPTION_TIDS] = "tids",	    [OPTION_COMMS] = "comms",
+	[OPTION_CGROUPS] = "cgroups", [OPTION_CPUS] = "cpus",	    [OPTION_MOUNTS] = "mounts",
+};
+
 /* The stream is flushed, so that a full disk is seen here. */
 static int printed(struct opts_run *r)
 {
 	r->printed = true;
-	if (fflush(r->env->out) || ferror(r->env->out))
+	if (fflush(r->out) || ferror(r->out))
 		return err_sys(r->e, errno ? -errno : -EIO, "standard output");
 	return 0;
 }
@@ -58,13 +72,13 @@ static void print_words(FILE *f, const char *text, size_t indent)
 }
 
 /* "  -o, --output=FORMAT[:FILE]  format, and ..." */
-static void print_option(FILE *f, const struct opts_entry *o)
+static void print_option(FILE *f, const struct option_row *o)
 {
 	char label[64], letter[8] = "    ";
 	int len;
 
-	if (o->key < OPTS_LONG)
-		(void)snprintf(letter, sizeof(letter), "-%c, ", o->key); /* fits */
+	if (o->letter)
+		(void)snprintf(letter, sizeof(letter), "-%c, ", o->letter); /* fits */
 	len = snprintf(label, sizeof(label), "  %s--%s%s%s", letter, o->name, o->arg ? "=" : "",
 		       o->arg ? o->arg : "");
 	fprintf(f, "%-*s", HELP_INDENT, label);
@@ -73,52 +87,54 @@ static void print_option(FILE *f, const struct opts_entry *o)
 	print_words(f, o->help, HELP_INDENT);
 }
 
-static void print_names(FILE *f, const char *title, const struct opts_name *names)
+static void print_name(FILE *f, const char *name, const char *summary)
 {
-	fprintf(f, "\n%s\n", title);
-	for (; names->name; names++) {
-		fprintf(f, "  %-*s", HELP_INDENT - 2, names->name);
-		print_words(f, names->summary, HELP_INDENT);
-	}
+	fprintf(f, "  %-*s", HELP_INDENT - 2, name);
+	print_words(f, summary, HELP_INDENT);
 }
 
-int opts_print_help(struct opts_run *r, const struct opts_entry *o, const char *arg)
+int opts_print_help(struct opts_run *r, const struct option_row *o, const char *arg)
 {
-	FILE *f = r->env->out;
+	FILE *f = r->out;
 	size_t i;
 	int g;
 
-	fputs("Usage: waitscope [OPTIONS] [INTERVAL [COUNT]] [-- COMMAND [ARG...]]\n", f);
+	fputs("Usage: waitscope [OPTIONS] [INTERVAL [COUNT]] [-- COMMAND [ARG...]]\n",
+	      f);
 	print_words(f, intro, 0);
-	for (g = 0; g < OPTS_GROUPS; g++) {
-		fprintf(f, "\n%s\n", opts_group_titles[g]);
-		for (i = 0; i < opts_count; i++)
-			if ((int)opts_table[i].group == g && !opts_table[i].hidden)
-				print_option(f, &opts_table[i]);
+	for (g = 0; g < OPTION_GROUPS; g++) {
+		fprintf(f, "\n%s\n", group_titles[g]);
+		for (i = 0; r->rows[i]; i++)
+			if ((int)r->rows[i]->group == g && !r->rows[i]->hidden)
+				print_option(f, r->rows[i]);
 	}
-	print_names(f, "Sources (-s):", r->env->sources);
-	print_names(f, "Formats (-o):", r->env->formats);
+	fputs("\nSources (-s):\n", f);
+	for (i = 0; source_list[i]; i++)
+		print_name(f, source_list[i]->name, source_list[i]->summary);
+	fputs("\nFormats (-o):\n", f);
+	for (i = 0; sink_list[i]; i++)
+		print_name(f, sink_list[i]->name, sink_list[i]->summary);
 	fputc('\n', f);
 	print_words(f, outro, 0);
 	return printed(r);
 }
 
-int opts_print_usage(struct opts_run *r, const struct opts_entry *o, const char *arg)
+int opts_print_usage(struct opts_run *r, const struct option_row *o, const char *arg)
 {
 	static const char rest[] = "[INTERVAL [COUNT]] [-- COMMAND [ARG...]]";
-	FILE *f = r->env->out;
+	FILE *f = r->out;
 	size_t i, at = USAGE_INDENT;
 
 	fputs("Usage: waitscope ", f);
-	for (i = 0; i < opts_count; i++) {
-		const struct opts_entry *row = &opts_table[i];
+	for (i = 0; r->rows[i]; i++) {
+		const struct option_row *row = r->rows[i];
 		char word[64];
 		int len;
 
 		if (row->hidden)
 			continue;
-		if (row->key < OPTS_LONG)
-			len = snprintf(word, sizeof(word), "[-%c%s%s]", row->key,
+		if (row->letter)
+			len = snprintf(word, sizeof(word), "[-%c%s%s]", row->letter,
 				       row->arg ? " " : "", row->arg ? row->arg : "");
 		else
 			len = snprintf(word, sizeof(word), "[--%s%s%s]", row->name,
@@ -130,27 +146,27 @@ int opts_print_usage(struct opts_run *r, const struct opts_entry *o, const char 
 	return printed(r);
 }
 
-int opts_print_version(struct opts_run *r, const struct opts_entry *o, const char *arg)
+int opts_print_version(struct opts_run *r, const struct option_row *o, const char *arg)
 {
-	fprintf(r->env->out, "waitscope %s\n", WS_VERSION);
+	fprintf(r->out, "waitscope %s\n", WS_VERSION);
 	return printed(r);
 }
 
 /* Values of an option, with spaces between them; "-" for none. */
-static void print_values(struct opts_run *r, const struct opts_entry *o)
+static void print_values(FILE *f, const struct option_row *o)
 {
-	const struct opts_name *names = o->kind == OPTS_SOURCES	  ? r->env->sources
-					: o->kind == OPTS_FORMATS ? r->env->formats
-								  : NULL;
-	const struct opts_word *w = o->words;
+	const struct option_word *w = o->words;
 	const char *space = "";
+	size_t i;
 
 	for (; w && w->word; w++, space = " ")
-		fprintf(r->env->out, "%s%s", space, w->word);
-	for (; names && names->name; names++, space = " ")
-		fprintf(r->env->out, "%s%s", space, names->name);
+		fprintf(f, "%s%s", space, w->word);
+	for (i = 0; o->kind == OPTION_SOURCES && source_list[i]; i++, space = " ")
+		fprintf(f, "%s%s", space, source_list[i]->name);
+	for (i = 0; o->kind == OPTION_FORMATS && sink_list[i]; i++, space = " ")
+		fprintf(f, "%s%s", space, sink_list[i]->name);
 	if (!*space)
-		fputs("-", r->env->out);
+		fputs("-", f);
 }
 
 /*
@@ -158,19 +174,22 @@ static void print_values(struct opts_run *r, const struct opts_entry *o)
  *
  *	output	o	FORMAT[:FILE]	formats	table json csv	repeat	format, and file if ...
  */
-int opts_print_table(struct opts_run *r, const struct opts_entry *o, const char *arg)
+int opts_print_table(struct opts_run *r, const struct option_row *o, const char *arg)
 {
-	FILE *f = r->env->out;
+	FILE *f = r->out;
 	size_t i;
 
-	for (i = 0; i < opts_count; i++) {
-		const struct opts_entry *row = &opts_table[i];
+	for (i = 0; r->rows[i]; i++) {
+		const struct option_row *row = r->rows[i];
 
 		if (row->hidden)
 			continue;
-		fprintf(f, "%s\t%c\t%s\t%s\t", row->name, row->key < OPTS_LONG ? row->key : '-',
-			row->arg ? row->arg : "-", row->arg ? opts_kind_names[row->kind] : "-");
-		print_values(r, row);
+		fprintf(f, "%s\t%c\t%s\t%s\t", row->name, row->letter ? row->letter : '-',
+			row->arg ? row->arg : "-",
+			row->words ? "words"
+			: row->arg ? kind_names[row->kind]
+				   : "-");
+		print_values(f, row);
 		fprintf(f, "\t%s\t%s\n", row->repeat ? "repeat" : "-", row->help);
 	}
 	return printed(r);

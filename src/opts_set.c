@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One setter an option: takes its text apart, checks it, and writes struct config. */
+/* Takes an option's text apart, checks it, and writes struct config. */
 #include "opts_table.h"
 
 #include <ctype.h>
@@ -7,31 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "core/text.h"
+#include "sink/sink.h"
+#include "source/source.h"
 
 #define SEC_NS 1000000000ULL
-#define TIME_MIN_NS (10 * 1000 * 1000ULL) /* a report costs about a millisecond: far above that */
 #define TIME_MAX_NS (366 * 86400 * SEC_NS)
-#define ROWS_MAX 1000000
-#define MAX_KEYS_MIN 16
-#define MAX_KEYS_MAX 1048576
-#define FREQ_MIN 10
-#define FREQ_MAX 20000
-#define CONFIRM_MAX 1000000 /* at 20 us each: 20 s of trapping */
-#define STACK_EVERY_MAX 1000000000
 #define PID_LAST 4194304 /* the kernel's PID_MAX_LIMIT */
-#define COMM_BYTES 15	 /* TASK_COMM_LEN without its NUL */
 
 const char *opts_quote(char out[OPTS_QUOTE], const char *text)
 {
 	return text_clean(out, OPTS_QUOTE, text, SIZE_MAX);
-}
-
-/* "--name", as messages call it. */
-static const char *long_name(char out[32], const struct opts_entry *o)
-{
-	(void)snprintf(out, 32, "--%s", o->name); /* names in the table are short */
-	return out;
 }
 
 static int no_memory(struct opts_run *r)
@@ -50,68 +37,61 @@ static int replace_text(struct opts_run *r, char **to, const char *text)
 	return 0;
 }
 
-static int list_add(struct opts_run *r, struct str_list *l, const char *text, size_t len)
+static int list_add(struct opts_run *r, struct str_list *l, const char *text)
 {
-	char **v = realloc(l->v, (l->n + 1) * sizeof(*v));
-
-	if (!v)
-		return no_memory(r);
-	l->v = v;
-	v[l->n] = strndup(text, len);
-	if (!v[l->n])
-		return no_memory(r);
-	l->n++;
-	return 0;
+	return str_list_push(l, strdup(text)) ? no_memory(r) : 0;
 }
 
-/* "a, b, c" for messages; cut short where it does not fit. */
-static const char *join_names(char *out, size_t len, const struct opts_name *names)
+static void *member(struct opts_run *r, const struct option_row *o)
 {
-	size_t at = 0;
+	return (char *)r->cfg + o->at;
+}
 
-	out[0] = '\0';
-	for (; names->name && at < len; names++) {
-		int n = snprintf(out + at, len - at, "%s%s", at ? ", " : "", names->name);
+/* "a, b, c" for messages: one name after the other, "" at first; cut short where it does not fit. */
+static void join(char *out, size_t size, const char *name)
+{
+	size_t at = strlen(out);
 
-		at += n > 0 ? (size_t)n : 0;
-	}
+	(void)snprintf(out + at, size - at, "%s%s", at ? ", " : "", name);
+}
+
+#define KNOWN 128
+
+static const char *known_sources(char out[KNOWN])
+{
+	size_t i;
+
+	*out = '\0';
+	for (i = 0; source_list[i]; i++)
+		join(out, KNOWN, source_list[i]->name);
 	return out;
-}
-
-static const struct opts_name *find_name(const struct opts_name *names, const char *text,
-					 size_t len)
-{
-	for (; names->name; names++)
-		if (strlen(names->name) == len && !strncmp(names->name, text, len))
-			return names;
-	return NULL;
 }
 
 static int set_source(struct opts_run *r, const char *item, size_t len)
 {
-	char quoted[OPTS_QUOTE], known[128];
+	char quoted[OPTS_QUOTE], known[KNOWN], name[OPTS_QUOTE];
 	size_t i;
 
-	if (!find_name(r->env->sources, item, len))
+	(void)snprintf(name, sizeof(name), "%.*s", (int)len, item); /* cut: no source's name */
+	if (!source_find(name))
 		return opts_bad(r, "--source '%s': not a source (one of: %s)",
 				text_clean(quoted, sizeof(quoted), item, len),
-				join_names(known, sizeof(known), r->env->sources));
+				known_sources(known));
 	for (i = 0; i < r->cfg->sources.n; i++)
-		if (strlen(r->cfg->sources.v[i]) == len &&
-		    !strncmp(r->cfg->sources.v[i], item, len))
+		if (!strcmp(r->cfg->sources.v[i], name))
 			return 0; /* named twice is named */
-	return list_add(r, &r->cfg->sources, item, len);
+	return opts_add_source(r, name);
 }
 
 int opts_add_source(struct opts_run *r, const char *name)
 {
-	return list_add(r, &r->cfg->sources, name, strlen(name));
+	return list_add(r, &r->cfg->sources, name);
 }
 
-int opts_set_source(struct opts_run *r, const struct opts_entry *o, const char *arg)
+int opts_set_source(struct opts_run *r, const struct option_row *o, const char *arg)
 {
 	const char *item = arg;
-	char quoted[OPTS_QUOTE], known[128];
+	char quoted[OPTS_QUOTE], known[KNOWN];
 	int ret;
 
 	for (;;) {
@@ -121,8 +101,7 @@ int opts_set_source(struct opts_run *r, const struct opts_entry *o, const char *
 			return opts_bad(
 				r,
 				"--source '%s': has an empty item (expected names with commas between them, of: %s)",
-				opts_quote(quoted, arg),
-				join_names(known, sizeof(known), r->env->sources));
+				opts_quote(quoted, arg), known_sources(known));
 		ret = set_source(r, item, len);
 		if (ret || !item[len])
 			return ret;
@@ -130,15 +109,14 @@ int opts_set_source(struct opts_run *r, const struct opts_entry *o, const char *
 	}
 }
 
-/* --pid, --tid */
-int opts_set_ids(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	struct u32_list *list = o->kind == OPTS_PIDS ? &r->cfg->filter.pids : &r->cfg->filter.tids;
-	size_t i = list->n;
-	char quoted[OPTS_QUOTE], name[32];
-	int ret;
+/* ---- by type ---- */
 
-	ret = parse_u32_list(arg, long_name(name, o), list, r->e);
+static int set_ids(struct opts_run *r, const char *name, struct u32_list *list, const char *arg)
+{
+	size_t i = list->n;
+	char quoted[OPTS_QUOTE];
+	int ret = parse_u32_list(arg, name, list, r->e);
+
 	if (ret)
 		return ret;
 	for (; i < list->n; i++)
@@ -148,177 +126,27 @@ int opts_set_ids(struct opts_run *r, const struct opts_entry *o, const char *arg
 	return 0;
 }
 
-int opts_set_cgroup(struct opts_run *r, const struct opts_entry *o, const char *arg)
+static int set_texts(struct opts_run *r, const struct option_row *o, const char *arg)
 {
-	return list_add(r, &r->cfg->filter.cgroups, arg, strlen(arg));
+	struct str_list *l = member(r, o);
+
+	return l->n && !o->repeat ? replace_text(r, &l->v[0], arg) : list_add(r, l, arg);
 }
 
-/* What it is a source finds out: devices come and go. */
-int opts_set_dev(struct opts_run *r, const struct opts_entry *o, const char *arg)
+static int set_word(struct opts_run *r, const struct option_row *o, const char *arg)
 {
-	return list_add(r, &r->cfg->filter.devs, arg, strlen(arg));
-}
+	const struct option_word *w;
+	char quoted[OPTS_QUOTE], known[KNOWN] = "";
 
-int opts_set_comm(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	char quoted[OPTS_QUOTE], cut[COMM_BYTES + 1];
-
-	if (!strpbrk(arg, "*?[\\") && strlen(arg) > COMM_BYTES)
-		return opts_bad(
-			r,
-			"--comm '%s': no task can match: the kernel keeps %d bytes of a name (try '%s*')",
-			opts_quote(quoted, arg), COMM_BYTES,
-			text_clean(cut, sizeof(cut), arg, SIZE_MAX)); /* splits no character */
-	return replace_text(r, &r->cfg->filter.comm, arg);
-}
-
-int opts_set_btf(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	return replace_text(r, &r->cfg->btf, arg);
-}
-
-int opts_set_cpu(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	struct cpu_set cpus = {0};
-	int ret;
-
-	ret = parse_cpu_list(arg, "--cpu", &cpus, r->e);
-	if (ret) {
-		free(cpus.bits);
-		return ret;
-	}
-	free(r->cfg->filter.cpus.bits);
-	r->cfg->filter.cpus = cpus;
-	return replace_text(r, &r->cfg->filter.cpus_text, arg);
-}
-
-int opts_set_follow(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	r->follow = o->value;
-	return 0;
-}
-
-static int set_word(struct opts_run *r, const struct opts_entry *o, const char *arg, int *out)
-{
-	const struct opts_word *w;
-	char quoted[OPTS_QUOTE], known[128] = "";
-	size_t at = 0;
-
-	for (w = o->words; w->word; w++)
+	for (w = o->words; w->word; w++) {
+		join(known, sizeof(known), w->word);
 		if (!strcmp(w->word, arg)) {
-			*out = w->value;
+			*(int *)member(r, o) = w->value;
 			return 0;
 		}
-	for (w = o->words; w->word && at < sizeof(known); w++) {
-		int n = snprintf(known + at, sizeof(known) - at, "%s%s", at ? ", " : "", w->word);
-
-		at += n > 0 ? (size_t)n : 0;
 	}
 	return opts_bad(r, "--%s '%s': not known (one of: %s)", o->name, opts_quote(quoted, arg),
 			known);
-}
-
-int opts_set_by(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	int v = 0, ret = set_word(r, o, arg, &v);
-
-	if (!ret)
-		r->cfg->by = v;
-	return ret;
-}
-
-int opts_set_sort(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	int v = 0, ret = set_word(r, o, arg, &v);
-
-	if (!ret)
-		r->cfg->sort = v;
-	return ret;
-}
-
-int opts_set_color(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	int v = 0, ret = set_word(r, o, arg, &v);
-
-	if (!ret)
-		r->cfg->color = v;
-	return ret;
-}
-
-int opts_set_line_source(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	int v = 0, ret = set_word(r, o, arg, &v);
-
-	if (!ret)
-		r->cfg->line_by = v;
-	return ret;
-}
-
-int opts_set_rows(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	r->rows_given = true;
-	return parse_u32(arg, 0, ROWS_MAX, "--rows", &r->cfg->rows, r->e);
-}
-
-int opts_set_percentiles(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	struct quantile *q = NULL;
-	size_t n = 0;
-	int ret;
-
-	ret = parse_quantiles(arg, "--percentiles", &q, &n, r->e);
-	if (ret) {
-		free(q);
-		return ret;
-	}
-	free(r->cfg->quantiles);
-	r->cfg->quantiles = q;
-	r->cfg->nquantiles = n;
-	return 0;
-}
-
-int opts_set_unit(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	if (r->unit_from && strcmp(r->unit_from, o->name))
-		return opts_bad(r, "--%s: contradicts --%s (a table has one unit)", o->name,
-				r->unit_from);
-	r->unit_from = o->name;
-	r->cfg->unit = o->value;
-	return 0;
-}
-
-int opts_set_precision(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	return parse_u32(arg, BUCKET_SCHEMA_MIN, BUCKET_SCHEMA_MAX, "--precision",
-			 &r->cfg->precision, r->e);
-}
-
-int opts_set_max_keys(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	r->cfg->max_keys_given = true;
-	return parse_u32(arg, MAX_KEYS_MIN, MAX_KEYS_MAX, "--max-keys", &r->cfg->max_keys, r->e);
-}
-
-int opts_set_stack_every(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	return parse_u32(arg, 0, STACK_EVERY_MAX, "--stack-every", &r->cfg->stack_every, r->e);
-}
-
-int opts_set_freq(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	return parse_u32(arg, FREQ_MIN, FREQ_MAX, "--freq", &r->cfg->freq, r->e);
-}
-
-/* What it means the source finds out: of symbols, and of what is mapped. */
-int opts_set_watch(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	return list_add(r, &r->cfg->watches, arg, strlen(arg));
-}
-
-int opts_set_confirm(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	r->confirm_given = true;
-	return parse_u64(arg, 1, CONFIRM_MAX, "--confirm", &r->cfg->confirm, r->e);
 }
 
 /* A time in seconds unless it names its unit, at least min_ns. */
@@ -340,24 +168,75 @@ static int set_time(struct opts_run *r, const char *what, const char *arg, uint6
 	return 0;
 }
 
-int opts_set_interval(struct opts_run *r, const struct opts_entry *o, const char *arg)
+int opts_set(struct opts_run *r, const struct option_row *o, const char *arg)
+{
+	char name[32];
+	int ret = o->check ? o->check(arg, r->e) : 0;
+
+	if (ret)
+		return ret;
+	(void)snprintf(name, sizeof(name), "--%s", o->name); /* fits: names in tables are short */
+	switch (o->type) {
+	case OPTION_OWN:
+		break;
+	case OPTION_FLAG:
+		*(bool *)member(r, o) = o->value;
+		return 0;
+	case OPTION_U32:
+		return parse_u32(arg, (uint32_t)o->min, (uint32_t)o->max, name, member(r, o), r->e);
+	case OPTION_U64:
+		return parse_u64(arg, o->min, o->max, name, member(r, o), r->e);
+	case OPTION_TIME:
+		return set_time(r, name, arg, o->min, member(r, o));
+	case OPTION_WORD:
+		return set_word(r, o, arg);
+	case OPTION_TEXT:
+		return replace_text(r, member(r, o), arg);
+	case OPTION_TEXTS:
+		return set_texts(r, o, arg);
+	case OPTION_IDS:
+		return set_ids(r, name, member(r, o), arg);
+	}
+	return o->set(r, o, arg);
+}
+
+/* ---- those whose type does not say enough ---- */
+
+int opts_set_percentiles(struct opts_run *r, const struct option_row *o, const char *arg)
+{
+	struct quantile *q = NULL;
+	size_t n = 0;
+	int ret;
+
+	ret = parse_quantiles(arg, "--percentiles", &q, &n, r->e);
+	if (ret) {
+		free(q);
+		return ret;
+	}
+	free(r->cfg->quantiles);
+	r->cfg->quantiles = q;
+	r->cfg->nquantiles = n;
+	return 0;
+}
+
+int opts_set_unit(struct opts_run *r, const struct option_row *o, const char *arg)
+{
+	if (r->unit_from && strcmp(r->unit_from, o->name))
+		return opts_bad(r, "--%s: contradicts --%s (a table has one unit)", o->name,
+				r->unit_from);
+	r->unit_from = o->name;
+	r->cfg->unit = o->value;
+	return 0;
+}
+
+int opts_set_interval(struct opts_run *r, const struct option_row *o, const char *arg)
 {
 	r->interval = arg;
-	return set_time(r, "--interval", arg, TIME_MIN_NS, &r->cfg->interval_ns);
-}
-
-int opts_set_duration(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	return set_time(r, "--duration", arg, TIME_MIN_NS, &r->cfg->duration_ns);
-}
-
-int opts_set_warmup(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	return set_time(r, "--warm-up", arg, 0, &r->cfg->warmup_ns);
+	return set_time(r, "--interval", arg, OPTS_TIME_MIN_NS, &r->cfg->interval_ns);
 }
 
 /* Peers disagree on what a bare number is here (us, ms): so none is taken, but 0. */
-int opts_set_slower(struct opts_run *r, const struct opts_entry *o, const char *arg)
+int opts_set_slower(struct opts_run *r, const struct option_row *o, const char *arg)
 {
 	char quoted[OPTS_QUOTE];
 	uint64_t ns;
@@ -429,31 +308,29 @@ free_output:
 }
 
 /* "json", "json:FILE"; "json:-" is stdout, as usual. */
-int opts_set_output(struct opts_run *r, const struct opts_entry *o, const char *arg)
+int opts_set_output(struct opts_run *r, const struct option_row *o, const char *arg)
 {
-	size_t len = strcspn(arg, ":");
-	const char *path = arg[len] ? arg + len + 1 : NULL;
-	const struct opts_name *format = find_name(r->env->formats, arg, len);
-	char quoted[OPTS_QUOTE], known[128];
+	size_t i, len = strcspn(arg, ":");
+	const char *path = arg[len] ? arg + len + 1 : NULL, *format = NULL;
+	char quoted[OPTS_QUOTE], known[KNOWN] = "";
 
+	for (i = 0; sink_list[i]; i++) {
+		const char *name = sink_list[i]->name;
+
+		join(known, sizeof(known), name);
+		if (strlen(name) == len && !strncmp(name, arg, len))
+			format = name;
+	}
 	if (!format)
 		return opts_bad(r, "--output '%s': not a format (one of: %s)",
-				text_clean(quoted, sizeof(quoted), arg, len),
-				join_names(known, sizeof(known), r->env->formats));
+				text_clean(quoted, sizeof(quoted), arg, len), known);
 	if (path && !*path)
 		return opts_bad(r,
 				"--output '%s': no file after the colon (expected %s or %s:FILE)",
-				opts_quote(quoted, arg), format->name, format->name);
+				opts_quote(quoted, arg), format, format);
 	if (path && !strcmp(path, "-"))
 		path = NULL;
-	return add_output(r, format->name, path);
-}
-
-/* Options that only switch something on: value is where in struct config. */
-int opts_set_flag(struct opts_run *r, const struct opts_entry *o, const char *arg)
-{
-	*(bool *)((char *)r->cfg + o->value) = true;
-	return 0;
+	return add_output(r, format, path);
 }
 
 static int set_interval_arg(struct opts_run *r, const char *arg)
@@ -466,7 +343,7 @@ static int set_interval_arg(struct opts_run *r, const char *arg)
 			r, "'%s': neither an option nor an INTERVAL (a command comes after --)",
 			opts_quote(quoted, arg));
 	r->interval_arg = arg;
-	return set_time(r, "INTERVAL", arg, TIME_MIN_NS, &ns);
+	return set_time(r, "INTERVAL", arg, OPTS_TIME_MIN_NS, &ns);
 }
 
 /* INTERVAL, COUNT, and no third: what is to be run comes after "--". */

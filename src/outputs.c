@@ -2,9 +2,11 @@
 #include "outputs.h"
 
 #include <errno.h>
+#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "screen.h"
 #include "source/privs.h"
 
@@ -44,10 +46,9 @@ static bool any_left(const struct outputs *o)
 
 static int tell_all(struct outputs *o, const struct message *m, struct err *e)
 {
-	int ret;
-
 	for (size_t i = 0; i < o->n; i++) {
 		struct err ignored = {0};
+		int ret;
 
 		if (!o->v[i])
 			continue;
@@ -64,14 +65,32 @@ static int tell_all(struct outputs *o, const struct message *m, struct err *e)
 	return 0;
 }
 
+/*
+ * By an exact clock (libevent's own choice has the resolution of a tick), read anew each time: a
+ * time from before a report's names were looked up would let the next tick come as much later.
+ */
+static struct event_base *new_base(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base = NULL;
+
+	if (config && !event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER) &&
+	    !event_config_set_flag(config, EVENT_BASE_FLAG_NO_CACHE_TIME))
+		base = event_base_new_with_config(config);
+	if (config)
+		event_config_free(config);
+	return base;
+}
+
 int outputs_open(struct outputs *o, const struct config *cfg, struct err *e)
 {
 	struct sink_args args = {.cfg = cfg, .owner_only = privs_any()};
 	int ret;
 
 	*o = (struct outputs){.cfg = cfg};
-	o->v = calloc(cfg->noutputs, sizeof(*o->v));
-	if (!o->v)
+	o->v = calloc(cfg->noutputs + 1, sizeof(*o->v));
+	o->base = new_base();
+	if (!o->v || !o->base)
 		return err_sys(e, -ENOMEM, "outputs");
 	for (size_t i = 0; i < cfg->noutputs; i++) {
 		const struct sink_ops *ops = sink_find(cfg->outputs[i].format);
@@ -99,6 +118,14 @@ int outputs_interval(struct outputs *o, const struct frame *interval, const stru
 {
 	o->any_report = true;
 	return tell_all(o, &(struct message){.interval = interval, .total = total}, e);
+}
+
+bool outputs_want_totals(const struct outputs *o)
+{
+	for (size_t i = 0; i < o->n; i++)
+		if (o->v[i] && o->v[i]->ops->totals && o->v[i]->ops->totals(o->v[i]))
+			return true;
+	return false;
 }
 
 int outputs_final(struct outputs *o, const struct frame *total, struct err *e)
@@ -140,6 +167,8 @@ int outputs_close(struct outputs *o, struct err *e)
 		if (one && one != -EPIPE && !ret)
 			ret = one;
 	}
+	if (o->base)
+		event_base_free(o->base);
 	free(o->v);
 	*o = (struct outputs){0};
 	return ret;

@@ -10,17 +10,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "core/config.h"
 #include "core/err.h"
 #include "core/frame.h"
 #include "sink/sink.h"
 
+struct event_base;
+
 struct outputs {
 	const struct config *cfg;
-	struct sink **v; /* one for each of cfg->outputs; NULL: its reader has gone */
+	struct event_base *base; /* the loop's */
+	struct sink **v;	 /* one for each of cfg->outputs; NULL: its reader has gone */
 	size_t n;
-	bool any_report; /* an interval was written: no progress is shown any more */
+	bool any_report;	  /* an interval was written: no progress is shown any more */
 };
 
 /* Opens all of them; nothing is written, no file is emptied yet. `cfg` must outlive them. */
@@ -28,6 +32,8 @@ int outputs_open(struct outputs *o, const struct config *cfg, struct err *e);
 int outputs_meta(struct outputs *o, const struct meta *m, struct err *e);
 int outputs_interval(struct outputs *o, const struct frame *interval, const struct frame *total,
 		     struct err *e);
+/* Is there one that looks at the rows of `total` with each interval? */
+bool outputs_want_totals(const struct outputs *o);
 int outputs_final(struct outputs *o, const struct frame *total, struct err *e);
 int outputs_slow(struct outputs *o, const struct slow *w, struct err *e);
 /* Until the first report: how long it has been, in ns. */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "core/frame_own.h"
 #include "meta.h"
 #include "run.h"
 
@@ -122,25 +123,6 @@ static int drain_all(struct run *r, struct err *e);
 
 /* ---- reports ---- */
 
-static void quality_add(struct quality *to, const struct quality *q)
-{
-	to->unpaired += q->unpaired;
-	to->clamped += q->clamped;
-	to->map_full += q->map_full;
-	to->recursion_misses += q->recursion_misses;
-	to->lost_events += q->lost_events;
-	to->over_range += q->over_range;
-	to->missed += q->missed;
-	to->inferred += q->inferred;
-	to->pending += q->pending;
-	to->in_flight += q->in_flight;
-	if (q->longest_ns < to->longest_ns)
-		return;
-	to->longest_ns = q->longest_ns;
-	to->longest_tid = q->longest_tid;
-	memcpy(to->longest_comm, q->longest_comm, sizeof(to->longest_comm));
-}
-
 /* Those since the last report, and all. Beside the sources': names are shared by them. */
 static void quality_names(struct run *r, struct quality *interval, struct quality *total)
 {
@@ -189,37 +171,35 @@ static double user_ppm(uint64_t used_ns, uint64_t dur_ns)
 	return dur_ns ? (double)used_ns * 1e6 / (double)dur_ns : 0;
 }
 
-/* Both views of what the last flip or stop ended. */
-static int collect(struct run *r, struct frame *interval, struct frame *total, struct err *e)
+/* Both views of what the last flip or stop ended; the total has rows if they are wanted. */
+static int collect(struct run *r, bool totals, struct frame *interval, struct frame *total,
+		   struct err *e)
 {
 	struct quality qi = {0}, qt = {0};
 	uint64_t user;
 	int ret = 0;
 
-	rows_forget(&r->interval);
-	rows_forget(&r->total);
+	rows_forget(&r->report.interval);
+	rows_forget(&r->report.total);
+	rows_want(&r->report.total, totals);
 	names_report_begin(r->names.names);
 	each_source (r, s) {
-		ret = s->ops->collect(s->src, &s->report, e);
-		if (!ret)
-			ret = rows_append(&r->interval, &s->report.interval);
-		if (!ret)
-			ret = rows_append(&r->total, &s->report.total);
+		ret = s->ops->collect(s->src, &r->report, e);
 		if (ret)
-			return err_sys(e, ret, "%s: report", s->ops->name);
-		quality_add(&qi, &s->report.quality_interval);
-		quality_add(&qt, &s->report.quality_total);
+			return ret;
+		quality_add(&qi, &r->report.quality_interval);
+		quality_add(&qt, &r->report.quality_total);
 	}
 	quality_names(r, &qi, &qt);
 	hide_forget(&r->hide);
-	ret = hide_rows(&r->hide, r->interval.contended.v, r->interval.contended.n);
+	ret = hide_rows(&r->hide, r->report.interval.contended.v, r->report.interval.contended.n);
 	if (!ret)
-		ret = hide_rows(&r->hide, r->total.contended.v, r->total.contended.n);
+		ret = hide_rows(&r->hide, r->report.total.contended.v, r->report.total.contended.n);
 	if (ret)
 		return err_sys(e, ret, "report");
 	r->seq++;
-	*interval = frame_of(r, FRAME_INTERVAL, &r->previous, &r->interval);
-	*total = frame_of(r, FRAME_TOTAL, &r->started, &r->total);
+	*interval = frame_of(r, FRAME_INTERVAL, &r->previous, &r->report.interval);
+	*total = frame_of(r, FRAME_TOTAL, &r->started, &r->report.total);
 	interval->quality = qi;
 	total->quality = qt;
 	user = user_cpu_ns();
@@ -235,7 +215,7 @@ int run_report(struct run *r, struct err *e)
 	int ret = run_drain(r, e);
 
 	if (ret >= 0)
-		ret = collect(r, &interval, &total, e);
+		ret = collect(r, outputs_want_totals(&r->outputs), &interval, &total, e);
 	names_trim(r->names.names);
 	return ret ? ret : outputs_interval(&r->outputs, &interval, &total, e);
 }
@@ -246,14 +226,16 @@ int run_finish(struct run *r, const char *why, struct err *e)
 	int ret = drain_all(r, e);
 
 	if (!ret)
-		ret = collect(r, &interval, &total, e);
+		ret = collect(r, true, &interval, &total, e);
 	if (ret)
 		return ret;
 	interval.last = true;
 	ret = outputs_interval(&r->outputs, &interval, &total, e);
+	if (ret && ret != -EPIPE)
+		return ret;
 	total.type = FRAME_FINAL;
 	total.end = why;
-	return ret ? ret : outputs_final(&r->outputs, &total, e);
+	return outputs_final(&r->outputs, &total, e);
 }
 
 /* ---- the rest ---- */
@@ -345,16 +327,14 @@ int run_close(struct run *r, struct err *e)
 
 		if (s->src)
 			s->ops->close(s->src);
-		rows_free(&s->report.interval);
-		rows_free(&s->report.total);
 	}
 	names_shared_close(&r->names);
 	hide_end(&r->hide);
 	ret = outputs_close(&r->outputs, e);
 	command_close(r->command);
 	free(r->sources);
-	rows_free(&r->interval);
-	rows_free(&r->total);
+	rows_free(&r->report.interval);
+	rows_free(&r->report.total);
 	memset(r, 0, sizeof(*r));
 	return ret;
 }

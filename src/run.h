@@ -33,8 +33,7 @@ struct run_source {
 	const struct source_ops *ops;
 	struct source *src; /* NULL: off */
 	char why[ERR_TEXT_LEN];
-	int cannot; /* off: the error's number */
-	struct source_report report;
+	int cannot;   /* off: the error's number */
 	bool costing; /* between cost_begin and cost_end */
 };
 
@@ -45,7 +44,7 @@ struct run {
 	size_t nsources;
 	struct outputs outputs;
 	struct command *command; /* NULL without one */
-	struct report_rows interval, total;
+	struct source_report report;
 	struct moment started, flipped, previous; /* counting began; last and last but one flip */
 	struct names_shared names;		  /* the sources' */
 	uint64_t names_refused;			  /* until the last report */

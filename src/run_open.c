@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* How a run begins: COMMAND, sources, sinks; which of the sources there are, it says itself. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
+#include "core/text.h"
 #include "run.h"
 #include "source/privs.h"
 

@@ -7,9 +7,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <linux/types.h>
+
+#include "abi.h"
 #include "core/hist.h"
 
-enum by_key { BY_NONE, BY_CPU, BY_PID, BY_TID, BY_COMM, BY_CGROUP, BY_FILE };
+enum by_key {
+	BY_NONE,
+	BY_CPU,
+	BY_PID,
+	BY_TID,
+	BY_COMM,
+	BY_CGROUP,
+	BY_FILE,
+};
 enum unit { UNIT_AUTO, UNIT_NS, UNIT_US, UNIT_MS }; /* AUTO is usec, as schbench */
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 /* DEFAULT: p99 for CPUs and groups, the sum for operations and contended addresses */
@@ -31,7 +42,7 @@ struct str_list {
 	size_t n;
 };
 
-/* --cpu: bit per CPU; nbits = 0 means all */
+/* bit per CPU */
 struct cpu_set {
 	uint64_t *bits;
 	uint32_t nbits;
@@ -40,11 +51,9 @@ struct cpu_set {
 struct filter {
 	struct u32_list pids;
 	struct u32_list tids;
-	struct str_list cgroups; /* as given: path or id */
-	char *comm;		 /* glob, or NULL */
-	struct cpu_set cpus;
-	char *cpus_text;      /* as given, for meta */
-	bool follow;	      /* children of -p / COMMAND join */
+	struct str_list
+		late[ABI_FILTERS]; /* asked at the end of a wait, by ABI_FILTER_*: as given */
+	bool follow;		   /* children of -p / COMMAND join */
 	struct str_list devs; /* --dev: devices ("8:1", "/dev/sda1") or mount points, as given */
 };
 
@@ -91,7 +100,7 @@ struct config {
 	uint32_t precision;   /* schema */
 	uint32_t max_keys;    /* --max-keys: groups kept in the kernel */
 	bool max_keys_given;  /* else a source may take fewer */
-	char **command;	      /* NULL-terminated, or NULL; points into argv */
+	char **command;		  /* NULL-terminated, or NULL; points into argv */
 };
 
 #endif

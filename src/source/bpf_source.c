@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "source/bpf_source.h"
@@ -160,6 +162,55 @@ void bpf_source_quality(struct bpf_source *b, const struct counts *c,
 	fill_quality(&r->quality_total, &c->total, misses - b->misses_start, flight);
 	r->quality_total.missed += flight->unseen; /* an edge of the run, not of an interval */
 	b->misses_seen = misses;
+}
+
+/* ---- waiting ---- */
+
+int flight_walk(const struct bpf_link *link, int map_fd, struct abi_in_flight *out)
+{
+	const struct abi_in_flight zero = {0};
+	uint32_t key = 0;
+	int fd, ret = 0;
+	char buf[64];
+	ssize_t n;
+
+	*out = zero;
+	if (!link)
+		return -ENOTSUP;
+	if (bpf_map_update_elem(map_fd, &key, &zero, BPF_ANY))
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0)
+		return fd;
+	do {
+		n = read(fd, buf, sizeof(buf)); /* the program writes nothing: reading runs it */
+	} while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
+	if (n < 0)
+		ret = -errno;
+	close(fd);
+	if (!ret && bpf_map_lookup_elem(map_fd, &key, out))
+		ret = -errno;
+	return ret;
+}
+
+static int poll_one(struct bpf_source *b, int fd)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+
+	if (fd < 0)
+		return 0;
+	if (b->event_fd < 0)
+		b->event_fd = epoll_create1(EPOLL_CLOEXEC);
+	return b->event_fd < 0 || epoll_ctl(b->event_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+int bpf_source_poll(struct bpf_source *b, int fd, struct err *e)
+{
+	int ret = b->event_fd < 0 ? poll_one(b, b->filters.targets.epoll_fd) : 0;
+
+	if (!ret)
+		ret = poll_one(b, fd);
+	return ret ? err_sys(e, ret, "%s: epoll", b->source.ops->name) : 0;
 }
 
 /* ---- the rest of source_ops ---- */

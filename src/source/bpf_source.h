@@ -15,6 +15,7 @@
 #include "source/filters.h"
 #include "source/source.h"
 
+struct bpf_link;
 struct bpf_object_skeleton;
 
 struct bpf_source {
@@ -53,6 +54,13 @@ uint64_t bpf_source_ended(const struct bpf_source *b);
 /* Of a report: what was lost, missed, and is still waiting. */
 void bpf_source_quality(struct bpf_source *b, const struct counts *c,
 			const struct abi_in_flight *flight, struct source_report *r);
+
+/* Who is still waiting, at a report: the program behind `link` walks over all tasks in the kernel
+ * (bpf_iter, 5.8) and fills the one entry of map_fd. 0 or negative errno. */
+int flight_walk(const struct bpf_link *link, int map_fd, struct abi_in_flight *out);
+
+/* One more of what its event_fd waits for, beside the targets that may end; none if fd < 0. */
+int bpf_source_poll(struct bpf_source *b, int fd, struct err *e);
 
 /* For source_ops. */
 int bpf_source_flip(struct source *src, struct err *e);

@@ -398,3 +398,16 @@ void cost_sampler_close(struct cost_sampler *c)
 		close(c->stats_fd);
 	c->stats_fd = -1;
 }
+
+struct timespec wall_at(uint64_t mono_ns)
+{
+	struct timespec wall;
+	uint64_t ns;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	ns = (uint64_t)wall.tv_sec * 1000000000ULL + (uint64_t)wall.tv_nsec -
+	     (mono_now_ns() - mono_ns);
+	wall.tv_sec = (time_t)(ns / 1000000000ULL);
+	wall.tv_nsec = (long)(ns % 1000000000ULL);
+	return wall;
+}

@@ -75,4 +75,7 @@ uint64_t recursion_misses(const struct bpf_object *obj);
 
 uint64_t mono_now_ns(void);
 
+/* The wall clock when CLOCK_MONOTONIC was mono_ns. */
+struct timespec wall_at(uint64_t mono_ns);
+
 #endif

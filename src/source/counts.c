@@ -38,40 +38,21 @@ bool counts_bank_ended(uint32_t bank, uint64_t epoch)
 	return !epoch || bank == (epoch & 1);
 }
 
-bool counters_read(uint64_t *sum, const uint64_t *now, uint64_t *seen, size_t n)
+bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank)
 {
+	const uint64_t *now = (const uint64_t *)counts_bank(c, cpu, bank);
+	uint64_t *seen = (uint64_t *)&c->seen[(size_t)cpu * ABI_BANKS + bank];
+	uint64_t *sum = (uint64_t *)&c->interval, v;
 	bool moved = false;
-	uint64_t v;
 	size_t i;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < COUNTERS; i++) {
 		v = __atomic_load_n(&now[i], __ATOMIC_RELAXED); /* a late program may yet add */
 		moved |= v != seen[i];
 		sum[i] += v - seen[i];
 		seen[i] = v;
 	}
 	return moved;
-}
-
-bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank)
-{
-	return counters_read((uint64_t *)&c->interval, (const uint64_t *)counts_bank(c, cpu, bank),
-			     (uint64_t *)&c->seen[(size_t)cpu * ABI_BANKS + bank], COUNTERS);
-}
-
-bool counts_hist_head(struct hist *to, const struct abi_hist *now, uint64_t zero, uint64_t sum_ns,
-		      uint64_t before)
-{
-	to->zero += now->zero - zero;
-	to->count += now->zero - zero;
-	to->sum_ns += now->sum_ns - sum_ns;
-	if (to->count == before)
-		return false;
-	if (!before || now->min_ns < to->min_ns)
-		to->min_ns = now->min_ns;
-	if (!before || now->max_ns > to->max_ns)
-		to->max_ns = now->max_ns;
-	return true;
 }
 
 int counts_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *seen, uint32_t nslots)
@@ -90,7 +71,13 @@ int counts_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *se
 			return ret;
 		old[i] += d;
 	}
-	(void)counts_hist_head(to, now, seen->zero, seen->sum_ns, before); /* any or none */
+	to->zero += now->zero - seen->zero;
+	to->count += now->zero - seen->zero;
+	to->sum_ns += now->sum_ns - seen->sum_ns;
+	if (to->count != before && (!before || now->min_ns < to->min_ns))
+		to->min_ns = now->min_ns;
+	if (to->count != before && (!before || now->max_ns > to->max_ns))
+		to->max_ns = now->max_ns;
 	*seen = *now;
 	return 0;
 }
@@ -105,7 +92,7 @@ void counts_end(struct counts *c)
 	c->begun = false;
 }
 
-void counts_fold(struct counts *c, uint64_t epoch)
+void counts_collect(struct counts *c, uint64_t epoch, bool ends)
 {
 	uint32_t cpu, bank;
 
@@ -114,12 +101,8 @@ void counts_fold(struct counts *c, uint64_t epoch)
 		for (bank = 0; bank < ABI_BANKS; bank++)
 			if (counts_bank_ended(bank, epoch))
 				(void)counts_read(c, cpu, bank); /* moved or not */
-}
-
-void counts_collect(struct counts *c, uint64_t epoch)
-{
-	counts_fold(c, epoch);
-	counts_end(c);
+	if (ends)
+		counts_end(c);
 }
 
 void counts_forget(struct counts *c)

@@ -24,19 +24,15 @@ struct counts {
 	bool begun; /* something of the interval was read */
 };
 
-/* bank_bytes: as given to kmaps_banks. */
+/* bank_bytes: as given to kmaps_banks, or what else begins with as many counters. */
 int counts_open(struct counts *c, int map_fd, uint32_t ncpus, size_t bank_bytes, struct err *e);
 /* Has the bank of this number the samples of an epoch that has ended? 0: the run has, both have. */
 bool counts_bank_ended(uint32_t bank, uint64_t epoch);
-/* What came to n counters of a bank since they were last read joins `sum`. Did any move? */
-bool counters_read(uint64_t *sum, const uint64_t *now, uint64_t *seen, size_t n);
 /* Bank of a CPU, in the map. */
 const struct abi_counts *counts_bank(const struct counts *c, uint32_t cpu, uint32_t bank);
-/* What was counted under `epoch` (both banks if 0: at the end) joins the interval, which goes on.
- */
-void counts_fold(struct counts *c, uint64_t epoch);
-/* The same, and ends the interval. */
-void counts_collect(struct counts *c, uint64_t epoch);
+/* What was counted under `epoch` (both banks if 0: at the end) joins the interval, which ends or goes
+ * on. */
+void counts_collect(struct counts *c, uint64_t epoch, bool ends);
 /* The same in parts, for who reads more of the banks. The interval begins at its first reading;
  * counts_read is false if nothing of the bank has moved. It goes first: what a late program then
  * adds is found at the bank's next turn. */
@@ -48,10 +44,6 @@ bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank);
  */
 int counts_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *seen,
 		uint32_t nslots);
-/* Its head, once the slots were added to `to`, which had `before` samples until then: what came
- * since zeros and sum were these. False: nothing at all. */
-bool counts_hist_head(struct hist *to, const struct abi_hist *now, uint64_t zero, uint64_t sum_ns,
-		      uint64_t before);
 void counts_end(struct counts *c);
 void counts_forget(struct counts *c); /* the total starts anew */
 void counts_close(struct counts *c);  /* unopened (all zero) is fine */

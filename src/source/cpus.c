@@ -27,3 +27,27 @@ cpu_name *cpu_names(uint32_t ncpus)
 		(void)snprintf(names[c], sizeof(names[c]), "%u", c); /* fits */
 	return names;
 }
+
+bool cpus_in(const char *list, uint32_t cpu)
+{
+	unsigned long from, to;
+	char *end;
+
+	if (!*list)
+		return true;
+	for (;; list = end + 1) {
+		from = to = strtoul(list, &end, 10);
+		if (end == list)
+			return false;
+		if (*end == '-') {
+			list = end + 1;
+			to = strtoul(list, &end, 10);
+			if (end == list)
+				return false;
+		}
+		if (cpu >= from && cpu <= to)
+			return true;
+		if (*end != ',')
+			return false;
+	}
+}

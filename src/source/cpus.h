@@ -2,6 +2,7 @@
 #ifndef WS_CPUS_H
 #define WS_CPUS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/err.h"
@@ -12,5 +13,8 @@ int possible_cpus(struct err *e);
 /* "0", "1"...: labels of so many CPUs, to be freed; NULL: no memory. */
 typedef char cpu_name[12];
 cpu_name *cpu_names(uint32_t ncpus);
+
+/* Is the CPU in a list of the kernel's ("0-3,8")? Everything is in an empty one. */
+bool cpus_in(const char *list, uint32_t cpu);
 
 #endif

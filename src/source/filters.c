@@ -13,6 +13,7 @@
 #include "source/glob.h"
 
 #define HASH_STAMPS_MIN 65536U
+#define BORN_MEANWHILE 4096U
 
 static const struct u32_list *named_ids(const struct filters *f)
 {
@@ -30,7 +31,7 @@ static int open_mount(struct filters *f, bool paths, struct err *e)
 {
 	struct err ignored = {0};
 
-	if (f->cfg->filter.cgroups.n || f->cfg->by == BY_CGROUP)
+	if (f->cfg->filter.late[ABI_FILTER_CGROUP].n || f->cfg->by == BY_CGROUP)
 		return cgroup_mount_find(&f->mount, e);
 	if (paths && cgroup_mount_find(&f->mount, &ignored))
 		f->mount.fd = -1; /* names only: ids will do */
@@ -112,15 +113,23 @@ static int setup_store(struct bpf_object *obj, struct abi_filter *ro)
 	return ret;
 }
 
-/* Room for the named ones and, with --follow, for twice the children they have now. */
+/*
+ * Room for the named ones and, with --follow, for the children they have now and those that are born before
+ * filters_follow puts them in: a build starts hundreds at a time. Entries are allocated when they are used.
+ */
 static int size_target_ids(const struct filters *f, struct bpf_object *obj)
 {
 	const struct filter *filter = &f->cfg->filter;
 	struct u32_list now = {0};
-	int ret = filter->follow && filter->pids.n ? targets_descendants(filter, &now) : 0;
+	uint32_t room = f->named + 1;
+	int ret = 0;
 
-	free(now.v);
-	return ret ? ret : map_size(obj, "target_ids", f->named + (uint32_t)now.n * 2 + 64);
+	if (filter->follow && filter->pids.n) {
+		ret = targets_descendants(filter, &now);
+		room += (uint32_t)now.n * 2 + BORN_MEANWHILE;
+		free(now.v);
+	}
+	return ret ? ret : map_size(obj, "target_ids", room);
 }
 
 static int setup_ids(const struct filters *f, struct bpf_object *obj, struct abi_filter *ro)
@@ -136,6 +145,7 @@ static int setup_ids(const struct filters *f, struct bpf_object *obj, struct abi
 		ret = autoload(obj, "ws_fork", command || filter->follow);
 	if (ret || (!f->named && !command))
 		return ret;
+	ro->asks_task = true;
 	ro->ids = filter->tids.n ? ABI_IDS_TID : ABI_IDS_PID;
 	if (!f->named)
 		ro->one_id = UINT32_MAX; /* nobody: COMMAND joins by its exec */
@@ -166,27 +176,122 @@ static int setup_self(const struct filters *f, struct abi_filter *ro, struct err
 		(uint32_t)getpid(), tgid);
 }
 
-static int setup_cpus(const struct filters *f, struct abi_filter *ro, struct err *e)
-{
-	const struct filter *filter = &f->cfg->filter;
-	uint32_t cpu;
+/* ---- filters that are asked late: filter_late in filter.bpf.h ---- */
 
-	for (cpu = 0; cpu < filter->cpus.nbits; cpu++) {
-		if (!cpu_set_has(&filter->cpus, cpu))
+struct late {
+	const struct filters *f;
+	struct bpf_object *obj;
+	const struct str_list *given; /* at least one */
+};
+
+#define QUOTED 128
+
+#define COMM_BYTES (ABI_COMM_LEN - 1)
+
+static int check_comm(const char *glob, struct err *e)
+{
+	char quoted[QUOTED], cut[COMM_BYTES + 1];
+
+	if (strpbrk(glob, "*?[\\") || strlen(glob) <= COMM_BYTES)
+		return 0;
+	return err_set(
+		e, EXIT_USAGE, -EINVAL,
+		"--comm '%s': no task can match: the kernel keeps %d bytes of a name (try '%s*')",
+		text_clean(quoted, sizeof(quoted), glob, SIZE_MAX), COMM_BYTES,
+		text_clean(cut, sizeof(cut), glob, SIZE_MAX)); /* splits no character */
+}
+
+static int setup_comm(const struct late *l, struct abi_filter *ro, struct err *e)
+{
+	return glob_compile(l->given->v[0], &ro->glob, e);
+}
+
+static int check_cpus(const char *list, struct err *e)
+{
+	struct cpu_set cpus = {0};
+	int ret = parse_cpu_list(list, "--cpu", &cpus, e);
+
+	free(cpus.bits);
+	return ret;
+}
+
+static int setup_cpus(const struct late *l, struct abi_filter *ro, struct err *e)
+{
+	struct cpu_set cpus = {0};
+	uint32_t cpu;
+	int ret = parse_cpu_list(l->given->v[0], "--cpu", &cpus, e);
+
+	for (cpu = 0; !ret && cpu < cpus.nbits; cpu++) {
+		if (!cpu_set_has(&cpus, cpu))
 			continue;
-		if (cpu >= f->ncpus || cpu >= ABI_CPUS_MAX)
-			return err_set(e, EXIT_USAGE, -ERANGE,
-				       "--cpu '%s': CPU %u does not exist, expected 0-%u",
-				       filter->cpus_text, cpu, f->ncpus - 1);
-		ro->cpu_mask[cpu / 64] |= 1ULL << (cpu % 64);
-		ro->cpus = true;
+		if (cpu >= l->f->ncpus || cpu >= ABI_CPUS_MAX)
+			ret = err_set(e, EXIT_USAGE, -ERANGE,
+				      "--cpu '%s': CPU %u does not exist, expected 0-%u",
+				      l->given->v[0], cpu, l->f->ncpus - 1);
+		else
+			ro->cpu_mask[cpu / 64] |= 1ULL << (cpu % 64);
 	}
-	return 0;
+	free(cpus.bits);
+	return ret;
+}
+
+static int setup_cgroups(const struct late *l, struct abi_filter *ro, struct err *e)
+{
+	int ret = map_size(l->obj, "target_cgroups", (uint32_t)l->given->n);
+
+	return ret ? err_sys(e, ret, "set up the filters") : 0;
+}
+#define TO(member) .at = offsetof(struct config, filter.member)
+
+/* clang-format off */
+const struct option_row filters_options[] = {
+	{"pid", 'p', "PID[,PID...]", "only these processes, all their threads", OPTION_IDS, TO(pids),
+	 .kind = OPTION_PIDS, .repeat = true},
+	{"tid", 't', "TID[,TID...]", "only these threads", OPTION_IDS, TO(tids),
+	 .kind = OPTION_TIDS, .repeat = true},
+	{"cgroup", 'c', "CGROUP", "only this cgroup (v2 path or id) and those below it", OPTION_TEXTS,
+	 TO(late[ABI_FILTER_CGROUP]), .kind = OPTION_CGROUPS, .repeat = true},
+	{"comm", 0, "GLOB", "only tasks whose command name matches", OPTION_TEXTS,
+	 TO(late[ABI_FILTER_COMM]), .check = check_comm, .kind = OPTION_COMMS},
+	{"cpu", 0, "LIST", "only waits that end on these CPUs: 0-3,7", OPTION_TEXTS,
+	 TO(late[ABI_FILTER_CPU]), .check = check_cpus, .kind = OPTION_CPUS},
+	{"dev", 0, "DEV|MOUNT", "only file systems on this device or mounted here", OPTION_TEXTS,
+	 TO(devs), .kind = OPTION_MOUNTS, .repeat = true},
+	{"follow", 0, NULL, "children of -p, -t or COMMAND join (default with COMMAND)", OPTION_FLAG,
+	 TO(follow), .value = true},
+	{"no-follow", 0, NULL, "children do not join (default with -p and -t)", OPTION_FLAG,
+	 TO(follow), .value = false},
+	{0},
+};
+/* clang-format on */
+
+static int (*const late_setup[ABI_FILTERS])(const struct late *l, struct abi_filter *ro,
+					    struct err *e) = {
+	[ABI_FILTER_CPU] = setup_cpus,
+	[ABI_FILTER_CGROUP] = setup_cgroups,
+	[ABI_FILTER_COMM] = setup_comm,
+};
+
+static int setup_late(const struct filters *f, struct bpf_object *obj, struct abi_filter *ro,
+		      struct err *e)
+{
+	struct late l = {f, obj, NULL};
+	uint32_t which;
+	int ret = 0;
+
+	for (which = 0; !ret && which < ABI_FILTERS; which++) {
+		l.given = &f->cfg->filter.late[which];
+		if (!l.given->n)
+			continue;
+		ro->asked[which] = ro->asks_late = true;
+		ro->asks_task |= which != ABI_FILTER_CPU;
+		ret = late_setup[which](&l, ro, e);
+	}
+	return ret;
 }
 
 int filters_setup(struct filters *f, struct bpf_object *obj, struct abi_filter *ro, struct err *e)
 {
-	const struct filter *filter = &f->cfg->filter;
 	int ret = setup_self(f, ro, e);
 
 	if (ret)
@@ -194,17 +299,7 @@ int filters_setup(struct filters *f, struct bpf_object *obj, struct abi_filter *
 	ret = setup_store(obj, ro);
 	if (!ret)
 		ret = setup_ids(f, obj, ro);
-	ro->cgroups = filter->cgroups.n > 0;
-	if (!ret && ro->cgroups)
-		ret = map_size(obj, "target_cgroups", (uint32_t)filter->cgroups.n);
-	if (ret)
-		return err_sys(e, ret, "set up the filters");
-	if (filter->comm) {
-		if (glob_compile(filter->comm, &ro->glob, e))
-			return -EINVAL;
-		ro->comm = true;
-	}
-	return setup_cpus(f, ro, e);
+	return ret ? err_sys(e, ret, "set up the filters") : setup_late(f, obj, ro, e);
 }
 
 /* ---- after it ---- */

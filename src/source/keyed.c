@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +8,69 @@
 #include "source/keyed_inside.h"
 
 #define BATCH 64
+#define TABLE_FIRST 16
 
-int keyed_compare(const void *a, const void *b)
+/* ---- what is found by its key ---- */
+
+static uint32_t hash(const struct abi_key *key)
 {
-	return memcmp(a, b, sizeof(struct abi_key));
+	uint64_t words[sizeof(*key) / sizeof(uint64_t)], h = 0;
+	size_t i;
+
+	memcpy(words, key, sizeof(*key));
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		h = (h ^ words[i]) * 0x9e3779b97f4a7c15ULL; /* 2^64 over the golden ratio */
+		h ^= h >> 32;
+	}
+	return (uint32_t)h;
 }
+
+struct keyed_node **keyed_table_at(const struct keyed_table *t, const struct abi_key *key)
+{
+	struct keyed_node **at = &t->chains[hash(key) & (t->size - 1)];
+
+	while (*at && memcmp(&(*at)->key, key, sizeof(*key)))
+		at = &(*at)->chain;
+	return at;
+}
+
+/* No more nodes than chains. */
+static int table_grow(struct keyed_table *t)
+{
+	struct keyed_table more = {.n = t->n, .size = t->size ? 2 * t->size : TABLE_FIRST};
+	struct keyed_node *node, *next, **at;
+	uint32_t i;
+
+	more.chains = calloc(more.size, sizeof(struct keyed_node *));
+	if (!more.chains)
+		return -ENOMEM;
+	for (i = 0; i < t->size; i++)
+		for (node = t->chains[i]; node; node = next) {
+			next = node->chain;
+			at = &more.chains[hash(&node->key) & (more.size - 1)];
+			node->chain = *at;
+			*at = node;
+		}
+	free(t->chains);
+	*t = more;
+	return 0;
+}
+
+int keyed_table_add(struct keyed_table *t, struct keyed_node *node)
+{
+	struct keyed_node **at;
+	int ret = t->n == t->size ? table_grow(t) : 0;
+
+	if (ret)
+		return ret;
+	at = keyed_table_at(t, &node->key);
+	node->chain = NULL;
+	*at = node;
+	t->n++;
+	return 0;
+}
+
+/* ---- rows ---- */
 
 int keyed_open(struct keyed **out, const struct keyed_args *args, struct err *e)
 {
@@ -26,20 +83,24 @@ int keyed_open(struct keyed **out, const struct keyed_args *args, struct err *e)
 	if (!k)
 		return err_sys(e, -ENOMEM, "%s", args->what);
 	k->args = *args;
+	if (k->args.row_hists < k->args.nhists)
+		k->args.row_hists = k->args.nhists;
+	if (k->args.row_bytes < sizeof(struct keyed_row))
+		k->args.row_bytes = sizeof(struct keyed_row);
 	k->hist_bytes = ABI_HIST_BYTES(args->schema);
 	k->entry_bytes = ABI_KENTRY_BYTES(args->nhists, args->schema);
 	k->last = &k->first;
 	k->batch_keys = calloc(BATCH, sizeof(*k->batch_keys));
 	k->batch_entries = calloc(BATCH, k->entry_bytes);
 	*out = k;
-	if (!k->batch_keys || !k->batch_entries)
+	if (!k->batch_keys || !k->batch_entries || keyed_read_alloc(k))
 		return err_sys(e, -ENOMEM, "%s", args->what);
 	return 0;
 }
 
 /* Entries are read in no order of time: one that was cold, or the other bank's, has an older name.
  */
-static void row_name(struct keyed_row *row, const struct abi_khead *head)
+void keyed_row_name(struct keyed_row *row, const struct abi_khead *head)
 {
 	if (!head->pid && !head->comm[0]) /* the source gives no names */
 		return;
@@ -50,195 +111,79 @@ static void row_name(struct keyed_row *row, const struct abi_khead *head)
 	row->named_ns = head->named_ns;
 }
 
+/* One piece: the source's row, its histograms, its CPUs. */
 static struct keyed_row *row_new(struct keyed *k, const struct abi_key *key)
 {
-	struct keyed_row *row = calloc(1, sizeof(*row));
-	uint32_t words = keyed_cpu_words(k->args.ncpus), m;
+	size_t row_bytes = (k->args.row_bytes + 7) / 8 * 8;
+	uint32_t words = keyed_cpu_words(k->args.ncpus), n = k->args.row_hists, m;
+	struct keyed_row *row = calloc(1, row_bytes + 2 * n * sizeof(struct hist) +
+						  2 * (size_t)words * sizeof(uint64_t));
 
 	if (!row)
 		return NULL;
 	row->key = *key;
-	row->cpus_interval = calloc((size_t)words * 2, sizeof(*row->cpus_interval));
-	if (!row->cpus_interval || !tsearch(row, &k->rows, keyed_compare)) {
-		free(row->cpus_interval);
+	row->interval = (struct hist *)((char *)row + row_bytes);
+	row->total = row->interval + n;
+	row->cpus_interval = (uint64_t *)(row->total + n);
+	row->cpus_total = row->cpus_interval + words;
+	for (m = 0; m < 2 * n; m++)
+		hist_init_packed(&row->interval[m], k->args.schema);
+	if (keyed_table_add(&k->rows, &row->node)) {
 		free(row);
 		return NULL;
 	}
-	row->cpus_total = row->cpus_interval + words;
-	for (m = 0; m < KEYED_HISTS; m++) {
-		hist_init(&row->interval[m], k->args.schema);
-		hist_init(&row->total[m], k->args.schema);
-	}
 	*k->last = row;
 	k->last = &row->next;
-	k->nrows++;
+	k->uncounted++;
 	return row;
 }
 
+struct keyed_row *keyed_find(const struct keyed *k, const struct abi_key *key)
+{
+	return k->rows.n ? (struct keyed_row *)*keyed_table_at(&k->rows, key) : NULL;
+}
+
+static int row_make(struct keyed *k, const struct abi_key *key, const struct abi_khead *head,
+		    struct keyed_row **out)
+{
+	*out = row_new(k, key);
+	if (!*out)
+		return -ENOMEM;
+	if (head)
+		keyed_row_name(*out, head);
+	return k->args.appeared ? k->args.appeared(k->args.ctx, *out) : 0;
+}
+
+struct keyed_row *keyed_get(struct keyed *k, const struct abi_key *key)
+{
+	struct keyed_row *row = keyed_find(k, key);
+
+	return row || !row_make(k, key, NULL, &row) ? row : NULL;
+}
+
+uint32_t keyed_uncounted(const struct keyed *k)
+{
+	return k->uncounted;
+}
+
 /* The row of an entry; made, and shown to the source, at its first. */
-static int row_get(struct keyed *k, const struct abi_key *entry_key, const struct abi_khead *head,
-		   struct keyed_row **out)
+int keyed_row_get(struct keyed *k, const struct abi_key *entry_key, const struct abi_khead *head,
+		  struct keyed_row **out)
 {
 	struct abi_key key = *entry_key;
-	void *found;
+	int ret = 0;
 
 	if (!k->args.per_cpu)
 		key.cpu = 0;
 	if (k->args.join)
 		k->args.join(k->args.ctx, &key);
-	found = tfind(&key, &k->rows, keyed_compare);
-	if (found) {
-		*out = *(struct keyed_row **)found;
-		return 0;
-	}
-	*out = row_new(k, &key);
+	*out = keyed_find(k, &key);
 	if (!*out)
-		return -ENOMEM;
-	row_name(*out, head);
-	return k->args.appeared ? k->args.appeared(k->args.ctx, *out) : 0;
-}
-
-static int entry_get(struct keyed *k, uint32_t bank, const struct abi_key *key,
-		     const struct abi_khead *head, struct reading **out)
-{
-	void *found = tfind(key, &k->entries[bank], keyed_compare);
-	struct reading *n;
-	int ret;
-
-	if (found) {
-		*out = *(struct reading **)found;
-		return 0;
+		ret = row_make(k, &key, head, out);
+	if (*out && !(*out)->counted) {
+		(*out)->counted = true;
+		k->uncounted--;
 	}
-	n = calloc(1, sizeof(*n) + k->args.nhists * sizeof(n->seen[0]));
-	if (!n)
-		return -ENOMEM;
-	n->key = *key;
-	n->nhists = k->args.nhists;
-	ret = row_get(k, key, head, &n->row);
-	if (!ret && !tsearch(n, &k->entries[bank], keyed_compare))
-		ret = -ENOMEM;
-	if (ret) {
-		free(n);
-		return ret;
-	}
-	k->nentries[bank]++;
-	n->row->entries++;
-	*out = n;
-	return 0;
-}
-
-static uint32_t window_at(const struct window *w, uint32_t slot)
-{
-	return slot - w->first < w->len ? w->slots[slot - w->first] : 0;
-}
-
-/* Remember the slots of a histogram. The stretch only gets longer, but where all of it wrapped to
- * 0.
- */
-static int window_keep(struct window *w, const struct abi_hist *h, uint32_t nslots)
-{
-	const uint32_t *now = (const uint32_t *)(h + 1);
-	uint32_t lo = 0, hi = nslots, *slots;
-
-	while (hi > lo && !now[hi - 1])
-		hi--;
-	while (lo < hi && !now[lo])
-		lo++;
-	if (hi > lo && hi - lo != w->len) {
-		slots = realloc(w->slots, (hi - lo) * sizeof(*slots));
-		if (!slots)
-			return -ENOMEM;
-		w->slots = slots;
-	}
-	w->first = lo;
-	w->len = hi - lo;
-	if (w->len)
-		memcpy(w->slots, now + lo, w->len * sizeof(*w->slots));
-	w->sum_ns = h->sum_ns;
-	w->zero = h->zero;
-	return 0;
-}
-
-static int collect_hist(struct hist *to, const struct abi_hist *now, struct window *seen,
-			uint32_t nslots)
-{
-	const uint32_t *slots = (const uint32_t *)(now + 1);
-	uint64_t before = to->count;
-	uint32_t i, d;
-	int ret;
-
-	for (i = 0; i < nslots; i++) {
-		d = slots[i] - window_at(seen, i); /* modulo 2^32 */
-		if (!d)
-			continue;
-		ret = hist_add_slot(to, i, d);
-		if (ret)
-			return ret;
-	}
-	if (!counts_hist_head(to, now, seen->zero, seen->sum_ns, before))
-		return 0;
-	return window_keep(seen, now, nslots);
-}
-
-static bool collect_sums(const struct keyed *k, struct reading *n, const struct abi_khead *now)
-{
-	struct keyed_row *row = n->row;
-	bool rose = false;
-	int i;
-
-	for (i = 0; i < ABI_SUMS; i++) {
-		if (k->args.masks >> i & 1)
-			continue;
-		row->sums_interval[i] += now->sums[i] - n->sums[i];
-		rose |= now->sums[i] != n->sums[i];
-		n->sums[i] = now->sums[i];
-	}
-	return rose;
-}
-
-static void collect_masks(const struct keyed *k, struct reading *n, const struct abi_khead *now)
-{
-	int i;
-
-	for (i = 0; i < ABI_SUMS; i++)
-		if (k->args.masks >> i & 1)
-			n->row->sums_interval[i] |= now->sums[i];
-}
-
-/*
- * A histogram whose epoch is another had no sample in this interval; one that came late, after the
- * previous reading, is found when the bank's turn comes again or at the end. Sums have no epoch:
- * whatever came since the last reading.
- */
-int keyed_read_entry(struct keyed *k, uint32_t bank, const struct abi_key *key,
-		     const struct abi_khead *now, uint64_t epoch)
-{
-	const char *hists = (const char *)(now + 1);
-	struct reading *n = NULL;
-	uint64_t before;
-	bool active, rose;
-	uint32_t m;
-	int ret = entry_get(k, bank, key, now, &n);
-
-	if (ret)
-		return ret;
-	before = n->row->interval[0].count;
-	rose = active = collect_sums(k, n, now);
-	for (m = 0; !ret && m < k->args.nhists; m++) {
-		const struct abi_hist *h = (const void *)(hists + m * k->hist_bytes);
-
-		if (!h->epoch || (epoch && h->epoch != epoch))
-			continue;
-		ret = collect_hist(&n->row->interval[m], h, &n->seen[m],
-				   BUCKET_SLOTS(k->args.schema));
-		active = true;
-	}
-	if (rose || n->row->interval[0].count != before)
-		collect_masks(k, n, now);
-	row_name(n->row, now);
-	if (active && key->cpu < k->args.ncpus)
-		n->row->cpus_interval[key->cpu / 64] |= 1ULL << (key->cpu % 64);
-	n->row->active |= active;
 	return ret;
 }
 
@@ -265,35 +210,35 @@ static int collect_bank(struct keyed *k, uint32_t bank, uint64_t epoch)
 	return ret;
 }
 
-void keyed_free_reading(void *p)
+static void free_row(struct keyed *k, struct keyed_row *row)
 {
-	struct reading *n = p;
 	uint32_t m;
-
-	for (m = 0; m < n->nhists; m++)
-		free(n->seen[m].slots);
-	free(n);
-}
-
-void keyed_free_row(struct keyed *k, struct keyed_row *row)
-{
-	int m;
 
 	if (k->args.leaves)
 		k->args.leaves(k->args.ctx, row);
-	for (m = 0; m < KEYED_HISTS; m++) {
-		hist_free(&row->interval[m]);
-		hist_free(&row->total[m]);
-	}
-	free(row->cpus_interval); /* and cpus_total */
+	for (m = 0; m < 2 * k->args.row_hists; m++)
+		hist_free(&row->interval[m]); /* and total */
 	free(row);
+}
+
+void keyed_row_leaves(struct keyed *k, struct keyed_row **at)
+{
+	struct keyed_row *row = *at;
+
+	*at = row->next;
+	if (k->last == &row->next)
+		k->last = at;
+	k->uncounted -= !row->counted;
+	*keyed_table_at(&k->rows, &row->key) = row->node.chain;
+	k->rows.n--;
+	free_row(k, row);
 }
 
 static void begin_interval(struct keyed *k)
 {
 	size_t words = keyed_cpu_words(k->args.ncpus);
 	struct keyed_row *row;
-	int m;
+	uint32_t m;
 
 	if (k->begun)
 		return;
@@ -303,7 +248,7 @@ static void begin_interval(struct keyed *k)
 		if (!row->active)
 			continue;
 		row->quiet = 0;
-		for (m = 0; m < KEYED_HISTS; m++)
+		for (m = 0; m < k->args.row_hists; m++)
 			hist_reset(&row->interval[m]);
 		memset(row->sums_interval, 0, sizeof(row->sums_interval));
 		memset(row->cpus_interval, 0, words * sizeof(*row->cpus_interval));
@@ -337,7 +282,19 @@ static int add_to_total(const struct keyed *k, struct keyed_row *row)
 	return ret;
 }
 
-int keyed_fold(struct keyed *k, uint64_t epoch, struct err *e)
+static int end_interval(struct keyed *k)
+{
+	struct keyed_row *row;
+	int ret = 0;
+
+	k->begun = false;
+	for (row = k->first; !ret && row; row = row->next)
+		if (row->active)
+			ret = add_to_total(k, row);
+	return ret || !k->args.room ? ret : keyed_forget_cold(k);
+}
+
+int keyed_collect(struct keyed *k, uint64_t epoch, bool ends, struct err *e)
 {
 	uint32_t bank;
 	int ret = 0;
@@ -349,22 +306,8 @@ int keyed_fold(struct keyed *k, uint64_t epoch, struct err *e)
 			if (!ret)
 				ret = collect_bank(k, bank, epoch);
 		}
-	return ret ? err_sys(e, ret, "read %s", k->args.what) : 0;
-}
-
-int keyed_collect(struct keyed *k, uint64_t epoch, struct err *e)
-{
-	struct keyed_row *row;
-	int ret = keyed_fold(k, epoch, e);
-
-	if (ret)
-		return ret;
-	k->begun = false;
-	for (row = k->first; !ret && row; row = row->next)
-		if (row->active)
-			ret = add_to_total(k, row);
-	if (!ret && k->args.room)
-		ret = keyed_forget_cold(k);
+	if (!ret && ends)
+		ret = end_interval(k);
 	return ret ? err_sys(e, ret, "read %s", k->args.what) : 0;
 }
 
@@ -372,13 +315,11 @@ void keyed_forget(struct keyed *k)
 {
 	size_t words = keyed_cpu_words(k->args.ncpus);
 	struct keyed_row *row;
-	int m;
+	uint32_t m;
 
 	for (row = k->first; row; row = row->next) {
-		for (m = 0; m < KEYED_HISTS; m++) {
-			hist_reset(&row->interval[m]);
-			hist_reset(&row->total[m]);
-		}
+		for (m = 0; m < 2 * k->args.row_hists; m++)
+			hist_reset(&row->interval[m]); /* and total */
 		memset(row->sums_interval, 0, sizeof(row->sums_interval));
 		memset(row->sums_total, 0, sizeof(row->sums_total));
 		memset(row->cpus_interval, 0, 2 * words * sizeof(*row->cpus_interval));
@@ -391,26 +332,31 @@ struct keyed_row *keyed_first(const struct keyed *k)
 	return k->first;
 }
 
-static void free_nothing(void *p)
-{
-}
-
 void keyed_close(struct keyed *k)
 {
+	struct keyed_node *node, *chain;
 	struct keyed_row *row, *next;
-	uint32_t b;
+	uint32_t b, i;
 
 	if (!k)
 		return;
-	for (b = 0; b < ABI_BANKS; b++)
-		tdestroy(k->entries[b], keyed_free_reading);
-	tdestroy(k->rows, free_nothing); /* they go with the list */
+	for (b = 0; b < ABI_BANKS; b++) {
+		for (i = 0; i < k->entries[b].size; i++)
+			for (node = k->entries[b].chains[i]; node; node = chain) {
+				chain = node->chain;
+				keyed_free_reading((struct reading *)node);
+			}
+		free(k->entries[b].chains);
+	}
 	for (row = k->first; row; row = next) {
 		next = row->next;
-		keyed_free_row(k, row);
+		free_row(k, row);
 	}
+	free(k->rows.chains);
 	free(k->batch_keys);
 	free(k->batch_entries);
-	free(k->cold);
+	free(k->seen);
+	free(k->buckets);
+	free(k->delta);
 	free(k);
 }

@@ -17,13 +17,17 @@
 struct keyed;
 struct keyed_row;
 
+#define KEYED_HISTS 8
+
 struct keyed_args {
 	int fds[ABI_BANKS];
-	uint32_t nhists;  /* in an entry, at most KEYED_HISTS */
-	uint32_t schema;  /* of their buckets */
-	uint32_t ncpus;	  /* possible */
-	bool per_cpu;	  /* rows keep CPUs apart: key.cpu stays */
-	const char *what; /* for errors: "the groups of --by" */
+	uint32_t nhists;    /* in an entry, at most KEYED_HISTS */
+	uint32_t row_hists; /* in a row: those past nhists are the source's; 0: nhists */
+	size_t row_bytes;   /* of the source's row, which begins with struct keyed_row; 0: that */
+	uint32_t schema;    /* of their buckets */
+	uint32_t ncpus;	    /* possible */
+	bool per_cpu;	    /* rows keep CPUs apart: key.cpu stays */
+	const char *what;   /* for errors: "the groups of --by" */
 	/*
 	 * Bit per sum that is a set of bits: joined, not added, where there were samples or
 	 * another sum rose. Its program empties it at the first sample of an epoch.
@@ -40,45 +44,54 @@ struct keyed_args {
 	uint32_t cold_after, rest_after;
 	/* Optional: entries whose keys it makes equal are in one row. Called once for each. */
 	void (*join)(void *ctx, struct abi_key *key);
-	/* Optional: a key was seen for the first time; row->user is the source's. 0 or negative
-	 * errno.
-	 */
+	/* Optional: a row was made, all zero but for its key and its name. 0 or negative errno. */
 	int (*appeared)(void *ctx, struct keyed_row *row);
-	void (*leaves)(void *ctx, struct keyed_row *row); /* optional: frees row->user */
+	void (*leaves)(void *ctx, struct keyed_row *row); /* optional: frees what the source has */
 	void *ctx;
 };
 
-#define KEYED_HISTS 8
+/* What is found by its key. */
+struct keyed_node {
+	struct abi_key key;
+	struct keyed_node *chain;
+};
 
 struct keyed_row {
-	struct abi_key key;	     /* cpu = 0 unless per_cpu */
+	union {
+		struct keyed_node node;
+		struct abi_key key; /* cpu = 0 unless per_cpu */
+	};
 	char comm[ABI_COMM_LEN + 1]; /* of its entries' names the latest */
+	bool active;		     /* had samples, or sums that rose, in this interval */
+	bool counted;		     /* it has had an entry: not only keyed_get() made it */
+	uint32_t quiet;		     /* collects since it was active */
+	uint32_t entries;	     /* in the kernel's maps, as far as they were read */
 	uint64_t pid;
 	uint64_t named_ns; /* when that name was read (abi_khead) */
-	bool active;	   /* had samples, or sums that rose, in this interval */
-	/* Those past nhists are the source's, to fill in after keyed_collect: reset with the
-	 * others.
-	 */
-	struct hist interval[KEYED_HISTS], total[KEYED_HISTS];
+	/* row_hists of them, packed. Those past nhists are the source's, to fill in after
+	 * keyed_collect: reset with the others. */
+	struct hist *interval, *total;
 	uint64_t sums_interval[ABI_SUMS], sums_total[ABI_SUMS]; /* abi_khead.sums */
 	/* Bit per CPU that had samples; of no meaning if the source's keys leave the CPU 0. */
 	uint64_t *cpus_interval, *cpus_total;
-	uint32_t quiet;	  /* collects since it was active */
-	uint32_t entries; /* in the kernel's maps, as far as they were read */
-	void *user;
 	struct keyed_row *next; /* in order of appearance */
 };
 
 int keyed_open(struct keyed **out, const struct keyed_args *args, struct err *e);
-/* What was counted under `epoch` joins the interval, which goes on; rows' totals come with its end.
+/*
+ * What was counted under `epoch` (0: the end of the run, both banks) joins the interval, which ends
+ * or goes on; with its end come rows' totals. Rows' intervals hold until the next call. 0 or
+ * negative errno with words.
  */
-int keyed_fold(struct keyed *k, uint64_t epoch, struct err *e);
-/* Ends the interval counted under `epoch` (0: the end of the run, both banks). Rows' intervals hold
- * until the next call. 0 or negative errno with words. */
-int keyed_collect(struct keyed *k, uint64_t epoch, struct err *e);
+int keyed_collect(struct keyed *k, uint64_t epoch, bool ends, struct err *e);
 void keyed_forget(struct keyed *k); /* totals start anew */
 struct keyed_row *keyed_first(const struct keyed *k);
-void keyed_close(struct keyed *k); /* NULL is fine */
+struct keyed_row *keyed_find(const struct keyed *k, const struct abi_key *key); /* or NULL */
+/* The row of a key, also before it has an entry; one that gets none goes after `cold_after`
+ * collects. NULL: no memory. */
+struct keyed_row *keyed_get(struct keyed *k, const struct abi_key *key);
+uint32_t keyed_uncounted(const struct keyed *k); /* rows without an entry so far */
+void keyed_close(struct keyed *k);		 /* NULL is fine */
 
 /* 64-bit words in cpus_interval and cpus_total. */
 static inline uint32_t keyed_cpu_words(uint32_t ncpus)

@@ -5,8 +5,6 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <search.h>
-#include <stdlib.h>
 
 #include "source/keyed_inside.h"
 
@@ -16,70 +14,41 @@ static bool is_quiet(const struct keyed_row *row, uint32_t after)
 }
 
 /* Read for the last time, and deleted: nobody writes this bank now. */
-static int entry_leaves(struct keyed *k, uint32_t bank, struct reading *n, uint64_t epoch)
+static int entry_leaves(struct keyed *k, uint32_t bank, struct keyed_node **at, uint64_t epoch)
 {
+	struct reading *n = (struct reading *)*at;
 	int fd = k->args.fds[bank], ret = 0;
 
-	if (!bpf_map_lookup_elem(fd, &n->key, k->batch_entries))
-		ret = keyed_read_entry(k, bank, &n->key, (const void *)k->batch_entries, epoch);
+	if (!bpf_map_lookup_elem(fd, &n->node.key, k->batch_entries))
+		ret = keyed_read_entry(k, bank, &n->node.key, (const void *)k->batch_entries,
+				       epoch);
 	if (ret)
 		return ret;
-	if (bpf_map_delete_elem(fd, &n->key) && errno != ENOENT)
+	if (bpf_map_delete_elem(fd, &n->node.key) && errno != ENOENT)
 		return -errno;
-	tdelete(n, &k->entries[bank], keyed_compare);
-	k->nentries[bank]--;
+	*at = n->node.chain;
+	k->entries[bank].n--;
 	n->row->entries--;
 	keyed_free_reading(n);
 	return 0;
 }
 
-/* What a walk over a bank's entries finds. */
-struct cold {
-	const struct keyed *k;
-	uint32_t after;
-	uint32_t n;
-};
-
 /* An entry's row need not have its key (keyed_args.join), so the entries are asked. */
-static void find_cold(const void *node, VISIT visit, void *ctx)
-{
-	struct reading *n = *(struct reading *const *)node;
-	struct cold *c = ctx;
-
-	if ((visit == postorder || visit == leaf) && is_quiet(n->row, c->after))
-		c->k->cold[c->n++] = n;
-}
-
-/* Room for all entries of a bank. */
-static int reserve(struct keyed *k, uint32_t n)
-{
-	struct reading **cold;
-
-	if (n <= k->cold_cap)
-		return 0;
-	cold = reallocarray(k->cold, n, 2 * sizeof(struct reading *));
-	if (!cold)
-		return -ENOMEM;
-	k->cold = cold;
-	k->cold_cap = 2 * n;
-	return 0;
-}
-
 int keyed_retire(struct keyed *k, uint32_t bank, uint64_t epoch)
 {
-	struct cold c = {.k = k};
-	uint32_t i;
-	int ret;
+	const struct keyed_table *t = &k->entries[bank];
+	uint32_t after = t->n > k->args.room ? k->args.cold_after : k->args.rest_after, i;
+	struct keyed_node **at;
+	int ret = 0;
 
 	if (!epoch || !k->args.room)
 		return 0;
-	ret = reserve(k, k->nentries[bank]);
-	if (ret)
-		return ret;
-	c.after = k->nentries[bank] > k->args.room ? k->args.cold_after : k->args.rest_after;
-	twalk_r(k->entries[bank], find_cold, &c);
-	for (i = 0; !ret && i < c.n; i++)
-		ret = entry_leaves(k, bank, k->cold[i], epoch);
+	for (i = 0; !ret && i < t->size; i++)
+		for (at = &t->chains[i]; !ret && *at;)
+			if (is_quiet(((struct reading *)*at)->row, after))
+				ret = entry_leaves(k, bank, at, epoch);
+			else
+				at = &(*at)->chain;
 	return ret;
 }
 
@@ -88,7 +57,7 @@ static int add_row(const struct keyed *k, struct keyed_row *to, const struct key
 	uint32_t i;
 	int ret = 0;
 
-	for (i = 0; !ret && i < KEYED_HISTS; i++)
+	for (i = 0; !ret && i < k->args.row_hists; i++)
 		ret = hist_merge(&to->total[i], &row->total[i]);
 	keyed_join(k, to, row->sums_total, row->cpus_total);
 	return ret;
@@ -98,12 +67,16 @@ static int add_row(const struct keyed *k, struct keyed_row *to, const struct key
 static struct keyed_row *others_of(const struct keyed *k, const struct keyed_row *row)
 {
 	struct abi_key key = {.obj = ABI_OBJ_OTHER, .kind = row->key.kind};
-	void *found = tfind(&key, &k->rows, keyed_compare);
+	struct keyed_row *others = keyed_find(k, &key);
 
 	key.kind = 0;
-	if (!found)
-		found = tfind(&key, &k->rows, keyed_compare);
-	return found ? *(struct keyed_row **)found : NULL;
+	return others ? others : keyed_find(k, &key);
+}
+
+/* Made by keyed_get(), and the kernel's map had no room: its samples are the others'. */
+static bool never_counted(const struct keyed *k, struct keyed_row *row)
+{
+	return !row->counted && row->quiet > k->args.cold_after;
 }
 
 int keyed_forget_cold(struct keyed *k)
@@ -111,22 +84,17 @@ int keyed_forget_cold(struct keyed *k)
 	struct keyed_row **at = &k->first, *row, *others;
 	int ret = 0;
 
-	while (!ret && k->nrows > k->args.room && (row = *at)) {
-		others = row->entries || !is_quiet(row, k->args.cold_after) ? NULL
-									    : others_of(k, row);
-		if (!others) {
+	while (!ret && (k->rows.n > k->args.room || k->uncounted) && (row = *at)) {
+		others = NULL;
+		if (k->rows.n > k->args.room && row->counted && !row->entries &&
+		    is_quiet(row, k->args.cold_after))
+			others = others_of(k, row);
+		if (others)
+			ret = add_row(k, others, row);
+		if (!ret && (others || never_counted(k, row)))
+			keyed_row_leaves(k, at);
+		else
 			at = &row->next;
-			continue;
-		}
-		ret = add_row(k, others, row);
-		if (ret)
-			break;
-		*at = row->next;
-		k->nrows--;
-		tdelete(row, &k->rows, keyed_compare);
-		keyed_free_row(k, row);
 	}
-	for (k->last = at; *k->last; k->last = &(*k->last)->next)
-		;
 	return ret;
 }

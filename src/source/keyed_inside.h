@@ -5,50 +5,58 @@
 
 #include "source/keyed.h"
 
-/* The non-zero stretch of a histogram's 32-bit slots, as last read. */
-struct window {
-	uint64_t sum_ns, zero;
-	uint32_t first, len;
-	uint32_t *slots;
+/* A hash table that grows; nodes lie in what they are found for. */
+struct keyed_table {
+	struct keyed_node **chains;
+	uint32_t n, size; /* nodes; chains, a power of two or none */
 };
 
-/* An entry of the kernel's map, as last read. */
+/*
+ * An entry of the kernel's map, as last read (packed.h): its sums, then of each histogram the sum,
+ * the samples of 0 ns, the bytes of its buckets, and these.
+ */
 struct reading {
-	struct abi_key key; /* trees compare the first member */
+	struct keyed_node node;
 	struct keyed_row *row;
-	uint64_t sums[ABI_SUMS];
-	uint32_t nhists;
-	struct window seen[];
+	uint8_t *seen; /* NULL: nothing yet */
+	uint32_t len, cap;
 };
 
 struct keyed {
 	struct keyed_args args;
 	size_t hist_bytes, entry_bytes;
-	void *entries[ABI_BANKS]; /* trees of struct reading */
-	uint32_t nentries[ABI_BANKS];
-	void *rows; /* tree of struct keyed_row */
+	struct keyed_table entries[ABI_BANKS]; /* of struct reading */
+	struct keyed_table rows;
 	struct keyed_row *first, **last;
-	uint32_t nrows;
-	bool begun; /* something of the interval was read */
+	uint32_t uncounted; /* rows */
+	bool begun;	    /* something of the interval was read */
 	struct abi_key *batch_keys;
 	char *batch_entries;
-	struct reading **cold; /* of a bank, while they leave it */
-	uint32_t cold_cap;
+	uint8_t *seen, *buckets, *delta; /* while an entry is read */
 };
 
-int keyed_compare(const void *a, const void *b); /* by struct abi_key */
-/* One entry as the map has it now, into its row; see keyed_collect. */
+/* Where a node with that key hangs, or would: *at is NULL. The table is not empty. */
+struct keyed_node **keyed_table_at(const struct keyed_table *t, const struct abi_key *key);
+int keyed_table_add(struct keyed_table *t, struct keyed_node *node); /* 0 or -ENOMEM */
+
+/* keyed_read.c. One entry as the map has it now, into its row; see keyed_collect. */
 int keyed_read_entry(struct keyed *k, uint32_t bank, const struct abi_key *key,
 		     const struct abi_khead *now, uint64_t epoch);
+int keyed_read_alloc(struct keyed *k); /* 0 or -ENOMEM */
+void keyed_free_reading(struct reading *n);
+
+int keyed_row_get(struct keyed *k, const struct abi_key *key, const struct abi_khead *head,
+		  struct keyed_row **out);
+void keyed_row_name(struct keyed_row *row, const struct abi_khead *head);
 /* Sums and CPUs into a row's totals. */
 void keyed_join(const struct keyed *k, struct keyed_row *to, const uint64_t *sums,
 		const uint64_t *cpus);
-void keyed_free_reading(void *p);
-void keyed_free_row(struct keyed *k, struct keyed_row *row);
+void keyed_row_leaves(struct keyed *k, struct keyed_row **at); /* it is freed, *at the next one */
 
 /* keyed_cold.c. Before a bank is collected: entries that were cold by the last time leave it. */
 int keyed_retire(struct keyed *k, uint32_t bank, uint64_t epoch);
-/* After it: where rows are too many, those that have left both banks go, too. */
+/* After it: where rows are too many, those that have left both banks go, too; and those that were
+ * never counted. */
 int keyed_forget_cold(struct keyed *k);
 
 #endif

@@ -18,14 +18,19 @@ const struct source_ops *source_find(const char *name)
 	return NULL;
 }
 
-bool source_asked(const struct config *cfg, const struct source_ops *ops)
+bool source_named(const struct config *cfg, const struct source_ops *ops)
 {
 	size_t i;
 
 	for (i = 0; i < cfg->sources.n; i++)
 		if (!strcmp(cfg->sources.v[i], ops->name))
 			return true;
-	return !cfg->sources.n && ops->by_default;
+	return false;
+}
+
+bool source_asked(const struct config *cfg, const struct source_ops *ops)
+{
+	return cfg->sources.n ? source_named(cfg, ops) : ops->by_default;
 }
 
 int source_open(const struct source_ops *ops, struct source **out, const struct source_args *args,

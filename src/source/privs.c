@@ -76,26 +76,15 @@ bool privs_suffice(void)
 	return privs_have(CAP_SYS_ADMIN) || (privs_have(CAP_BPF) && privs_have(CAP_PERFMON));
 }
 
-static uint64_t bit(int cap)
+/* Sources look for names when they are first needed, and open events for CPUs that come back. */
+static uint64_t needed_by_sources(const struct config *cfg)
 {
-	return 1ULL << cap;
-}
-
-/*
- * Names are looked for when they are first needed. The kernel's: its memory is read by a program,
- * its symbols from kallsyms. Processes': mappings and files (from 6.12 on perfmon does).
- */
-static uint64_t needed_for_names(const struct config *cfg)
-{
-	/* Both also open events later: for CPUs that come back, for lines to be confirmed. */
-	bool line = source_asked(cfg, &source_line) || source_asked(cfg, &source_watch);
 	uint64_t need = 0;
+	size_t i;
 
-	if (line || source_asked(cfg, &source_lock)) /* also paths of inodes */
-		need |= bit(CAP_BPF) | bit(CAP_PERFMON) | bit(CAP_SYSLOG) |
-			bit(CAP_DAC_READ_SEARCH);
-	if (line || source_asked(cfg, &source_futex))
-		need |= bit(CAP_PERFMON) | bit(CAP_SYS_PTRACE) | bit(CAP_DAC_READ_SEARCH);
+	for (i = 0; source_list[i]; i++)
+		if (source_asked(cfg, source_list[i]))
+			need |= source_list[i]->caps;
 	return need;
 }
 
@@ -103,13 +92,13 @@ static uint64_t needed_for_names(const struct config *cfg)
  * reading every file (CAP_DAC_READ_SEARCH) is asked for where there are no names without. */
 static uint64_t needed_at_all(const struct config *cfg)
 {
-	uint64_t need = bit(CAP_BPF) | bit(CAP_PERFMON);
+	uint64_t need = SOURCE_CAP(CAP_BPF) | SOURCE_CAP(CAP_PERFMON);
 
 	if (!cfg)
 		return need;
-	need |= needed_for_names(cfg) & ~bit(CAP_DAC_READ_SEARCH);
+	need |= needed_by_sources(cfg) & ~SOURCE_CAP(CAP_DAC_READ_SEARCH);
 	if (cfg->by == BY_CGROUP || cfg->by == BY_FILE)
-		need |= bit(CAP_DAC_READ_SEARCH);
+		need |= SOURCE_CAP(CAP_DAC_READ_SEARCH);
 	return need;
 }
 
@@ -130,7 +119,7 @@ static void caps_text(uint64_t caps, char *out, size_t len)
 
 	*out = '\0';
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (caps & bit(names[i].cap))
+		if (caps & SOURCE_CAP(names[i].cap))
 			n += (size_t)snprintf(out + n, len - n, "%s%s", n ? "," : "",
 					      names[i].name); /* fits: all of them do */
 }
@@ -185,16 +174,18 @@ static bool bpf_needs_cap(void)
 /* What the rest of the run may still ask of the kernel. */
 static uint64_t needed_later(const struct config *cfg)
 {
-	uint64_t need = bit(CAP_SYS_ADMIN) | needed_for_names(cfg); /* BPF statistics: our cost */
+	uint64_t need =
+		SOURCE_CAP(CAP_SYS_ADMIN) | needed_by_sources(cfg); /* BPF statistics: our cost */
 	size_t i;
 
 	if (cfg->by == BY_CGROUP || cfg->by == BY_FILE || cfg->slower)
-		need |= bit(CAP_DAC_READ_SEARCH); /* paths of cgroups and files from their ids */
+		need |= SOURCE_CAP(
+			CAP_DAC_READ_SEARCH); /* paths of cgroups and files from their ids */
 	for (i = 0; i < cfg->noutputs; i++)
 		if (cfg->outputs[i].path)
-			need |= bit(CAP_DAC_OVERRIDE); /* SIGHUP: open the file again */
+			need |= SOURCE_CAP(CAP_DAC_OVERRIDE); /* SIGHUP: open the file again */
 	if (cfg->command)
-		need |= bit(CAP_KILL); /* it may have become another user */
+		need |= SOURCE_CAP(CAP_KILL); /* it may have become another user */
 	return need;
 }
 
@@ -211,7 +202,7 @@ int privs_drop(const struct config *cfg, struct err *e)
 	/* First out of effect, to see whether that does. */
 	ret = caps_set(&(struct caps){c.effective, had.permitted, 0});
 	if (!ret && bpf_needs_cap()) {
-		c.permitted |= had.permitted & bit(CAP_BPF);
+		c.permitted |= had.permitted & SOURCE_CAP(CAP_BPF);
 		c.effective = c.permitted;
 	}
 	if (!ret)

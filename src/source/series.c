@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/array.h"
 #include "source/source.h"
-
-#define FIRST_CAP 64
-
-/* The array with room for one more, or NULL (and it is as it was). */
-static void *room(void *v, size_t n, size_t *cap, size_t size)
-{
-	size_t more = *cap ? 2 * *cap : FIRST_CAP;
-
-	if (n < *cap)
-		return v;
-	v = reallocarray(v, more, size);
-	if (v)
-		*cap = more;
-	return v;
-}
 
 int series_push(struct series_list *l, const struct series *s)
 {
-	struct series *v = room(l->v, l->n, &l->cap, sizeof(*v));
+	struct series *v;
 
+	if (l->unwanted)
+		return 0;
+	v = array_room(l->v, &l->cap, l->n, 1, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
 	l->v = v;
@@ -30,10 +20,37 @@ int series_push(struct series_list *l, const struct series *s)
 	return 0;
 }
 
+int series_push_hists(struct source_report *r, const struct metric_desc *metrics, uint32_t n,
+		      uint32_t optional, const struct hist *interval, const struct hist *total,
+		      const struct label *labels, uint32_t nlabels)
+{
+	struct series one = {.nlabels = nlabels};
+	uint32_t m;
+	int ret = 0;
+
+	if (nlabels)
+		memcpy(one.labels, labels, nlabels * sizeof(*labels));
+	for (m = 0; !ret && m < n; m++) {
+		bool wanted = !(optional >> m & 1);
+
+		one.desc = &metrics[m];
+		one.hist = &interval[m];
+		if (wanted || one.hist->count)
+			ret = series_push(&r->interval.series, &one);
+		one.hist = &total[m];
+		if (!ret && (wanted || one.hist->count))
+			ret = series_push(&r->total.series, &one);
+	}
+	return ret;
+}
+
 int contended_push(struct contended_list *l, const struct contended *c)
 {
-	struct contended *v = room(l->v, l->n, &l->cap, sizeof(*v));
+	struct contended *v;
 
+	if (l->unwanted)
+		return 0;
+	v = array_room(l->v, &l->cap, l->n, 1, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
 	l->v = v;
@@ -41,21 +58,14 @@ int contended_push(struct contended_list *l, const struct contended *c)
 	return 0;
 }
 
-int rows_append(struct report_rows *to, const struct report_rows *from)
-{
-	size_t i;
-	int ret = 0;
-
-	for (i = 0; !ret && i < from->series.n; i++)
-		ret = series_push(&to->series, &from->series.v[i]);
-	for (i = 0; !ret && i < from->contended.n; i++)
-		ret = contended_push(&to->contended, &from->contended.v[i]);
-	return ret;
-}
-
 void rows_forget(struct report_rows *r)
 {
 	r->series.n = r->contended.n = 0;
+}
+
+void rows_want(struct report_rows *r, bool wanted)
+{
+	r->series.unwanted = r->contended.unwanted = !wanted;
 }
 
 void rows_free(struct report_rows *r)

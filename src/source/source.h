@@ -13,11 +13,18 @@
 #include "core/config.h"
 #include "core/err.h"
 #include "core/frame.h"
+#include "core/option.h"
+
+#define SOURCE_CAP(cap) (1ULL << (cap)) /* of CAP_* in linux/capability.h */
 
 #define SOURCE_GRACE_NS 1000000ULL
 /* Counters of 32 bits that are read this often lose nothing: 2^32 samples on one CPU would be one
  * each 140 ns, and the tracepoint that makes a sample takes longer. */
 #define SOURCE_FOLD_NS 600000000000ULL
+
+/* Of METRIC_*: from one to another. */
+#define SOURCE_METRICS(first, last) ((2ULL << (last)) - (1ULL << (first)))
+_Static_assert(METRICS < 64, "source_ops.metrics has a bit for each");
 
 struct names_shared;
 struct source;
@@ -26,6 +33,7 @@ struct source;
 struct series_list {
 	struct series *v;
 	size_t n, cap;
+	bool unwanted; /* this time nobody looks at it: what is pushed is dropped */
 };
 int series_push(struct series_list *l, const struct series *s); /* 0, -ENOMEM */
 
@@ -33,24 +41,31 @@ int series_push(struct series_list *l, const struct series *s); /* 0, -ENOMEM */
 struct contended_list {
 	struct contended *v;
 	size_t n, cap;
+	bool unwanted; /* as above: who has much to put together may spare it */
 };
 int contended_push(struct contended_list *l, const struct contended *c); /* 0, -ENOMEM */
 
-/* What a source, or all of them together, report for one period. */
+/* What the sources report for one period: each puts its rows behind those of the ones before. */
 struct report_rows {
 	struct series_list series;
 	struct contended_list contended;
 };
-int rows_append(struct report_rows *to, const struct report_rows *from); /* 0, -ENOMEM */
-void rows_forget(struct report_rows *r);				 /* keeps the memory */
+void rows_forget(struct report_rows *r);	    /* keeps the memory */
+void rows_want(struct report_rows *r, bool wanted); /* by the next collect */
 void rows_free(struct report_rows *r);
 
 struct source_report {
-	struct report_rows interval; /* since the previous flip */
-	struct report_rows total;    /* since counting began */
-	struct quality quality_interval;
+	struct report_rows interval;	 /* since the previous flip */
+	struct report_rows total;	 /* since counting began */
+	struct quality quality_interval; /* of the source that was asked last */
 	struct quality quality_total;
 };
+
+/* Series of both views: n metrics' histograms under the same labels. Those with a bit in `optional`
+ * are left out where they have no sample. 0 or -ENOMEM. */
+int series_push_hists(struct source_report *r, const struct metric_desc *metrics, uint32_t n,
+		      uint32_t optional, const struct hist *interval, const struct hist *total,
+		      const struct label *labels, uint32_t nlabels);
 
 typedef int (*source_slow_fn)(void *ctx, const struct slow *s);
 
@@ -67,12 +82,20 @@ struct source_ops {
 	const char *name;    /* as in --source */
 	const char *summary; /* one line for --help and the manual */
 	bool by_default;
-	bool made_up;	       /* asks nothing of the kernel, and tells nothing of it */
+	bool made_up; /* asks nothing of the kernel, and tells nothing of it */
+	const struct option_row
+		*options;      /* that mean something to it, or NULL; see core/option.h */
+	uint64_t caps;	       /* capabilities it may still need once it runs: a SOURCE_CAP each */
+	uint64_t metrics;      /* what it tells of: a SOURCE_METRICS each; made-up data: anything */
 	bool groups;	       /* has a row for each with --by */
+	bool files;	       /* and with --by file */
 	const char *ungrouped; /* else: why not, for who runs it beside one that has */
 	bool slow;	       /* tells of single waits with --slower */
 	bool contends;	       /* has rows for the contended table */
 	bool lines;	       /* has rows for that of cache lines */
+	/* Optional: what it makes of the options once all are read, whether it is asked or not:
+	 * numbers that were not given are 0 still. Exit 2 with words for a contradiction. */
+	int (*settle)(struct config *cfg, struct err *e);
 	/* Can this machine run it? 0, or negative with the reason in e (exit 3). Cheap. */
 	int (*probe)(struct err *e);
 	/* Load everything; nothing is counted yet. */
@@ -120,9 +143,12 @@ extern const struct source_ops source_futex;
 extern const struct source_ops source_watch;
 extern const struct source_ops source_synth;
 
-/* The list; NULL-terminated. A new source is a line here. */
+/* The list; NULL-terminated. A new source is a line there. */
+#define SOURCES_MAX 16
 extern const struct source_ops *const source_list[];
 const struct source_ops *source_find(const char *name);
+extern const struct option_row filters_options[]; /* filters.c */
+bool source_named(const struct config *cfg, const struct source_ops *ops);
 /* Is it named, or one of the default ones if none is? */
 bool source_asked(const struct config *cfg, const struct source_ops *ops);
 

@@ -94,12 +94,12 @@ static int open_cgroups(struct targets *t, const struct cgroup_mount *m, struct 
 	size_t i;
 	int ret;
 
-	t->cgroups = calloc(t->filter->cgroups.n, sizeof(*t->cgroups));
+	t->cgroups = calloc(t->filter->late[ABI_FILTER_CGROUP].n, sizeof(*t->cgroups));
 	t->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (!t->cgroups)
 		return err_sys(e, -ENOMEM, "--cgroup");
-	for (i = 0; i < t->filter->cgroups.n; i++) {
-		ret = cgroup_resolve(m, t->filter->cgroups.v[i], &t->cgroups[i], e);
+	for (i = 0; i < t->filter->late[ABI_FILTER_CGROUP].n; i++) {
+		ret = cgroup_resolve(m, t->filter->late[ABI_FILTER_CGROUP].v[i], &t->cgroups[i], e);
 		if (ret)
 			return ret;
 		t->ncgroups++;
@@ -123,7 +123,7 @@ int targets_open(struct targets *t, const struct filter *f, const struct cgroup_
 		ret = open_ids(t, &f->pids, false, e);
 	else if (f->tids.n)
 		ret = open_ids(t, &f->tids, true, e);
-	if (!ret && f->cgroups.n)
+	if (!ret && f->late[ABI_FILTER_CGROUP].n)
 		ret = open_cgroups(t, m, e);
 	return ret;
 }
@@ -222,15 +222,12 @@ static int table_read(struct proc_table *t)
 		if (d->d_name[0] < '1' || d->d_name[0] > '9' || read_ppid(d->d_name, &row.ppid))
 			continue; /* not a process, or gone by now */
 		row.pid = (uint32_t)strtoul(d->d_name, NULL, 10);
-		if (t->n == t->cap) {
-			v = realloc(t->v, (t->cap * 2 + 64) * sizeof(*v));
-			if (!v) {
-				ret = -ENOMEM;
-				break;
-			}
-			t->v = v;
-			t->cap = t->cap * 2 + 64;
+		v = array_room(t->v, &t->cap, t->n, 1, sizeof(*v));
+		if (!v) {
+			ret = -ENOMEM;
+			break;
 		}
+		t->v = v;
 		t->v[t->n++] = row;
 	}
 	closedir(dir);

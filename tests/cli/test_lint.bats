@@ -59,6 +59,19 @@ breach() { # WORDS expected of lint
 	breach 'core is pure'
 }
 
+@test "core that includes names, or the decoder" {
+	put src/core/a.c '#include "names/names.h"'
+	breach 'core is pure'
+	put src/core/a.c '#include "insn/insn.h"'
+	breach 'core is pure'
+}
+
+@test "the decoder that includes a source" {
+	mkdir "$tree/src/insn"
+	put src/insn/a.c '#include "source/source.h"'
+	breach 'insn stands on core'
+}
+
 @test "core that includes a skeleton" {
 	put src/core/a.c '#include "sched.skel.h"'
 	breach 'core is pure'
@@ -67,6 +80,53 @@ breach() { # WORDS expected of lint
 @test "include that stands on core" {
 	put include/a.h '#include "core/hist.h"'
 	breach 'include/ stands on nothing'
+}
+
+@test "what sources share that includes a source" {
+	put src/source/a.c '#include "source/sched/sched.h"'
+	breach 'what sources share knows none of them'
+}
+
+@test "a source that includes another" {
+	mkdir "$tree/src/source/ext4"
+	put src/source/ext4/a.c '#include "source/line/line.h"'
+	breach 'a source knows no other one'
+}
+
+@test "the rooms between that include a source" {
+	mkdir "$tree"/src/source/{cacheline,inodes}
+	put src/source/inodes/a.c '#include "source/ext4/ext4.h"'
+	breach 'inode paths know no source'
+	put src/source/inodes/a.c ''
+	put src/source/cacheline/a.c '#include "source/watch/watch.h"'
+	breach 'cache lines know no source'
+}
+
+@test "line that includes watch, which does not include line" {
+	mkdir "$tree"/src/source/{line,watch}
+	put src/source/line/a.c '#include "source/watch/watch.h"'
+	put src/source/watch/watch.h ''
+	run "$lint" "$tree"
+	echo "$output"
+	[ "$status" -eq 0 ]
+}
+
+@test "headers that include each other, by a way round" {
+	put src/core/a.h '#include "core/b.h"'
+	put src/core/b.h '#include "core/c.h"'
+	put src/core/c.h '#include "core/a.h"'
+	breach 'circle of includes:'
+	[[ $output == *'src/core/a.h'*'src/core/c.h'* ]]
+}
+
+@test "rooms that include each other" {
+	mkdir "$tree"/src/sink/{one,two}
+	put src/sink/one/a.c '#include "sink/two/b.h"'
+	put src/sink/two/b.h ''
+	put src/sink/two/a.c '#include "sink/one/a.h"'
+	put src/sink/one/a.h ''
+	breach 'circle of includes:'
+	[[ $output == *'src/sink/one/'* ]]
 }
 
 @test "a struct that a BPF function returns, inlined or not" {
@@ -92,6 +152,23 @@ breach() { # WORDS expected of lint
 	run "$lint" "$tree"
 	[ "$status" -eq 0 ]
 	[[ $output == *'warning: src/a.c:3: function of 72 lines'* ]]
+}
+
+@test "a program that asks a single filter itself" {
+	put bpf/a.bpf.h 'int a = filter.comm;'
+	breach 'a single filter is known to filter.bpf.h alone'
+	put bpf/a.bpf.h 'int a = filter.asks_late; /* filter.bpf.h */'
+	run "$lint" "$tree"
+	[ "$status" -eq 0 ]
+}
+
+@test "a source named by the main floor" {
+	put src/source/source.h 'extern const struct source_ops source_disk;'
+	put src/a.c 'int source_disk_reads;'
+	run "$lint" "$tree"
+	[ "$status" -eq 0 ]
+	put src/a.c 'const char a[] = "disk";'
+	breach 'no source by name'
 }
 
 @test "unfinished work" {

@@ -8,12 +8,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct opts_name sources[] = {{"sched", ""}, {"synth", ""}, {NULL, NULL}};
-	static const struct opts_name formats[] = {
-		{"table", ""}, {"json", ""}, {"csv", ""}, {NULL, NULL}};
 	char *text = fuzz_string(data, size), *argv[ARGS_MAX + 2] = {"waitscope"}, *next = text;
 	static FILE *null;
-	struct opts_env env = {.sources = sources, .formats = formats};
 	enum opts_action action;
 	struct config cfg;
 	struct err e = {0};
@@ -21,11 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!null)
 		null = fopen("/dev/null", "w");
-	env.out = null;
 	while (argc <= ARGS_MAX && next)
 		argv[argc++] = strsep(&next, "\n");
 	argv[argc] = NULL;
-	ret = opts_parse(&cfg, &env, argc, argv, &action, &e);
+	ret = opts_parse(&cfg, null, argc, argv, &action, &e);
 	if (ret) {
 		MUST(ret < 0 && e.text[0] && e.exit == EXIT_USAGE);
 		MUST(fuzz_utf8_valid(e.text) && !strpbrk(e.text, "\n\033"));

@@ -26,8 +26,6 @@ int __wrap_run_fold(struct run *r, struct err *e)
 
 int main(int argc, char **argv)
 {
-	struct opts_name sources[] = {{"sched", "as ever"}, {0}}, formats[] = {{"json", ""}, {0}};
-	struct opts_env env = {.sources = sources, .formats = formats, .out = stdout};
 	enum opts_action action = OPTS_EXIT;
 	uint64_t ms = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
 	struct config cfg;
@@ -40,7 +38,7 @@ int main(int argc, char **argv)
 		errx(2, "usage: fold_often MS OPTIONS...");
 	loop_block_signals(&old);
 	argv[1] = argv[0];
-	ret = opts_parse(&cfg, &env, argc - 1, argv + 1, &action, &e);
+	ret = opts_parse(&cfg, stdout, argc - 1, argv + 1, &action, &e);
 	if (!ret && action == OPTS_RUN)
 		ret = run_open(&r, &cfg, argv + 1, &e);
 	r.fold_ns = ms * 1000000;

@@ -167,8 +167,8 @@ static int make_nodes(struct run *r)
 		(void)snprintf(text, sizeof(text), "%u\n", r->feeder.cpus[k]);
 		ret |= write_file(path, text);
 	}
-	numa_close(r->line->numa);
-	return ret ? -EIO : numa_open(&r->line->numa, r->sysfs, r->feeder.ncpus);
+	numa_close(r->line->m.numa);
+	return ret ? -EIO : numa_open(&r->line->m.numa, r->sysfs, r->feeder.ncpus);
 }
 
 static int run(struct run *r, struct err *e)

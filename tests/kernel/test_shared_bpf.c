@@ -36,8 +36,7 @@
 static const struct {
 	const char *why;
 	enum by_key by;
-	const char *comm, *cgroup;
-	bool cpu;  /* --cpu 0, where the child is */
+	const char *comm, *cgroup, *cpu;
 	bool none; /* the filter lets nothing through */
 	bool follow;
 } ways[] = {
@@ -46,14 +45,13 @@ static const struct {
 	{"by tid", BY_TID},
 	{"by comm", BY_COMM, "ws-*red"},
 	{"by cgroup", BY_CGROUP, NULL, "/"},
-	{"--cpu", BY_NONE, NULL, NULL, true},
+	{"--cpu", BY_NONE, NULL, NULL, "0"},
 	{"another comm", BY_NONE, "ws-*rex", .none = true},
 	{"--follow", BY_PID, .follow = true},
 };
 
 /* As many calls of each; the third finds no room. */
 static const uint32_t calls[3] = {101, 53, 29};
-static const uint64_t cpu0_bits = 1;
 static const uint32_t numbers[3] = {SYS_getppid, SYS_getuid, SYS_getgid};
 
 struct child {
@@ -175,6 +173,12 @@ static int load(struct run *r, bool hash)
 	return ret ? ret : filters_follow(&r->filters, &r->e);
 }
 
+static void set_late(struct run *r, uint32_t which, const char *const *text)
+{
+	if (*text)
+		r->cfg.filter.late[which] = (struct str_list){(char **)text, 1};
+}
+
 static int open_run(struct run *r, size_t way)
 {
 	int ncpus = possible_cpus(&r->e);
@@ -182,13 +186,11 @@ static int open_run(struct run *r, size_t way)
 	r->args.cfg = &r->cfg;
 	r->cfg.precision = BUCKET_SCHEMA_MAX;
 	r->cfg.by = ways[way].by;
-	r->cfg.filter.comm = (char *)ways[way].comm;
 	r->cfg.filter.pids = (struct u32_list){(uint32_t *)&r->child.pid, 1};
 	r->cfg.filter.follow = ways[way].follow;
-	if (ways[way].cgroup)
-		r->cfg.filter.cgroups = (struct str_list){(char **)&ways[way].cgroup, 1};
-	if (ways[way].cpu)
-		r->cfg.filter.cpus = (struct cpu_set){(uint64_t *)&cpu0_bits, 1};
+	set_late(r, ABI_FILTER_COMM, &ways[way].comm);
+	set_late(r, ABI_FILTER_CGROUP, &ways[way].cgroup);
+	set_late(r, ABI_FILTER_CPU, &ways[way].cpu);
 	/* two keys find room, whatever the number of CPUs */
 	r->sizes = (struct kmaps_keyed){.used = true,
 					.by = group_abi(ways[way].by),
@@ -277,8 +279,8 @@ static int measure(struct run *r)
 	usleep(2 * SOURCE_GRACE_NS / 1000);
 	if (ret)
 		return ret;
-	counts_collect(&r->counts, 1);
-	return keyed_collect(r->keyed, 1, &r->e);
+	counts_collect(&r->counts, 1, true);
+	return keyed_collect(r->keyed, 1, true, &r->e);
 }
 
 static int one(size_t way, bool hash, bool *good)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Per-CPU banks into histograms: the scheduler's (sched_banks) and those of one metric or two
- * (whole). No kernel: the banks lie in a memory file, and what the programs do is done here.
+ * Per-CPU banks into histograms: the scheduler's, and those of one metric. No kernel: the banks lie in a memory file, and what the programs do is done here.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 #include <unistd.h>
 
 #include "source/sched/sched.h"
-#include "source/whole.h"
 #include "unit.h"
 
 #define SCHEMA 3
@@ -75,40 +73,71 @@ static void check_hist(const struct hist *h, uint64_t count, uint64_t sum, uint6
 
 /* ---- the scheduler's ---- */
 
-static void sched_begin(struct fixture *f, struct sched_banks *b)
+static void open_banks(struct fixture *f, struct banks *b, uint32_t nhists, uint32_t nmetrics,
+		       int (*derive)(struct hist *))
 {
+	const struct banks_args args = {
+		.map_fd = f->fd,
+		.nhists = nhists,
+		.schema = SCHEMA,
+		.ncpus = NCPUS,
+		.metrics = metric_list,
+		.nmetrics = nmetrics,
+		.optional = 1U << METRIC_SCHED_THROTTLE_WAIT,
+		.all_cpus = derive != NULL,
+		.derive = derive,
+	};
 	struct err e = {0};
 
-	begin(f, ABI_BANK_BYTES(SCHEMA));
-	assert_int_equal(sched_banks_open(b, f->fd, SCHEMA, NCPUS, &e), 0);
+	assert_int_equal(banks_open(b, &args, &e), 0);
 }
 
-static void sched_end(struct fixture *f, struct sched_banks *b)
+static void check_series(const struct banks *b, size_t n)
 {
-	sched_banks_close(b);
+	struct source_report r = {0};
+
+	assert_int_equal(banks_push(b, &r), 0);
+	assert_int_equal(r.interval.series.n, n);
+	assert_int_equal(r.total.series.n, n);
+	assert_ptr_equal(r.total.series.v[0].hist, &b->all.total[0]);
+	rows_free(&r.interval);
+	rows_free(&r.total);
+}
+
+static void sched_begin(struct fixture *f, struct banks *b)
+{
+	begin(f, ABI_BANK_BYTES(SCHEMA));
+	open_banks(f, b, ABI_SCHED_HISTS, SCHED_METRICS, sched_derive);
+}
+
+static void sched_end(struct fixture *f, struct banks *b)
+{
+	banks_close(b);
 	end(f);
 }
 
 static void test_sched_intervals(void **state)
 {
-	struct sched_banks b;
+	struct err e = {0};
+	struct banks b;
 	struct fixture f;
 
 	sched_begin(&f, &b);
 	samples(&f, 1, 0, ABI_QUEUE_TO_RUN, NS, 3);
 	samples(&f, 1, 2, ABI_PREEMPT_WAIT, 50, 2);
 	bank_of(&f, 1, 2)->clamped = 7;
-	assert_int_equal(sched_banks_collect(&b, 1), 0);
-	check_hist(&b.whole.interval[METRIC_SCHED_RUN_DELAY], 5, 3 * NS + 100, 50, NS);
+	assert_int_equal(banks_collect(&b, 1, true, &e), 0);
+	check_hist(&b.all.interval[METRIC_SCHED_RUN_DELAY], 5, 3 * NS + 100, 50, NS);
 	check_hist(&b.cpus[0].interval[METRIC_SCHED_RUN_DELAY], 3, 3 * NS, NS, NS);
 	assert_int_equal(b.cpus[1].interval[METRIC_SCHED_RUN_DELAY].count, 0);
 	assert_int_equal(b.counts.interval.clamped, 7);
 	samples(&f, 2, 0, ABI_QUEUE_TO_RUN, 9, 1);
-	assert_int_equal(sched_banks_collect(&b, 2), 0);
-	check_hist(&b.whole.interval[METRIC_SCHED_RUN_DELAY], 1, 9, 9, 9);
-	check_hist(&b.whole.total[METRIC_SCHED_RUN_DELAY], 6, 3 * NS + 109, 9, NS);
+	assert_int_equal(banks_collect(&b, 2, true, &e), 0);
+	check_hist(&b.all.interval[METRIC_SCHED_RUN_DELAY], 1, 9, 9, 9);
+	check_hist(&b.all.total[METRIC_SCHED_RUN_DELAY], 6, 3 * NS + 109, 9, NS);
 	assert_int_equal(b.counts.interval.clamped, 0);
 	assert_int_equal(b.counts.total.clamped, 7);
+	check_series(&b, 3 * (SCHED_METRICS - 1)); /* all, two CPUs; nobody was throttled */
 	sched_end(&f, &b);
 }
 
@@ -116,57 +145,59 @@ static void test_sched_intervals(void **state)
 static void test_sched_fold(void **state)
 {
 	const uint64_t most = UINT32_MAX, all = most + 3;
-	struct sched_banks b;
+	struct err e = {0};
+	struct banks b;
 	struct fixture f;
 
 	sched_begin(&f, &b);
 	samples(&f, 1, 1, ABI_QUEUE_TO_RUN, NS, UINT32_MAX);
 	bank_of(&f, 1, 1)->missed = 2;
-	assert_int_equal(sched_banks_fold(&b, 1), 0);
+	assert_int_equal(banks_collect(&b, 1, false, &e), 0);
 	samples(&f, 2, 1, ABI_QUEUE_TO_RUN, 50, 1);
 	bank_of(&f, 2, 1)->missed = 3;
-	assert_int_equal(sched_banks_fold(&b, 2), 0);
+	assert_int_equal(banks_collect(&b, 2, false, &e), 0);
 	samples(&f, 3, 1, ABI_QUEUE_TO_RUN, NS, 2);
-	assert_int_equal(sched_banks_collect(&b, 3), 0);
-	check_hist(&b.whole.interval[METRIC_SCHED_QUEUE_TO_RUN], all, (most + 2) * NS + 50, 50, NS);
+	assert_int_equal(banks_collect(&b, 3, true, &e), 0);
+	check_hist(&b.all.interval[METRIC_SCHED_QUEUE_TO_RUN], all, (most + 2) * NS + 50, 50, NS);
 	check_hist(&b.cpus[1].interval[METRIC_SCHED_RUN_DELAY], all, (most + 2) * NS + 50, 50, NS);
-	check_hist(&b.whole.total[METRIC_SCHED_RUN_DELAY], all, (most + 2) * NS + 50, 50, NS);
+	check_hist(&b.all.total[METRIC_SCHED_RUN_DELAY], all, (most + 2) * NS + 50, 50, NS);
 	assert_int_equal(b.counts.interval.missed, 5);
 	assert_int_equal(b.counts.total.missed, 5);
 	samples(&f, 4, 1, ABI_QUEUE_TO_RUN, 50, 1);
-	assert_int_equal(sched_banks_collect(&b, 4), 0);
-	check_hist(&b.whole.interval[METRIC_SCHED_QUEUE_TO_RUN], 1, 50, 50, 50);
-	assert_int_equal(b.whole.total[METRIC_SCHED_QUEUE_TO_RUN].count, all + 1);
+	assert_int_equal(banks_collect(&b, 4, true, &e), 0);
+	check_hist(&b.all.interval[METRIC_SCHED_QUEUE_TO_RUN], 1, 50, 50, 50);
+	assert_int_equal(b.all.total[METRIC_SCHED_QUEUE_TO_RUN].count, all + 1);
 	sched_end(&f, &b);
 }
 
 /* ---- one metric ---- */
 
-static void test_whole_fold(void **state)
+static void test_one_metric(void **state)
 {
 	const uint64_t most = UINT32_MAX;
 	struct err e = {0};
 	struct fixture f;
-	struct whole w;
+	struct banks w;
 
-	begin(&f, WHOLE_BANK_BYTES(1, SCHEMA));
-	assert_int_equal(whole_open(&w, f.fd, 1, SCHEMA, NCPUS, &e), 0);
+	begin(&f, BANK_BYTES(1, SCHEMA));
+	open_banks(&f, &w, 1, 1, NULL);
 	samples(&f, 1, 0, 0, NS, UINT32_MAX);
 	bank_of(&f, 1, 0)->unpaired = 1;
-	assert_int_equal(whole_fold(&w, 1), 0);
+	assert_int_equal(banks_collect(&w, 1, false, &e), 0);
 	samples(&f, 2, 2, 0, 50, 4);
-	assert_int_equal(whole_fold(&w, 2), 0);
+	assert_int_equal(banks_collect(&w, 2, false, &e), 0);
 	samples(&f, 3, 0, 0, NS, 2);
-	assert_int_equal(whole_collect(&w, 3), 0);
+	assert_int_equal(banks_collect(&w, 3, true, &e), 0);
 	check_hist(&w.all.interval[0], most + 6, (most + 2) * NS + 200, 50, NS);
 	check_hist(&w.all.total[0], most + 6, (most + 2) * NS + 200, 50, NS);
 	check_hist(&w.cpus[0].total[0], most + 2, (most + 2) * NS, NS, NS);
 	assert_int_equal(w.counts.interval.unpaired, 1);
-	assert_int_equal(whole_collect(&w, 4), 0); /* nothing came */
+	assert_int_equal(banks_collect(&w, 4, true, &e), 0); /* nothing came */
 	assert_int_equal(w.all.interval[0].count, 0);
 	assert_int_equal(w.counts.interval.unpaired, 0);
 	assert_int_equal(w.all.total[0].count, most + 6);
-	whole_close(&w);
+	check_series(&w, 3); /* all, and the two CPUs that had any */
+	banks_close(&w);
 	end(&f);
 }
 
@@ -175,7 +206,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sched_intervals),
 		cmocka_unit_test(test_sched_fold),
-		cmocka_unit_test(test_whole_fold),
+		cmocka_unit_test(test_one_metric),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

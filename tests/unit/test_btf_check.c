@@ -98,9 +98,45 @@ static void broken(void **state)
 	}
 }
 
+/* What <linux/btf.h> says of the header is the building system's; a kernel's has its own length. */
+static void headers(void **state)
+{
+	static const struct {
+		__u32 hdr_len;
+		int ret;
+	} rows[] = {
+		{20, -EINVAL},		/* no str_len */
+		{24, 0},		/* until Linux 7 */
+		{28, 0},       {32, 0}, /* with a layout section */
+		{40, 0},		/* of kernels to come */
+		{26, -EINVAL}, {1 << 20, -EINVAL},
+	};
+	const size_t body = sizeof(whole) - sizeof(whole.head);
+	char copy[40 + sizeof(whole)] __attribute__((aligned(8)));
+	struct btf_view v;
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		size_t len = rows[i].hdr_len <= 40 ? rows[i].hdr_len : 40;
+
+		print_message("%u\n", rows[i].hdr_len);
+		memset(copy, 0, sizeof(copy));
+		memcpy(copy, &whole.head, len < sizeof(whole.head) ? len : sizeof(whole.head));
+		memcpy(copy + len, &whole.integer, body);
+		memcpy(copy + offsetof(struct btf_header, hdr_len), &rows[i].hdr_len,
+		       sizeof(__u32));
+		assert_int_equal(btf_view_init(&v, copy, len + body, NULL), rows[i].ret);
+		if (rows[i].ret)
+			continue;
+		assert_int_equal(v.n, 9);
+		assert_string_equal(btf_view_str(&v, whole.alias.name_off), "b");
+		assert_int_equal(btf_check_view(&v), 0);
+		btf_view_close(&v);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(broken)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(broken), cmocka_unit_test(headers)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

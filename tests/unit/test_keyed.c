@@ -117,20 +117,26 @@ struct fixture {
 	char first_comm[ABI_COMM_LEN + 1];
 };
 
+/* The source's own row. */
+struct test_row {
+	struct keyed_row row;
+	void *mine;
+};
+
 static int on_appeared(void *ctx, struct keyed_row *row)
 {
 	struct fixture *f = ctx;
 
 	f->appeared++;
 	strcpy(f->first_comm, row->comm);
-	row->user = malloc(1); /* the sanitizers see that `leaves` frees it */
+	((struct test_row *)row)->mine = malloc(1); /* the sanitizers see that `leaves` frees it */
 	return 0;
 }
 
 static void on_leaves(void *ctx, struct keyed_row *row)
 {
 	((struct fixture *)ctx)->left++;
-	free(row->user);
+	free(((struct test_row *)row)->mine);
 }
 
 #define MASK 3 /* a sum that is a set of bits */
@@ -147,6 +153,8 @@ static void begin_with(struct fixture *f, bool per_cpu, bool cold)
 		.rest_after = REST_AFTER,
 		.fds = {0, 1},
 		.nhists = NHISTS,
+		.row_hists = NHISTS + 1,
+		.row_bytes = sizeof(struct test_row),
 		.schema = SCHEMA,
 		.ncpus = NCPUS,
 		.per_cpu = per_cpu,
@@ -172,7 +180,7 @@ static void collect(struct fixture *f, uint64_t epoch)
 {
 	struct err e = {0};
 
-	assert_int_equal(keyed_collect(f->k, epoch, &e), 0);
+	assert_int_equal(keyed_collect(f->k, epoch, true, &e), 0);
 }
 
 static struct keyed_row *row_of(const struct fixture *f, uint64_t id, uint32_t cpu)
@@ -443,7 +451,7 @@ static void fold(struct fixture *f, uint64_t epoch)
 {
 	struct err e = {0};
 
-	assert_int_equal(keyed_fold(f->k, epoch, &e), 0);
+	assert_int_equal(keyed_collect(f->k, epoch, false, &e), 0);
 }
 
 /* A long interval is read in parts, each an epoch of its own: slots that wrap between two of them
@@ -565,9 +573,42 @@ static void test_derived(void **state)
 	sample(1, 7, 0, 0, 1000);
 	collect(&f, 1);
 	row = row_of(&f, 7, 0);
-	assert_int_equal(hist_add(&row->interval[KEYED_HISTS - 1], &table, 9), 0);
+	assert_int_equal(hist_add(&row->interval[NHISTS], &table, 9), 0);
 	collect(&f, 2);
-	assert_int_equal(row->interval[KEYED_HISTS - 1].count, 0);
+	assert_int_equal(row->interval[NHISTS].count, 0);
+	end(&f);
+}
+
+/* A row may be there before its first entry; one that gets none does not stay, nor does it go to the
+ * others. */
+static void test_uncounted(void **state)
+{
+	const struct abi_key key = {.id = 7}, lost = {.id = 9};
+	struct keyed_row *row;
+	struct fixture f;
+	uint64_t epoch;
+
+	begin_with(&f, false, true);
+	make_others();
+	row = keyed_get(f.k, &key);
+	assert_non_null(row);
+	assert_ptr_equal(keyed_get(f.k, &key), row);
+	assert_non_null(keyed_get(f.k, &lost));
+	assert_int_equal(keyed_uncounted(f.k), 2);
+	sample(1, 7, 3, 0, 1000);
+	collect(&f, 1);
+	assert_ptr_equal(row_of(&f, 7, 0), row);
+	check_hist(&row->interval[0], 1, 1000, 1000, 1000);
+	assert_int_equal(keyed_uncounted(f.k), 1);
+	assert_int_equal(f.left, 0);
+	for (epoch = 2; epoch <= COLD_AFTER; epoch++)
+		collect(&f, epoch);
+	assert_non_null(keyed_find(f.k, &lost));
+	collect(&f, epoch);
+	assert_null(keyed_find(f.k, &lost));
+	assert_int_equal(keyed_uncounted(f.k), 0);
+	assert_int_equal(f.left, 1);
+	assert_ptr_equal(keyed_find(f.k, &key), row);
 	end(&f);
 }
 
@@ -633,6 +674,7 @@ int main(void)
 		cmocka_unit_test(test_latest_name),
 		cmocka_unit_test(test_names_and_forget),
 		cmocka_unit_test(test_derived),
+		cmocka_unit_test(test_uncounted),
 		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_labels),
 	};

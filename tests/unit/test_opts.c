@@ -12,21 +12,10 @@
 #include <cmocka.h>
 
 #include "opts_table.h"
+#include "sink/sink.h"
 
 #define ARGS_MAX 16
 #define SEC_NS 1000000000ULL
-
-static const struct opts_name sources[] = {
-	{"sched", "waits for a CPU"}, {"ext4", "a file system"}, {"lock", "locks"},
-	{"line", "cache lines"},      {"synth", "made-up data"}, {NULL, NULL},
-};
-
-static const struct opts_name formats[] = {
-	{"table", "percentile tables"},
-	{"json", "JSON Lines"},
-	{"csv", "comma-separated values"},
-	{NULL, NULL},
-};
 
 struct parsed {
 	struct config cfg;
@@ -41,7 +30,7 @@ struct parsed {
 /* Parses "waitscope LINE"; words of LINE are split at spaces, and '' is an empty one. */
 static void parse(struct parsed *p, const char *line)
 {
-	struct opts_env env = {sources, formats, NULL};
+	FILE *out;
 	char *word, *save = NULL;
 	size_t len = 0;
 	int argc = 0;
@@ -54,10 +43,10 @@ static void parse(struct parsed *p, const char *line)
 		assert_true(argc < ARGS_MAX);
 		p->argv[argc++] = strcmp(word, "''") ? word : word + 2;
 	}
-	env.out = open_memstream(&p->out, &len);
-	assert_non_null(env.out);
-	p->ret = opts_parse(&p->cfg, &env, argc, p->argv, &p->action, &p->e);
-	assert_int_equal(fclose(env.out), 0);
+	out = open_memstream(&p->out, &len);
+	assert_non_null(out);
+	p->ret = opts_parse(&p->cfg, out, argc, p->argv, &p->action, &p->e);
+	assert_int_equal(fclose(out), 0);
 }
 
 static void parse_free(struct parsed *p)
@@ -87,10 +76,9 @@ static void test_defaults(void **state)
 	assert_int_equal(p.cfg.sources.n, 0);
 	assert_int_equal(p.cfg.filter.pids.n, 0);
 	assert_int_equal(p.cfg.filter.tids.n, 0);
-	assert_int_equal(p.cfg.filter.cgroups.n, 0);
-	assert_null(p.cfg.filter.comm);
-	assert_null(p.cfg.filter.cpus_text);
-	assert_int_equal(p.cfg.filter.cpus.nbits, 0);
+	assert_int_equal(p.cfg.filter.late[ABI_FILTER_CGROUP].n, 0);
+	assert_int_equal(p.cfg.filter.late[ABI_FILTER_COMM].n, 0);
+	assert_int_equal(p.cfg.filter.late[ABI_FILTER_CPU].n, 0);
 	assert_false(p.cfg.filter.follow);
 	assert_int_equal(p.cfg.by, BY_NONE);
 	assert_int_equal(p.cfg.rows, 0);
@@ -134,14 +122,11 @@ static void test_what(void **state)
 	assert_string_equal(p.cfg.sources.v[1], "synth");
 	assert_int_equal(p.cfg.filter.pids.n, 3);
 	assert_int_equal(p.cfg.filter.pids.v[2], 3);
-	assert_int_equal(p.cfg.filter.cgroups.n, 2);
-	assert_string_equal(p.cfg.filter.cgroups.v[0], "/a");
-	assert_string_equal(p.cfg.filter.cgroups.v[1], "42");
-	assert_string_equal(p.cfg.filter.comm, "kw*r");
-	assert_string_equal(p.cfg.filter.cpus_text, "0-1,65");
-	assert_int_equal(p.cfg.filter.cpus.nbits, 66);
-	assert_int_equal(p.cfg.filter.cpus.bits[0], 3);
-	assert_int_equal(p.cfg.filter.cpus.bits[1], 2);
+	assert_int_equal(p.cfg.filter.late[ABI_FILTER_CGROUP].n, 2);
+	assert_string_equal(p.cfg.filter.late[ABI_FILTER_CGROUP].v[0], "/a");
+	assert_string_equal(p.cfg.filter.late[ABI_FILTER_CGROUP].v[1], "42");
+	assert_string_equal(p.cfg.filter.late[ABI_FILTER_COMM].v[0], "kw*r");
+	assert_string_equal(p.cfg.filter.late[ABI_FILTER_CPU].v[0], "0-1,65");
 	assert_false(p.cfg.filter.follow);
 	parse_free(&p);
 
@@ -164,9 +149,8 @@ static void test_what(void **state)
 	parse_good(&p, "-t 7 --tid 8 --cpu 3 --cpu 1 --comm a --comm b");
 	assert_int_equal(p.cfg.filter.tids.n, 2);
 	assert_int_equal(p.cfg.filter.tids.v[1], 8);
-	assert_int_equal(p.cfg.filter.cpus.bits[0], 2); /* the last one counts */
-	assert_string_equal(p.cfg.filter.cpus_text, "1");
-	assert_string_equal(p.cfg.filter.comm, "b");
+	assert_string_equal(p.cfg.filter.late[ABI_FILTER_CPU].v[0], "1"); /* the last one counts */
+	assert_string_equal(p.cfg.filter.late[ABI_FILTER_COMM].v[0], "b");
 	parse_free(&p);
 }
 
@@ -358,12 +342,12 @@ static void test_command(void **state)
 	parse_free(&p);
 
 	parse_good(&p, "--comm --"); /* here they are the argument */
-	assert_string_equal(p.cfg.filter.comm, "--");
+	assert_string_equal(p.cfg.filter.late[ABI_FILTER_COMM].v[0], "--");
 	assert_null(p.cfg.command);
 	parse_free(&p);
 
 	parse_good(&p, "--comm -- -- true");
-	assert_string_equal(p.cfg.filter.comm, "--");
+	assert_string_equal(p.cfg.filter.late[ABI_FILTER_COMM].v[0], "--");
 	assert_string_equal(p.cfg.command[0], "true");
 	parse_free(&p);
 }
@@ -408,7 +392,8 @@ static const struct {
 	{"--stack-every=", "--stack-every '': empty (expected N)"},
 	{"--watch=", "--watch '': empty (expected ADDR|SYMBOL[:LEN])"},
 	{"--watch x --confirm 0", "--confirm '0': expected a whole number from 1 to 1000000"},
-	{"--confirm 5", "--confirm: nothing to confirm (it goes with --watch or --source line)"},
+	{"--confirm 5",
+	 "--confirm: means nothing to these sources (expected line or watch in --source)"},
 	{"--line-source ibs", "--line-source 'ibs': not known (one of: auto, clock, pmu)"},
 	{"--freq 9", "--freq '9': expected a whole number from 10 to 20000"},
 	{"-b ''", "--by '': empty (expected KEY)"},
@@ -419,12 +404,14 @@ static const struct {
 	/* values */
 	{"-s sched,,synth",
 	 "--source 'sched,,synth': has an empty item (expected names with commas "
-	 "between them, of: sched, ext4, lock, line, synth)"},
+	 "between them, of: sched, ext4, lock, futex, line, watch, synth)"},
 	{"-s sched,",
 	 "--source 'sched,': has an empty item (expected names with commas between them, "
-	 "of: sched, ext4, lock, line, synth)"},
-	{"-s sched,net", "--source 'net': not a source (one of: sched, ext4, lock, line, synth)"},
-	{"-s sche", "--source 'sche': not a source (one of: sched, ext4, lock, line, synth)"},
+	 "of: sched, ext4, lock, futex, line, watch, synth)"},
+	{"-s sched,net",
+	 "--source 'net': not a source (one of: sched, ext4, lock, futex, line, watch, synth)"},
+	{"-s sche",
+	 "--source 'sche': not a source (one of: sched, ext4, lock, futex, line, watch, synth)"},
 	{"-p 12abc", "--pid '12abc': expected numbers above 0 such as 42 or 42,43"},
 	{"-p 1,,2", "--pid '1,,2': expected numbers above 0 such as 42 or 42,43"},
 	{"-p 0", "--pid '0': expected numbers above 0 such as 42 or 42,43"},
@@ -436,7 +423,8 @@ static const struct {
 	 "bytes of a name (try 'a-name-too-long*')"},
 	{"--cpu 3-1", "--cpu '3-1': expected CPU numbers below 8192 such as 3 or 0-3,7"},
 	{"--cpu x", "--cpu 'x': expected CPU numbers below 8192 such as 3 or 0-3,7"},
-	{"--by process", "--by 'process': not known (one of: cpu, pid, tid, comm, cgroup, file)"},
+	{"--by process",
+	 "--by 'process': not known (one of: cpu, pid, tid, comm, cgroup, file)"},
 	{"--sort avg", "--sort 'avg': not known (one of: p99, p50, max, count, sum, name)"},
 	{"--color sometimes", "--color 'sometimes': not known (one of: auto, always, never)"},
 	{"-n -1", "--rows '-1': expected a whole number from 0 to 1000000"},
@@ -463,8 +451,6 @@ static const struct {
 	{"--slower 500",
 	 "--slower '500': has no unit (expected 0, or a time such as 500us or 500ms)"},
 	{"--slower fast", "--slower 'fast': expected a time such as 1, 500ms or 2m"},
-	{"-o jsn", "--output 'jsn': not a format (one of: table, json, csv)"},
-	{"-o :x", "--output '': not a format (one of: table, json, csv)"},
 	{"-o json:", "--output 'json:': no file after the colon (expected json or json:FILE)"},
 
 	/* positionals */
@@ -495,9 +481,9 @@ static const struct {
 	{"-s sched,lock --by file",
 	 "--by file: means nothing to these sources (expected ext4 in --source)"},
 	{"-s line --by pid",
-	 "--by: means nothing to these sources, whose rows name their threads (expected sched, ext4, lock or futex in --source)"},
+	 "--by: means nothing to line: its rows name their threads (expected sched, ext4, lock or futex in --source)"},
 	{"--watch x -b cpu",
-	 "--by: means nothing to these sources, whose rows name their threads (expected sched, ext4, lock or futex in --source)"},
+	 "--by: means nothing to watch: its rows name their threads (expected sched, ext4, lock or futex in --source)"},
 	{"--stack-every 3 -s ext4",
 	 "--stack-every: means nothing to these sources (expected lock or futex in --source)"},
 	{"--slower 1ms -s lock",
@@ -533,6 +519,39 @@ static void test_mistakes(void **state)
 	}
 }
 
+static void formats(char *out, const char *between)
+{
+	*out = '\0';
+	for (const struct sink_ops *const *ops = sink_list; *ops; ops++) {
+		(void)strcat(out, ops == sink_list ? "" : between); /* fits */
+		(void)strcat(out, (*ops)->name);
+	}
+}
+
+/* What there is, is named: a format is in one list alone. */
+static void test_formats(void **state)
+{
+	static const char *const lines[][2] = {{"-o jsn", "jsn"}, {"-o :x", ""}};
+	char names[512], want[600];
+	struct parsed p;
+
+	formats(names, ", ");
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		(void)snprintf(want, sizeof(want), "--output '%s': not a format (one of: %s)",
+			       lines[i][1], names);
+		parse(&p, lines[i][0]);
+		assert_string_equal(p.e.text, want);
+		assert_int_equal(p.e.exit, EXIT_USAGE);
+		parse_free(&p);
+	}
+	formats(names, " ");
+	(void)snprintf(want, sizeof(want), "output\to\tFORMAT[:FILE]\tformats\t%s\trepeat\t",
+		       names);
+	parse(&p, "--dump-options");
+	assert_non_null(strstr(p.out, want));
+	parse_free(&p);
+}
+
 static void test_printed(void **state)
 {
 	static const struct {
@@ -543,14 +562,14 @@ static void test_printed(void **state)
 		{"-h", "[INTERVAL [COUNT]] [-- COMMAND [ARG...]]"},
 		{"-h", "What is traced:"},
 		{"-h", "-o, --output=FORMAT[:FILE]"},
-		{"-h", "waits for a CPU"},
-		{"-h", "comma-separated values"},
+		{"-h", "scheduler waits"},
+		{"-h", "  csv  "},
 		{"--usage", "[-o FORMAT[:FILE]]"},
 		{"-V", "waitscope 0."},
 		{"--version", "waitscope 0."},
 		{"-h --bogus", "Usage: waitscope"}, /* what comes after help is not read */
-		{"--dump-options", "output\to\tFORMAT[:FILE]\tformats\ttable json csv\trepeat\t"},
-		{"--dump-options", "by\tb\tKEY\twords\tcpu pid tid comm cgroup file\t-\t"},
+		{"--dump-options",
+		 "by\tb\tKEY\twords\tcpu pid tid comm cgroup file\t-\t"},
 		{"--dump-options", "dev\t-\tDEV|MOUNT\tmounts\t-\trepeat\t"},
 		{"--dump-options", "totals\tz\t-\t-\t-\t-\t"},
 	};
@@ -571,39 +590,47 @@ static void test_printed(void **state)
 
 static void test_full_disk(void **state)
 {
-	struct opts_env env = {sources, formats, NULL};
+	FILE *out;
 	char *argv[] = {(char *)"waitscope", (char *)"--help", NULL};
 	enum opts_action action;
 	struct config cfg;
 	struct err e = {0};
 
-	env.out = fopen("/dev/full", "w");
-	if (!env.out)
+	out = fopen("/dev/full", "w");
+	if (!out)
 		skip();
-	assert_true(opts_parse(&cfg, &env, 2, argv, &action, &e) < 0);
+	assert_true(opts_parse(&cfg, out, 2, argv, &action, &e) < 0);
 	assert_int_equal(e.exit, EXIT_FAILED);
 	assert_string_equal(e.text, "standard output: No space left on device");
 	config_free(&cfg);
-	(void)fclose(env.out); /* fails: the disk is full */
+	(void)fclose(out); /* fails: the disk is full */
 }
 
-/* The table itself: nothing twice, nothing that completion could not use. */
+/* Every line of --dump-options: nothing twice, nothing that completion could not use. */
 static void test_table(void **state)
 {
-	size_t i, j;
+	char *line, *save = NULL, *fields[8], seen[4096] = " ", word[64];
+	struct parsed p;
+	size_t i, n = 0;
 
-	for (i = 0; i < opts_count; i++) {
-		const struct opts_entry *o = &opts_table[i];
-
-		assert_non_null(o->set);
-		assert_null(strpbrk(o->help, "\t\n"));
-		assert_true((o->words != NULL) == (o->kind == OPTS_WORDS));
-		assert_true(o->arg || o->kind == OPTS_TEXT);
-		for (j = 0; j < i; j++) {
-			assert_string_not_equal(o->name, opts_table[j].name);
-			assert_int_not_equal(o->key, opts_table[j].key);
-		}
+	parse(&p, "--dump-options");
+	for (line = strtok_r(p.out, "\n", &save); line; line = strtok_r(NULL, "\n", &save), n++) {
+		for (i = 0; i < 8; i++)
+			fields[i] = strsep(&line, "\t");
+		assert_non_null(fields[6]);
+		assert_null(fields[7]);
+		snprintf(word, sizeof(word), " --%s ", fields[0]);
+		assert_null(strstr(seen, word));
+		strcat(seen, word);
+		snprintf(word, sizeof(word), " -%s ", fields[1]);
+		assert_true(fields[1][0] == '-' || !strstr(seen, word));
+		strcat(seen, word);
+		assert_int_equal(!strcmp(fields[2], "-"), !strcmp(fields[3], "-"));
+		if (!strcmp(fields[3], "words"))
+			assert_string_not_equal(fields[4], "-");
 	}
+	assert_in_range(n, 40, 100);
+	parse_free(&p);
 }
 
 int main(void)
@@ -614,8 +641,9 @@ int main(void)
 		cmocka_unit_test(test_table_options), cmocka_unit_test(test_when),
 		cmocka_unit_test(test_slower),	      cmocka_unit_test(test_outputs),
 		cmocka_unit_test(test_command),	      cmocka_unit_test(test_abbreviation),
-		cmocka_unit_test(test_mistakes),      cmocka_unit_test(test_printed),
-		cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_table),
+		cmocka_unit_test(test_mistakes),      cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_printed),	      cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "source/cpus.h"
 #include "source/line/pmu_plan.h"
 #include "tree.h"
 
@@ -265,7 +266,7 @@ static void cpu_lists(void **state)
 	size_t k;
 
 	for (k = 0; k < ROWS(rows); k++)
-		if (pmu_cpu_in(rows[k].list, rows[k].cpu) != rows[k].in)
+		if (cpus_in(rows[k].list, rows[k].cpu) != rows[k].in)
 			fail_msg("'%s' %u", rows[k].list, rows[k].cpu);
 }
 

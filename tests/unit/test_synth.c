@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/frame_own.h"
 #include "source/source.h"
 #include "unit.h"
 
@@ -68,6 +69,8 @@ static void collect(struct fixture *f, int (*end)(struct source *s, struct err *
 	struct err e = {0};
 
 	assert_int_equal(end(f->s, &e), 0);
+	rows_forget(&f->r.interval);
+	rows_forget(&f->r.total);
 	assert_int_equal(source_synth.collect(f->s, &f->r, &e), 0);
 }
 
@@ -96,13 +99,18 @@ static const struct hist *find(const struct series_list *l, const char *name, co
 
 static void same_hist(const struct hist *a, const struct hist *b)
 {
+	struct hist_walk x = {0}, y = {0};
+
 	assert_int_equal(a->schema, b->schema);
 	assert_int_equal(a->count, b->count);
 	assert_int_equal(a->sum_ns, b->sum_ns);
 	assert_int_equal(a->zero, b->zero);
-	assert_int_equal(a->first, b->first);
-	assert_int_equal(a->len, b->len);
-	assert_memory_equal(a->slots, b->slots, a->len * sizeof(*a->slots));
+	while (hist_next(a, &x)) { /* of whatever form */
+		assert_true(hist_next(b, &y));
+		assert_int_equal(x.slot, y.slot);
+		assert_int_equal(x.n, y.n);
+	}
+	assert_false(hist_next(b, &y));
 	if (a->count) {
 		assert_int_equal(a->min_ns, b->min_ns);
 		assert_int_equal(a->max_ns, b->max_ns);
@@ -129,27 +137,114 @@ static void parts_make_the_whole(const struct series_list *l, const char *key, u
 	}
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static void same_series(const struct series *a, const struct series *b)
+{
+	assert_ptr_equal(a->desc, b->desc);
+	assert_int_equal(a->nlabels, b->nlabels);
+	for (uint32_t i = 0; i < a->nlabels; i++)
+		assert_true(same_text(a->labels[i].value, b->labels[i].value));
+	assert_int_equal(a->value, b->value);
+	assert_int_equal(!a->hist, !b->hist);
+	if (a->hist)
+		same_hist(a->hist, b->hist);
+	assert_int_equal(!a->split, !b->split);
+	if (a->split)
+		assert_memory_equal(a->split, b->split, sizeof(*a->split));
+}
+
+static void same_row(const struct contended *a, const struct contended *b)
+{
+	assert_int_equal(a->addr, b->addr);
+	assert_int_equal(a->other, b->other);
+	assert_true(same_text(a->name, b->name) && same_text(a->group.value, b->group.value));
+	assert_int_equal(a->count, b->count);
+	same_hist(a->wait, b->wait);
+	assert_int_equal(a->ncpus, b->ncpus);
+	assert_int_equal(!a->futex, !b->futex);
+	if (a->futex)
+		assert_memory_equal(a->futex, b->futex, sizeof(*a->futex));
+}
+
+static struct frame frame_of(const struct report_rows *r)
+{
+	return (struct frame){.series = r->series.v,
+			      .nseries = r->series.n,
+			      .contended = r->contended.v,
+			      .ncontended = r->contended.n};
+}
+
+static const struct series *find_like(const struct frame *f, const struct series *s)
+{
+	for (size_t i = 0; i < f->nseries; i++) {
+		const struct series *t = &f->series[i];
+		uint32_t k = 0;
+
+		while (k < s->nlabels && k < t->nlabels &&
+		       same_text(s->labels[k].value, t->labels[k].value))
+			k++;
+		if (t->desc == s->desc && k == s->nlabels && k == t->nlabels)
+			return t;
+	}
+	fail_msg("%s is not in the total", s->desc->name);
+	return NULL;
+}
+
+/* Whatever there is: the intervals, added up by an owned frame, are the total the source keeps. */
 static void intervals_make_the_total(void **state)
 {
-	struct fixture f = {0};
-	struct hist sum[SCHED_METRICS];
+	for (enum by_key by = BY_NONE; by <= BY_FILE; by++) {
+		struct frame_own *sum = frame_own_new();
+		struct fixture f = {0};
 
-	for (int m = 0; m < SCHED_METRICS; m++)
-		hist_init(&sum[m], BUCKET_SCHEMA_DEFAULT);
-	begin(&f, BY_NONE);
-	for (int i = 0; i < 5; i++) {
-		collect(&f, i < 4 ? source_synth.flip : source_synth.stop);
-		for (int m = 0; m < SCHED_METRICS; m++) {
-			const char *name = metric_list[m].name;
-			const struct hist *one = find(&f.r.interval.series, name, NULL, NULL);
+		begin(&f, by);
+		for (int i = 0; i < 5; i++) {
+			struct frame interval, total;
+			const struct frame *got;
 
-			assert_true(one->count > 0);
-			assert_int_equal(hist_merge(&sum[m], one), 0);
-			same_hist(&sum[m], find(&f.r.total.series, name, NULL, NULL));
+			collect(&f, i < 4 ? source_synth.flip : source_synth.stop);
+			interval = frame_of(&f.r.interval);
+			total = frame_of(&f.r.total);
+			assert_int_equal(frame_own_add(sum, &interval, FRAME_THEN), 0);
+			got = frame_own_view(sum);
+			assert_non_null(got);
+			assert_int_equal(got->nseries, total.nseries);
+			assert_int_equal(got->ncontended, total.ncontended);
+			for (size_t k = 0; k < got->nseries; k++)
+				same_series(&got->series[k], find_like(&total, &got->series[k]));
+			for (size_t k = 0; k < got->ncontended; k++)
+				same_row(&got->contended[k], &total.contended[k]);
 		}
+		frame_own_free(sum);
+		end(&f);
 	}
-	for (int m = 0; m < SCHED_METRICS; m++)
-		hist_free(&sum[m]);
+}
+
+/* A total that nobody looks at is not made; the next one is whole. */
+static void totals_on_demand(void **state)
+{
+	struct fixture f = {0};
+	size_t series, rows;
+
+	begin(&f, BY_PID);
+	collect(&f, source_synth.flip);
+	series = f.r.total.series.n;
+	rows = f.r.total.contended.n;
+	assert_true(series && rows);
+	rows_want(&f.r.total, false);
+	collect(&f, source_synth.flip);
+	assert_true(f.r.interval.series.n && f.r.interval.contended.n);
+	assert_int_equal(f.r.total.series.n, 0);
+	assert_int_equal(f.r.total.contended.n, 0);
+	rows_want(&f.r.total, true);
+	collect(&f, source_synth.flip);
+	assert_true(f.r.total.series.n >= series && f.r.total.contended.n >= rows);
+	assert_true(find(&f.r.total.series, "sched_run_delay", NULL, NULL)->count >
+		    2 * find(&f.r.interval.series, "sched_run_delay", NULL, NULL)->count);
 	end(&f);
 }
 
@@ -428,6 +523,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(intervals_make_the_total),
+		cmocka_unit_test(totals_on_demand),
 		cmocka_unit_test(groups_make_the_whole),
 		cmocka_unit_test(legs_add_up),
 		cmocka_unit_test(same_every_time),

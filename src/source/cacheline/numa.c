@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/line/pmu_plan.h"
+#include "source/cpus.h"
 
 #define NODES_MAX 1024 /* the kernel's NODES_SHIFT is at most 10 */
 #define UNKNOWN (-1)
@@ -126,7 +126,7 @@ static void read_cpus(struct numa *n, const char *dir, int32_t node)
 
 	if (list && *list) /* of a node with memory only it is empty */
 		for (cpu = 0; cpu < n->ncpus; cpu++)
-			if (pmu_cpu_in(list, cpu))
+			if (cpus_in(list, cpu))
 				n->of_cpu[cpu] = node;
 	free(list);
 }

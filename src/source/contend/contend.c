@@ -1,483 +1,299 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Rows of the contended table. The keyed rows have the numbers; what the described waits told of an
- * address (its object, call sites) and how it is named stays here, under the same key. A described
- * wait may come before the numbers do, or after.
- */
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/contend/contend_sites.h"
+#include "source/contend/contend.h"
 #include "source/inodes/ext4_places.h"
-#include "source/groups.h"
 
-#define COLD_AFTER 8   /* intervals without a wait, where room is short */
-#define EARLY_MAX 4096 /* rows that are described before they are counted */
-#define MEMBERS_MAX 16
-#define LINE_BYTES 64
+#define RING_BYTES_OF_CPU (8U << 10)
+#define KEYS 511 /* with the others' entry a power of two for each CPU: no bucket idles */
+#define REST_NS 10000000000ULL
+#define REST_INTERVALS 8 /* at least */
+#define LATER_MAX 1024
+#define DRAIN_MAX 256 /* records at a time */
+#define DRAIN_BYTES_MIN (DRAIN_MAX * sizeof(struct abi_contend_sample))
 
-struct contend_row {
-	struct abi_key key; /* trees compare the first member */
-	struct keyed_row *keyed;
-	struct abi_contend_sample *said; /* the first description */
-	char *name, *place;		 /* NULL: not known */
-	bool inferred, late;		 /* the name; late: there may be more to say by now */
-	struct name_inode inode;	 /* that it lies in */
-	const char *placed;		 /* place with its path, for a frame */
-	struct line_member *members;
-	size_t nmembers;
-	struct sites sites;
-	const struct site *shown; /* of them, for a frame */
-	size_t nshown;
-	uint32_t *cpus[2]; /* interval, total: for a frame */
-	uint32_t ncpus[2];
-	struct group_text group;
-	uint32_t early;		  /* collects without `keyed` */
-	struct contend_row *next; /* in the list of early ones */
-};
-
-struct contend {
-	struct contend_args args;
-	struct keyed *keyed;
-	void *rows;		   /* tree of struct contend_row */
-	struct contend_row *early; /* described, and not counted by the last collect */
-	size_t nearly;
-	struct cache codes;
-};
-
-static int compare_key(const void *a, const void *b)
+static struct contend *source_of(struct source *src)
 {
-	return memcmp(a, b, sizeof(struct abi_key));
+	return (struct contend *)src;
 }
 
-static bool is_other(const struct contend_row *r)
+static int map_fd(const struct contend *c, const char *name)
 {
-	return r->key.obj == ABI_OBJ_OTHER;
+	return bpf_object__find_map_fd_by_name(c->base.obj, name);
 }
 
-/* ---- rows ---- */
+/* ---- opening ---- */
 
-static void free_members(struct contend_row *r)
+/* A power of two, as ring buffers are. */
+static uint32_t ring_bytes(const struct contend *c)
 {
-	size_t i;
+	uint32_t bytes = c->ops->ring_bytes;
 
-	for (i = 0; i < r->nmembers; i++)
-		free((void *)r->members[i].name);
-	free(r->members);
-	r->members = NULL;
-	r->nmembers = 0;
+	while (bytes < c->ncpus * RING_BYTES_OF_CPU)
+		bytes *= 2;
+	return bytes;
 }
 
-static void free_row(void *p)
+int contend_setup(struct contend *c, struct bpf_object *obj, const struct btf *btf,
+		  const struct contend_rodata *ro, struct err *e)
 {
-	struct contend_row *r = p;
-
-	free_members(r);
-	free(r->said);
-	free(r->name);
-	free(r->place);
-	sites_free(&r->sites);
-	group_text_free(&r->group);
-	free(r->cpus[0]);
-	free(r->cpus[1]);
-	free(r);
-}
-
-static int keep_text(char **to, const char *text)
-{
-	char *copy = text[0] ? strdup(text) : NULL;
-
-	if (text[0] && !copy)
-		return -ENOMEM;
-	free(*to);
-	*to = copy;
-	return 0;
-}
-
-/* What shares the line of a named member. */
-static int find_members(struct contend *c, struct contend_row *r, const struct name *n)
-{
-	struct name_member found[MEMBERS_MAX];
-	size_t count, i;
-
-	free_members(r);
-	if (!c->args.names || !n->object || n->found != NAME_MEMBER)
-		return 0;
-	count = names_members_on_line(c->args.names, n->type, n->object, r->key.obj, found,
-				      MEMBERS_MAX);
-	if (count < 2) /* it is there alone */
-		return 0;
-	r->members = calloc(count, sizeof(*r->members));
-	if (!r->members)
-		return -ENOMEM;
-	for (i = 0; i < count; i++) {
-		char *name = strdup(found[i].name);
-
-		if (!name)
-			return -ENOMEM;
-		r->members[r->nmembers++] = (struct line_member){
-			.name = name,
-			.offset = found[i].offset,
-			.size = found[i].size,
-			.hot = found[i].hot,
-		};
-	}
-	return 0;
-}
-
-static struct contend_info info_of(const struct contend_row *r)
-{
-	return (struct contend_info){&r->key, r->keyed, r->said};
-}
-
-static int name_row(struct contend *c, struct contend_row *r)
-{
-	struct contend_info info = info_of(r);
-	struct name n = {0};
+	struct bpf_map *ring = bpf_object__find_map_by_name(obj, "samples");
+	int64_t from_rq;
 	int ret;
 
-	if (is_other(r))
-		return 0;
-	c->args.ops->name(c->args.ctx, &info, &n);
-	r->late = n.late;
-	if (n.late && r->name && *r->name)
-		return 0; /* what was known of it still holds */
-	ret = keep_text(&r->name, n.found == NAME_NONE ? "" : n.text);
-	if (!ret)
-		ret = keep_text(&r->place, n.place);
-	r->inode = n.inode;
-	r->inferred = n.inferred;
-	return ret ? ret : find_members(c, r, &n);
-}
-
-static struct contend_row *row_get(struct contend *c, const struct abi_key *key)
-{
-	void *found = tfind(key, &c->rows, compare_key);
-	struct contend_row *r;
-
-	if (found)
-		return *(struct contend_row **)found;
-	r = calloc(1, sizeof(*r));
-	if (!r)
-		return NULL;
-	r->key = *key;
-	r->key.cpu = 0;
-	r->cpus[0] = calloc(c->args.ncpus, sizeof(*r->cpus[0]));
-	r->cpus[1] = calloc(c->args.ncpus, sizeof(*r->cpus[1]));
-	group_text_init(&r->group, c->args.by, key, c->args.cgroups);
-	if (!r->cpus[0] || !r->cpus[1] || !tsearch(r, &c->rows, compare_key)) {
-		free_row(r);
-		return NULL;
-	}
-	return r;
-}
-
-/* keyed_args.join */
-static void on_join(void *ctx, struct abi_key *key)
-{
-	struct contend *c = ctx;
-
-	if (c->args.ops->join && key->obj != ABI_OBJ_OTHER)
-		c->args.ops->join(c->args.ctx, key);
-}
-
-/* keyed_args.appeared */
-static int on_appear(void *ctx, struct keyed_row *row)
-{
-	struct contend *c = ctx;
-	struct contend_row *r = row_get(c, &row->key);
-
-	if (!r)
-		return -ENOMEM;
-	r->keyed = row;
-	row->user = r;
-	return r->said ? 0 : name_row(c, r);
-}
-
-/* keyed_args.leaves */
-static void on_leave(void *ctx, struct keyed_row *row)
-{
-	struct contend *c = ctx;
-	struct contend_row *r = row->user;
-
-	if (!r)
-		return;
-	tdelete(r, &c->rows, compare_key);
-	free_row(r);
-}
-
-/* ---- descriptions ---- */
-
-/* Whose row a description is in. A storm of addresses that find no room has that of the others. */
-static struct contend_row *row_described(struct contend *c, const struct abi_key *key)
-{
-	struct abi_key other = {.obj = ABI_OBJ_OTHER, .kind = key->kind};
-	void *found = tfind(key, &c->rows, compare_key);
-
-	if (!found && c->nearly == EARLY_MAX)
-		found = tfind(&other, &c->rows, compare_key);
-	other.kind = ABI_KIND_OTHER;
-	if (!found && c->nearly == EARLY_MAX)
-		found = tfind(&other, &c->rows, compare_key);
-	return found ? *(struct contend_row **)found : row_get(c, key);
-}
-
-int contend_sample(struct contend *c, const struct abi_contend_sample *s)
-{
-	struct abi_key key = s->key;
-	const struct code *code;
-	struct contend_row *r;
-
-	key.cpu = 0;
-	on_join(c, &key);
-	r = row_described(c, &key);
-	if (!r)
-		return -ENOMEM;
-	if (!r->said && !r->keyed) {
-		r->next = c->early;
-		c->early = r;
-		c->nearly++;
-	}
-	if (!r->said) {
-		r->said = malloc(sizeof(*s));
-		if (!r->said)
-			return -ENOMEM;
-		*r->said = *s;
-		if (name_row(c, r))
-			return -ENOMEM;
-	}
-	if (!s->nips)
-		return 0;
-	code = codes_site(&c->codes, &c->args, s);
-	return code ? sites_count(&r->sites, code) : -ENOMEM;
-}
-
-/* ---- reports ---- */
-
-static uint32_t list_cpus(uint32_t *out, const uint64_t *bits, uint32_t ncpus)
-{
-	uint32_t c, n = 0;
-
-	for (c = 0; c < ncpus; c++)
-		if (bits[c / 64] >> (c % 64) & 1)
-			out[n++] = c;
-	return n;
-}
-
-static void fill(struct contend *c, struct contend_row *r, bool total, struct contended *out)
-{
-	const struct keyed_row *k = r->keyed;
-	struct contend_info info = info_of(r);
-	struct label labels[GROUP_LABELS];
-
-	memset(out, 0, sizeof(*out));
-	out->source = c->args.ops->source;
-	out->wait = total ? &k->total[0] : &k->interval[0];
-	out->count = out->wait->count;
-	out->cpus = r->cpus[total];
-	out->ncpus = r->ncpus[total];
-	out->sites = r->shown;
-	out->nsites = r->nshown;
-	out->ntasks = (uint64_t)__builtin_popcountll(
-		(total ? k->sums_total : k->sums_interval)[ABI_CONTEND_TASKS]);
-	if (is_other(r)) {
-		out->other = true;
-		out->kind = "other";
-	} else {
-		out->kind = c->args.ops->kind(r->key.kind);
-		out->addr = r->key.obj;
-		out->name = r->name;
-		out->place = r->placed;
-		out->name_inferred = r->inferred;
-		out->members = r->members;
-		out->nmembers = r->nmembers;
-		out->line = r->nmembers ? r->key.obj / LINE_BYTES * LINE_BYTES : 0;
-		if (group_labels(&r->group, c->args.by, k, labels))
-			out->group = labels[0];
-	}
-	if (c->args.ops->fill)
-		c->args.ops->fill(c->args.ctx, &info, total, out);
-}
-
-static bool had_any(const struct contend *c, const struct hist *h, const uint64_t *sums)
-{
-	int i;
-
-	for (i = 0; c->args.ops->without_waits && i < ABI_SUMS; i++)
-		if (sums[i])
-			return true;
-	return h->count;
-}
-
-static int push_row(struct contend *c, struct contend_row *r, struct source_report *to)
-{
-	const struct keyed_row *k = r->keyed;
-	struct contended one;
-	int ret = 0;
-
-	r->shown = sites_show(&r->sites, &r->nshown);
-	r->ncpus[0] = list_cpus(r->cpus[0], k->cpus_interval, c->args.ncpus);
-	r->ncpus[1] = list_cpus(r->cpus[1], k->cpus_total, c->args.ncpus);
-	if (had_any(c, &k->interval[0], k->sums_interval)) {
-		fill(c, r, false, &one);
-		ret = contended_push(&to->interval.contended, &one);
-	}
-	if (!ret && had_any(c, &k->total[0], k->sums_total)) {
-		fill(c, r, true, &one);
-		ret = contended_push(&to->total.contended, &one);
-	}
-	return ret;
-}
-
-/* Names that were not there in time may be by now: first of those that were waited for lately. */
-static int name_late(struct contend *c)
-{
-	struct keyed_row *k;
-	int ret = 0;
-
-	for (int others = 0; others < 2; others++)
-		for (k = keyed_first(c->keyed); !ret && k; k = k->next) {
-			struct contend_row *r = k->user;
-
-			if (r->late && (others != 0) == (k->interval[0].count == 0))
-				ret = name_row(c, r);
-		}
-	return ret;
-}
-
-/* Paths for those that were waited for in this interval, the longest of all first; then others. */
-static int find_places(struct contend *c)
-{
-	const uint64_t now = 1ULL << 63;
-	struct keyed_row *k;
-	int ret = 0;
-
-	ext4_places_begin(c->args.places);
-	for (k = keyed_first(c->keyed); !ret && k; k = k->next) {
-		struct contend_row *r = k->user;
-		struct ext4_place_ask ask = {
-			.inode = &r->inode,
-			.place = r->place,
-			.weight = k->total[0].sum_ns | (k->interval[0].count ? now : 0),
-			.out = &r->placed,
-		};
-
-		r->placed = r->place;
-		ret = ext4_places_ask(c->args.places, &ask);
-	}
-	ext4_places_answer(c->args.places);
-	return ret;
-}
-
-int contend_push_rows(struct contend *c, struct source_report *r)
-{
-	struct keyed_row *k;
-	int ret = name_late(c);
-
-	if (!ret)
-		ret = find_places(c);
-	for (k = keyed_first(c->keyed); !ret && k; k = k->next)
-		ret = push_row(c, k->user, r);
-	return ret;
-}
-
-/* ---- life ---- */
-
-int contend_open(struct contend **out, const struct contend_args *args, struct err *e)
-{
-	struct keyed_args keyed = {
-		.nhists = args->nhists,
+	c->maps = (struct kmaps_keyed){
+		.used = true,
+		.by = group_abi(c->cfg->by),
+		.nhists = 1,
 		.schema = ABI_KEY_SCHEMA,
-		.ncpus = args->ncpus,
-		.what = args->what,
-		.masks = 1U << ABI_CONTEND_TASKS,
-		.room = args->room / 4 * 3,
-		.cold_after = COLD_AFTER,
-		.rest_after = args->rest_after,
-		.join = on_join,
-		.appeared = on_appear,
-		.leaves = on_leave,
+		.keys = c->cfg->max_keys_given ? c->cfg->max_keys : KEYS,
+		.per_cpu = true,
+		.others = c->ops->others,
+		.ncpus = c->ncpus,
 	};
-	struct contend *c = calloc(1, sizeof(*c));
-
-	*out = c;
-	if (!c)
-		return err_sys(e, -ENOMEM, "%s", args->what);
-	c->args = *args;
-	codes_init(&c->codes);
-	keyed.ctx = c;
-	memcpy(keyed.fds, args->fds, sizeof(keyed.fds));
-	return keyed_open(&c->keyed, &keyed, e);
-}
-
-int contend_fold(struct contend *c, uint64_t epoch, struct err *e)
-{
-	return keyed_fold(c->keyed, epoch, e);
-}
-
-/* Described, but never counted by itself: the kernel's map had no room. Its waits are the others'.
- */
-static void forget_early(struct contend *c)
-{
-	struct contend_row **at = &c->early, *r;
-
-	while ((r = *at)) {
-		if (!r->keyed && r->early++ < COLD_AFTER) {
-			at = &r->next;
-			continue;
-		}
-		*at = r->next;
-		c->nearly--;
-		if (!r->keyed) {
-			tdelete(r, &c->rows, compare_key);
-			free_row(r);
-		}
+	c->base.schemas = (struct bucket_schemas){c->cfg->precision, c->maps.schema};
+	*ro->stack_every = c->cfg->stack_every;
+	*ro->ring_wake_bytes = ring_bytes(c) / 4;
+	if (ro->preempt_count_known && !preempt_count_offset(btf, &from_rq)) {
+		*ro->preempt_count_known = true;
+		*ro->preempt_count_from_rq = from_rq;
 	}
+	ret = ring ? bpf_map__set_max_entries(ring, ring_bytes(c)) : -ENOENT;
+	if (!ret)
+		ret = kmaps_buckets(ro->hists, c->cfg->precision);
+	if (!ret)
+		ret = kmaps_banks(obj, c->ncpus, BANK_BYTES(c->ops->nmetrics, c->cfg->precision));
+	if (!ret)
+		ret = kmaps_keyed(obj, ro->keyed, btf, &c->maps);
+	if (ret)
+		return err_sys(e, ret, "%s: histogram maps", c->ops->source->name);
+	return filters_setup(&c->base.filters, obj, ro->filter, e);
 }
 
-int contend_collect(struct contend *c, uint64_t epoch, struct err *e)
+static int describe_later(struct contend *c)
 {
-	int ret = keyed_collect(c->keyed, epoch, e);
+	size_t i;
+	int ret = 0;
 
-	forget_early(c);
+	for (i = 0; !ret && i < c->nlater; i++)
+		ret = contend_describe(c, &c->later[i]);
+	c->nlater = 0;
 	return ret;
 }
 
-struct keys_walk {
-	void (*fn)(void *ctx, const struct abi_key *key);
-	void *ctx;
-};
-
-static void visit_key(const void *node, VISIT visit, void *ctx)
+/*
+ * Looking for names takes long, and meanwhile the processes of other records may end. Where that
+ * matters they are looked at first.
+ */
+static int take_record(struct contend *c, const struct abi_contend_sample *r)
 {
-	const struct contend_row *r = *(struct contend_row *const *)node;
-	const struct keys_walk *w = ctx;
-
-	if (visit == postorder || visit == leaf)
-		w->fn(w->ctx, &r->key);
+	if (!c->ops->described)
+		return contend_describe(c, r);
+	c->ops->described(c, r);
+	c->later[c->nlater++] = *r;
+	return c->nlater < LATER_MAX ? 0 : describe_later(c);
 }
 
-void contend_keys(const struct contend *c, void (*fn)(void *ctx, const struct abi_key *key),
-		  void *ctx)
+static int on_record(void *ctx, const void *data, size_t len)
 {
-	struct keys_walk w = {fn, ctx};
+	struct contend *c = ctx;
+	struct abi_contend_sample r;
 
-	twalk_r(c->rows, visit_key, &w);
+	if (len < sizeof(r))
+		return -EINVAL;
+	memcpy(&r, data, sizeof(r));
+	return take_record(c, &r);
 }
 
-void contend_forget(struct contend *c)
+static int open_rows(struct contend *c, struct err *e)
 {
-	keyed_forget(c->keyed);
+	const struct banks_args banks = {
+		.map_fd = map_fd(c, "banks"),
+		.nhists = c->ops->nmetrics,
+		.schema = c->cfg->precision,
+		.ncpus = c->ncpus,
+		.metrics = c->ops->metrics,
+		.nmetrics = c->ops->nmetrics,
+	};
+	const char *what = c->ops->source->name;
+	int ret = kmaps_others(c->base.obj, &c->maps);
+
+	if (ret)
+		return err_sys(e, ret, "%s: entry for other addresses", what);
+	ret = banks_open(&c->banks, &banks, e);
+	if (!ret)
+		ret = contend_rows_open(c, e);
+	if (ret)
+		return ret;
+	c->later = calloc(LATER_MAX, sizeof(*c->later));
+	if (!c->later)
+		return err_sys(e, -ENOMEM, "%s", what);
+	c->ring = (struct ring){.what = what, .fn = on_record, .ctx = c, .most = DRAIN_MAX};
+	return ring_open(&c->ring, map_fd(c, "samples"), e);
 }
 
-void contend_close(struct contend *c)
+/* The kernel's BTF is several MB of heap: it goes before libbpf loads its own. */
+static int load(struct contend *c, struct err *e)
 {
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = c->cfg->btf);
+	struct btf *btf = kernel_btf(c->cfg->btf, e);
+	int ret;
+
+	if (!btf)
+		return -ENOENT;
+	c->skel = c->ops->object(c, &opts);
+	ret = c->skel ? c->ops->configure(c, btf, e)
+		      : err_sys(e, -errno, "%s: open BPF object", c->ops->source->name);
+	btf__free(btf);
+	if (!ret)
+		ret = bpf_source_load(&c->base, c->skel, e);
+	return ret ? ret : c->ops->loaded(c, e);
+}
+
+static int open_all(struct contend *c, struct err *e)
+{
+	int ret = possible_cpus(e);
+
+	if (ret < 0)
+		return ret;
+	c->ncpus = (uint32_t)ret;
+	ret = filters_open(&c->base.filters, &c->args, c->ncpus, false, e);
+	if (!ret)
+		ret = names_borrow(c->args.names, &c->names, e);
+	c->places = ext4_places_new();
+	if (!ret && !c->places)
+		ret = err_sys(e, -ENOMEM, "%s", c->ops->source->name);
+	if (!ret)
+		ret = load(c, e);
+	if (!ret)
+		ret = filters_fill(&c->base.filters, c->base.obj, e);
+	if (!ret)
+		ret = open_rows(c, e);
+	if (!ret)
+		ret = bpf_source_poll(&c->base, ring_fd(&c->ring), e);
+	if (!ret)
+		ret = c->ops->attach(c, e);
+	if (!ret)
+		ret = bpf_source_list_hooks(&c->base, e);
+	return ret ? ret : filters_follow(&c->base.filters, e);
+}
+
+int contend_open(struct source **out, const struct source_args *args, const struct contend_ops *ops,
+		 struct err *e)
+{
+	struct contend *c = calloc(1, ops->size);
+	int ret;
+
+	if (!c)
+		return err_sys(e, -ENOMEM, "%s", ops->source->name);
+	bpf_source_init(&c->base, ops->source);
+	c->ops = ops;
+	c->args = *args;
+	c->cfg = args->cfg;
+	ret = open_all(c, e);
+	if (ret) {
+		contend_close(&c->base.source);
+		return ret;
+	}
+	*out = &c->base.source;
+	return 0;
+}
+
+void contend_close(struct source *src)
+{
+	struct contend *c = source_of(src);
+
 	if (!c)
 		return;
-	keyed_close(c->keyed); /* its rows take theirs along */
-	tdestroy(c->rows, free_row);
+	ring_close(&c->ring);
+	c->ops->unload(c);
+	keyed_close(c->keyed);
 	cache_clear(&c->codes);
+	arena_free(&c->arena);
+	free(c->later);
+	ext4_places_close(c->places);
+	banks_close(&c->banks);
+	bpf_source_close(&c->base);
 	free(c);
 }
+
+/* ---- running ---- */
+
+/* Descriptions first: a row that appears then knows what it is. */
+static int describe_all(struct contend *c, struct err *e)
+{
+	size_t turns, most = ring_bytes(c) / DRAIN_BYTES_MIN + 1;
+	int ret = 1;
+
+	for (turns = 0; ret > 0 && turns < most; turns++)
+		ret = contend_drain(&c->base.source, e);
+	if (ret >= 0 && describe_later(c))
+		ret = err_sys(e, -ENOMEM, "%s: describe waits", c->ops->source->name);
+	return ret < 0 ? ret : 0;
+}
+
+static int collect(struct contend *c, bool ends, struct err *e)
+{
+	uint64_t ended = bpf_source_ended(&c->base);
+	int ret = describe_all(c, e);
+
+	if (!ret)
+		ret = banks_collect(&c->banks, ended, ends, e);
+	return ret ? ret : keyed_collect(c->keyed, ended, ends, e);
+}
+
+int contend_fold(struct source *src, struct err *e)
+{
+	return collect(source_of(src), false, e);
+}
+
+int contend_start(struct source *src, struct err *e)
+{
+	struct contend *c = source_of(src);
+	int ret;
+
+	if (bpf_source_begin(&c->base))
+		return 0;
+	ret = collect(c, true, e);
+	if (ret)
+		return ret;
+	banks_forget(&c->banks);
+	keyed_forget(c->keyed);
+	return 0;
+}
+
+int contend_collect(struct source *src, struct source_report *r, struct err *e)
+{
+	struct contend *c = source_of(src);
+	struct abi_in_flight flight;
+	int ret = collect(c, true, e);
+
+	if (ret)
+		return ret;
+	arena_reset(&c->arena);
+	ret = banks_push(&c->banks, r);
+	if (!ret)
+		ret = contend_rows_push(c, r);
+	if (ret)
+		return err_sys(e, ret, "%s: report", c->ops->source->name);
+	ret = flight_walk(c->flight, map_fd(c, "in_flight"), &flight);
+	if (ret)
+		return err_sys(e, ret, "%s: tasks still waiting", c->ops->source->name);
+	bpf_source_quality(&c->base, &c->banks.counts, &flight, r);
+	return 0;
+}
+
+int contend_drain(struct source *src, struct err *e)
+{
+	return ring_drain(&source_of(src)->ring, e);
+}
+
+const struct option_row contend_options[] = {
+	{"stack-every", 0, "N", "a stack of one in N waits for a known lock (default 0: the first)",
+	 OPTION_U32, .at = offsetof(struct config, stack_every), .max = 1000000000},
+	{0},
+};

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows of the contended table, for sources that measure waits by address (lock, futex): keyed
- * histograms (keyed.h) joined with what the described waits told (abi_contend.h): names, call
- * sites, tasks. What a row's kind is called, how its address and its code are named, and what else
- * is known of it, the source says.
+ * Sources that measure waits by address (lock, futex): metrics of every wait, and rows of the
+ * contended table, which are keyed rows (keyed.h) with what the described waits (abi_contend.h, a
+ * ring buffer) say of an address: names, call sites. What is theirs alone, and how things are
+ * called, the sources say by one table of operations.
  *
- *	contend_open -> (contend_sample | contend_collect -> contend_push)* -> contend_close
+ * The object has the maps of common.bpf.h, filter.bpf.h and keyed.bpf.h, `samples` (ring buffer of
+ * struct abi_contend_sample) and `in_flight` (struct abi_in_flight).
  */
 #ifndef WS_CONTEND_H
 #define WS_CONTEND_H
@@ -13,68 +14,155 @@
 #include <linux/types.h>
 
 #include "abi_contend.h"
-#include "core/config.h"
+#include "core/arena.h"
+#include "core/cache.h"
 #include "names/names.h"
-#include "source/cgroup.h"
-#include "source/keyed.h"
-#include "source/source.h"
+#include "source/banks.h"
+#include "source/bpf_source.h"
+#include "source/groups.h"
+#include "source/kmaps.h"
+#include "source/ring.h"
 
+struct bpf_link;
+struct bpf_object_open_opts;
+struct btf;
 struct contend;
 
+/* ---- contend_sites.c: where it is waited ---- */
+
+/* Code, named. A process's addresses mean something in it alone. */
+struct code {
+	struct cache_item item;
+	uint64_t ip;
+	uint32_t pid;
+	bool skip; /* its caller is what matters */
+	bool late; /* there may be more to say of it: asked for again after a while */
+	uint64_t asked_ns;
+	char *sym;
+};
+
+/* Of a row. */
+struct sites {
+	struct site *v;	    /* in order of appearance; v[].sym is theirs */
+	struct site *shown; /* for a frame */
+	size_t n;
+	uint64_t others; /* at code that found no room */
+};
+
+void codes_init(struct cache *codes);
+/* The innermost caller of what is to be skipped; the outermost known if all is. NULL: no stack, or
+ * no memory. Valid until the next call. */
+const struct code *codes_site(struct contend *c, const struct abi_contend_sample *s);
+int sites_count(struct sites *s, const struct code *code);
+/* For a frame: the most frequent first, those without room last; *n of them. Valid until the next
+ * call; NULL: none. */
+const struct site *sites_show(struct sites *s, size_t *n);
+void sites_free(struct sites *s);
+
+/* ---- rows, and the sources ---- */
+
 /* One address (and kind, and group). */
-struct contend_info {
-	const struct abi_key *key;	       /* cpu = 0 */
-	const struct keyed_row *row;	       /* NULL: described, but not yet read from the map */
-	const struct abi_contend_sample *said; /* the first wait that was described, or NULL */
+struct contend_row {
+	struct keyed_row keyed;
+	struct abi_contend_sample *first; /* the first wait that was described, or NULL */
+	char *name, *place;		  /* NULL: not known */
+	bool inferred, late;		  /* the name; late: there may be more to say by now */
+	struct name_inode inode;	  /* that it lies in */
+	const char *placed;		  /* place with its path, for a frame */
+	struct line_member *members;
+	size_t nmembers;
+	struct sites sites;
+	const struct site *shown; /* of them, for a frame */
+	size_t nshown;
+	struct group_text group;
 };
 
 struct contend_ops {
-	const char *source;		    /* "lock" */
-	bool without_waits;		    /* rows are shown also for what their sums say */
+	const struct source_ops *source;
+	size_t size;			   /* of the source's struct, which begins with contend */
+	const struct metric_desc *metrics; /* one for each histogram of its banks */
+	uint32_t nmetrics;
+	uint32_t others; /* kinds that have a row for other addresses: at least ABI_KIND_OTHER */
+	uint32_t ring_bytes; /* for described waits: at least, a power of two */
+	bool kernel_code;    /* code addresses mean the same in every process */
+	bool without_waits;  /* rows are shown also for what their sums say */
+
+	/* Opens the object; NULL with errno. */
+	struct bpf_object_skeleton *(*object)(struct contend *c,
+					      const struct bpf_object_open_opts *opts);
+	/* Before the load; calls contend_setup. */
+	int (*configure)(struct contend *c, const struct btf *btf, struct err *e);
+	int (*loaded)(struct contend *c, struct err *e); /* after it; sets epoch_word */
+	int (*attach)(struct contend *c, struct err *e); /* sets flight */
+	void (*unload)(struct contend *c);		 /* no object is fine */
+
 	const char *(*kind)(uint32_t kind); /* "mutex"; never NULL; not asked of others */
 	/* Optional: whose row an entry is in, where that is not its own; of any entry once. */
-	void (*join)(void *ctx, struct abi_key *key);
+	void (*join)(struct contend *c, struct abi_key *key);
 	/* Optional: a described wait, as soon as it is read; what is asked about it comes later. */
-	void (*told)(void *ctx, const struct abi_contend_sample *s);
+	void (*described)(struct contend *c, const struct abi_contend_sample *s);
 	/* Name of the address. Asked when it is first seen, and again at its first description. */
-	void (*name)(void *ctx, const struct contend_info *i, struct name *out);
+	void (*name)(struct contend *c, const struct contend_row *r, struct name *out);
 	/* Name of code in a described wait; and is it its caller that matters? */
-	void (*code)(void *ctx, const struct abi_contend_sample *s, uint64_t ip, struct name *out);
-	bool (*skip)(void *ctx, const struct abi_contend_sample *s, uint64_t ip,
-		     const struct name *name);
-	/* Optional: what only this source knows (pid, op, futex ...); what it points to must live
-	 * until the next collect. */
-	void (*fill)(void *ctx, const struct contend_info *i, bool total, struct contended *c);
+	void (*code)(struct contend *c, const struct abi_contend_sample *s, uint64_t ip,
+		     struct name *out);
+	bool (*skip)(struct contend *c, uint64_t ip, const struct name *name);
+	/* Optional: what only this source knows (pid, op, futex ...), from the report's arena. */
+	void (*fill)(struct contend *c, const struct contend_row *r, bool total,
+		     struct contended *out);
 };
 
-struct contend_args {
+/* The parts of the object's rodata that contend_setup fills. */
+struct contend_rodata {
+	struct abi_buckets *hists;
+	struct abi_keyed *keyed;
+	struct abi_filter *filter;
+	__u32 *stack_every;
+	__u64 *ring_wake_bytes;
+	bool *preempt_count_known; /* NULL: not asked for */
+	__s64 *preempt_count_from_rq;
+};
+
+struct contend {
+	struct bpf_source base;
 	const struct contend_ops *ops;
-	void *ctx;
-	int fds[ABI_BANKS]; /* the keyed maps, one histogram an entry (or more: the first is shown)
-			     */
-	uint32_t nhists;
-	uint32_t ncpus;
-	enum by_key by;
-	uint32_t room;		      /* entries for which a bank's map has room */
-	uint32_t rest_after;	      /* intervals without a wait, for an entry to leave */
-	struct cgroup_names *cgroups; /* --by cgroup */
-	struct names *names;	      /* for the members on a line; or NULL */
-	struct ext4_places *places;   /* for what lies in ext4 */
-	bool kernel_code;	      /* code addresses mean the same in every process */
-	const char *what;	      /* for errors: "lock: waits" */
+	const struct config *cfg;
+	struct source_args args;
+	struct bpf_object_skeleton *skel;
+	const struct bpf_link *flight; /* the walk over the tasks */
+	uint32_t ncpus;		       /* possible */
+	struct kmaps_keyed maps;
+	struct banks banks;
+	struct keyed *keyed;			     /* of struct contend_row */
+	const struct abi_contend_sample *describing; /* for which a row is made */
+	struct cache codes;
+	struct arena arena; /* of the last report */
+	struct names *names;
+	struct ext4_places *places; /* of what lies in ext4 */
+	struct ring ring;
+	struct abi_contend_sample *later; /* to be described at the next report */
+	size_t nlater;
 };
 
-int contend_open(struct contend **out, const struct contend_args *args, struct err *e);
-/* A record of the ring buffer. 0 or negative errno. */
-int contend_sample(struct contend *c, const struct abi_contend_sample *s);
-int contend_fold(struct contend *c, uint64_t epoch, struct err *e); /* as keyed_fold */
-/* As keyed_collect; rows that have long been cold then leave the kernel's maps, into `other`. */
-int contend_collect(struct contend *c, uint64_t epoch, struct err *e);
-void contend_forget(struct contend *c);
-int contend_push_rows(struct contend *c, struct source_report *r); /* 0 or -ENOMEM */
-/* The keys of all rows, also of those that are only described yet. */
-void contend_keys(const struct contend *c, void (*fn)(void *ctx, const struct abi_key *key),
-		  void *ctx);
-void contend_close(struct contend *c); /* NULL is fine */
+int contend_open(struct source **out, const struct source_args *args, const struct contend_ops *ops,
+		 struct err *e);
+/* Between open and load of the object. */
+int contend_setup(struct contend *c, struct bpf_object *obj, const struct btf *btf,
+		  const struct contend_rodata *ro, struct err *e);
+
+/* contend_rows.c */
+int contend_rows_open(struct contend *c, struct err *e);
+int contend_describe(struct contend *c, const struct abi_contend_sample *s); /* 0 or -errno */
+int contend_rows_push(struct contend *c, struct source_report *r);	     /* 0 or -ENOMEM */
+
+/* For source_ops. */
+int contend_start(struct source *src, struct err *e);
+int contend_fold(struct source *src, struct err *e);
+int contend_collect(struct source *src, struct source_report *r, struct err *e);
+int contend_drain(struct source *src, struct err *e);
+void contend_close(struct source *src);
+
+/* Of locks and futexes. */
+extern const struct option_row contend_options[];
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "source/bpf_util.h"
-#include "source/contend/contend_sites.h"
+#include "source/contend/contend.h"
 
 #define CODES_MAX 2048		  /* about 500 KB */
 #define SITES_MAX 32		  /* of a row */
@@ -35,54 +35,51 @@ void codes_init(struct cache *codes)
 }
 
 /* A name that was late is asked for again, for its row will be shown again. */
-static int ask_code(struct code *n, const struct contend_args *args,
-		    const struct abi_contend_sample *s)
+static int ask_code(struct contend *c, struct code *n, const struct abi_contend_sample *s)
 {
 	struct name name = {0};
 	char *sym;
 
-	args->ops->code(args->ctx, s, n->ip, &name);
+	c->ops->code(c, s, n->ip, &name);
 	sym = strdup(name.text);
 	if (!sym)
 		return -ENOMEM;
 	free(n->sym);
 	n->sym = sym;
-	n->skip = args->ops->skip(args->ctx, s, n->ip, &name);
+	n->skip = c->ops->skip(c, n->ip, &name);
 	n->late = name.late;
 	n->asked_ns = mono_now_ns();
 	return 0;
 }
 
-static struct code *code_get(struct cache *codes, const struct contend_args *args,
-			     const struct abi_contend_sample *s, uint64_t ip)
+static struct code *code_get(struct contend *c, const struct abi_contend_sample *s, uint64_t ip)
 {
-	struct code *n, like = {.ip = ip, .pid = args->kernel_code ? 0 : s->pid};
+	struct code *n, like = {.ip = ip, .pid = c->ops->kernel_code ? 0 : s->pid};
 
-	n = cache_find(codes, &like);
+	n = cache_find(&c->codes, &like);
 	if (n && (!n->late || mono_now_ns() - n->asked_ns < ASK_AGAIN_NS))
 		return n;
 	if (n)
-		return ask_code(n, args, s) ? NULL : n;
-	cache_trim(codes);
+		return ask_code(c, n, s) ? NULL : n;
+	cache_trim(&c->codes);
 	n = calloc(1, sizeof(*n));
 	if (!n)
 		return NULL;
 	*n = like;
-	if (ask_code(n, args, s)) {
+	if (ask_code(c, n, s)) {
 		free_code(n);
 		return NULL;
 	}
-	return cache_add(codes, n) ? NULL : n;
+	return cache_add(&c->codes, n) ? NULL : n;
 }
 
-const struct code *codes_site(struct cache *codes, const struct contend_args *args,
-			      const struct abi_contend_sample *s)
+const struct code *codes_site(struct contend *c, const struct abi_contend_sample *s)
 {
 	uint32_t i, n = s->nips < ABI_CONTEND_IPS ? s->nips : ABI_CONTEND_IPS;
 	const struct code *code = NULL;
 
 	for (i = 0; i < n; i++) {
-		code = code_get(codes, args, s, s->ips[i]);
+		code = code_get(c, s, s->ips[i]);
 		if (!code || !code->skip)
 			break;
 	}

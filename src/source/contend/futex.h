@@ -6,9 +6,7 @@
 #include <linux/types.h>
 
 #include "abi_futex.h"
-#include "core/arena.h"
-#include "names/names.h"
-#include "source/contend/contend_source.h"
+#include "source/contend/contend.h"
 
 struct futex_bpf;
 
@@ -35,11 +33,11 @@ int futex_addrs_open(struct futex_addrs **out, int map_fd, uint32_t room, bool p
 		     struct names *names, struct err *e);
 /* Once an interval: before the map is full, those of processes that have ended leave it; and what
  * is neither there nor in one of `rows` is forgotten. */
-void futex_addrs_tidy(struct futex_addrs *a, const struct contend *rows, bool full);
+void futex_addrs_tidy(struct futex_addrs *a, const struct keyed_row *rows, bool full);
 /* By number; one never heard of is looked for in the map. NULL: it is not there, or no memory. */
 struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id);
 /* What a described wait says of its address. */
-void futex_addrs_told(struct futex_addrs *a, const struct abi_contend_sample *s);
+void futex_addrs_described(struct futex_addrs *a, const struct abi_contend_sample *s);
 void futex_addrs_close(struct futex_addrs *a); /* NULL is fine */
 
 /* Where a shared futex lies. */
@@ -53,25 +51,21 @@ bool futex_place_parse(const char *line, uint64_t addr, struct futex_place *out)
 bool futex_place_find(uint32_t pid, uint64_t addr, struct futex_place *out);
 
 struct futex {
-	struct contend_source s;
+	struct contend c;
 	struct futex_bpf *skel;
 	struct futex_addrs *addrs;
-	struct arena arena; /* of the last report */
-	bool raw;	    /* the tracepoints of all calls, not those of single ones */
-	int *events;	    /* of the latter, from load to attach; -1: none */
+	bool raw;    /* the tracepoints of all calls, not those of single ones */
+	int *events; /* of the latter, from load to attach; -1: none */
 	struct bpf_link **links;
 	size_t nlinks;
 };
 
 /* futex_load.c */
-struct bpf_object_skeleton *futex_object(struct contend_source *s,
+struct bpf_object_skeleton *futex_object(struct contend *c,
 					 const struct bpf_object_open_opts *opts);
-int futex_configure(struct contend_source *s, const struct btf *btf, struct err *e);
-int futex_loaded(struct contend_source *s, struct err *e);
-int futex_attach(struct contend_source *s, struct err *e);
-void futex_unload(struct contend_source *s);
-
-/* futex_rows.c: what is the futexes' own in the contended table. */
-extern const struct contend_ops futex_rows;
+int futex_configure(struct contend *c, const struct btf *btf, struct err *e);
+int futex_loaded(struct contend *c, struct err *e);
+int futex_attach(struct contend *c, struct err *e);
+void futex_unload(struct contend *c);
 
 #endif

@@ -169,7 +169,7 @@ static struct futex_addr *add(struct futex_addrs *a, const struct futex_addr *wh
 	return n;
 }
 
-void futex_addrs_told(struct futex_addrs *a, const struct abi_contend_sample *s)
+void futex_addrs_described(struct futex_addrs *a, const struct abi_contend_sample *s)
 {
 	uint32_t op = s->type & ABI_FUTEX_OP_MASK;
 	struct futex_addr *n = find(a, s->key.obj);
@@ -237,11 +237,6 @@ static void mark(struct futex_addrs *a, uint64_t id)
 		n->used = n->same->used = a->look;
 }
 
-static void mark_row(void *ctx, const struct abi_key *key)
-{
-	mark(ctx, key->obj);
-}
-
 static void mark_map(struct futex_addrs *a)
 {
 	struct abi_futex_key key, *prev = NULL;
@@ -282,7 +277,7 @@ static void forget_unmarked(struct futex_addrs *a)
 	}
 }
 
-void futex_addrs_tidy(struct futex_addrs *a, const struct contend *rows, bool full)
+void futex_addrs_tidy(struct futex_addrs *a, const struct keyed_row *rows, bool full)
 {
 	if (a->procfs && (full || a->held >= a->room / 4 * 3))
 		empty_map(a);
@@ -290,7 +285,8 @@ void futex_addrs_tidy(struct futex_addrs *a, const struct contend *rows, bool fu
 		return;
 	a->look++;
 	mark_map(a);
-	contend_keys(rows, mark_row, a);
+	for (; rows; rows = rows->next)
+		mark(a, rows->key.obj);
 	forget_unmarked(a);
 	a->look_at = 2 * a->naddrs > ADDRS_MIN ? 2 * a->naddrs : ADDRS_MIN;
 }

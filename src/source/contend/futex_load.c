@@ -44,9 +44,9 @@ static struct bpf_program *prog_at(const struct futex *f, size_t offset)
 	return *(struct bpf_program **)((char *)f->skel + offset);
 }
 
-static struct futex *futex_of(struct contend_source *s)
+static struct futex *futex_of(struct contend *c)
 {
-	return (struct futex *)s;
+	return (struct futex *)c;
 }
 
 /* ---- which tracepoints ---- */
@@ -113,10 +113,9 @@ static void choose_programs(struct futex *f, bool raw)
 
 /* ---- load ---- */
 
-struct bpf_object_skeleton *futex_object(struct contend_source *s,
-					 const struct bpf_object_open_opts *opts)
+struct bpf_object_skeleton *futex_object(struct contend *c, const struct bpf_object_open_opts *opts)
 {
-	struct futex *f = futex_of(s);
+	struct futex *f = futex_of(c);
 
 	if (choose_events(f)) {
 		errno = ENOMEM;
@@ -126,9 +125,9 @@ struct bpf_object_skeleton *futex_object(struct contend_source *s,
 	return f->skel ? f->skel->skeleton : NULL;
 }
 
-int futex_configure(struct contend_source *s, const struct btf *btf, struct err *e)
+int futex_configure(struct contend *c, const struct btf *btf, struct err *e)
 {
-	struct futex *f = futex_of(s);
+	struct futex *f = futex_of(c);
 	struct futex_bpf *skel = f->skel;
 	const struct contend_rodata ro = {
 		.hists = (struct abi_buckets *)&skel->rodata->hists,
@@ -146,19 +145,19 @@ int futex_configure(struct contend_source *s, const struct btf *btf, struct err 
 	choose_programs(f, f->raw);
 	skel->rodata->have_pt_regs =
 		libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACEPOINT, BPF_FUNC_task_pt_regs, NULL) == 1;
-	ret = bpf_map__set_max_entries(skel->maps.addresses, s->cfg->max_keys);
+	ret = bpf_map__set_max_entries(skel->maps.addresses, c->cfg->max_keys);
 	if (ret)
 		return err_sys(e, ret, "futex: map of addresses");
-	return contend_source_setup(s, skel->obj, btf, &ro, e);
+	return contend_setup(c, skel->obj, btf, &ro, e);
 }
 
-int futex_loaded(struct contend_source *s, struct err *e)
+int futex_loaded(struct contend *c, struct err *e)
 {
-	struct futex *f = futex_of(s);
+	struct futex *f = futex_of(c);
 
-	s->base.epoch_word = &f->skel->bss->epoch;
-	return futex_addrs_open(&f->addrs, bpf_map__fd(f->skel->maps.addresses), s->cfg->max_keys,
-				f->skel->rodata->filter.self_tgid == (uint32_t)getpid(), s->names,
+	c->base.epoch_word = &f->skel->bss->epoch;
+	return futex_addrs_open(&f->addrs, bpf_map__fd(f->skel->maps.addresses), c->cfg->max_keys,
+				f->skel->rodata->filter.self_tgid == (uint32_t)getpid(), c->names,
 				e);
 }
 
@@ -173,7 +172,7 @@ static int attach_event(struct futex *f, size_t prog, int *fd, const char *name)
 		return -errno;
 	*fd = -1;
 	f->links[f->nlinks++] = link;
-	return bpf_source_add_hook(&f->s.base, name);
+	return bpf_source_add_hook(&f->c.base, name);
 }
 
 /* What leaves first, so that no call is seen to enter only. */
@@ -194,21 +193,21 @@ static int attach_traced(struct futex *f)
 	return ret;
 }
 
-int futex_attach(struct contend_source *s, struct err *e)
+int futex_attach(struct contend *c, struct err *e)
 {
-	struct futex *f = futex_of(s);
-	int ret = bpf_source_attach(&s->base, s->skel, e);
+	struct futex *f = futex_of(c);
+	int ret = bpf_source_attach(&c->base, c->skel, e);
 
-	s->flight = f->skel->links.ws_in_flight;
+	c->flight = f->skel->links.ws_in_flight;
 	if (ret || f->raw)
 		return ret;
 	ret = attach_traced(f);
 	return ret ? bpf_fail(e, ret, "futex: attach BPF programs") : 0;
 }
 
-void futex_unload(struct contend_source *s)
+void futex_unload(struct contend *c)
 {
-	struct futex *f = futex_of(s);
+	struct futex *f = futex_of(c);
 
 	while (f->nlinks)
 		bpf_link__destroy(f->links[--f->nlinks]);
@@ -222,5 +221,4 @@ void futex_unload(struct contend_source *s)
 	f->skel = NULL;
 	futex_addrs_close(f->addrs);
 	f->addrs = NULL;
-	arena_free(&f->arena);
 }

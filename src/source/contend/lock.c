@@ -3,21 +3,22 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <string.h>
 
-#include "source/contend/contend_source.h"
+#include "source/contend/contend.h"
 
 #include "lock.skel.h" /* needs abi_contend.h */
 
 struct lock {
-	struct contend_source base;
+	struct contend c;
 	struct lock_bpf *skel;
 	const char *lacks[2];
 };
 
-static struct lock *lock_of(struct contend_source *s)
+static struct lock *lock_of(struct contend *c)
 {
-	return (struct lock *)s;
+	return (struct lock *)c;
 }
 
 /* ---- names ---- */
@@ -42,7 +43,7 @@ static const char *kind_name(uint32_t kind)
 	return kind < ABI_LOCK_KINDS && names[kind] ? names[kind] : "lock";
 }
 
-static void name_lock(void *ctx, const struct contend_info *i, struct name *out)
+static void name_lock(struct contend *c, const struct contend_row *r, struct name *out)
 {
 	static const char *const types[ABI_OBJECTS] = {
 		[ABI_OBJECT_MM] = "mm_struct",
@@ -53,57 +54,45 @@ static void name_lock(void *ctx, const struct contend_info *i, struct name *out)
 		[ABI_OBJECT_TASK] = "task_struct",
 		[ABI_OBJECT_FUTEX] = "futex_hash_bucket",
 	};
-	struct contend_source *s = ctx;
 	struct kernel_hint hint = {0};
 
-	if (i->said && i->said->type < ABI_OBJECTS && types[i->said->type]) {
-		hint.object = i->said->object;
-		hint.type = types[i->said->type];
+	if (r->first && r->first->type < ABI_OBJECTS && types[r->first->type]) {
+		hint.object = r->first->object;
+		hint.type = types[r->first->type];
 	}
-	hint.lock_kind = i->key->kind;
-	if (i->said) {
-		hint.pid = i->said->pid;
-		hint.process = i->said->process;
-		hint.files = i->said->files;
-		hint.ips = (const uint64_t *)i->said->ips;
-		hint.nips = i->said->nips;
+	hint.lock_kind = r->keyed.key.kind;
+	if (r->first) {
+		hint.pid = r->first->pid;
+		hint.process = r->first->process;
+		hint.files = r->first->files;
+		hint.ips = (const uint64_t *)r->first->ips;
+		hint.nips = r->first->nips;
 	}
-	names_kernel_data(s->names, i->key->obj, &hint, out);
+	names_kernel_data(c->names, r->keyed.key.obj, &hint, out);
 }
 
-static void name_code(void *ctx, const struct abi_contend_sample *said, uint64_t ip,
+static void name_code(struct contend *c, const struct abi_contend_sample *s, uint64_t ip,
 		      struct name *out)
 {
-	struct contend_source *s = ctx;
 
-	names_kernel_code(s->names, ip, out);
+	names_kernel_code(c->names, ip, out);
 }
 
 /* The locking functions, and above them what leads from the tracepoint to our program (which has a
  * name only where net.core.bpf_jit_kallsyms gives it one). */
-static bool skip_code(void *ctx, const struct abi_contend_sample *said, uint64_t ip,
-		      const struct name *name)
+static bool skip_code(struct contend *c, uint64_t ip, const struct name *name)
 {
 	static const char *const tracing[] = {"bpf_prog_", "bpf_trace_run", "__bpf_trace_",
 					      "__traceiter_", "trace_contention_"};
-	struct contend_source *s = ctx;
 	size_t i;
 
-	if (name->found == NAME_NONE || names_is_lock_code(s->names, ip))
+	if (name->found == NAME_NONE || names_is_lock_code(c->names, ip))
 		return true;
 	for (i = 0; i < sizeof(tracing) / sizeof(tracing[0]); i++)
 		if (!strncmp(name->text, tracing[i], strlen(tracing[i])))
 			return true;
 	return false;
 }
-
-static const struct contend_ops lock_rows = {
-	.source = "lock",
-	.kind = kind_name,
-	.name = name_lock,
-	.code = name_code,
-	.skip = skip_code,
-};
 
 /* ---- the BPF object ---- */
 
@@ -114,18 +103,18 @@ static int no_tracepoint(struct err *e)
 		"lock: this kernel has no lock:contention_begin tracepoint (since Linux 5.19)");
 }
 
-static struct bpf_object_skeleton *lock_object(struct contend_source *s,
+static struct bpf_object_skeleton *lock_object(struct contend *c,
 					       const struct bpf_object_open_opts *opts)
 {
-	struct lock *l = lock_of(s);
+	struct lock *l = lock_of(c);
 
 	l->skel = lock_bpf__open_opts(opts);
 	return l->skel ? l->skel->skeleton : NULL;
 }
 
-static int lock_configure(struct contend_source *s, const struct btf *btf, struct err *e)
+static int lock_configure(struct contend *c, const struct btf *btf, struct err *e)
 {
-	struct lock_bpf *skel = lock_of(s)->skel;
+	struct lock_bpf *skel = lock_of(c)->skel;
 	const struct contend_rodata ro = {
 		.hists = (struct abi_buckets *)&skel->rodata->hists,
 		.keyed = (struct abi_keyed *)&skel->rodata->keyed,
@@ -139,34 +128,33 @@ static int lock_configure(struct contend_source *s, const struct btf *btf, struc
 	if (tracepoint_args(btf, "contention_begin") < 0)
 		return no_tracepoint(e);
 	skel->rodata->preempt_rt = struct_has_member(btf, "task_struct", "softirq_disable_cnt");
-	if (bpf_map__set_max_entries(skel->maps.lock_cpus, s->ncpus))
+	if (bpf_map__set_max_entries(skel->maps.lock_cpus, c->ncpus))
 		return err_sys(e, -EINVAL, "lock: CPUs");
-	return contend_source_setup(s, skel->obj, btf, &ro, e);
+	return contend_setup(c, skel->obj, btf, &ro, e);
 }
 
-static int lock_loaded(struct contend_source *s, struct err *e)
+static int lock_loaded(struct contend *c, struct err *e)
 {
-	s->base.epoch_word = &lock_of(s)->skel->bss->epoch;
+	c->base.epoch_word = &lock_of(c)->skel->bss->epoch;
 	return 0;
 }
 
-static int lock_attach(struct contend_source *s, struct err *e)
+static int lock_attach(struct contend *c, struct err *e)
 {
-	int ret = bpf_source_attach(&s->base, s->skel, e);
+	int ret = bpf_source_attach(&c->base, c->skel, e);
 
-	s->flight = lock_of(s)->skel->links.ws_lock_in_flight;
-	lock_of(s)->lacks[0] = names_code_why(s->names);
+	c->flight = lock_of(c)->skel->links.ws_lock_in_flight;
+	lock_of(c)->lacks[0] = names_code_why(c->names);
 	return ret;
 }
 
-static void lock_unload(struct contend_source *s)
+static void lock_unload(struct contend *c)
 {
-	lock_bpf__destroy(lock_of(s)->skel);
+	lock_bpf__destroy(lock_of(c)->skel);
 }
 
-static const struct contend_spec lock_spec = {
-	.ops = &source_lock,
-	.rows = &lock_rows,
+static const struct contend_ops lock_ops = {
+	.source = &source_lock,
 	.metrics = &metric_list[METRIC_LOCK_WAIT],
 	.nmetrics = 1,
 	.others = ABI_KIND_OTHER + 1,
@@ -178,11 +166,15 @@ static const struct contend_spec lock_spec = {
 	.loaded = lock_loaded,
 	.attach = lock_attach,
 	.unload = lock_unload,
+	.kind = kind_name,
+	.name = name_lock,
+	.code = name_code,
+	.skip = skip_code,
 };
 
 static int lock_open(struct source **out, const struct source_args *args, struct err *e)
 {
-	return contend_source_open(out, args, &lock_spec, e);
+	return contend_open(out, args, &lock_ops, e);
 }
 
 static const char *const *lock_lacks(const struct source *src)
@@ -217,22 +209,28 @@ const struct source_ops source_lock = {
 	.name = "lock",
 	.summary = "waits for kernel locks, by lock",
 	.by_default = true,
+	.options = contend_options,
+	/* The names of locks: a program reads memory, symbols come from kallsyms, inodes have
+	 * paths. */
+	.caps = SOURCE_CAP(CAP_BPF) | SOURCE_CAP(CAP_PERFMON) | SOURCE_CAP(CAP_SYSLOG) |
+		SOURCE_CAP(CAP_DAC_READ_SEARCH),
+	.metrics = SOURCE_METRICS(METRIC_LOCK_WAIT, METRIC_LOCK_WAIT),
 	.groups = true,
 	.contends = true,
 	.probe = lock_probe,
 	.open = lock_open,
-	.start = contend_source_start,
+	.start = contend_start,
 	.flip = bpf_source_flip,
-	.fold = contend_source_fold,
-	.collect = contend_source_collect,
+	.fold = contend_fold,
+	.collect = contend_collect,
 	.stop = bpf_source_stop,
 	.event_fd = bpf_source_event_fd,
-	.drain = contend_source_drain,
+	.drain = contend_drain,
 	.cost_begin = bpf_source_cost_begin,
 	.cost_end = bpf_source_cost_end,
 	.target_alive = bpf_source_target_alive,
 	.hooks = bpf_source_hooks,
 	.lacks = lock_lacks,
 	.notice = lock_notice,
-	.close = contend_source_close,
+	.close = contend_close,
 };

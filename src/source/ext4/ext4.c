@@ -6,9 +6,7 @@
 
 #include "source/ext4/ext4.h"
 #include "source/inodes/ext4_dev.h"
-#include "source/ext4/ext4_metrics.h"
 #include "source/kmaps.h"
-#include "source/poll.h"
 
 #include "ext4.skel.h" /* needs abi_ext4.h */
 
@@ -40,13 +38,12 @@ static int open_slow(struct ext4 *x, struct err *e)
 	return ext4_slow_open(&x->slow, &args, e);
 }
 
-/* Slow operations, targets that may be gone, mounts that change. */
+/* Slow operations, and mounts that change. */
 static int open_poll(struct ext4 *x, struct err *e)
 {
-	const int fds[] = {x->slow ? ext4_slow_fd(x->slow) : -1, x->base.filters.targets.epoll_fd,
-			   ext4_devs_fd(ext4_names_devs(x->names))};
+	int ret = bpf_source_poll(&x->base, x->slow ? ext4_slow_fd(x->slow) : -1, e);
 
-	return poll_open(&x->base.event_fd, fds, sizeof(fds) / sizeof(fds[0]), "ext4", e);
+	return ret ? ret : bpf_source_poll(&x->base, ext4_devs_fd(ext4_names_devs(x->names)), e);
 }
 
 static int open_rows(struct ext4 *x, struct err *e)
@@ -141,25 +138,21 @@ static int ext4_open(struct source **out, const struct source_args *args, struct
 	return 0;
 }
 
-static int ext4_fold(struct source *src, struct err *e)
-{
-	struct ext4 *x = ext4_of(src);
-	uint64_t ended = bpf_source_ended(&x->base);
-
-	counts_fold(&x->counts, ended);
-	return ext4_rows_fold(x->rows, ended, e);
-}
-
-static int collect(struct ext4 *x, struct err *e)
+static int collect(struct ext4 *x, bool ends, struct err *e)
 {
 	uint64_t ended = bpf_source_ended(&x->base);
 	int ret;
 
-	counts_collect(&x->counts, ended);
-	ret = ext4_es_collect(x->es);
+	counts_collect(&x->counts, ended, ends);
+	ret = ends ? ext4_es_collect(x->es) : 0;
 	if (ret)
 		return err_sys(e, ret, "ext4: read the look-ups");
-	return ext4_rows_collect(x->rows, ended, e);
+	return ext4_rows_collect(x->rows, ended, ends, e);
+}
+
+static int ext4_fold(struct source *src, struct err *e)
+{
+	return collect(ext4_of(src), false, e);
 }
 
 /* First call: begin. Later (the warm-up is over; flip and the grace time are behind us): forget. */
@@ -170,7 +163,7 @@ static int ext4_start(struct source *src, struct err *e)
 
 	if (bpf_source_begin(&x->base))
 		return 0;
-	ret = collect(x, e);
+	ret = collect(x, true, e);
 	if (ret)
 		return ret;
 	counts_forget(&x->counts);
@@ -183,13 +176,11 @@ static int ext4_collect(struct source *src, struct source_report *r, struct err 
 {
 	struct ext4 *x = ext4_of(src);
 	struct abi_in_flight flight;
-	int ret = collect(x, e);
+	int ret = collect(x, true, e);
 
 	if (ret)
 		return ret;
 	ext4_names_begin(x->names);
-	rows_forget(&r->interval);
-	rows_forget(&r->total);
 	ret = ext4_es_push(x->es, r);
 	if (!ret)
 		ret = ext4_rows_push(x->rows, r);
@@ -222,11 +213,20 @@ static const char *ext4_notice(const struct source *src)
 	return ((const struct ext4 *)src)->lacks.notice;
 }
 
+static const struct option_row ext4_options[] = {
+	{"es-time", 0, NULL, "ext4: also how long extent status lookups take", OPTION_FLAG,
+	 .at = offsetof(struct config, es_time), .value = true},
+	{0},
+};
+
 const struct source_ops source_ext4 = {
 	.name = "ext4",
 	.summary = "ext4 and its journal: operations, extent status look-ups",
 	.by_default = true,
+	.options = ext4_options,
+	.metrics = SOURCE_METRICS(METRIC_EXT4_OP_LATENCY, METRIC_EXT4_OP_BYTES),
 	.groups = true,
+	.files = true,
 	.slow = true,
 	.probe = ext4_probe,
 	.open = ext4_open,

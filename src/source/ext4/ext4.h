@@ -12,6 +12,7 @@
 #include "source/groups.h"
 #include "source/keyed.h"
 
+struct btf;
 struct ext4_bpf;
 struct ext4_names;
 
@@ -21,15 +22,30 @@ static inline bool ext4_by_group(const struct config *cfg)
 	return cfg->by > BY_CPU;
 }
 
+/* ---- ext4_metrics.c: what it reports, by the kinds of abi_ext4.h ---- */
+
+struct ext4_kind {
+	const struct metric_desc *desc;
+	const char *label; /* "op" or "event"; NULL: none but the device */
+	const char *value; /* of that label */
+	bool split;	   /* blocked and run-queue time are known */
+};
+
+/* All operations and counted events but ABI_EXT4_ES. */
+extern const struct ext4_kind ext4_kinds[ABI_EXT4_KINDS];
+
+/* By ABI_ES_*, without the miss. */
+extern const char *const ext4_es_hit_kinds[ABI_ES_MISS];
+
 /* ---- ext4_rows.c: operations and counted events ---- */
 
 /* Of one device and kind, all groups and CPUs together. */
-struct ext4_whole {
+struct ext4_all {
 	uint32_t kdev, kind;
 	struct hist interval, total;
 	uint64_t sums_interval[ABI_SUMS], sums_total[ABI_SUMS];
 	struct split split_interval, split_total;
-	struct ext4_whole *next; /* in order of appearance */
+	struct ext4_all *next; /* in order of appearance */
 };
 
 struct ext4_rows_args {
@@ -43,10 +59,8 @@ struct ext4_rows_args {
 
 struct ext4_rows;
 int ext4_rows_open(struct ext4_rows **out, const struct ext4_rows_args *args, struct err *e);
-/* What was counted under `epoch` joins the interval, which goes on. */
-int ext4_rows_fold(struct ext4_rows *r, uint64_t epoch, struct err *e);
-/* The same, and ends the interval. */
-int ext4_rows_collect(struct ext4_rows *r, uint64_t epoch, struct err *e);
+/* What was counted under `epoch` joins the interval, which ends or goes on. */
+int ext4_rows_collect(struct ext4_rows *r, uint64_t epoch, bool ends, struct err *e);
 void ext4_rows_forget(struct ext4_rows *r);
 int ext4_rows_push(struct ext4_rows *r, struct source_report *to);
 void ext4_rows_close(struct ext4_rows *r); /* NULL is fine */
@@ -97,6 +111,17 @@ struct ext4_lacks {
 /* `files_why`: empty if whole calls can be traced. */
 void ext4_lacks_init(struct ext4_lacks *l, const struct config *cfg, const struct ext4_devs *devs,
 		     const char *files_why);
+
+/*
+ * ---- ext4_file.c: reads, writes and opens, as whole calls. ext4 has no tracepoints there, so they
+ * take tracing its functions (fentry), which not every kernel and not every sandbox lets us. ----
+ */
+
+/*
+ * Loads and attaches a program that does nothing to each of the functions. 0, or negative with the
+ * reason in `why`. `vmlinux`: the running kernel's own BTF.
+ */
+int ext4_file_try(struct btf *vmlinux, char *why, size_t len);
 
 /* ---- the source ---- */
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "source/ext4/ext4.h"
-#include "source/ext4/ext4_metrics.h"
 
 struct es_count {
 	uint64_t interval[ABI_ES_RESULTS], total[ABI_ES_RESULTS];

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "core/err.h"
-#include "source/ext4/ext4_file.h"
+#include "source/ext4/ext4.h"
 
 static const char *const functions[] = {
 	"ext4_file_read_iter",

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "source/ext4/ext4.h"
-#include "source/flight.h"
 
 #include "ext4.skel.h" /* needs abi_ext4.h */
 

@@ -10,20 +10,20 @@
 
 #include "source/ext4/ext4.h"
 #include "source/inodes/ext4_dev.h"
-#include "source/ext4/ext4_file.h"
 #include "source/kmaps.h"
-#include "source/slow_ring.h"
+#include "source/ring.h"
 
 #include "ext4.skel.h" /* needs abi_ext4.h */
 
-#define DEVS_SPARE 8	    /* file systems that may yet be mounted, without --by */
+#define DEVS_SPARE 4	    /* file systems that may yet be mounted, without --by */
 #define DEVS_PREALLOCATED 3 /* at most, where all entries are there from the start */
 #define KINDS_OF_GROUP 8    /* operations of one group, usually */
 #define EVENTS_OF_DEV (ABI_EXT4_KINDS - ABI_EXT4_OPS)
 #define EVENTS_OF_GROUP 2
-/* Direct I/O in flight that nobody waits for. The devices' queues bound it: some hundred requests
- * for each CPU. */
-#define DIOS_OF_CPU 512
+/* Direct I/O in flight that nobody waits for. The devices' queues bound it: a thousand requests are
+ * many for a machine, whose CPUs share them. */
+#define DIOS 2048
+#define DIOS_OF_CPU 64
 
 /* ---- what the machine has ---- */
 
@@ -253,7 +253,8 @@ static int configure_maps(struct ext4 *x, const struct btf *btf)
 	if (!ret)
 		ret = configure_look_ups(x, devs);
 	if (!ret)
-		ret = bpf_map__set_max_entries(skel->maps.dios, times(DIOS_OF_CPU, x->ncpus));
+		ret = bpf_map__set_max_entries(skel->maps.dios,
+					       DIOS + times(DIOS_OF_CPU, x->ncpus));
 	return ret;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "source/ext4/ext4_metrics.h"
+#include "source/ext4/ext4.h"
 
 const struct ext4_kind ext4_kinds[ABI_EXT4_KINDS] = {
 	[ABI_EXT4_FSYNC] = {&metric_list[METRIC_EXT4_OP_LATENCY], "op", "fsync", true},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Operations and counted events: entries of keyed.h into rows. The whole of a device and kind is
- * made here, of all groups and CPUs; with --by each of them is a row besides.
+ * Operations and counted events: entries of keyed.h into rows. The row of all groups and CPUs of
+ * a device and kind is made here; with --by each of them is a row besides.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "source/ext4/ext4.h"
-#include "source/ext4/ext4_metrics.h"
 
 #define FILES_NAMED 256 /* rows that have a path, in each report */
 
-/* Of a keyed row: what it belongs to, and its words. */
+/* A row: what it belongs to, and its words. */
 struct group {
-	struct ext4_whole *whole;
+	struct keyed_row row;
+	struct ext4_all *all;
 	struct group_text text;
 	char inode[32];	  /* --by file: "inode 42", or "-" */
 	const char *file; /* its path in this report, or that */
@@ -25,14 +25,14 @@ struct group {
 struct ext4_rows {
 	struct ext4_rows_args args;
 	struct keyed *ops, *counted;
-	struct ext4_whole *first, **last;
+	struct ext4_all *first, **last;
 	struct keyed_row **heavy; /* --by file: rows, by weight */
 	size_t heavy_cap;
 };
 
-static struct ext4_whole *whole_get(struct ext4_rows *r, uint32_t kdev, uint32_t kind)
+static struct ext4_all *all_get(struct ext4_rows *r, uint32_t kdev, uint32_t kind)
 {
-	struct ext4_whole *w;
+	struct ext4_all *w;
 
 	for (w = r->first; w; w = w->next)
 		if (w->kdev == kdev && w->kind == kind)
@@ -52,15 +52,12 @@ static struct ext4_whole *whole_get(struct ext4_rows *r, uint32_t kdev, uint32_t
 static int group_appeared(void *ctx, struct keyed_row *row)
 {
 	struct ext4_rows *r = ctx;
-	struct group *g = calloc(1, sizeof(*g));
+	struct group *g = (struct group *)row;
 
-	if (!g)
-		return -ENOMEM;
-	row->user = g;
 	if (row->key.kind >= ABI_EXT4_KINDS)
 		return -EINVAL;
-	g->whole = whole_get(r, (uint32_t)row->key.obj, row->key.kind);
-	if (!g->whole)
+	g->all = all_get(r, (uint32_t)row->key.obj, row->key.kind);
+	if (!g->all)
 		return -ENOMEM;
 	group_text_init(&g->text, r->args.cfg->by, &row->key, r->args.cgroups);
 	if (row->key.id)
@@ -72,11 +69,7 @@ static int group_appeared(void *ctx, struct keyed_row *row)
 
 static void group_leaves(void *ctx, struct keyed_row *row)
 {
-	struct group *g = row->user;
-
-	if (g)
-		group_text_free(&g->text);
-	free(g);
+	group_text_free(&((struct group *)row)->text);
 }
 
 int ext4_rows_open(struct ext4_rows **out, const struct ext4_rows_args *args, struct err *e)
@@ -85,6 +78,7 @@ int ext4_rows_open(struct ext4_rows **out, const struct ext4_rows_args *args, st
 	struct keyed_args keyed = {
 		.fds = {args->op_fds[0], args->op_fds[1]},
 		.nhists = 1,
+		.row_bytes = sizeof(struct group),
 		.schema = args->schema,
 		.ncpus = args->ncpus,
 		.per_cpu = args->cfg->by == BY_CPU,
@@ -105,6 +99,7 @@ int ext4_rows_open(struct ext4_rows **out, const struct ext4_rows_args *args, st
 		return ret;
 	memcpy(keyed.fds, args->count_fds, sizeof(keyed.fds));
 	keyed.nhists = 0;
+	keyed.row_hists = 1; /* that stays empty */
 	keyed.what = "the events of ext4";
 	return keyed_open(&r->counted, &keyed, e);
 }
@@ -128,7 +123,7 @@ static struct split split_of(const uint64_t sums[ABI_SUMS], const struct hist *h
 
 static void begin_interval(struct ext4_rows *r)
 {
-	struct ext4_whole *w;
+	struct ext4_all *w;
 
 	for (w = r->first; w; w = w->next) {
 		hist_reset(&w->interval);
@@ -136,7 +131,7 @@ static void begin_interval(struct ext4_rows *r)
 	}
 }
 
-/* Active rows join their wholes. */
+/* Active rows join the row of all. */
 static int join_rows(struct keyed *k, bool timed)
 {
 	struct keyed_row *row;
@@ -144,22 +139,22 @@ static int join_rows(struct keyed *k, bool timed)
 	int i, ret = 0;
 
 	for (row = keyed_first(k); !ret && row; row = row->next) {
-		g = row->user;
+		g = (struct group *)row;
 		g->split_interval = split_of(row->sums_interval, &row->interval[0]);
 		g->split_total = split_of(row->sums_total, &row->total[0]);
 		if (!row->active)
 			continue;
 		for (i = 0; i < ABI_SUMS; i++)
-			g->whole->sums_interval[i] += row->sums_interval[i];
+			g->all->sums_interval[i] += row->sums_interval[i];
 		if (timed)
-			ret = hist_merge(&g->whole->interval, &row->interval[0]);
+			ret = hist_merge(&g->all->interval, &row->interval[0]);
 	}
 	return ret;
 }
 
 static int add_totals(struct ext4_rows *r)
 {
-	struct ext4_whole *w;
+	struct ext4_all *w;
 	int i, ret = 0;
 
 	for (w = r->first; !ret && w; w = w->next) {
@@ -172,20 +167,13 @@ static int add_totals(struct ext4_rows *r)
 	return ret;
 }
 
-int ext4_rows_fold(struct ext4_rows *r, uint64_t epoch, struct err *e)
+int ext4_rows_collect(struct ext4_rows *r, uint64_t epoch, bool ends, struct err *e)
 {
-	int ret = keyed_fold(r->ops, epoch, e);
-
-	return ret ? ret : keyed_fold(r->counted, epoch, e);
-}
-
-int ext4_rows_collect(struct ext4_rows *r, uint64_t epoch, struct err *e)
-{
-	int ret = keyed_collect(r->ops, epoch, e);
+	int ret = keyed_collect(r->ops, epoch, ends, e);
 
 	if (!ret)
-		ret = keyed_collect(r->counted, epoch, e);
-	if (ret)
+		ret = keyed_collect(r->counted, epoch, ends, e);
+	if (ret || !ends)
 		return ret;
 	begin_interval(r);
 	ret = join_rows(r->ops, true);
@@ -198,7 +186,7 @@ int ext4_rows_collect(struct ext4_rows *r, uint64_t epoch, struct err *e)
 
 void ext4_rows_forget(struct ext4_rows *r)
 {
-	struct ext4_whole *w;
+	struct ext4_all *w;
 
 	keyed_forget(r->ops);
 	keyed_forget(r->counted);
@@ -252,7 +240,7 @@ static int push_view(struct series_list *to, const struct series *labelled, uint
 }
 
 static int push_row(const struct ext4_rows *r, struct source_report *to, struct series *s,
-		    const struct ext4_whole *of, const struct view views[2])
+		    const struct ext4_all *of, const struct view views[2])
 {
 	const struct ext4_kind *kind = &ext4_kinds[of->kind];
 	int ret;
@@ -266,7 +254,7 @@ static int push_row(const struct ext4_rows *r, struct source_report *to, struct 
 
 static uint32_t row_labels(struct ext4_rows *r, struct keyed_row *row, struct label *labels)
 {
-	struct group *g = row->user;
+	struct group *g = (struct group *)row;
 
 	if (r->args.cfg->by == BY_CPU) {
 		labels[0] = (struct label){"cpu", r->args.cpu_names[row->key.cpu]};
@@ -281,7 +269,7 @@ static uint32_t row_labels(struct ext4_rows *r, struct keyed_row *row, struct la
 
 static int push_group(struct ext4_rows *r, struct source_report *to, struct keyed_row *row)
 {
-	struct group *g = row->user;
+	struct group *g = (struct group *)row;
 	const struct view views[2] = {
 		{&row->interval[0], row->sums_interval, &g->split_interval},
 		{&row->total[0], row->sums_total, &g->split_total},
@@ -292,8 +280,8 @@ static int push_group(struct ext4_rows *r, struct source_report *to, struct keye
 		return 0;
 	s.nlabels = row_labels(r, row, s.labels);
 	if (row->key.kind != ABI_EXT4_ES)
-		return push_row(r, to, &s, g->whole, views);
-	s.nlabels = ext4_names_labels(r->args.names, g->whole->kdev, s.labels, s.nlabels);
+		return push_row(r, to, &s, g->all, views);
+	s.nlabels = ext4_names_labels(r->args.names, g->all->kdev, s.labels, s.nlabels);
 	if (ext4_es_push_results(&to->interval.series, s.labels, s.nlabels, row->sums_interval,
 				 true))
 		return -ENOMEM;
@@ -327,7 +315,7 @@ static int name_files(struct ext4_rows *r, struct keyed *k)
 	size_t n = 0, i;
 
 	for (row = keyed_first(k); row; row = row->next, n++) {
-		g = row->user;
+		g = (struct group *)row;
 		g->file = g->inode;
 	}
 	if (n > r->heavy_cap) {
@@ -343,11 +331,10 @@ static int name_files(struct ext4_rows *r, struct keyed *k)
 	if (n)
 		qsort(r->heavy, n, sizeof(r->heavy[0]), compare_weight);
 	for (i = 0; i < n && i < FILES_NAMED; i++) {
-		g = r->heavy[i]->user;
+		g = (struct group *)r->heavy[i];
 		if (r->heavy[i]->key.id)
-			g->file =
-				ext4_names_file(r->args.names, g->whole->kdev, r->heavy[i]->key.id,
-						(uint32_t)r->heavy[i]->key.born);
+			g->file = ext4_names_file(r->args.names, g->all->kdev, r->heavy[i]->key.id,
+						  (uint32_t)r->heavy[i]->key.born);
 	}
 	return 0;
 }
@@ -362,9 +349,9 @@ static int push_groups(struct ext4_rows *r, struct source_report *to, struct key
 	return ret;
 }
 
-static int push_wholes(struct ext4_rows *r, struct source_report *to)
+static int push_all(struct ext4_rows *r, struct source_report *to)
 {
-	struct ext4_whole *w;
+	struct ext4_all *w;
 	int ret = 0;
 
 	for (w = r->first; !ret && w; w = w->next) {
@@ -382,7 +369,7 @@ static int push_wholes(struct ext4_rows *r, struct source_report *to)
 
 int ext4_rows_push(struct ext4_rows *r, struct source_report *to)
 {
-	int ret = push_wholes(r, to);
+	int ret = push_all(r, to);
 
 	if (ret || r->args.cfg->by == BY_NONE)
 		return ret;
@@ -392,7 +379,7 @@ int ext4_rows_push(struct ext4_rows *r, struct source_report *to)
 
 void ext4_rows_close(struct ext4_rows *r)
 {
-	struct ext4_whole *w, *next;
+	struct ext4_all *w, *next;
 
 	if (!r)
 		return;

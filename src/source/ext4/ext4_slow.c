@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/bpf_util.h"
 #include "source/inodes/ext4_path.h"
 #include "source/ext4/ext4_slow.h"
-#include "source/slow_ring.h"
+#include "source/ring.h"
 
 struct ext4_slow {
 	struct ext4_slow_args args;
-	struct slow_ring ring;
+	struct ring ring;
 	struct ext4_paths *paths;
 };
 
@@ -45,7 +46,7 @@ static int on_record(void *ctx, const void *data, size_t len)
 	if (r.kind >= s->args.nnames || !s->args.names[r.kind].op)
 		return -EINVAL;
 	fill_op(s, &r, &op);
-	w.time = slow_wall_at(r.end_ns);
+	w.time = wall_at(r.end_ns);
 	w.mono_ns = r.end_ns;
 	w.metric = s->args.names[r.kind].metric;
 	w.kind = op.op;
@@ -66,11 +67,13 @@ int ext4_slow_open(struct ext4_slow **out, const struct ext4_slow_args *args, st
 	if (!s)
 		return err_sys(e, ret, "ext4");
 	s->args = *args;
+	s->ring = (struct ring){
+		.what = "--slower: ring buffer", .fn = on_record, .ctx = s, .most = SLOW_RING_MOST};
 	s->paths = ext4_paths_new(args->devs);
 	if (!s->paths)
 		err_sys(e, ret, "ext4");
 	else
-		ret = slow_ring_open(&s->ring, args->map_fd, on_record, s, e);
+		ret = ring_open(&s->ring, args->map_fd, e);
 	if (ret) {
 		ext4_slow_close(s);
 		return ret;
@@ -83,18 +86,18 @@ void ext4_slow_close(struct ext4_slow *s)
 {
 	if (!s)
 		return;
-	slow_ring_close(&s->ring);
+	ring_close(&s->ring);
 	ext4_paths_free(s->paths);
 	free(s);
 }
 
 int ext4_slow_fd(const struct ext4_slow *s)
 {
-	return slow_ring_fd(&s->ring);
+	return ring_fd(&s->ring);
 }
 
 int ext4_slow_drain(struct ext4_slow *s, struct err *e)
 {
 	ext4_paths_trim(s->paths); /* nobody keeps what a record said */
-	return slow_ring_drain(&s->ring, e);
+	return ring_drain(&s->ring, e);
 }

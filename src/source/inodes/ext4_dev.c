@@ -15,7 +15,6 @@
 #include "source/bpf_util.h"
 #include "source/inodes/ext4_dev.h"
 #include "source/mountinfo.h"
-#include "source/texts.h"
 
 #define MOUNTS "/proc/self/mountinfo"
 #define ASK_AGAIN_NS 10000000000ULL /* other namespaces: a walk over all processes */
@@ -42,6 +41,34 @@ struct ext4_devs {
 	size_t nwanted;
 	struct str_list old; /* texts that were replaced */
 };
+
+void ext4_text_replace(struct str_list *old, char **text, const char *value)
+{
+	char *copy = value ? strdup(value) : NULL, **v;
+
+	if ((value && !copy) || (*text && value && !strcmp(*text, value))) {
+		free(copy);
+		return;
+	}
+	if (*text) {
+		v = realloc(old->v, (old->n + 1) * sizeof(*v));
+		if (!v) {
+			free(copy);
+			return;
+		}
+		old->v = v;
+		old->v[old->n++] = *text;
+	}
+	*text = copy;
+}
+
+void ext4_texts_drop(struct str_list *old)
+{
+	while (old->n)
+		free(old->v[--old->n]);
+	free(old->v);
+	old->v = NULL;
+}
 
 static int compare(const void *a, const void *b)
 {
@@ -70,7 +97,7 @@ static struct known *known_get(struct ext4_devs *d, uint32_t kdev)
 
 static void set_mount(struct ext4_devs *d, struct known *n, const struct mount_entry *m, bool ours)
 {
-	texts_replace(&d->old, &n->mount, m->path);
+	ext4_text_replace(&d->old, &n->mount, m->path);
 	n->dev.mount = n->mount;
 	n->dev.ours = ours;
 	n->dev.bind = strcmp(m->root, "/") != 0;
@@ -116,7 +143,7 @@ void ext4_devs_check(struct ext4_devs *d)
 
 void ext4_devs_forget_old(struct ext4_devs *d)
 {
-	texts_drop(&d->old);
+	ext4_texts_drop(&d->old);
 }
 
 struct elsewhere {
@@ -149,7 +176,7 @@ static void name_by_sysfs(struct ext4_devs *d, struct known *n)
 		return;
 	target[len] = '\0';
 	name = strrchr(target, '/');
-	texts_replace(&d->old, &n->mount, name ? name + 1 : target);
+	ext4_text_replace(&d->old, &n->mount, name ? name + 1 : target);
 	n->dev.mount = n->mount;
 }
 
@@ -297,7 +324,7 @@ void ext4_devs_close(struct ext4_devs *d)
 	if (!d)
 		return;
 	tdestroy(d->tree, free_known);
-	texts_drop(&d->old);
+	ext4_texts_drop(&d->old);
 	close_fd(d->epoll_fd);
 	close_fd(d->wake_fd);
 	close_fd(d->change_fd);

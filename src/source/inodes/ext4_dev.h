@@ -74,4 +74,9 @@ static inline uint32_t ext4_kdev(uint32_t major, uint32_t minor)
 	return major << 20 | minor;
 }
 
+/* Texts that were replaced while a report may still show them: kept until it is gone. *text becomes a
+ * copy of `value` (NULL: none); without memory it stays as it is. */
+void ext4_text_replace(struct str_list *old, char **text, const char *value);
+void ext4_texts_drop(struct str_list *old); /* frees them; the list can be used again */
+
 #endif

@@ -10,7 +10,6 @@
 #include "core/cache.h"
 #include "source/bpf_util.h"
 #include "source/inodes/ext4_path.h"
-#include "source/texts.h"
 
 #define FILEID_INO32_GEN 1 /* a handle: inode number and generation, 32 bits each */
 #define EXT4_ROOT_INO 2
@@ -136,11 +135,11 @@ static void ask(struct ext4_paths *p, struct known *k, uint32_t pid)
 	p->denied |= ret == -EPERM; /* what was given up does not come back */
 	if (!ret) {
 		k->named = true;
-		texts_replace(&p->old, &k->name, path);
+		ext4_text_replace(&p->old, &k->name, path);
 	} else if (!k->named) {
 		snprintf(path, sizeof(path), "inode %llu%s", (unsigned long long)k->ino,
 			 k->ino == EXT4_JOURNAL_INO ? " (journal)" : "");
-		texts_replace(&p->old, &k->name, path);
+		ext4_text_replace(&p->old, &k->name, path);
 	}
 }
 
@@ -172,7 +171,7 @@ const char *ext4_path_found(struct ext4_paths *p, uint32_t kdev, uint64_t ino, u
 
 void ext4_paths_trim(struct ext4_paths *p)
 {
-	texts_drop(&p->old);
+	ext4_texts_drop(&p->old);
 	cache_trim(&p->known);
 }
 
@@ -192,6 +191,6 @@ void ext4_paths_free(struct ext4_paths *p)
 	if (!p)
 		return;
 	cache_clear(&p->known);
-	texts_drop(&p->old);
+	ext4_texts_drop(&p->old);
 	free(p);
 }

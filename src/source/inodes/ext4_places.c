@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/arena.h"
+#include "core/array.h"
 #include "source/inodes/ext4_dev.h"
 #include "source/inodes/ext4_path.h"
 #include "source/inodes/ext4_places.h"
@@ -92,17 +93,14 @@ const char *ext4_place(struct ext4_places *p, const struct name_inode *i, const 
 
 int ext4_places_ask(struct ext4_places *p, const struct ext4_place_ask *ask)
 {
+	struct ext4_place_ask *v;
+
 	if (!ask->inode->ext4)
 		return 0;
-	if (p->nasked == p->cap) {
-		size_t cap = p->cap ? 2 * p->cap : 64;
-		struct ext4_place_ask *v = reallocarray(p->asked, cap, sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		p->asked = v;
-		p->cap = cap;
-	}
+	v = array_room(p->asked, &p->cap, p->nasked, 1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	p->asked = v;
 	p->asked[p->nasked++] = *ask;
 	return 0;
 }

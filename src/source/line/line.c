@@ -3,58 +3,19 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "source/cpus.h"
-#include "source/inodes/ext4_places.h"
 #include "source/line/line.h"
-#include "source/poll.h"
 
 #include "line.skel.h" /* needs abi_line.h */
-
-#define LINES_MAX 262144
 
 static struct line_source *line_of(struct source *src)
 {
 	return (struct line_source *)src;
-}
-
-static int open_poll(struct line_source *s, struct err *e)
-{
-	const int fds[] = {line_ips_fd(s->ips), s->base.filters.targets.epoll_fd};
-
-	return poll_open(&s->base.event_fd, fds, sizeof(fds) / sizeof(fds[0]), "line", e);
-}
-
-/* First CPU of each CPU's core, by sysfs; a CPU that says nothing is its own core. */
-int line_open_table(struct line_source *s, bool maybe)
-{
-	uint32_t *core = calloc(s->ncpus, sizeof(*core)), c;
-	char path[96];
-	int ret;
-
-	if (!core)
-		return -ENOMEM;
-	for (c = 0; c < s->ncpus; c++) {
-		FILE *f;
-
-		core[c] = c;
-		(void)snprintf(path, sizeof(path),
-			       "/sys/devices/system/cpu/cpu%u/topology/core_cpus_list", c);
-		f = fopen(path, "re");
-		if (!f)
-			continue;
-		if (fscanf(f, "%u", &core[c]) != 1 || core[c] >= s->ncpus)
-			core[c] = c;
-		fclose(f);
-	}
-	ret = line_table_open(&s->table, core, s->ncpus, LINES_MAX);
-	if (!ret && maybe)
-		ret = line_table_open(&s->maybe, core, s->ncpus, LINES_MAX);
-	free(core);
-	return ret ? ret : numa_open(&s->numa, NUMA_SYSTEM, s->ncpus);
 }
 
 static int open_buffers(struct line_source *s)
@@ -62,11 +23,14 @@ static int open_buffers(struct line_source *s)
 	int ret = line_take_alloc(s);
 
 	if (!ret)
-		ret = line_open_table(s, s->cfg->confirm_lines);
+		ret = line_model_open(&s->m, s->m.ncpus);
+	if (!ret && s->cfg->confirm_lines)
+		ret = line_model_table(&s->maybe, s->m.ncpus);
 	if (!ret)
 		ret = line_shared_open(&s->shared);
 	return ret ? ret
-		   : line_events_init(&s->events, s->ncpus, s->cfg->freq, s->pmu ? &s->plan : NULL);
+		   : line_events_init(&s->events, s->m.ncpus, s->cfg->freq,
+				      s->pmu ? &s->plan : NULL);
 }
 
 static int open_all(struct line_source *s, struct err *e)
@@ -78,22 +42,22 @@ static int open_all(struct line_source *s, struct err *e)
 	ret = possible_cpus(e);
 	if (ret < 0)
 		return ret;
-	s->ncpus = (uint32_t)ret;
+	s->m.ncpus = (uint32_t)ret;
 	ret = open_buffers(s);
 	if (ret)
 		return err_sys(e, ret, "line");
-	ret = line_open_names(s, e);
+	ret = line_model_names(&s->m, s->args.names, e);
 	if (!ret)
-		ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
+		ret = filters_open(&s->base.filters, &s->args, s->m.ncpus, false, e);
 	if (!ret)
 		ret = line_load(s, e);
 	if (!ret)
-		ret = line_counts_open(&s->counts, bpf_map__fd(s->skel->maps.line_counts), s->ncpus,
-				       e);
+		ret = counts_open(&s->counts, bpf_map__fd(s->skel->maps.line_counts), s->m.ncpus,
+				  sizeof(struct abi_line_counts), e);
 	if (!ret)
 		ret = line_ips_open(&s->ips, s, e);
 	if (!ret)
-		ret = open_poll(s, e);
+		ret = bpf_source_poll(&s->base, line_ips_fd(s->ips), e);
 	if (!ret)
 		ret = line_events_open(&s->events, s, e);
 	return ret ? ret : filters_follow(&s->base.filters, e);
@@ -108,14 +72,11 @@ static void line_close(struct source *src)
 	line_confirm_close(s);
 	line_events_close(&s->events);
 	line_ips_close(s->ips);
-	line_counts_close(&s->counts);
+	counts_close(&s->counts);
 	line_bpf__destroy(s->skel);
-	line_table_close(s->table);
 	line_table_close(s->maybe);
-	numa_close(s->numa);
 	line_shared_close(s->shared);
-	ext4_places_close(s->places);
-	arena_free(&s->arena);
+	line_model_close(&s->m);
 	free(s->batch_keys);
 	free(s->batch_values);
 	bpf_source_close(&s->base);
@@ -169,16 +130,16 @@ static int collect(struct line_source *s, struct err *e)
 	uint64_t ended = bpf_source_ended(&s->base);
 	int ret;
 
-	line_counts_collect(&s->counts, ended);
-	line_table_begin(s->table);
+	counts_collect(&s->counts, ended, true);
+	line_table_begin(s->m.table);
 	if (s->maybe)
 		line_table_begin(s->maybe);
 	ret = line_take(s, ended);
 	if (!ret)
-		ret = numa_turn(s->numa);
+		ret = numa_turn(s->m.numa);
 	if (ret)
 		return err_sys(e, ret, "line: read the accesses");
-	line_table_end(s->table);
+	line_table_end(s->m.table);
 	if (s->maybe)
 		line_table_end(s->maybe);
 	return 0;
@@ -194,10 +155,10 @@ static int line_start(struct source *src, struct err *e)
 	ret = collect(s, e);
 	if (ret)
 		return ret;
-	line_table_forget(s->table);
+	line_table_forget(s->m.table);
 	if (s->maybe)
 		line_table_forget(s->maybe);
-	line_counts_forget(&s->counts);
+	counts_forget(&s->counts);
 	return 0;
 }
 
@@ -223,10 +184,7 @@ static int line_collect(struct source *src, struct source_report *r, struct err 
 
 	if (ret)
 		return ret;
-	rows_forget(&r->interval);
-	rows_forget(&r->total);
-	dropped = line_table_dropped(s->table);
-	r->quality_interval = r->quality_total = (struct quality){0};
+	dropped = line_table_dropped(s->m.table);
 	line_counts_quality(&s->counts.interval, &r->quality_interval);
 	line_counts_quality(&s->counts.total, &r->quality_total);
 	r->quality_interval.map_full += dropped - s->dropped_previous;
@@ -266,10 +224,37 @@ static const char *line_notice(const struct source *src)
 	return line_lacks(src) ? line_lacks(src)[0] : NULL;
 }
 
+static const struct option_word by_words[] = {
+	{"auto", LINE_BY_AUTO},
+	{"clock", LINE_BY_CLOCK},
+	{"pmu", LINE_BY_PMU},
+	{NULL, 0},
+};
+
+static const struct option_row line_options[] = {
+	{"freq", 0, "N", "line: samples a second on each CPU (default 997)", OPTION_U32,
+	 .at = offsetof(struct config, freq), .min = 10, .max = 20000,
+	 .value = 997}, /* a prime: not in step with the kernel's own ticks */
+	{"line-source", 0, "WHAT", "line: samples of the clock or of a pmu; auto: pmu if it can",
+	 OPTION_WORD, .at = offsetof(struct config, line_by), .words = by_words},
+	LINE_OPTION_CONFIRM,
+	{0},
+};
+
+static int line_settle(struct config *cfg, struct err *e)
+{
+	cfg->confirm_lines = cfg->confirm && !cfg->watches.n;
+	return 0;
+}
+
 const struct source_ops source_line = {
 	.name = "line",
 	.summary = "contended cache lines, by sampling",
+	.options = line_options,
+	.caps = LINE_CAPS,
+	.metrics = SOURCE_METRICS(METRIC_LINE_SAMPLES, METRIC_LINE_SAMPLES),
 	.lines = true,
+	.settle = line_settle,
 	.ungrouped = "its rows name their threads",
 	.probe = bpf_probe,
 	.open = line_open,

@@ -6,13 +6,9 @@
 #include <linux/types.h>
 
 #include "abi_line.h"
-#include "core/arena.h"
-#include "names/names.h"
 #include "source/bpf_source.h"
+#include "source/cacheline/line_model.h"
 #include "source/line/line_shared.h"
-#include "source/cacheline/line_table.h"
-#include "source/mapped.h"
-#include "source/cacheline/numa.h"
 #include "source/line/pmu_plan.h"
 
 struct line_bpf;
@@ -31,13 +27,13 @@ struct line_events {
 	const struct pmu_plan *plan; /* NULL: the CPU clock */
 };
 
-/* What became of the samples, sums over CPUs. */
-struct line_counts {
-	struct mapped map;	      /* by CPU, then bank */
-	struct abi_line_counts *seen; /* of each, as last read */
-	size_t n;
-	struct abi_line_counts interval, total;
-};
+/* What became of the samples: counters in the place of those of other sources. */
+_Static_assert(sizeof(struct abi_line_counts) == sizeof(struct abi_counts),
+	       "as counts.h reads them");
+static inline const struct abi_line_counts *line_counts_of(const struct abi_counts *c)
+{
+	return (const struct abi_line_counts *)c;
+}
 
 /* A line that --confirm could not watch. */
 struct line_refusal {
@@ -54,21 +50,16 @@ struct line_source {
 	const struct config *cfg;
 	struct source_args args;
 	struct line_bpf *skel;
-	uint32_t ncpus;
+	struct line_model m;
 	bool pmu; /* else the CPU clock */
 	struct pmu_plan plan;
 	struct line_events events;
 	struct line_ips *ips;
-	struct line_table *table;
 	struct line_table *maybe; /* --confirm: with what ambiguous samples may have touched */
-	struct numa *numa;
 	struct line_shared *shared;
-	struct names *names;
-	struct ext4_places *places; /* of what lies in ext4 */
-	struct arena arena;
-	void *batch_keys;   /* struct abi_access_key */
-	void *batch_values; /* of struct abi_access or struct abi_latency */
-	struct line_counts counts;
+	void *batch_keys;     /* struct abi_access_key */
+	void *batch_values;   /* of struct abi_access or struct abi_latency */
+	struct counts counts; /* see line_counts_of */
 	uint64_t dropped_previous;
 	struct watch_source *confirms[LINE_CONFIRMS]; /* --confirm: the last one may be under way */
 	size_t nconfirms;
@@ -92,14 +83,9 @@ void line_sampler_say(struct line_source *s, const char *why_no_pmu);
 int line_take_alloc(struct line_source *s);
 int line_take(struct line_source *s, uint64_t epoch);
 
-/* line_counts.c: read, of such an epoch; then the metric (0 or -ENOMEM), and what of it is a loss.
- */
-int line_counts_open(struct line_counts *c, int map_fd, uint32_t ncpus, struct err *e);
-void line_counts_collect(struct line_counts *c, uint64_t epoch);
-void line_counts_forget(struct line_counts *c); /* the total starts anew */
-int line_counts_push(const struct abi_line_counts *c, struct series_list *to);
-void line_counts_quality(const struct abi_line_counts *c, struct quality *q);
-void line_counts_close(struct line_counts *c); /* unopened (all zero) is fine */
+/* line_counts.c: the metric (0 or -ENOMEM), and what of it is a loss. */
+int line_counts_push(const struct abi_counts *counts, struct series_list *to);
+void line_counts_quality(const struct abi_counts *counts, struct quality *q);
 
 /* line_events.c: opens what is not open on CPUs that are online. 0, or negative with words if not
  * one CPU can be sampled. */
@@ -117,25 +103,8 @@ void line_ips_process(struct line_ips *p, uint32_t tgid);
 int line_ips_drain(struct line_ips *p, struct err *e);
 void line_ips_close(struct line_ips *p);
 
-/* line.c: the table, for this machine's cores, and its nodes; and the one of what may be. 0 or
- * -ENOMEM. */
-int line_open_table(struct line_source *s, bool maybe);
-
-/* line_rows.c: what rows are named by. 0, or negative with words. */
-int line_open_names(struct line_source *s, struct err *e);
-/* 0 or -ENOMEM, all of these. Contended lines of both views into the report: */
+/* line_rows.c: contended lines of both views into the report. 0 or -ENOMEM. */
 int line_push_rows(struct line_source *s, struct source_report *r);
-/* Parts of a row, from the arena: threads; offsets and code; nodes; then the words of a row that
- * has these two, at c->addr. */
-int line_fill_threads(struct line_source *s, const struct line_thread_sum *sums, size_t n,
-		      struct line_accesses *a);
-int line_fill_uses(struct line_source *s, const struct line *l, enum line_view v,
-		   struct line_accesses *a);
-/* NUMA nodes, where there is more than one. */
-int line_fill_nodes(struct line_source *s, const struct line *l, enum line_view v,
-		    struct line_accesses *a);
-int line_describe(struct line_source *s, const struct line *l, enum line_view v, uint32_t pid,
-		  struct contended *c);
 
 /* line_confirm.c: after the rows of an interval, those of the lines that were watched; and the next
  * line to watch, if none is being watched. */

@@ -7,7 +7,7 @@
 #include <linux/capability.h>
 #include <stdio.h>
 
-#include "source/poll.h"
+#include "source/line/line.h"
 #include "source/privs.h"
 #include "source/watch/watch.h"
 
@@ -67,7 +67,7 @@ const char *line_confirm_why(struct line_source *s, const struct line_key *key)
 {
 	const struct line_refusal *r = refusal_of(s, key);
 
-	return r ? arena_text(&s->arena, r->why) : NULL;
+	return r ? arena_text(&s->m.arena, r->why) : NULL;
 }
 
 /* Memory that processes share has an address in each: no breakpoint is for all of them. */
@@ -111,7 +111,7 @@ static size_t maybes(const struct line_source *s)
 /* Lines that are shown come first, then those that would be if their ambiguous samples counted. */
 static const struct line *next_line(struct line_source *s, bool *maybe)
 {
-	const struct line *l = next_of(s, s->table);
+	const struct line *l = next_of(s, s->m.table);
 
 	*maybe = !l;
 	return l || maybes(s) >= LINE_MAYBES_MAX ? l : next_of(s, s->maybe);
@@ -165,7 +165,7 @@ static int watch_next(struct line_source *s, struct err *e)
 
 	if (!n)
 		return 0;
-	ret = watch_open_line(&w, s, &l->key, slots, n, &why);
+	ret = watch_open_line(&w, &s->args, &s->m, &l->key, slots, n, &why);
 	if (ret && err_exit(&why) == EXIT_CANNOT) {
 		note_refusal(s, &l->key, why.text);
 		return 0;
@@ -174,7 +174,7 @@ static int watch_next(struct line_source *s, struct err *e)
 		return err_set(e, err_exit(&why), ret, "%s", why.text);
 	w->maybe = maybe;
 	s->confirms[s->nconfirms++] = w;
-	ret = poll_open(&s->base.event_fd, &w->line.base.event_fd, 1, "line", e);
+	ret = bpf_source_poll(&s->base, w->base.event_fd, e);
 	return ret ? ret : watch_begin(w, e);
 }
 

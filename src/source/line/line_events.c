@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "source/cpus.h"
 #include "source/line/line.h"
 
 #include "line.skel.h" /* needs abi_line.h */
@@ -60,7 +61,7 @@ static int open_clock(uint32_t cpu, uint64_t freq)
 /* -ENODEV: not on this CPU. */
 static int open_pmu(const struct pmu_sampled *s, uint32_t cpu, struct line_event *to)
 {
-	if (!pmu_cpu_in(s->cpus, cpu))
+	if (!cpus_in(s->cpus, cpu))
 		return -ENODEV;
 	if (s->led) {
 		to->leader = open_event(&s->leader, cpu, -1);

@@ -14,6 +14,7 @@
 
 #include "source/line/line.h"
 #include "source/line/line_code.h"
+#include "source/ring.h"
 
 #include "line.skel.h" /* needs abi_line.h */
 
@@ -32,7 +33,7 @@ struct process {
 };
 
 struct line_ips {
-	struct ring_buffer *ring;
+	struct ring ring;
 	struct names *names;
 	int map_fd;
 	uint32_t max, n; /* pointers in the map that are known to us */
@@ -124,7 +125,7 @@ void line_ips_process(struct line_ips *p, uint32_t tgid)
 	note_process(p, tgid, 0, 0);
 }
 
-static int on_new(void *ctx, void *data, size_t size)
+static int on_new(void *ctx, const void *data, size_t size)
 {
 	struct line_ips *p = ctx;
 	const struct abi_window *r = data;
@@ -143,13 +144,14 @@ static int on_new(void *ctx, void *data, size_t size)
 	(void)bpf_map_update_elem(p->map_fd, &r->key, &ip, BPF_EXIST); /* gone: it comes again */
 	p->known[(p->first + p->n++) % p->max] = r->key;
 	forget_oldest(p);
-	return mono_now_ns() < p->turn_ends_ns ? 0 : -EAGAIN; /* which ends the turn */
+	return mono_now_ns() >= p->turn_ends_ns;
 }
 
 int line_ips_open(struct line_ips **out, struct line_source *s, struct err *e)
 {
 	struct itimerspec every = {{0, TURN_NS}, {0, TURN_NS}};
 	struct line_ips *p = calloc(1, sizeof(*p));
+	int ret;
 
 	*out = p;
 	if (!p)
@@ -157,15 +159,16 @@ int line_ips_open(struct line_ips **out, struct line_source *s, struct err *e)
 	p->timer_fd = -1;
 	line_codes_init(&p->windows);
 	cache_init(&p->processes, PROCESSES_MAX, compare_process, free);
-	p->names = s->names;
+	p->names = s->m.names;
 	p->map_fd = bpf_map__fd(s->skel->maps.ips);
 	p->max = bpf_map__max_entries(s->skel->maps.ips);
 	p->known = calloc(p->max, sizeof(*p->known));
 	if (!p->known)
 		return err_sys(e, -ENOMEM, "line");
-	p->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.new_ips), on_new, p, NULL);
-	if (!p->ring)
-		return err_sys(e, -errno, "line: new instruction pointers");
+	p->ring = (struct ring){.what = "line: new instruction pointers", .fn = on_new, .ctx = p};
+	ret = ring_open(&p->ring, bpf_map__fd(s->skel->maps.new_ips), e);
+	if (ret)
+		return ret;
 	p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (p->timer_fd < 0 || timerfd_settime(p->timer_fd, 0, &every, NULL))
 		return err_sys(e, -errno, "line: timer");
@@ -189,18 +192,15 @@ int line_ips_drain(struct line_ips *p, struct err *e)
 	}
 	p->turn_ends_ns = mono_now_ns() + TURN_BUDGET_NS;
 	p->reads = 0;
-	ret = ring_buffer__consume(p->ring);
-	if (ret < 0 && ret != -EAGAIN)
-		return err_sys(e, ret, "line: new instruction pointers");
-	return 0; /* what is left waits for the next turn: that is the bound */
+	ret = ring_drain(&p->ring, e);
+	return ret < 0 ? ret : 0; /* what is left waits for the next turn: that is the bound */
 }
 
 void line_ips_close(struct line_ips *p)
 {
 	if (!p)
 		return;
-	if (p->ring)
-		ring_buffer__free(p->ring);
+	ring_close(&p->ring);
 	if (p->timer_fd >= 0)
 		close(p->timer_fd);
 	cache_clear(&p->processes);

@@ -21,7 +21,7 @@
 
 static int size_latencies(struct line_source *s)
 {
-	uint32_t n = LATENCIES_PER_CPU * s->ncpus;
+	uint32_t n = LATENCIES_PER_CPU * s->m.ncpus;
 	int ret;
 
 	if (!s->pmu)
@@ -56,9 +56,9 @@ static int configure(struct line_source *s, struct err *e)
 #endif
 	skel->rodata->new_ips_bytes = NEW_IPS_MAX * sizeof(struct abi_window);
 	skel->rodata->candidates = s->cfg->confirm_lines;
-	ret = bpf_map__set_max_entries(skel->maps.line_counts, s->ncpus * ABI_BANKS);
+	ret = bpf_map__set_max_entries(skel->maps.line_counts, s->m.ncpus * ABI_BANKS);
 	if (!ret)
-		ret = kmaps_banks(skel->obj, s->ncpus, sizeof(struct abi_counts));
+		ret = kmaps_banks(skel->obj, s->m.ncpus, sizeof(struct abi_counts));
 	if (!ret)
 		ret = size_latencies(s);
 	if (!ret)

@@ -75,5 +75,5 @@ void line_sampler_say(struct line_source *s, const char *why_no_pmu)
 			       why_no_pmu); /* has room */
 		s->lacks[n++] = s->why_clock;
 	}
-	s->lacks[n] = names_code_why(s->names);
+	s->lacks[n] = names_code_why(s->m.names);
 }

@@ -35,7 +35,7 @@ static int take_access(struct line_source *s, const void *key, const void *value
 
 	line_shared_key(s->shared, k, a->phys, &at);
 	if (!a->ambiguous)
-		ret = line_table_add(s->table, &at, k, a);
+		ret = line_table_add(s->m.table, &at, k, a);
 	if (s->maybe && (!ret || ret == -ENOSPC) && line_table_add(s->maybe, &at, k, a) == -ENOMEM)
 		return -ENOMEM;
 	if (s->pmu && k->tgid)
@@ -49,7 +49,7 @@ static int take_latency(struct line_source *s, const void *key, const void *valu
 	struct line_key at;
 
 	line_shared_key(s->shared, key, l->phys, &at);
-	return line_table_add_latency(s->table, &at, key, l);
+	return line_table_add_latency(s->m.table, &at, key, l);
 }
 
 static int take_all(struct line_source *s, const struct bpf_map *map, take_fn take)
@@ -81,10 +81,10 @@ static void take_turns(struct line_source *s)
 	struct abi_turns now;
 	struct line *l;
 
-	for (l = line_table_first(s->table); l; l = l->next) {
+	for (l = line_table_first(s->m.table); l; l = l->next) {
 		struct abi_turns_key key = {.line = l->key.line, .tgid = l->key.tgid};
 
-		if (l->key.share || !line_contended(s->table, l, LINE_TOTAL) ||
+		if (l->key.share || !line_contended(s->m.table, l, LINE_TOTAL) ||
 		    bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.turns), &key, &now))
 			continue;
 		line_turns(l, now.pairs, now.changes);

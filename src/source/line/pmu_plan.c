@@ -147,27 +147,3 @@ int pmu_plan(const char *devices, uint64_t freq, struct pmu_plan *plan, struct e
 			       devices);
 	return 0;
 }
-
-bool pmu_cpu_in(const char *list, uint32_t cpu)
-{
-	unsigned long from, to;
-	char *end;
-
-	if (!*list)
-		return true;
-	for (;; list = end + 1) {
-		from = to = strtoul(list, &end, 10);
-		if (end == list)
-			return false;
-		if (*end == '-') {
-			list = end + 1;
-			to = strtoul(list, &end, 10);
-			if (end == list)
-				return false;
-		}
-		if (cpu >= from && cpu <= to)
-			return true;
-		if (*end != ',')
-			return false;
-	}
-}

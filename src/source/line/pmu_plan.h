@@ -44,7 +44,4 @@ struct pmu_plan {
 /* 0; -ENOENT: this machine offers none; else what sysfs says makes no sense. With words, exit 3. */
 int pmu_plan(const char *devices, uint64_t freq, struct pmu_plan *plan, struct err *e);
 
-/* Is the CPU in a list of the kernel's ("0-3,8")? Everything is in an empty one. */
-bool pmu_cpu_in(const char *list, uint32_t cpu);
-
 #endif

@@ -7,7 +7,6 @@
 
 #include "source/groups.h"
 #include "source/kmaps.h"
-#include "source/poll.h"
 #include "source/sched/sched.h"
 
 static struct sched *sched_of(struct source *src)
@@ -15,18 +14,28 @@ static struct sched *sched_of(struct source *src)
 	return (struct sched *)src;
 }
 
-static int open_poll(struct sched *s, struct err *e)
+static int open_banks(struct sched *s, struct err *e)
 {
-	const int fds[] = {slow_ring_fd(&s->slow), s->base.filters.targets.epoll_fd};
+	const struct banks_args args = {
+		.map_fd = sched_object_map(&s->bpf, "banks"),
+		.nhists = ABI_SCHED_HISTS,
+		.schema = s->cfg->precision,
+		.ncpus = s->ncpus,
+		.metrics = metric_list,
+		.nmetrics = SCHED_METRICS,
+		.optional = 1U << METRIC_SCHED_THROTTLE_WAIT,
+		.all_cpus = true,
+		.derive = sched_derive,
+	};
 
-	return poll_open(&s->base.event_fd, fds, sizeof(fds) / sizeof(fds[0]), "sched", e);
+	return banks_open(&s->banks, &args, e);
 }
 
 static int open_keys(struct sched *s, struct err *e)
 {
 	struct sched_keys_args args = {
 		.by = s->cfg->by,
-		.ncpus = s->banks.ncpus,
+		.ncpus = s->ncpus,
 		.names = s->base.filters.names,
 	};
 
@@ -55,17 +64,13 @@ static int open_all(struct sched *s, struct err *e)
 	ret = possible_cpus(e);
 	if (ret < 0)
 		return ret;
-	s->banks.ncpus = (uint32_t)ret;
-	s->cpu_names = cpu_names(s->banks.ncpus);
-	if (!s->cpu_names)
-		return err_sys(e, -ENOMEM, "sched");
-	ret = filters_open(&s->base.filters, &s->args, s->banks.ncpus, s->cfg->slower, e);
+	s->ncpus = (uint32_t)ret;
+	ret = filters_open(&s->base.filters, &s->args, s->ncpus, s->cfg->slower, e);
 	if (!ret)
 		ret = sched_load(s, e);
 	if (ret)
 		return ret;
-	ret = sched_banks_open(&s->banks, sched_object_map(&s->bpf, "banks"), s->cfg->precision,
-			       s->banks.ncpus, e);
+	ret = open_banks(s, e);
 	if (ret)
 		return ret;
 	if (group_abi(s->cfg->by) != ABI_BY_NONE) /* files are not its groups */
@@ -73,7 +78,7 @@ static int open_all(struct sched *s, struct err *e)
 	if (!ret && s->cfg->slower)
 		ret = sched_slow_open(s, e);
 	if (!ret)
-		ret = open_poll(s, e);
+		ret = bpf_source_poll(&s->base, ring_fd(&s->slow), e);
 	return ret ? ret : sched_attach(s, e);
 }
 
@@ -83,11 +88,10 @@ static void sched_close(struct source *src)
 
 	if (!s)
 		return;
-	slow_ring_close(&s->slow);
+	ring_close(&s->slow);
 	sched_object_close(&s->bpf);
 	sched_keys_close(s->keys);
-	sched_banks_close(&s->banks);
-	free(s->cpu_names);
+	banks_close(&s->banks);
 	bpf_source_close(&s->base);
 	free(s);
 }
@@ -111,25 +115,17 @@ static int sched_open(struct source **out, const struct source_args *args, struc
 	return 0;
 }
 
-static int sched_fold(struct source *src, struct err *e)
+static int collect(struct sched *s, bool ends, struct err *e)
 {
-	struct sched *s = sched_of(src);
 	uint64_t ended = bpf_source_ended(&s->base);
-	int ret = sched_banks_fold(&s->banks, ended);
+	int ret = banks_collect(&s->banks, ended, ends, e);
 
-	if (ret)
-		return err_sys(e, ret, "sched: read the histograms");
-	return s->keys ? sched_keys_fold(s->keys, ended, e) : 0;
+	return ret || !s->keys ? ret : sched_keys_collect(s->keys, ended, ends, e);
 }
 
-static int collect(struct sched *s, struct err *e)
+static int sched_fold(struct source *src, struct err *e)
 {
-	uint64_t ended = bpf_source_ended(&s->base);
-	int ret = sched_banks_collect(&s->banks, ended);
-
-	if (ret)
-		return err_sys(e, ret, "sched: read the histograms");
-	return s->keys ? sched_keys_collect(s->keys, ended, e) : 0;
+	return collect(sched_of(src), false, e);
 }
 
 /* First call: begin. Later (the warm-up is over; flip and the grace time are behind us): forget. */
@@ -140,61 +136,13 @@ static int sched_start(struct source *src, struct err *e)
 
 	if (bpf_source_begin(&s->base))
 		return 0;
-	ret = collect(s, e);
+	ret = collect(s, true, e);
 	if (ret)
 		return ret;
-	sched_banks_forget(&s->banks);
+	banks_forget(&s->banks);
 	if (s->keys)
 		sched_keys_forget(s->keys);
 	return 0;
-}
-
-int sched_push_hists(struct source_report *r, const struct hist *interval, const struct hist *total,
-		     const struct label *labels, uint32_t nlabels, bool all)
-{
-	struct series one = {.nlabels = nlabels};
-	int m, ret = 0;
-
-	if (nlabels)
-		memcpy(one.labels, labels, nlabels * sizeof(*labels));
-	for (m = 0; !ret && m < SCHED_METRICS; m++) {
-		bool wanted = all && m != METRIC_SCHED_THROTTLE_WAIT;
-
-		one.desc = &metric_list[m];
-		one.hist = &interval[m];
-		if (wanted || one.hist->count)
-			ret = series_push(&r->interval.series, &one);
-		one.hist = &total[m];
-		if (!ret && (wanted || one.hist->count))
-			ret = series_push(&r->total.series, &one);
-	}
-	return ret;
-}
-
-static int push_row(struct source_report *r, const struct sched_row *row,
-		    const struct label *labels, uint32_t nlabels)
-{
-	return sched_push_hists(r, row->interval, row->total, labels, nlabels, true);
-}
-
-static int push_all(struct sched *s, struct source_report *r)
-{
-	struct label cpu = {.key = "cpu"};
-	uint32_t c;
-	int ret;
-
-	rows_forget(&r->interval);
-	rows_forget(&r->total);
-	ret = push_row(r, &s->banks.whole, NULL, 0);
-	for (c = 0; !ret && c < s->banks.ncpus; c++) {
-		if (!s->banks.cpu_used[c])
-			continue;
-		cpu.value = s->cpu_names[c];
-		ret = push_row(r, &s->banks.cpus[c], &cpu, 1);
-	}
-	if (!ret && s->keys)
-		ret = sched_keys_push(s->keys, r);
-	return ret;
 }
 
 static int sched_collect(struct source *src, struct source_report *r, struct err *e)
@@ -203,10 +151,12 @@ static int sched_collect(struct source *src, struct source_report *r, struct err
 	struct abi_in_flight flight;
 	int ret;
 
-	ret = collect(s, e);
+	ret = collect(s, true, e);
 	if (ret)
 		return ret;
-	ret = push_all(s, r);
+	ret = banks_push(&s->banks, r);
+	if (!ret && s->keys)
+		ret = sched_keys_push(s->keys, r);
 	if (ret)
 		return err_sys(e, ret, "sched: report");
 	ret = sched_in_flight(s, &flight);
@@ -218,7 +168,7 @@ static int sched_collect(struct source *src, struct source_report *r, struct err
 
 static int sched_drain(struct source *src, struct err *e)
 {
-	return slow_ring_drain(&sched_of(src)->slow, e);
+	return ring_drain(&sched_of(src)->slow, e);
 }
 
 static const char *sched_how(const struct source *src)
@@ -231,6 +181,7 @@ const struct source_ops source_sched = {
 	.name = "sched",
 	.summary = "scheduler waits: wakeup latency and run-queue delay",
 	.by_default = true,
+	.metrics = SOURCE_METRICS(0, SCHED_METRICS - 1),
 	.groups = true,
 	.slow = true,
 	.probe = bpf_probe_call,

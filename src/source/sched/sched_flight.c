@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/flight.h"
 #include "source/sched/sched.h"
 
 #define STAMPS_BATCH 1024U

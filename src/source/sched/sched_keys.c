@@ -8,30 +8,33 @@
 #include "source/keyed.h"
 #include "source/sched/sched.h"
 
-_Static_assert((int)SCHED_METRICS <= KEYED_HISTS, "run_delay has room behind the entry's own");
-
 struct sched_keys {
 	struct keyed *keyed;
 	enum by_key by;
 	struct cgroup_names *names;
 };
 
+struct group {
+	struct keyed_row row;
+	struct group_text text;
+};
+
+static struct group_text *text_of(struct keyed_row *row)
+{
+	return &((struct group *)row)->text;
+}
+
 static int group_appeared(void *ctx, struct keyed_row *row)
 {
-	struct sched_keys *k = ctx;
+	const struct sched_keys *k = ctx;
 
-	row->user = malloc(sizeof(struct group_text));
-	if (!row->user)
-		return -ENOMEM;
-	group_text_init(row->user, k->by, &row->key, k->names);
+	group_text_init(text_of(row), k->by, &row->key, k->names);
 	return 0;
 }
 
 static void group_leaves(void *ctx, struct keyed_row *row)
 {
-	if (row->user)
-		group_text_free(row->user);
-	free(row->user);
+	group_text_free(text_of(row));
 }
 
 int sched_keys_open(struct sched_keys **out, const struct sched_keys_args *args, struct err *e)
@@ -40,6 +43,8 @@ int sched_keys_open(struct sched_keys **out, const struct sched_keys_args *args,
 	struct keyed_args keyed = {
 		.fds = {args->fds[0], args->fds[1]},
 		.nhists = ABI_SCHED_HISTS,
+		.row_hists = SCHED_METRICS,
+		.row_bytes = sizeof(struct group),
 		.schema = ABI_KEY_SCHEMA,
 		.ncpus = args->ncpus,
 		.what = "the groups of --by",
@@ -56,33 +61,29 @@ int sched_keys_open(struct sched_keys **out, const struct sched_keys_args *args,
 	return keyed_open(&k->keyed, &keyed, e);
 }
 
-/* Histograms past an entry's own are ours: run_delay of the interval from its parts, and added up.
- */
-static int add_run_delay(struct keyed_row *row)
+int sched_derive(struct hist *interval)
 {
-	struct hist *delay = &row->interval[METRIC_SCHED_RUN_DELAY];
-	int ret = hist_merge(delay, &row->interval[METRIC_SCHED_QUEUE_TO_RUN]);
+	struct hist *delay = &interval[METRIC_SCHED_RUN_DELAY];
+	int ret = hist_merge(delay, &interval[METRIC_SCHED_QUEUE_TO_RUN]);
 
-	if (!ret)
-		ret = hist_merge(delay, &row->interval[METRIC_SCHED_PREEMPT_WAIT]);
-	return ret ? ret : hist_merge(&row->total[METRIC_SCHED_RUN_DELAY], delay);
+	return ret ? ret : hist_merge(delay, &interval[METRIC_SCHED_PREEMPT_WAIT]);
 }
 
-int sched_keys_fold(struct sched_keys *k, uint64_t epoch, struct err *e)
-{
-	return keyed_fold(k->keyed, epoch, e);
-}
-
-int sched_keys_collect(struct sched_keys *k, uint64_t epoch, struct err *e)
+int sched_keys_collect(struct sched_keys *k, uint64_t epoch, bool ends, struct err *e)
 {
 	struct keyed_row *row;
-	int ret = keyed_collect(k->keyed, epoch, e);
+	int ret = keyed_collect(k->keyed, epoch, ends, e);
 
-	if (ret)
+	if (ret || !ends)
 		return ret;
-	for (row = keyed_first(k->keyed); !ret && row; row = row->next)
-		if (row->active)
-			ret = add_run_delay(row);
+	for (row = keyed_first(k->keyed); !ret && row; row = row->next) {
+		if (!row->active)
+			continue;
+		ret = sched_derive(row->interval);
+		if (!ret)
+			ret = hist_merge(&row->total[METRIC_SCHED_RUN_DELAY],
+					 &row->interval[METRIC_SCHED_RUN_DELAY]);
+	}
 	return ret ? err_sys(e, ret, "the groups of --by") : 0;
 }
 
@@ -99,8 +100,9 @@ int sched_keys_push(struct sched_keys *k, struct source_report *r)
 	int ret = 0;
 
 	for (row = keyed_first(k->keyed); !ret && row; row = row->next) {
-		n = group_labels(row->user, k->by, row, labels);
-		ret = sched_push_hists(r, row->interval, row->total, labels, n, false);
+		n = group_labels(text_of(row), k->by, row, labels);
+		ret = series_push_hists(r, metric_list, SCHED_METRICS, ~0U, row->interval,
+					row->total, labels, n);
 	}
 	return ret;
 }

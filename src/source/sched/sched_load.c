@@ -50,13 +50,13 @@ static int configure_maps(struct sched *s, const struct btf *btf)
 		.schema = ABI_KEY_SCHEMA,
 		.keys = s->cfg->max_keys,
 		.per_cpu = s->cfg->by != BY_TID,
-		.ncpus = s->banks.ncpus,
+		.ncpus = s->ncpus,
 	};
 	int ret = kmaps_buckets((struct abi_buckets *)&ro->hists, s->cfg->precision);
 
 	s->base.schemas = (struct bucket_schemas){s->cfg->precision, ABI_KEY_SCHEMA};
 	if (!ret)
-		ret = kmaps_banks(s->bpf.obj, s->banks.ncpus, ABI_BANK_BYTES(s->cfg->precision));
+		ret = kmaps_banks(s->bpf.obj, s->ncpus, ABI_BANK_BYTES(s->cfg->precision));
 	if (ret)
 		return ret;
 	return kmaps_keyed(s->bpf.obj, (struct abi_keyed *)&ro->keyed, btf, &keyed);

@@ -42,7 +42,7 @@ static int on_record(void *ctx, const void *data, size_t len)
 	if (r.kind >= sizeof(kinds) / sizeof(kinds[0]) ||
 	    r.waker >= sizeof(wakers) / sizeof(wakers[0]))
 		return -EINVAL;
-	w.time = slow_wall_at(r.t2_ns);
+	w.time = wall_at(r.t2_ns);
 	w.mono_ns = r.t2_ns;
 	w.metric = kinds[r.kind].metric;
 	w.kind = kinds[r.kind].kind;
@@ -73,5 +73,7 @@ static int on_record(void *ctx, const void *data, size_t len)
 
 int sched_slow_open(struct sched *s, struct err *e)
 {
-	return slow_ring_open(&s->slow, sched_object_map(&s->bpf, "slow_events"), on_record, s, e);
+	s->slow = (struct ring){
+		.what = "--slower: ring buffer", .fn = on_record, .ctx = s, .most = SLOW_RING_MOST};
+	return ring_open(&s->slow, sched_object_map(&s->bpf, "slow_events"), e);
 }

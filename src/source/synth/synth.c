@@ -255,8 +255,6 @@ static int synth_collect(struct source *base, struct source_report *r, struct er
 	struct synth *s = (struct synth *)base;
 	int ret = make_period(s);
 
-	rows_forget(&r->interval);
-	rows_forget(&r->total);
 	r->quality_interval = (struct quality){0};
 	r->quality_total = (struct quality){0};
 	for (uint32_t i = 0; i < s->nrows && !ret; i++) {

@@ -6,13 +6,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <linux/capability.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "insn/insn.h"
 #include "source/cpus.h"
-#include "source/inodes/ext4_places.h"
 #include "source/kmaps.h"
-#include "source/poll.h"
 #include "source/watch/watch.h"
 
 #include "watch.skel.h" /* needs abi_watch.h */
@@ -49,34 +49,34 @@ static int configure(struct watch_source *w, struct err *e)
 	struct watch_bpf *skel = w->skel;
 	int ret;
 
-	skel->rodata->hits_max = w->line.cfg->confirm;
-	skel->rodata->foreign_max = w->line.cfg->confirm * FOREIGN_FACTOR;
+	skel->rodata->hits_max = w->cfg->confirm;
+	skel->rodata->foreign_max = w->cfg->confirm * FOREIGN_FACTOR;
 	skel->rodata->user_tgid = w->user_pid;
-	ret = kmaps_banks(skel->obj, w->line.ncpus, sizeof(struct abi_counts));
+	ret = kmaps_banks(skel->obj, w->m.ncpus, sizeof(struct abi_counts));
 	if (!ret)
 		ret = kmaps_preallocate(skel->maps.target_ids);
 	if (ret)
 		return err_sys(e, ret, "watch: configure");
-	return filters_setup(&w->line.base.filters, skel->obj,
+	return filters_setup(&w->base.filters, skel->obj,
 			     (struct abi_filter *)&skel->rodata->filter, e);
 }
 
 static int load(struct watch_source *w, struct err *e)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = w->line.cfg->btf);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = w->cfg->btf);
 	int ret;
 
 	w->skel = watch_bpf__open_opts(&opts);
 	ret = w->skel ? configure(w, e) : err_sys(e, -errno, "watch: open BPF object");
 	if (ret)
 		return ret;
-	ret = bpf_source_load(&w->line.base, w->skel->skeleton, e);
+	ret = bpf_source_load(&w->base, w->skel->skeleton, e);
 	if (ret)
 		return ret;
-	w->line.base.epoch_word = &w->skel->bss->epoch;
-	ret = filters_fill(&w->line.base.filters, w->skel->obj, e);
+	w->base.epoch_word = &w->skel->bss->epoch;
+	ret = filters_fill(&w->base.filters, w->skel->obj, e);
 	/* those of follow.bpf.h */
-	return ret ? ret : bpf_source_attach(&w->line.base, w->skel->skeleton, e);
+	return ret ? ret : bpf_source_attach(&w->base, w->skel->skeleton, e);
 }
 
 static int map_counts(struct watch_source *w, struct err *e)
@@ -85,16 +85,9 @@ static int map_counts(struct watch_source *w, struct err *e)
 			   sizeof(struct abi_watch_counts), "watch: map the counters", e);
 }
 
-static int open_poll(struct watch_source *w, struct err *e)
-{
-	const int fds[] = {bpf_map__fd(w->skel->maps.hits), w->line.base.filters.targets.epoll_fd};
-
-	return poll_open(&w->line.base.event_fd, fds, sizeof(fds) / sizeof(fds[0]), "watch", e);
-}
-
 static int open_table(struct watch_source *w)
 {
-	size_t words = (w->line.ncpus + 63) / 64;
+	size_t words = (w->m.ncpus + 63) / 64;
 	int v;
 
 	for (v = 0; v < LINE_VIEWS; v++) {
@@ -103,24 +96,23 @@ static int open_table(struct watch_source *w)
 		if (!w->none.cores[v] || !w->none.cpus[v])
 			return -ENOMEM;
 	}
-	return line_open_table(&w->line, false);
+	return line_model_open(&w->m, w->m.ncpus);
 }
 
 static int open_all(struct watch_source *w, struct err *e)
 {
-	struct line_source *s = &w->line;
 	int ret = possible_cpus(e);
 
 	if (ret < 0)
 		return ret;
-	s->ncpus = (uint32_t)ret;
+	w->m.ncpus = (uint32_t)ret;
 	ret = open_table(w);
 	if (ret)
 		return err_sys(e, ret, "watch");
-	ret = filters_open(&s->base.filters, &s->args, s->ncpus, false, e);
-	if (!ret && !w->borrowed)
-		ret = line_open_names(s, e);
-	if (!ret && !w->borrowed)
+	ret = filters_open(&w->base.filters, &w->args, w->m.ncpus, false, e);
+	if (!ret && !w->m.lent)
+		ret = line_model_names(&w->m, w->args.names, e);
+	if (!ret && !w->m.lent)
 		ret = watch_resolve(w, e);
 	if (!ret)
 		ret = load(w, e);
@@ -129,10 +121,10 @@ static int open_all(struct watch_source *w, struct err *e)
 	if (!ret)
 		ret = watch_hits_open(w, e);
 	if (!ret)
-		ret = open_poll(w, e);
+		ret = bpf_source_poll(&w->base, bpf_map__fd(w->skel->maps.hits), e);
 	if (!ret)
 		ret = watch_events_open(w, e);
-	return ret ? ret : filters_follow(&s->base.filters, e);
+	return ret ? ret : filters_follow(&w->base.filters, e);
 }
 
 void watch_free(struct watch_source *w)
@@ -145,16 +137,12 @@ void watch_free(struct watch_source *w)
 	watch_hits_close(w);
 	mapped_close(&w->counts);
 	watch_bpf__destroy(w->skel);
-	line_table_close(w->line.table);
-	numa_close(w->line.numa);
-	if (!w->borrowed)
-		ext4_places_close(w->line.places);
-	arena_free(&w->line.arena);
+	line_model_close(&w->m);
 	for (v = 0; v < LINE_VIEWS; v++) {
 		free(w->none.cores[v]);
 		free(w->none.cpus[v]);
 	}
-	bpf_source_close(&w->line.base);
+	bpf_source_close(&w->base);
 	free(w);
 }
 
@@ -163,15 +151,32 @@ static void watch_close(struct source *src)
 	watch_free(watch_of(src));
 }
 
+/* --check tries it on a variable of our own, where none was given. */
+static void watch_own(struct watch_source *w)
+{
+	struct watch_own *own = &w->own;
+
+	(void)snprintf(own->text, sizeof(own->text), "%p", (void *)&own->variable); /* fits */
+	own->list[0] = own->text;
+	own->pid = (uint32_t)getpid();
+	own->cfg = *w->cfg;
+	own->cfg.watches = (struct str_list){own->list, 1};
+	own->cfg.filter.pids = (struct u32_list){&own->pid, 1};
+	own->cfg.filter.follow = false;
+	w->cfg = w->args.cfg = &own->cfg;
+}
+
 static struct watch_source *watch_new(const struct source_args *args)
 {
 	struct watch_source *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return NULL;
-	bpf_source_init(&w->line.base, &source_watch);
-	w->line.args = *args;
-	w->line.cfg = args->cfg;
+	bpf_source_init(&w->base, &source_watch);
+	w->args = *args;
+	w->cfg = args->cfg;
+	if (args->cfg->check && !args->cfg->watches.n)
+		watch_own(w);
 	return w;
 }
 
@@ -187,22 +192,20 @@ static int watch_open(struct source **out, const struct source_args *args, struc
 		watch_free(w);
 		return ret;
 	}
-	*out = &w->line.base.source;
+	*out = &w->base.source;
 	return 0;
 }
 
-int watch_open_line(struct watch_source **out, const struct line_source *s,
-		    const struct line_key *line, const struct watch_slot *slots, size_t n,
-		    struct err *e)
+int watch_open_line(struct watch_source **out, const struct source_args *args,
+		    const struct line_model *lender, const struct line_key *line,
+		    const struct watch_slot *slots, size_t n, struct err *e)
 {
-	struct watch_source *w = watch_new(&s->args);
+	struct watch_source *w = watch_new(args);
 	int ret;
 
 	if (!w)
 		return err_sys(e, -ENOMEM, "watch");
-	w->borrowed = true;
-	w->line.names = s->names;
-	w->line.places = s->places;
+	line_model_lend(&w->m, lender);
 	w->user_pid = line->tgid;
 	memcpy(w->slots, slots, n * sizeof(*slots));
 	w->nslots = n;
@@ -219,14 +222,14 @@ int watch_open_line(struct watch_source **out, const struct line_source *s,
 
 int watch_begin(struct watch_source *w, struct err *e)
 {
-	(void)bpf_source_begin(&w->line.base); /* the first time */
+	(void)bpf_source_begin(&w->base); /* the first time */
 	return watch_events_arm(w, e);
 }
 
 void watch_end(struct watch_source *w)
 {
 	watch_events_disarm(w);
-	(void)bpf_source_stop(&w->line.base.source, NULL); /* cannot fail */
+	(void)bpf_source_stop(&w->base.source, NULL); /* cannot fail */
 }
 
 /* Nothing is watched during a warm-up: the accesses that may be spent are not for that. */
@@ -234,7 +237,7 @@ static int watch_start(struct source *src, struct err *e)
 {
 	struct watch_source *w = watch_of(src);
 
-	if (w->line.cfg->warmup_ns && !w->warming) {
+	if (w->cfg->warmup_ns && !w->warming) {
 		w->warming = true;
 		return 0;
 	}
@@ -267,16 +270,14 @@ int watch_report(struct watch_source *w, struct source_report *r, struct err *e)
 	r->quality_total.lost_events += lost;
 	w->lost_previous = lost;
 	ret = watch_push_rows(w, r);
-	line_table_begin(w->line.table);
+	line_table_begin(w->m.table);
 	if (!ret)
-		ret = numa_turn(w->line.numa);
+		ret = numa_turn(w->m.numa);
 	return ret ? err_sys(e, ret, "watch: report") : 0;
 }
 
 static int watch_collect(struct source *src, struct source_report *r, struct err *e)
 {
-	rows_forget(&r->interval);
-	rows_forget(&r->total);
 	r->quality_interval = r->quality_total = (struct quality){0};
 	return watch_report(watch_of(src), r, e);
 }
@@ -291,9 +292,9 @@ static bool watch_target_alive(struct source *src, char *why, size_t len)
 {
 	struct watch_source *w = watch_of(src);
 
-	if (!w->stopped || w->line.cfg->sources.n > 1)
-		return filters_alive(&w->line.base.filters, why, len);
-	if (w->counted < w->line.cfg->confirm)
+	if (!w->stopped || w->cfg->sources.n > 1)
+		return filters_alive(&w->base.filters, why, len);
+	if (w->counted < w->cfg->confirm)
 		(void)snprintf(why, len,
 			       "stopped watching: too many accesses by others, or lost"); /* fits */
 	else
@@ -308,9 +309,28 @@ static const char *const *watch_hooks(const struct source *src)
 	return hooks;
 }
 
+static const struct option_row watch_options[] = {
+	{"watch", 0, "ADDR|SYMBOL[:LEN]",
+	 "every access to it, by hardware breakpoints (user addresses: with -p PID)", OPTION_TEXTS,
+	 .at = offsetof(struct config, watches), .repeat = true, .asks = true},
+	LINE_OPTION_CONFIRM,
+	{0},
+};
+
+static int watch_settle(struct config *cfg, struct err *e)
+{
+	if (!source_named(cfg, &source_watch) || cfg->watches.n || cfg->check)
+		return 0;
+	return err_set(e, EXIT_USAGE, -EINVAL,
+		       "--source 'watch': watches nothing (give --watch ADDR|SYMBOL)");
+}
+
 const struct source_ops source_watch = {
 	.name = "watch",
 	.summary = "every access to the addresses of --watch",
+	.options = watch_options,
+	.caps = LINE_CAPS,
+	.settle = watch_settle,
 	.ungrouped = "its rows name their threads",
 	.probe = watch_probe,
 	.open = watch_open,

@@ -3,7 +3,10 @@
 #ifndef WS_WATCH_H
 #define WS_WATCH_H
 
-#include "source/line/line.h"
+#include "source/bpf_source.h"
+#include "source/cacheline/line_model.h"
+#include "source/mapped.h"
+#include "source/ring.h"
 
 #include "abi_watch.h"
 
@@ -26,10 +29,18 @@ struct watch_line {
 	uint32_t pairs, changes;
 };
 
+struct watch_own {
+	struct config cfg; /* borrowed, but for what follows */
+	uint64_t variable;
+	char text[24], *list[1];
+	uint32_t pid;
+};
+
 struct watch_source {
-	/* What rows are made of: names, table, filters. Its own object, events and maps are none.
-	 */
-	struct line_source line;
+	struct bpf_source base;
+	const struct config *cfg;
+	struct source_args args;
+	struct line_model m;
 	struct watch_bpf *skel;
 	struct watch_slot slots[ABI_WATCH_SLOTS];
 	struct watch_line lines[ABI_WATCH_SLOTS];
@@ -38,22 +49,23 @@ struct watch_source {
 	uint32_t user_pid;    /* whose the user addresses are, or 0 */
 	struct mapped counts; /* struct abi_watch_counts */
 	int *fds;	      /* of events, by slot, then CPU; -1: none */
-	struct ring_buffer *ring;
+	struct ring ring;
 	void *code;	   /* what instructions do: a tree */
 	uint64_t reported; /* of counted, in the last interval's report */
 	uint64_t counted;  /* accesses, never more than --confirm */
 	bool warming, armed;
-	bool borrowed; /* names and places are another's: a part of the line source */
 	bool maybe; /* only ambiguous samples say that it is contended: a row if accesses say it too
 		     */
 	bool stopped; /* enough was seen */
 	uint64_t lost_previous;
+	struct watch_own own; /* of --check */
 };
 
-/* watch.c, for the line source: a watch of some slots of one line, not begun yet. */
-int watch_open_line(struct watch_source **out, const struct line_source *s,
-		    const struct line_key *line, const struct watch_slot *slots, size_t n,
-		    struct err *e);
+/* watch.c, for the line source: a watch of some slots of one line, not begun yet, with the names of
+ * its model. */
+int watch_open_line(struct watch_source **out, const struct source_args *args,
+		    const struct line_model *lender, const struct line_key *line,
+		    const struct watch_slot *slots, size_t n, struct err *e);
 int watch_begin(struct watch_source *w, struct err *e);
 void watch_end(struct watch_source *w); /* for good; rows remain */
 /* Rows of both views, and what was lost added to the report. */

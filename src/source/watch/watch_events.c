@@ -37,7 +37,7 @@ static int refused(const struct watch_source *w, const struct watch_slot *s, uin
 {
 	char text[128], what[sizeof(text) + 16] = ""; /* a line that was found is its own row's */
 
-	if (!w->borrowed)
+	if (!w->m.lent)
 		(void)snprintf(what, sizeof(what), "--watch '%s': ",
 			       text_clean(text, sizeof(text), s->text, SIZE_MAX)); /* fits */
 	switch (ret) {
@@ -73,7 +73,7 @@ static void close_one(struct watch_source *w, size_t at)
  */
 static int open_one(struct watch_source *w, size_t slot, uint32_t cpu, struct err *e)
 {
-	size_t at = slot * w->line.ncpus + cpu;
+	size_t at = slot * w->m.ncpus + cpu;
 	int fd = open_breakpoint(&w->slots[slot], cpu), ret;
 
 	if (fd < 0)
@@ -98,7 +98,7 @@ static int arm_one(struct watch_source *w, size_t at, struct err *e)
 
 int watch_events_open(struct watch_source *w, struct err *e)
 {
-	size_t n = w->nslots * w->line.ncpus, at;
+	size_t n = w->nslots * w->m.ncpus, at;
 	uint32_t open = 0;
 	int ret;
 
@@ -111,7 +111,7 @@ int watch_events_open(struct watch_source *w, struct err *e)
 	}
 	for (at = 0; at < n; at++) {
 		if (w->fds[at] < 0) {
-			ret = open_one(w, at / w->line.ncpus, (uint32_t)(at % w->line.ncpus), e);
+			ret = open_one(w, at / w->m.ncpus, (uint32_t)(at % w->m.ncpus), e);
 			if (ret > 0 && w->armed)
 				ret = arm_one(w, at, e);
 			if (ret < 0)
@@ -128,7 +128,7 @@ int watch_events_arm(struct watch_source *w, struct err *e)
 	int ret = 0;
 
 	w->armed = true;
-	for (at = 0; !ret && at < w->nslots * w->line.ncpus; at++)
+	for (at = 0; !ret && at < w->nslots * w->m.ncpus; at++)
 		ret = arm_one(w, at, e);
 	return ret;
 }
@@ -138,7 +138,7 @@ void watch_events_disarm(struct watch_source *w)
 	size_t at;
 
 	w->armed = false;
-	for (at = 0; w->fds && at < w->nslots * w->line.ncpus; at++)
+	for (at = 0; w->fds && at < w->nslots * w->m.ncpus; at++)
 		if (w->fds[at] >= 0)
 			(void)ioctl(w->fds[at], PERF_EVENT_IOC_DISABLE, 0); /* off is off */
 }
@@ -147,7 +147,7 @@ void watch_events_close(struct watch_source *w)
 {
 	size_t at;
 
-	for (at = 0; w->fds && at < w->nslots * w->line.ncpus; at++)
+	for (at = 0; w->fds && at < w->nslots * w->m.ncpus; at++)
 		close_one(w, at);
 	free(w->fds);
 }

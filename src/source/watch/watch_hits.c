@@ -81,7 +81,7 @@ static int on_hit(struct watch_source *w, const struct abi_hit *h)
 	struct abi_access_key key;
 	struct abi_access a = {.samples = 1};
 
-	if (!l || w->counted >= w->line.cfg->confirm)
+	if (!l || w->counted >= w->cfg->confirm)
 		return 0; /* what came after the last one counted */
 	w->counted++;
 	note_turn(l, h->cpu);
@@ -100,28 +100,28 @@ static int on_hit(struct watch_source *w, const struct abi_hit *h)
 	a.write_bytes = a.writes ? mask : 0;
 	a.back = found ? (*found)->back : 0;
 	memcpy(a.comm, h->comm, sizeof(a.comm));
-	return line_table_add(w->line.table, &l->key, &key, &a);
+	return line_table_add(w->m.table, &l->key, &key, &a);
 }
 
-static int on_record(void *ctx, void *data, size_t size)
+static int on_record(void *ctx, const void *data, size_t size)
 {
 	return size == sizeof(struct abi_hit) ? on_hit(ctx, data) : on_code(ctx, data);
 }
 
 int watch_hits_open(struct watch_source *w, struct err *e)
 {
-	w->ring = ring_buffer__new(bpf_map__fd(w->skel->maps.hits), on_record, w, NULL);
-	return w->ring ? 0 : err_sys(e, -errno, "watch: hits");
+	w->ring = (struct ring){.what = "watch: hits", .fn = on_record, .ctx = w};
+	return ring_open(&w->ring, bpf_map__fd(w->skel->maps.hits), e);
 }
 
 int watch_hits_drain(struct watch_source *w, struct err *e)
 {
 	const struct abi_watch_counts *n = watch_counts(w);
-	bool over = abi_watch_over(n, w->line.cfg->confirm, w->skel->rodata->foreign_max);
-	int ret = ring_buffer__consume(w->ring);
+	bool over = abi_watch_over(n, w->cfg->confirm, w->skel->rodata->foreign_max);
+	int ret = ring_drain(&w->ring, e);
 
-	if (ret < 0)
-		return err_sys(e, ret, "watch: hits");
+	if (ret)
+		return ret;
 	if (over && !w->stopped) {
 		watch_events_disarm(w);
 		w->stopped = true;
@@ -131,7 +131,6 @@ int watch_hits_drain(struct watch_source *w, struct err *e)
 
 void watch_hits_close(struct watch_source *w)
 {
-	if (w->ring)
-		ring_buffer__free(w->ring);
+	ring_close(&w->ring);
 	tdestroy(w->code, free);
 }

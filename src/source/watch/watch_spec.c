@@ -79,8 +79,8 @@ static int take_apart(struct watch_spec *s, struct err *e)
 
 static int user_symbol(struct watch_source *w, struct watch_spec *s, struct err *e)
 {
-	uint32_t pid = w->line.cfg->filter.pids.v[0];
-	int ret = names_user_symbol(w->line.names, pid, s->name, &s->addr, &s->size);
+	uint32_t pid = w->cfg->filter.pids.v[0];
+	int ret = names_user_symbol(w->m.names, pid, s->name, &s->addr, &s->size);
 
 	switch (ret) {
 	case 0:
@@ -100,8 +100,8 @@ static int user_symbol(struct watch_source *w, struct watch_spec *s, struct err 
 
 static int kernel_symbol(struct watch_source *w, struct watch_spec *s, struct err *e)
 {
-	bool pid = w->line.cfg->filter.pids.n == 1;
-	int ret = names_kernel_symbol(w->line.names, s->name, &s->addr);
+	bool pid = w->cfg->filter.pids.n == 1;
+	int ret = names_kernel_symbol(w->m.names, s->name, &s->addr);
 
 	if (!ret)
 		return 0;
@@ -114,7 +114,7 @@ static int kernel_symbol(struct watch_source *w, struct watch_spec *s, struct er
 			: ret == -EACCES   ? ", which hides addresses (CAP_SYSLOG)"
 					   : "");
 	return bad(s, e, "process %" PRIu32 " has no variable of that name, nor has the kernel%s",
-		   w->line.cfg->filter.pids.v[0],
+		   w->cfg->filter.pids.v[0],
 		   strchr(s->name, '.') ? " (a member: as VARIABLE+OFFSET)" : "");
 }
 
@@ -126,7 +126,7 @@ static int find(struct watch_source *w, struct watch_spec *s, struct err *e)
 		return 0;
 	if (isdigit((unsigned char)s->name[0]))
 		return bad(s, e, "expected an address such as 0x55d0c0ffee40, or a symbol");
-	ret = w->line.cfg->filter.pids.n == 1 ? user_symbol(w, s, e) : 0;
+	ret = w->cfg->filter.pids.n == 1 ? user_symbol(w, s, e) : 0;
 	if (ret < 0)
 		return ret;
 	return ret ? 0 : kernel_symbol(w, s, e);
@@ -146,14 +146,14 @@ static void default_len(struct watch_spec *s)
 
 static int check_user(struct watch_source *w, const struct watch_spec *s, struct err *e)
 {
-	const struct filter *f = &w->line.cfg->filter;
+	const struct filter *f = &w->cfg->filter;
 
 	if (f->pids.n != 1)
 		return bad(s, e, "an address of a process's: expected one -p PID, whose it is%s",
 			   f->pids.n ? " (there are several)" : "");
 	if (f->follow)
 		return bad(s, e, "contradicts --follow (a child's memory is another's)");
-	if (!names_user_mapped(w->line.names, f->pids.v[0], s->addr))
+	if (!names_user_mapped(w->m.names, f->pids.v[0], s->addr))
 		return bad(s, e, "0x%" PRIx64 " is not mapped in process %" PRIu32, s->addr,
 			   f->pids.v[0]);
 	w->user_pid = f->pids.v[0];
@@ -171,14 +171,14 @@ static int check_kernel(struct watch_source *w, const struct watch_spec *s, stru
 	int ret = s->addr < KERNEL_LOWEST ? -ERANGE : -EACCES;
 
 	/* The answer would tell where the kernel is, one question at a time. */
-	if (ret == -EACCES && !privs_kernel_shown(w->line.names))
+	if (ret == -EACCES && !privs_kernel_shown(w->m.names))
 		return err_set(
 			e, EXIT_USAGE, ret,
 			"--watch '%s': an address of the kernel's, which hides them from you "
 			"(CAP_SYSLOG, kernel.kptr_restrict)",
 			s->quoted);
 	if (ret == -EACCES)
-		ret = names_kernel_mapped(w->line.names, s->addr);
+		ret = names_kernel_mapped(w->m.names, s->addr);
 	if (ret == -ERANGE)
 		return bad(s, e,
 			   "0x%" PRIx64
@@ -243,7 +243,7 @@ static int add_slots(struct watch_source *w, const struct watch_spec *s, struct 
 
 int watch_resolve(struct watch_source *w, struct err *e)
 {
-	const struct str_list *given = &w->line.cfg->watches;
+	const struct str_list *given = &w->cfg->watches;
 	size_t i;
 	int ret = 0;
 

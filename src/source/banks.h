@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Histograms of every event, per CPU and over all, out of the per-CPU banks (common.bpf.h,
+ * hist.bpf.h): a metric each. What was lost comes from the same banks. A bank is read after its
+ * epoch has ended, so nobody writes it; what was seen of it before is subtracted, nothing is ever
+ * zeroed.
+ */
+#ifndef WS_BANKS_H
+#define WS_BANKS_H
+
+#include "core/hist.h"
+#include "source/counts.h"
+#include "source/cpus.h"
+#include "source/source.h"
+
+struct banks_args {
+	int map_fd;
+	uint32_t nhists; /* in a bank */
+	uint32_t schema;
+	uint32_t ncpus; /* possible */
+	/* The metrics, first those in a bank; then those that `derive` makes of them. */
+	const struct metric_desc *metrics;
+	uint32_t nmetrics;
+	uint32_t optional; /* bit per metric that is left out where it has no sample */
+	bool all_cpus;	   /* also those where something happened, but there was no sample */
+	/* Optional: of a CPU's or all CPUs' interval; 0 or -ENOMEM. */
+	int (*derive)(struct hist *interval);
+};
+
+struct banks_row {
+	struct hist *interval, *total; /* by metric */
+	bool used;		       /* something of its bank has moved */
+};
+
+struct banks {
+	struct banks_args args;
+	struct counts counts;
+	char *seen; /* the histograms of each bank, as last read */
+	struct hist *hists;
+	struct banks_row all;
+	struct banks_row *cpus; /* NULL: not open */
+	cpu_name *cpu_names;
+};
+
+#define BANK_BYTES(n, s) (sizeof(struct abi_counts) + (n)*ABI_HIST_BYTES(s))
+
+int banks_open(struct banks *b, const struct banks_args *args, struct err *e);
+/* What was counted under `epoch` (both banks if 0: at the end) joins the interval, which ends or goes
+ * on. 0 or negative with words. */
+int banks_collect(struct banks *b, uint64_t epoch, bool ends, struct err *e);
+void banks_forget(struct banks *b); /* totals start anew */
+/* The series of all, then of the CPUs that had any. 0 or -ENOMEM. */
+int banks_push(const struct banks *b, struct source_report *r);
+void banks_close(struct banks *b); /* unopened (all zero) is fine */
+
+#endif

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rows of the contended table: a keyed row has the numbers, and besides what the described waits
+ * said of its address (its object, call sites) and how it is named. A described wait may come
+ * before the numbers do, or after.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/contend/contend.h"
+#include "source/inodes/ext4_places.h"
+
+#define COLD_AFTER 8   /* intervals without a wait, where room is short */
+#define EARLY_MAX 4096 /* rows that are described before they are counted */
+#define REST_NS 10000000000ULL
+#define REST_INTERVALS 8 /* at least */
+#define MEMBERS_MAX 16
+#define LINE_BYTES 64
+
+static struct contend_row *row_of(struct keyed_row *row)
+{
+	return (struct contend_row *)row;
+}
+
+static bool is_other(const struct contend_row *r)
+{
+	return r->keyed.key.obj == ABI_OBJ_OTHER;
+}
+
+/* ---- rows ---- */
+
+static void free_members(struct contend_row *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->nmembers; i++)
+		free((void *)r->members[i].name);
+	free(r->members);
+	r->members = NULL;
+	r->nmembers = 0;
+}
+
+/* keyed_args.leaves */
+static void on_leave(void *ctx, struct keyed_row *row)
+{
+	struct contend_row *r = row_of(row);
+
+	free_members(r);
+	free(r->first);
+	free(r->name);
+	free(r->place);
+	sites_free(&r->sites);
+	group_text_free(&r->group);
+}
+
+static int keep_text(char **to, const char *text)
+{
+	char *copy = text[0] ? strdup(text) : NULL;
+
+	if (text[0] && !copy)
+		return -ENOMEM;
+	free(*to);
+	*to = copy;
+	return 0;
+}
+
+/* What shares the line of a named member. */
+static int find_members(struct contend *c, struct contend_row *r, const struct name *n)
+{
+	struct name_member found[MEMBERS_MAX];
+	size_t count, i;
+
+	free_members(r);
+	if (!c->names || !n->object || n->found != NAME_MEMBER)
+		return 0;
+	count = names_members_on_line(c->names, n->type, n->object, r->keyed.key.obj, found,
+				      MEMBERS_MAX);
+	if (count < 2) /* it is there alone */
+		return 0;
+	r->members = calloc(count, sizeof(*r->members));
+	if (!r->members)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		char *name = strdup(found[i].name);
+
+		if (!name)
+			return -ENOMEM;
+		r->members[r->nmembers++] = (struct line_member){
+			.name = name,
+			.offset = found[i].offset,
+			.size = found[i].size,
+			.hot = found[i].hot,
+		};
+	}
+	return 0;
+}
+
+static int name_row(struct contend *c, struct contend_row *r)
+{
+	struct name n = {0};
+	int ret;
+
+	if (is_other(r))
+		return 0;
+	c->ops->name(c, r, &n);
+	r->late = n.late;
+	if (n.late && r->name && *r->name)
+		return 0; /* what was known of it still holds */
+	ret = keep_text(&r->name, n.found == NAME_NONE ? "" : n.text);
+	if (!ret)
+		ret = keep_text(&r->place, n.place);
+	r->inode = n.inode;
+	r->inferred = n.inferred;
+	return ret ? ret : find_members(c, r, &n);
+}
+
+/* keyed_args.join */
+static void on_join(void *ctx, struct abi_key *key)
+{
+	struct contend *c = ctx;
+
+	if (c->ops->join && key->obj != ABI_OBJ_OTHER)
+		c->ops->join(c, key);
+}
+
+static int describe_row(struct contend_row *r, const struct abi_contend_sample *s)
+{
+	r->first = malloc(sizeof(*s));
+	if (!r->first)
+		return -ENOMEM;
+	*r->first = *s;
+	return 0;
+}
+
+/* keyed_args.appeared */
+static int on_appear(void *ctx, struct keyed_row *row)
+{
+	struct contend *c = ctx;
+	struct contend_row *r = row_of(row);
+	int ret = c->describing ? describe_row(r, c->describing) : 0;
+
+	group_text_init(&r->group, c->cfg->by, &row->key, c->base.filters.names);
+	return ret ? ret : name_row(c, r);
+}
+
+/* ---- descriptions ---- */
+
+/* Whose row a description is in. A storm of addresses that find no room has that of the others. */
+static struct keyed_row *row_described(struct contend *c, const struct abi_key *key)
+{
+	struct abi_key other = {.obj = ABI_OBJ_OTHER, .kind = key->kind};
+	struct keyed_row *found = keyed_find(c->keyed, key);
+
+	if (!found && keyed_uncounted(c->keyed) >= EARLY_MAX)
+		found = keyed_find(c->keyed, &other);
+	other.kind = ABI_KIND_OTHER;
+	if (!found && keyed_uncounted(c->keyed) >= EARLY_MAX)
+		found = keyed_find(c->keyed, &other);
+	return found ? found : keyed_get(c->keyed, key);
+}
+
+int contend_describe(struct contend *c, const struct abi_contend_sample *s)
+{
+	struct abi_key key = s->key;
+	const struct code *code;
+	struct contend_row *r;
+
+	key.cpu = 0;
+	on_join(c, &key);
+	c->describing = s;
+	r = row_of(row_described(c, &key));
+	c->describing = NULL;
+	if (!r || (!r->first && (describe_row(r, s) || name_row(c, r))))
+		return -ENOMEM;
+	if (!s->nips)
+		return 0;
+	code = codes_site(c, s);
+	return code ? sites_count(&r->sites, code) : -ENOMEM;
+}
+
+/* ---- reports ---- */
+
+static int list_cpus(struct contend *c, const uint64_t *bits, struct contended *out)
+{
+	uint32_t words = keyed_cpu_words(c->ncpus), cpu, n = 0;
+	uint32_t *cpus;
+
+	for (cpu = 0; cpu < words; cpu++)
+		n += (uint32_t)__builtin_popcountll(bits[cpu]);
+	cpus = arena_take(&c->arena, n * sizeof(*cpus));
+	if (!cpus)
+		return -ENOMEM;
+	out->cpus = cpus;
+	for (cpu = 0; cpu < c->ncpus; cpu++)
+		if (bits[cpu / 64] >> (cpu % 64) & 1)
+			cpus[out->ncpus++] = cpu;
+	return 0;
+}
+
+static int fill(struct contend *c, struct contend_row *r, bool total, struct contended *out)
+{
+	const struct keyed_row *k = &r->keyed;
+	struct label labels[GROUP_LABELS];
+
+	memset(out, 0, sizeof(*out));
+	out->source = c->ops->source->name;
+	out->wait = total ? &k->total[0] : &k->interval[0];
+	out->count = out->wait->count;
+	out->sites = r->shown;
+	out->nsites = r->nshown;
+	out->ntasks = (uint64_t)__builtin_popcountll(
+		(total ? k->sums_total : k->sums_interval)[ABI_CONTEND_TASKS]);
+	if (is_other(r)) {
+		out->other = true;
+		out->kind = "other";
+	} else {
+		out->kind = c->ops->kind(r->keyed.key.kind);
+		out->addr = r->keyed.key.obj;
+		out->name = r->name;
+		out->place = r->placed;
+		out->name_inferred = r->inferred;
+		out->members = r->members;
+		out->nmembers = r->nmembers;
+		out->line = r->nmembers ? r->keyed.key.obj / LINE_BYTES * LINE_BYTES : 0;
+		if (group_labels(&r->group, c->cfg->by, k, labels))
+			out->group = labels[0];
+	}
+	if (c->ops->fill)
+		c->ops->fill(c, r, total, out);
+	return list_cpus(c, total ? k->cpus_total : k->cpus_interval, out);
+}
+
+static bool had_any(const struct contend *c, const struct hist *h, const uint64_t *sums)
+{
+	int i;
+
+	for (i = 0; c->ops->without_waits && i < ABI_SUMS; i++)
+		if (sums[i])
+			return true;
+	return h->count;
+}
+
+static int push_row(struct contend *c, struct contend_row *r, struct source_report *to)
+{
+	const struct keyed_row *k = &r->keyed;
+	struct contended one;
+	int ret = 0;
+
+	r->shown = sites_show(&r->sites, &r->nshown);
+	if (had_any(c, &k->interval[0], k->sums_interval)) {
+		ret = fill(c, r, false, &one);
+		if (!ret)
+			ret = contended_push(&to->interval.contended, &one);
+	}
+	if (!ret && !to->total.contended.unwanted && had_any(c, &k->total[0], k->sums_total)) {
+		ret = fill(c, r, true, &one);
+		if (!ret)
+			ret = contended_push(&to->total.contended, &one);
+	}
+	return ret;
+}
+
+/* Names that were not there in time may be by now: first of those that were waited for lately. */
+static int name_late(struct contend *c)
+{
+	struct keyed_row *k;
+	int ret = 0;
+
+	for (int others = 0; others < 2; others++)
+		for (k = keyed_first(c->keyed); !ret && k; k = k->next) {
+			struct contend_row *r = row_of(k);
+
+			if (r->late && (others != 0) == (k->interval[0].count == 0))
+				ret = name_row(c, r);
+		}
+	return ret;
+}
+
+/* Paths for those that were waited for in this interval, the longest of all first; then others. */
+static int find_places(struct contend *c)
+{
+	const uint64_t now = 1ULL << 63;
+	struct keyed_row *k;
+	int ret = 0;
+
+	ext4_places_begin(c->places);
+	for (k = keyed_first(c->keyed); !ret && k; k = k->next) {
+		struct contend_row *r = row_of(k);
+		struct ext4_place_ask ask = {
+			.inode = &r->inode,
+			.place = r->place,
+			.weight = k->total[0].sum_ns | (k->interval[0].count ? now : 0),
+			.out = &r->placed,
+		};
+
+		r->placed = r->place;
+		ret = ext4_places_ask(c->places, &ask);
+	}
+	ext4_places_answer(c->places);
+	return ret;
+}
+
+int contend_rows_push(struct contend *c, struct source_report *r)
+{
+	struct keyed_row *k;
+	int ret = name_late(c);
+
+	if (!ret)
+		ret = find_places(c);
+	for (k = keyed_first(c->keyed); !ret && k; k = k->next)
+		ret = push_row(c, row_of(k), r);
+	return ret;
+}
+
+/* Intervals without a wait, before an address leaves the kernel's maps. */
+static uint32_t rest_after(const struct config *cfg)
+{
+	uint64_t n = cfg->interval_ns ? REST_NS / cfg->interval_ns : 0;
+
+	return n > REST_INTERVALS ? (uint32_t)n : REST_INTERVALS;
+}
+
+int contend_rows_open(struct contend *c, struct err *e)
+{
+	struct keyed_args args = {
+		.nhists = c->maps.nhists,
+		.row_bytes = sizeof(struct contend_row),
+		.schema = c->maps.schema,
+		.ncpus = c->ncpus,
+		.what = c->ops->source->name,
+		.masks = 1U << ABI_CONTEND_TASKS,
+		.room = bpf_map__max_entries(
+				bpf_object__find_map_by_name(c->base.obj, "keyed_even")) /
+			4 * 3,
+		.cold_after = COLD_AFTER,
+		.rest_after = rest_after(c->cfg),
+		.join = on_join,
+		.appeared = on_appear,
+		.leaves = on_leave,
+		.ctx = c,
+	};
+
+	codes_init(&c->codes);
+	kmaps_keyed_fds(c->base.obj, args.fds);
+	return keyed_open(&c->keyed, &args, e);
+}
