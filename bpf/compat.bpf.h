@@ -81,11 +81,18 @@ static __always_inline bool compat_throttled(struct task_struct *p)
 }
 
 /*
- * The kernel's own record of when a task was queued and when it came to its CPU
- * (CONFIG_SCHED_INFO), by the run queue's clock: how long ago, for the rare switch that no
- * tracepoint reported. Both hold at sched_switch: it is called before the record of `next` is
- * turned over. 0: not to be had.
+ * The kernel's own record of when a task was queued, when it came to its CPU, and how long it has
+ * waited all in all (CONFIG_SCHED_INFO), by the run queue's clock. It holds at sched_switch, which
+ * is called before the record of `next` is turned over.
  */
+static __always_inline bool compat_has_record(void)
+{
+	struct task_struct *p = NULL;
+
+	return bpf_core_field_exists(p->sched_info) && bpf_core_field_exists(p->se.cfs_rq);
+}
+
+/* By the same clock: how long ago; 0: not to be had. */
 static __always_inline u64 compat_since(struct task_struct *p, u64 then)
 {
 	struct cfs_rq *cfs_rq = TRACED_READ(p, se.cfs_rq);
@@ -103,25 +110,36 @@ static __always_inline u64 compat_since(struct task_struct *p, u64 then)
 
 static __always_inline u64 compat_ran_for(struct task_struct *p)
 {
-	if (!bpf_core_field_exists(p->sched_info) || !bpf_core_field_exists(p->se.cfs_rq))
-		return 0;
-	return compat_since(p, TRACED_READ(p, sched_info.last_arrival));
+	return compat_has_record() ? compat_since(p, TRACED_READ(p, sched_info.last_arrival)) : 0;
 }
 
-/* How often the task has come to a CPU; the switch-in that is being reported is not in it yet. */
-static __always_inline bool compat_runs(struct task_struct *p, u32 *runs)
+/* 0: it is not queued. */
+static __always_inline u64 compat_last_queued(struct task_struct *p)
 {
-	if (!bpf_core_field_exists(p->sched_info))
-		return false;
-	*runs = (u32)TRACED_READ(p, sched_info.pcount);
-	return true;
+	return compat_has_record() ? TRACED_READ(p, sched_info.last_queued) : 0;
 }
 
 static __always_inline u64 compat_queued_for(struct task_struct *p)
 {
-	if (!bpf_core_field_exists(p->sched_info) || !bpf_core_field_exists(p->se.cfs_rq))
-		return 0;
-	return compat_since(p, TRACED_READ(p, sched_info.last_queued));
+	return compat_has_record() ? compat_since(p, TRACED_READ(p, sched_info.last_queued)) : 0;
+}
+
+static __always_inline u64 compat_run_delay(struct task_struct *p)
+{
+	return compat_has_record() ? TRACED_READ(p, sched_info.run_delay) : 0;
+}
+
+/* How often the task has come to a CPU, but for a switch-in that is being reported: as often as it
+ * has left one. Of a switch-out that is being reported it is after it. */
+static __always_inline u32 compat_runs(struct task_struct *p)
+{
+	return (u32)(TRACED_READ(p, nvcsw) + TRACED_READ(p, nivcsw));
+}
+
+/* How often it left one to sleep. */
+static __always_inline u32 compat_sleeps(struct task_struct *p)
+{
+	return (u32)TRACED_READ(p, nvcsw);
 }
 
 /* The id of the ancestor at `level` <= cgrp->level. */

@@ -14,6 +14,7 @@
 #include "ext4_task.bpf.h"
 #define TASKS_FROM_CURRENT
 #include "filter.bpf.h"
+#include "ledger.bpf.h"
 #include "flight.bpf.h"
 #include "follow.bpf.h"
 #include "keyed.bpf.h"
@@ -24,7 +25,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* ---- the split ---- */
+/* ---- the split: where the scheduler source does not keep ledgers ---- */
 
 const volatile bool switch_has_state = true;
 
@@ -41,35 +42,30 @@ SEC("tp_btf/sched_switch")
 int ws_ext4_switch(u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	struct stamp *out = stamp_get(prev, false), *in = stamp_get(next, false);
-	struct abi_counts *counts;
-	u64 now;
+	struct ledger *l = ledger_get(next, false);
+	struct abi_counts *counts = bank_get(epoch);
+	struct cpu_op *c = cpu_op_get();
 
-	if ((!out || !out->active) && (!in || !in->active))
+	if (!c || !counts)
 		return 0;
-	counts = bank_get(epoch);
-	if (!counts)
+	if (c->task == (u64)prev)
+		ledger_out(counts, prev, left_runnable(ctx, prev));
+	c->task = 0;
+	if (!l || !l->left_ns)
 		return 0;
-	now = bpf_ktime_get_ns();
-	if (out && out->active)
-		split_out(counts, prev, out, left_runnable(ctx, prev), now);
-	if (in && in->active)
-		split_in(counts, next, in, now);
+	ledger_in(counts, next, l);
+	c->task = (u64)next;
 	return 0;
 }
 
+/* Only where the kernel keeps no record of when a task was queued. */
 SEC("tp_btf/sched_wakeup")
 int ws_ext4_wakeup(u64 *ctx)
 {
-	struct task_struct *p = (void *)ctx[0];
-	struct stamp *st = stamp_get(p, false);
-	struct abi_counts *counts;
+	struct ledger *l = ledger_get((void *)ctx[0], false);
 
-	if (!st || !st->active)
-		return 0;
-	counts = bank_get(epoch);
-	if (counts)
-		split_woken(counts, st, bpf_ktime_get_ns());
+	if (l && l->left_ns && !l->queued_at)
+		l->queued_at = bpf_ktime_get_ns();
 	return 0;
 }
 

@@ -80,10 +80,7 @@ static __always_inline void op_fill(struct op_context *c, u32 slot, struct inode
 	struct stamp *st = c->st;
 	struct op *op = &st->op[slot];
 
-	if (!st->active)
-		st->off_cpu = OFF_CPU_NOT; /* whatever it was, nobody counted it */
-	else if (st->off_cpu)
-		split_came_unseen(c->counts, c->task, st, bpf_ktime_get_ns());
+	split_read(c->counts, c->task, st);
 	op->dev = dev;
 	op->bytes = 0;
 	file_fill(&op->file, inode);
@@ -91,6 +88,7 @@ static __always_inline void op_fill(struct op_context *c, u32 slot, struct inode
 	op->run_queue_ns = st->run_queue_ns;
 	st->seen |= 1U << slot;
 	st->active |= 1U << slot;
+	split_watch(c->task, true);
 	op->start_ns = bpf_ktime_get_ns();
 }
 
@@ -139,9 +137,10 @@ static __always_inline bool op_take(struct op_context *c, u32 slot, struct ended
 		st->seen |= bit;
 		return false;
 	}
-	if (st->off_cpu)
-		split_came_unseen(c->counts, c->task, st, now);
+	split_read(c->counts, c->task, st);
 	st->active &= ~bit;
+	if (!st->active)
+		split_watch(c->task, false);
 	end->start_ns = op->start_ns;
 	end->end_ns = now;
 	end->total_ns = elapsed(c->counts, now, op->start_ns);
@@ -212,11 +211,14 @@ static __always_inline void event_add(struct op_context *c, u32 dev, u32 kind,
 /* An operation that will have no end, or none that counts. */
 static __always_inline void op_forget(u32 slot)
 {
-	struct stamp *st;
+	struct task_struct *p = current_task();
+	struct stamp *st = stamp_get(p, false);
 
-	st = stamp_get(current_task(), false);
-	if (st)
-		st->active &= ~(1U << slot);
+	if (!st)
+		return;
+	st->active &= ~(1U << slot);
+	if (!st->active)
+		split_watch(p, false);
 }
 
 #endif

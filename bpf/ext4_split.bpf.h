@@ -1,80 +1,60 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the time of a task with operations in flight goes: its switches and wakeups.
- *
- *	switched out blocked -> woken (queued)		blocked
- *	woken, or switched out runnable -> switched in	run queue
- *
- * Some hosts hide tasks from tracing, and with them the switch-in that follows one. Then the
- * kernel's own account of the task's waits (sched_info) says how long it was queued.
+ * Where the time of an operation went: two readings of its task's ledger. The ledger is kept by the
+ * scheduler source's program at sched_switch if that runs, else by one of our own.
  */
 #ifndef WS_EXT4_SPLIT_BPF_H
 #define WS_EXT4_SPLIT_BPF_H
 
-static __always_inline u64 split_delay(struct task_struct *p)
+/* From here on a switch of the running task is of interest, or it is not. */
+static __always_inline void split_watch(struct task_struct *p, bool on)
 {
-	return bpf_core_field_exists(p->sched_info) ? BPF_CORE_READ(p, sched_info.run_delay) : 0;
+	struct cpu_op *c = cpu_op_get();
+
+	if (c)
+		c->task = on ? (u64)p : 0;
 }
 
 /*
- * The task runs, though we did not see it come to a CPU: what is known of its time off it is what
- * it was queued for.
+ * The task runs, though we did not see it come to a CPU (some hosts hide tasks from tracing, and
+ * with them the switch-in that follows one): what is known of its time off it is what it was queued
+ * for.
  */
 static __noinline void split_came_unseen(struct abi_counts *counts, struct task_struct *p,
-					 struct stamp *st, u64 now)
+					 struct ledger *l)
 {
-	u64 away = elapsed(counts, now, st->since_ns);
-	u64 queued = split_delay(p) - st->delay_ns;
+	u64 away = elapsed(counts, bpf_ktime_get_ns(), l->left_ns), queued = 0;
 
+	if (compat_has_record())
+		queued = BPF_CORE_READ(p, sched_info.run_delay) - l->delay_ns;
 	if (queued > away) /* the two clocks disagree */
 		queued = away;
-	if (bpf_core_field_exists(p->sched_info) && st->off_cpu == OFF_CPU_QUEUED)
+	if (compat_has_record() && l->left_as != LEFT_BLOCKED)
 		counts->inferred++;
 	else
 		counts->unpaired++;
-	st->run_queue_ns += queued;
-	st->off_cpu = OFF_CPU_NOT;
+	ledger_add(l, queued, queued);
 }
 
-static __always_inline void split_out(struct abi_counts *counts, struct task_struct *p,
-				      struct stamp *st, bool runnable, u64 now)
+/* The sums of the running task, read anew if it has left its CPU since. */
+static __always_inline void split_read(struct abi_counts *counts, struct task_struct *p,
+				       struct stamp *st)
 {
-	if (st->off_cpu)
-		split_came_unseen(counts, p, st, now);
-	st->delay_ns = split_delay(p);
-	st->since_ns = now;
-	st->off_cpu = runnable ? OFF_CPU_QUEUED : OFF_CPU_BLOCKED;
-}
+	u32 left = (u32)(TASK_READ(p, nvcsw) + TASK_READ(p, nivcsw));
+	struct ledger *l;
 
-static __always_inline void split_woken(struct abi_counts *counts, struct stamp *st, u64 now)
-{
-	if (st->off_cpu != OFF_CPU_BLOCKED)
+	if (left == st->left)
 		return;
-	st->blocked_ns += elapsed(counts, now, st->since_ns);
-	st->since_ns = now;
-	st->off_cpu = OFF_CPU_QUEUED;
-}
-
-static __always_inline void split_in(struct abi_counts *counts, struct task_struct *p,
-				     struct stamp *st, u64 now)
-{
-	u64 away, queued;
-
-	if (!st->off_cpu)
+	st->left = left;
+	l = ledger_get(p, false);
+	if (!l)
 		return;
-	away = elapsed(counts, now, st->since_ns);
-	if (st->off_cpu == OFF_CPU_QUEUED) {
-		st->run_queue_ns += away;
-	} else { /* its wakeup was not reported */
-		queued = compat_queued_for(p);
-		counts->inferred += queued != 0;
-		counts->unpaired += queued == 0;
-		if (queued > away)
-			queued = away;
-		st->run_queue_ns += queued;
-		st->blocked_ns += away - queued;
-	}
-	st->off_cpu = OFF_CPU_NOT;
+	if (!st->active)
+		l->left_ns = 0; /* whatever it was, nobody counted it */
+	else if (l->left_ns)
+		split_came_unseen(counts, p, l);
+	st->blocked_ns = l->blocked_ns;
+	st->run_queue_ns = l->runnable_ns + l->throttled_ns;
 }
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Operations in flight, kept with the task that runs them: they nest (fsync > writepages > map), so
- * each has its own slot. The task has running sums of its time blocked and queued, kept while
- * anything is in flight; an operation remembers what they were when it began, and the difference is
- * its split. All of these are stretches between a switch-out and the next switch-in, which follow
- * each other: blocked + run queue <= total.
+ * each has its own slot. The task's ledger (ledger.bpf.h) is kept while anything is in flight; an
+ * operation remembers what it said when it began, and the difference is its split. All of these are
+ * stretches between a switch-out and the next switch-in, which follow each other: blocked + run
+ * queue <= total.
  */
 #ifndef WS_EXT4_TASK_BPF_H
 #define WS_EXT4_TASK_BPF_H
@@ -37,7 +37,7 @@ struct file_id {
 
 struct op {
 	u64 start_ns;
-	u64 blocked_ns; /* the task's sums when it began */
+	u64 blocked_ns; /* what the ledger said when it began */
 	u64 run_queue_ns;
 	struct file_id file;
 	u64 kiocb; /* direct I/O */
@@ -48,21 +48,15 @@ struct op {
 
 _Static_assert(sizeof(struct op) == 64, "op: a cache line");
 
-#define OFF_CPU_NOT 0
-#define OFF_CPU_BLOCKED 1
-#define OFF_CPU_QUEUED 2
-
 struct stamp {
 	u64 cgroup_id; /* filter.bpf.h */
 	u32 flags;
 	u32 active; /* bit per slot: in flight */
 	u32 seen;   /* bit per slot: has begun, or ended, before */
-	u32 off_cpu;
-	u64 since_ns; /* of off_cpu */
-	u64 delay_ns; /* the kernel's own sum of its run-queue time at the switch-out */
+	u32 left;   /* times it had left a CPU when the ledger was read */
 	u64 blocked_ns;
 	u64 run_queue_ns;
-	u64 pad;
+	u64 pad[3];
 	struct op op[OP_SLOTS];
 };
 

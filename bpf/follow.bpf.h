@@ -46,6 +46,10 @@ TRACEPOINT(sched_process_free)
 int ws_free(u64 *ctx)
 {
 	stamp_delete((void *)ctx[0]);
+#ifdef WS_LEDGER_BPF_H
+	if (keeps_ledgers)
+		ledger_delete((void *)ctx[0]);
+#endif
 	return 0;
 }
 

@@ -11,10 +11,9 @@ const volatile struct abi_buckets hists = {
 	.nslots = BUCKET_SLOTS(BUCKET_SCHEMA_DEFAULT),
 };
 
-/* Head of a histogram: everything but the slot. */
-static __always_inline void hist_head_add(struct abi_hist *h, u64 v, u64 ep)
+/* The least and the most of an epoch. */
+static __always_inline void hist_ends(struct abi_hist *h, u64 v, u64 ep)
 {
-	h->sum_ns += v;
 	if (h->epoch != ep) {
 		h->epoch = ep;
 		h->min_ns = v;
@@ -27,39 +26,51 @@ static __always_inline void hist_head_add(struct abi_hist *h, u64 v, u64 ep)
 }
 
 /*
- * Global: the verifier takes it by itself, once. Inlined, what it learns of one sample's slot
- * multiplies with the next one's, past its limit of a million instructions.
+ * The slot of a sample that is not 0. Inlined: where returns are made safe from speculation (AMD) a
+ * call for each of three samples is as much as all that it does.
  */
-__noinline u32 hist_slot(u64 v)
+static __always_inline u32 hist_slot(u64 v)
 {
 	return bucket_slot(&hists.table, hists.schema, v);
+}
+
+/* The same code, for the values that user space checks: the verifier takes a global function once. */
+__noinline u32 hist_slot_called(u64 v)
+{
+	return hist_slot(v);
 }
 
 /* Run by user space alone. */
 SEC("raw_tp")
 int ws_check_hist(u64 *ctx)
 {
-	return check_slots(hist_slot);
+	return check_slots(hist_slot_called);
 }
 
-/* One sample into histogram `m` of a bank. */
-static __always_inline void hist_add(struct abi_counts *bank, u32 m, u64 v, u64 ep)
+/* `n` samples of `sum` together into histogram `m` of a bank: as so many of their mean. */
+static __always_inline void hist_add_n(struct abi_counts *bank, u32 m, u64 sum, u32 n, u64 ep)
 {
-	u64 lim = hists.nslots, slot;
+	u64 lim = hists.nslots, slot, v = n == 1 ? sum : sum / n;
 	struct abi_hist *h = (void *)(bank + 1) + m * (sizeof(*h) + 4 * lim);
 
-	hist_head_add(h, v, ep);
+	h->sum_ns += sum;
+	hist_ends(h, v, ep);
 	if (!v) {
-		h->zero++;
+		h->zero += n;
 		return;
 	}
 	if (v >= BUCKET_VALUE_END) {
-		h->over++;
-		bank->over++;
+		h->over += n;
+		bank->over += n;
 	}
 	slot = hist_slot(v);
 	CLAMP_INDEX(slot, lim);
-	((u32 *)(h + 1))[slot]++;
+	((u32 *)(h + 1))[slot] += n;
+}
+
+static __always_inline void hist_add(struct abi_counts *bank, u32 m, u64 v, u64 ep)
+{
+	hist_add_n(bank, m, v, 1, ep);
 }
 
 #endif

@@ -94,26 +94,31 @@ static __always_inline u64 pick(u64 mask, u64 a, u64 b)
 }
 
 /*
- * One sample into histogram `m` of an entry. What hist_add does, without a branch: each would
- * double the paths through all that follows.
+ * `n` samples of `sum` together into histogram `m` of an entry: as hist_add_n does it, but without a
+ * branch, since each would double the paths through all that follows.
  */
-static __always_inline void khist_add(struct abi_khead *e, u32 m, u64 v, u64 ep)
+static __always_inline void khist_add_n(struct abi_khead *e, u32 m, u64 sum, u32 n, u64 ep)
 {
-	u64 lim = keyed.buckets.nslots, first, slot, min, max;
+	u64 lim = keyed.buckets.nslots, first, slot, min, max, v = n == 1 ? sum : sum / n;
 	struct abi_hist *h = (void *)(e + 1) + m * (sizeof(*h) + 4 * lim);
 
 	first = 0 - bucket_nonzero(h->epoch ^ ep);
 	min = h->min_ns | first;
 	max = h->max_ns & ~first;
-	h->sum_ns += v;
+	h->sum_ns += sum;
 	h->epoch = ep;
 	h->min_ns = pick(0 - bucket_above(min, v), v, min);
 	h->max_ns = pick(0 - bucket_above(v, max), v, max);
-	h->zero += 1 - bucket_nonzero(v);
-	h->over += bucket_above(v, BUCKET_VALUE_END - 1);
+	h->zero += n * (1 - bucket_nonzero(v));
+	h->over += n * bucket_above(v, BUCKET_VALUE_END - 1);
 	slot = khist_slot(v);
 	CLAMP_INDEX(slot, lim);
-	((u32 *)(h + 1))[slot] += bucket_nonzero(v);
+	((u32 *)(h + 1))[slot] += n * bucket_nonzero(v);
+}
+
+static __always_inline void khist_add(struct abi_khead *e, u32 m, u64 v, u64 ep)
+{
+	khist_add_n(e, m, v, 1, ep);
 }
 
 /* Up to the NUL: older kernels leave what was there before behind it (strlcpy in __set_task_comm).

@@ -1,32 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Scheduler waits. A task's stamps live with the task; the three moments are
+ * Scheduler waits. What is known of a task's wait lives with the task; the three moments are
  *
- *	T0 sched_waking		by the waker, before a CPU is chosen
- *	T1 sched_wakeup[_new]	queued, or sched_switch: switched out while runnable
- *	T2 sched_switch		switched in: stamps are consumed, samples taken, on this CPU
+ *	T0 sched_waking	by the waker, before a CPU is chosen
+ *	T1		queued: by the kernel's own record, or stamped where there is none
+ *	T2 sched_switch	switched in: what is known is consumed, samples taken, on this CPU
  *
  * T0 may be taken while the task is still on its way out: the waker sees a state that the
- * switch-out has set. So a switch-out that blocks keeps T0. A wakeup that finds the task on a CPU
- * was no wait, and T1 is where that can be told: a task that truly slept is off its CPU before it is
- * queued.
+ * switch-out has set. So a switch-out that blocks keeps T0.
  */
 #include "common.bpf.h"
 #include "compat.bpf.h"
 #include "hist.bpf.h"
 #include "sched.bpf.h"
 #include "filter.bpf.h"
+#include "ledger.bpf.h"
 #include "flight.bpf.h"
 #include "follow.bpf.h"
 
 #include "keyed.bpf.h"
 #include "slow.bpf.h"
+#include "sched_account.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 /* sched_switch passes prev_state (fa2c3254d7cf, 5.18); user space counts the prototype's arguments.
  */
 const volatile bool switch_has_state = true;
+/* The kernel keeps a record of waits: then there is no program at sched_wakeup. */
+const volatile bool kernel_record = true;
+
+/* When counting began: all that a task born since then did was for us to see. */
+volatile __u64 started_ns;
+
+#define TASK_DEAD 0x80 /* include/linux/sched.h: the last switch-out */
+
+static __always_inline bool by_record(void)
+{
+	return TRACED_TYPED && kernel_record && compat_has_record();
+}
 
 /*
  * The task's stamp at a wakeup, made if need be; NULL if nobody counts or nobody asked for it.
@@ -49,262 +61,66 @@ static __always_inline struct stamp *stamp_woken(struct task_struct *p)
 	return NULL;
 }
 
+/* An operation's task leaves its CPU, or comes to one. */
+static __always_inline void op_leaves(struct abi_counts *bank, struct task_struct *p, bool runnable)
+{
+	struct cpu_op *c = cpu_op_get();
+	struct stamp *st;
+
+	if (!c || !c->task)
+		return;
+	if (c->task == (u64)p && ledger_out(bank, p, runnable)) {
+		st = stamp_get(p, true);
+		if (st)
+			st->in_op = 1;
+		else
+			bank->store_full++;
+	}
+	c->task = 0;
+}
+
+static __always_inline void op_comes(struct abi_counts *bank, struct task_struct *p,
+				     struct stamp *st)
+{
+	struct ledger *l = ledger_get(p, false);
+	struct cpu_op *c = cpu_op_get();
+
+	st->in_op = 0;
+	if (c)
+		c->task = (u64)p;
+	if (l && l->left_ns)
+		ledger_in(bank, p, l);
+}
+
+#include "sched_record.bpf.h"
+#include "sched_stamped.bpf.h"
+
+/* Of a task that is queued already the clock runs. */
 TRACEPOINT(sched_waking)
 int ws_waking(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	struct stamp *st = stamp_woken(p);
 
-	if (!st || st->t1) /* queued already: its clock runs */
+	if (!st)
 		return 0;
+	if (by_record() ? still_queued(st, compat_runs(p)) : st->t1 != 0)
+		return 0;
+	if (by_record())
+		record_begins(p, st);
 	st->t0 = bpf_ktime_get_ns();
 	slow_note_waker(st);
 	return 0;
-}
-
-TRACEPOINT(sched_wakeup)
-int ws_wakeup(u64 *ctx)
-{
-	struct task_struct *p = (void *)ctx[0];
-	struct stamp *st = stamp_woken(p);
-
-	if (!st)
-		return 0;
-	if (compat_on_cpu(p)) { /* it never left: no wait, no T0 */
-		st->t0 = 0;
-		return 0;
-	}
-	if (st->t1)
-		return 0;
-	st->t1 = bpf_ktime_get_ns();
-	if (st->t0)
-		st->kind = ABI_WAIT_WAKEUP;
-	else
-		st->kind = st->flags & STAMP_SEEN ? ABI_WAIT_WOKEN_UNSEEN : ABI_WAIT_WOKEN_EARLY;
-	st->flags |= STAMP_SEEN;
-	return 0;
-}
-
-TRACEPOINT(sched_wakeup_new)
-int ws_wakeup_new(u64 *ctx)
-{
-	struct task_struct *p = (void *)ctx[0];
-	struct stamp *st = stamp_woken(p);
-
-	if (!st)
-		return 0;
-	st->t0 = 0;
-	st->t1 = bpf_ktime_get_ns();
-	st->kind = ABI_WAIT_NEW;
-	st->runs = 0;
-	st->flags |= STAMP_SEEN | STAMP_RUNS;
-	st->last_cpu = ~0U;
-	return 0;
-}
-
-static __always_inline bool was_queued_by_preemption(u32 kind)
-{
-	return kind == ABI_WAIT_PREEMPT || kind == ABI_WAIT_THROTTLE;
-}
-
-static __always_inline void account(struct abi_counts *bank, struct wait *w, u64 ep)
-{
-	w->queued_ns = elapsed(bank, w->t2, w->t1);
-	w->wait_ns = w->queued_ns;
-	if (was_queued_by_preemption(w->kind)) {
-		hist_add(bank, w->kind == ABI_WAIT_PREEMPT ? ABI_PREEMPT_WAIT : ABI_THROTTLE_WAIT,
-			 w->queued_ns, ep);
-		return;
-	}
-	hist_add(bank, ABI_QUEUE_TO_RUN, w->queued_ns, ep);
-	if (w->kind == ABI_WAIT_WOKEN_EARLY)
-		bank->missed++;
-	else if (w->kind == ABI_WAIT_WOKEN_UNSEEN)
-		bank->unpaired++;
-	if (!w->t0)
-		return;
-	w->to_queue_ns = elapsed(bank, w->t1, w->t0);
-	w->wait_ns = w->to_queue_ns + w->queued_ns;
-	hist_add(bank, ABI_WAKEUP_LATENCY, w->wait_ns, ep);
-	hist_add(bank, ABI_WAKE_TO_QUEUE, w->to_queue_ns, ep);
-}
-
-/* The same for its group. */
-static __always_inline void account_group(struct abi_counts *bank, struct task_struct *p,
-					  const struct wait *w, u64 ep)
-{
-	struct abi_key key = {};
-	struct abi_khead *e;
-
-	group_key(&key, p);
-	e = keyed_get(bank, &key, ep);
-	if (!e)
-		return;
-	group_name(e, p);
-	if (was_queued_by_preemption(w->kind)) {
-		khist_add(e, w->kind == ABI_WAIT_PREEMPT ? ABI_PREEMPT_WAIT : ABI_THROTTLE_WAIT,
-			  w->queued_ns, ep);
-		return;
-	}
-	khist_add(e, ABI_QUEUE_TO_RUN, w->queued_ns, ep);
-	if (!w->t0)
-		return;
-	khist_add(e, ABI_WAKEUP_LATENCY, w->wait_ns, ep);
-	khist_add(e, ABI_WAKE_TO_QUEUE, w->to_queue_ns, ep);
-}
-
-/* A wait is over: its stamps are consumed, now it counts if it is wanted. */
-static __always_inline void finish(struct abi_counts *bank, struct task_struct *p,
-				   struct task_struct *prev, struct stamp *st, struct wait *w,
-				   u64 ep)
-{
-	if (!filter_late(st, p))
-		return;
-	account(bank, w, ep);
-	if (keyed.by != ABI_BY_NONE)
-		account_group(bank, p, w, ep);
-	if (slower && w->wait_ns >= slower_ns)
-		slow_emit(bank, p, prev, st, w);
-}
-
-static __always_inline struct wait take(struct stamp *st, u64 t2)
-{
-	struct wait w = {.t0 = st->t0, .t1 = st->t1, .t2 = t2, .kind = st->kind};
-
-	st->t0 = 0;
-	st->t1 = 0;
-	return w;
-}
-
-/*
- * Switch-ins that no event reported, by the kernel's own count of them: `explained` of them are
- * known by other means. It happens: a host may hide some of its tasks from tracing, and with them
- * whatever comes after them on their CPU.
- */
-static __always_inline void audit(struct abi_counts *bank, struct task_struct *p, struct stamp *st,
-				  u32 explained, u32 arriving)
-{
-	u32 runs;
-	s32 unseen;
-
-	if (!compat_runs(p, &runs))
-		return;
-	/* negative: the kernel does not count the return of a task preempted in S or D state */
-	unseen = (s32)(runs - (st->runs + explained));
-	if (st->flags & STAMP_RUNS && unseen > 0 && filter_late(st, p))
-		bank->unpaired += (u32)unseen;
-	st->runs = runs + arriving;
-	st->flags |= STAMP_RUNS;
-}
-
-/* A task leaves a CPU that it was not seen to come to: the kernel's record tells when it did. */
-static __noinline u32 came_unseen(struct abi_counts *bank, struct task_struct *p, struct stamp *st,
-				  u64 now, u64 ep)
-{
-	u64 ran = compat_ran_for(p);
-	struct wait w = take(st, now - ran);
-
-	if (!ran) {
-		bank->unpaired += filter_late(st, p);
-		return 1;
-	}
-	bank->inferred++;
-	if (w.t2 < w.t1) /* the two clocks disagree by more than it waited */
-		w.t2 = w.t1;
-	finish(bank, p, NULL, st, &w, ep);
-	return 1;
-}
-
-static __always_inline void switch_out(struct abi_counts *bank, struct task_struct *p,
-				       bool runnable, u64 now, u64 ep)
-{
-	struct stamp *st;
-	u32 explained = 0;
-
-	if (!TASK_READ(p, pid) || !filter_early(p))
-		return;
-	st = stamp_get(p, runnable);
-	if (!st) {
-		if (runnable)
-			bank->store_full++;
-		return;
-	}
-	if (st->t1)
-		explained = came_unseen(bank, p, st, now, ep);
-	audit(bank, p, st, explained, 0);
-	st->flags |= STAMP_SEEN;
-	if (slower)
-		st->last_cpu = bpf_get_smp_processor_id();
-	if (!runnable) {
-		st->kind = 0;
-		return;
-	}
-	st->t0 = 0;
-	st->t1 = now;
-	st->kind = compat_throttled(p) ? ABI_WAIT_THROTTLE : ABI_WAIT_PREEMPT;
-}
-
-/*
- * No stamp at the switch-in. Never seen before: it waited since before the start. Else its events
- * were not reported, and the kernel's record has the moment it was queued. false: nothing to count.
- */
-static __always_inline bool came_unqueued(struct abi_counts *bank, struct task_struct *p,
-					  struct stamp *st, struct wait *w)
-{
-	u64 queued = compat_queued_for(p);
-
-	if (!(st->flags & STAMP_SEEN)) {
-		if (filter_late(st, p))
-			bank->missed++;
-		return false;
-	}
-	if (filter_late(st, p)) {
-		bank->inferred += queued != 0;
-		bank->unpaired += queued == 0;
-	}
-	if (!queued)
-		return false;
-	if (w->t0)
-		w->kind = ABI_WAIT_WAKEUP;
-	else if (!w->kind) /* it slept */
-		w->kind = ABI_WAIT_WOKEN_UNSEEN;
-	else
-		w->kind = ABI_WAIT_PREEMPT;
-	w->t1 = w->t2 - queued;
-	if (w->t1 < w->t0)
-		w->t1 = w->t0;
-	return true;
-}
-
-static __always_inline void switch_in(struct abi_counts *bank, struct task_struct *p,
-				      struct task_struct *prev, u64 now, u64 ep)
-{
-	struct stamp *st;
-	struct wait w;
-	bool known;
-
-	if (!TASK_READ(p, pid) || !filter_early(p))
-		return;
-	st = stamp_get(p, true);
-	if (!st) {
-		bank->store_full++;
-		return;
-	}
-	audit(bank, p, st, 0, 1);
-	w = take(st, now);
-	known = w.t1 || came_unqueued(bank, p, st, &w);
-	st->flags |= STAMP_SEEN;
-	if (known)
-		finish(bank, p, prev, st, &w, ep);
 }
 
 TRACEPOINT(sched_switch)
 int ws_switch(u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	bool runnable = ctx[0] & 1; /* preempted, whatever its state */
+	bool preempted = ctx[0] & 1; /* whatever its state */
 	struct abi_counts *bank;
 	u64 now, ep;
+	u32 state;
 
 	ep = epoch;
 	if (!ep)
@@ -313,15 +129,20 @@ int ws_switch(u64 *ctx)
 	if (!bank)
 		return 0;
 	bank->switches++;
-	now = bpf_ktime_get_ns();
-	if (!runnable) {
-		if (switch_has_state)
-			runnable = (u32)((volatile u64 *)ctx)[3] == 0;
-		else
-			runnable = compat_task_state(prev) == 0;
+	state = switch_has_state ? (u32)((volatile u64 *)ctx)[3] : (u32)compat_task_state(prev);
+	if (by_record()) {
+		if (keeps_ledgers)
+			op_leaves(bank, prev, preempted || !state);
+		if (preempted || !state)
+			record_out(bank, prev, state);
+		else if (state & TASK_DEAD)
+			record_ends(bank, prev);
+		record_in(bank, next, prev, ep);
+		return 0;
 	}
-	switch_out(bank, prev, runnable, now, ep);
-	switch_in(bank, next, prev, now, ep);
+	now = bpf_ktime_get_ns();
+	stamped_out(bank, prev, preempted || !state, now, ep);
+	stamped_in(bank, next, prev, now, ep);
 	return 0;
 }
 
@@ -360,9 +181,36 @@ int ws_rename(u64 *ctx)
 
 /* ---- run by user space at a report: who is still waiting? ---- */
 
-static __always_inline bool queued_unseen(struct task_struct *p)
+static __always_inline bool is_queued(struct task_struct *p)
 {
 	return TASK_READ(p, on_rq) && !compat_on_cpu(p) && !compat_task_state(p);
+}
+
+static __always_inline void look_at_stamped(struct abi_in_flight *out, struct task_struct *p,
+					    struct stamp *st)
+{
+	if (!st || !(st->flags & STAMP_SEEN))
+		out->unseen += is_queued(p);
+	else if (st->t1 && filter_late(st, p))
+		flight_add(out, p, st->t0 ? st->t0 : st->t1);
+}
+
+static __always_inline void look_at_record(struct abi_in_flight *out, struct task_struct *p,
+					   struct stamp *st)
+{
+	u64 since;
+
+	if (!is_queued(p) && !(st && st->t1 && !compat_on_cpu(p)))
+		return;
+	since = record_waits_since(p, st);
+	if (!since) {
+		out->unseen++;
+		return;
+	}
+	if (!st && filter.asks_late)
+		st = stamp_get(p, true); /* a new task: no event has made it */
+	if (!filter.asks_late || (st && filter_late(st, p)))
+		flight_add(out, p, since);
 }
 
 static __always_inline int look_at(struct task_struct *p)
@@ -373,14 +221,10 @@ static __always_inline int look_at(struct task_struct *p)
 	if (!p || !out || !TASK_READ(p, pid) || !filter_early(p))
 		return 0;
 	st = stamp_get(p, false);
-	if (!st || !(st->flags & STAMP_SEEN)) {
-		if (queued_unseen(p))
-			out->unseen++;
-		return 0;
-	}
-	if (!st->t1 || !filter_late(st, p))
-		return 0;
-	flight_add(out, p, st->t0 ? st->t0 : st->t1);
+	if (by_record())
+		look_at_record(out, p, st);
+	else
+		look_at_stamped(out, p, st);
 	return 0;
 }
 

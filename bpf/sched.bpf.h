@@ -3,19 +3,24 @@
 #ifndef WS_SCHED_BPF_H
 #define WS_SCHED_BPF_H
 
-#define STAMP_SEEN (STAMP_OWN << 0) /* queued or running: from now on a missing stamp is a loss */
-#define STAMP_RUNS (STAMP_OWN << 1) /* `runs` holds */
+#define STAMP_SEEN (STAMP_OWN << 0)  /* queued or running: from now on a missing stamp is a loss */
+#define STAMP_RUNS (STAMP_OWN << 1)  /* `runs` holds */
+#define STAMP_DELAY (STAMP_OWN << 2) /* `delay_ns` holds */
 
 struct stamp {
 	u64 t0;
-	u64 t1;
+	u64 t1; /* by the record: only where the kernel keeps none, on the way to sleep */
 	u64 cgroup_id;
+	u64 delay_ns; /* the kernel's sum of its waits, when it last came to a CPU: that one in it */
 	u32 flags;
-	u32 runs; /* times it came to a CPU, by the kernel's count, as far as we saw */
-	u32 last_cpu;
-	u8 kind; /* ABI_WAIT_* of the wait that t1 began; 0 after a switch-out that blocked */
+	u32 runs;   /* times it came to a CPU, by the kernel's count, as far as we saw */
+	u32 sleeps; /* of these stays, how many ended in sleep */
+	u32 left;   /* `runs` at the switch-out that `kind` is of */
+	u8 kind;    /* ABI_WAIT_* of a wait that a switch-out began; 0 after one that blocked */
 	u8 waker;
-	u16 pad;
+	u8 in_op; /* it left its CPU in the middle of an operation: its ledger waits for it */
+	u8 pad;
+	u32 last_cpu;
 	u32 waker_pid;
 	u32 waker_tid;
 	char waker_comm[ABI_COMM_LEN];
@@ -30,10 +35,10 @@ struct wait {
 	u64 t1;
 	u64 t2;
 	u64 to_queue_ns;
-	u64 queued_ns;
+	u64 queued_ns; /* of all `n` */
 	u64 wait_ns;
 	u32 kind;
-	u32 pad;
+	u32 n; /* 1; more: waits that no tracepoint reported, of which the sum is known */
 };
 
 #endif

@@ -39,6 +39,8 @@ struct abi_hist {
 
 _Static_assert(sizeof(struct abi_hist) == 64, "abi_hist: slots start on a cache line");
 
+#define ABI_SCRATCH 5
+
 /* Head of a bank: what was lost or seen at the edges on this CPU (DESIGN section 2.12). */
 struct abi_counts {
 	__u64 switches; /* never the same twice: tells that the CPU did anything */
@@ -52,7 +54,8 @@ struct abi_counts {
 	__u64 over;	  /* samples past the last bucket */
 	__u64 inferred;	  /* one end of a wait that no tracepoint reported, from the kernel's
 			     sched_info */
-	__u64 pad[7];
+	__u64 scratch[ABI_SCRATCH]; /* of the programs: no counter */
+	__u64 pad[2];
 };
 
 _Static_assert(sizeof(struct abi_counts) == 128, "abi_counts size");
@@ -242,7 +245,7 @@ _Static_assert(sizeof(struct abi_slow) == 80 + 48, "abi_slow size");
 
 /* Where in a task's stamp (sched.bpf.h) the moment is that it was queued, 0 if it is not: without
  * an iterator user space looks for those who wait. */
-#define ABI_STAMP_BYTES 64
+#define ABI_STAMP_BYTES 80
 #define ABI_STAMP_T1 8
 
 /* What the end-of-run walk over all tasks finds still waiting. */

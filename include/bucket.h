@@ -39,10 +39,15 @@ struct bucket_table {
 
 _Static_assert(sizeof(struct bucket_table) == 128 * 8 + 8 + 128, "bucket_table size");
 
-/* 1 if x is not 0, for x below 2^63. */
+/*
+ * 1 if x is not 0, for x below 2^63. A compiler that knows what is meant makes a branch of it, which
+ * bucket_ilog2 is there to avoid.
+ */
 static inline __u64 bucket_nonzero(__u64 x)
 {
-	return (0 - x) >> 63;
+	x = 0 - x;
+	__asm__("" : "+r"(x));
+	return x >> 63;
 }
 
 /*

@@ -7,6 +7,7 @@
 
 #include "names/names.h"
 #include "source/machine.h"
+#include "source/shared.h"
 #include "source/source.h"
 
 #define LABEL_WIDTH 18
@@ -101,7 +102,9 @@ static int try_way(const struct source_ops *ops, const struct config *base, cons
 {
 	struct config cfg = *base; /* borrowed: only what `change` sets is its own */
 	struct names_shared names = {.args = {.btf = base->btf, .debuginfod = base->debuginfod}};
-	struct source_args args = {.cfg = &cfg, .on_slow = ignore_slow, .names = &names};
+	struct shared_maps shared = {{0}};
+	struct source_args args = {
+		.cfg = &cfg, .on_slow = ignore_slow, .names = &names, .shared = &shared};
 	struct source *src = NULL;
 	int ret;
 
@@ -113,6 +116,7 @@ static int try_way(const struct source_ops *ops, const struct config *base, cons
 		print_yes(src, label, !way->change, out);
 		ops->close(src);
 	}
+	shared_close(&shared);
 	names_shared_close(&names);
 	return ret;
 }

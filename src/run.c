@@ -328,6 +328,7 @@ int run_close(struct run *r, struct err *e)
 		if (s->src)
 			s->ops->close(s->src);
 	}
+	shared_close(&r->shared);
 	names_shared_close(&r->names);
 	hide_end(&r->hide);
 	ret = outputs_close(&r->outputs, e);

@@ -21,6 +21,7 @@
 #include "core/hide.h"
 #include "names/names.h"
 #include "outputs.h"
+#include "source/shared.h"
 #include "source/source.h"
 
 /* Some moment, on both clocks. */
@@ -47,6 +48,7 @@ struct run {
 	struct source_report report;
 	struct moment started, flipped, previous; /* counting began; last and last but one flip */
 	struct names_shared names;		  /* the sources' */
+	struct shared_maps shared;		  /* theirs too */
 	uint64_t names_refused;			  /* until the last report */
 	struct hide hide;			  /* from names.names, see run_open */
 	uint64_t seq;

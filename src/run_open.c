@@ -22,6 +22,7 @@ static int open_source(struct run *r, const struct source_ops *ops, bool must, s
 		.on_slow = run_slow,
 		.slow_ctx = r,
 		.names = &r->names,
+		.shared = &r->shared,
 	};
 	struct err why = {0};
 	int ret;

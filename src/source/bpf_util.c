@@ -70,6 +70,20 @@ struct btf *kernel_btf(const char *file, struct err *e)
 	return btf;
 }
 
+bool kernel_keeps_record(const struct btf *btf)
+{
+	unsigned long long ran, waited, times = 0;
+	FILE *f = fopen("/proc/self/schedstat", "re");
+
+	if (f) {
+		if (fscanf(f, "%llu %llu %llu", &ran, &waited, &times) != 3)
+			times = 0;
+		fclose(f);
+	}
+	return times && struct_has_member(btf, "task_struct", "sched_info") &&
+	       struct_has_member(btf, "sched_entity", "cfs_rq");
+}
+
 int tracepoint_args(const struct btf *btf, const char *name)
 {
 	char type_name[128];

@@ -38,6 +38,12 @@ int preempt_count_offset(const struct btf *btf, int64_t *from_rq);
 /* Offset and type of a variable in a section; -ENOENT where BTF does not tell. */
 int btf_section_var(const struct btf *btf, const char *section, const char *name, int64_t *offset,
 		    uint32_t *type);
+/*
+ * Does it keep a record of how long tasks wait for a CPU (CONFIG_SCHED_INFO)? It could be there and off before
+ * c5895d3f06cb ("sched: Simplify sched_info_on()", 5.14): then nothing has come to a CPU by its account, not
+ * even we.
+ */
+bool kernel_keeps_record(const struct btf *btf);
 bool struct_has_member(const struct btf *btf, const char *name, const char *member);
 
 /* May we use BPF here at all? Names what is missing: privileges, the system call. */

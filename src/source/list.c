@@ -33,6 +33,16 @@ bool source_asked(const struct config *cfg, const struct source_ops *ops)
 	return cfg->sources.n ? source_named(cfg, ops) : ops->by_default;
 }
 
+bool sources_split(const struct config *cfg)
+{
+	size_t i;
+
+	for (i = 0; source_list[i]; i++)
+		if (source_list[i]->splits && source_asked(cfg, source_list[i]))
+			return true;
+	return false;
+}
+
 int source_open(const struct source_ops *ops, struct source **out, const struct source_args *args,
 		struct err *e)
 {

@@ -27,6 +27,7 @@
 _Static_assert(METRICS < 64, "source_ops.metrics has a bit for each");
 
 struct names_shared;
+struct shared_maps;
 struct source;
 
 /* Where collect puts its series; main owns it and turns it into frames. Grows, never shrinks. */
@@ -75,7 +76,8 @@ struct source_args {
 	uint32_t command_pid;	/* forked and held before its exec, or 0 */
 	source_slow_fn on_slow; /* called from drain */
 	void *slow_ctx;
-	struct names_shared *names; /* outlives the sources */
+	struct names_shared *names; /* outlives the sources, as does what follows */
+	struct shared_maps *shared;
 };
 
 struct source_ops {
@@ -91,6 +93,7 @@ struct source_ops {
 	bool files;	       /* and with --by file */
 	const char *ungrouped; /* else: why not, for who runs it beside one that has */
 	bool slow;	       /* tells of single waits with --slower */
+	bool splits;	       /* says where its times went: blocked, on the run queue, on a CPU */
 	bool contends;	       /* has rows for the contended table */
 	bool lines;	       /* has rows for that of cache lines */
 	/* Optional: what it makes of the options once all are read, whether it is asked or not:
@@ -151,6 +154,9 @@ extern const struct option_row filters_options[]; /* filters.c */
 bool source_named(const struct config *cfg, const struct source_ops *ops);
 /* Is it named, or one of the default ones if none is? */
 bool source_asked(const struct config *cfg, const struct source_ops *ops);
+
+/* Does one that is asked split its times? */
+bool sources_split(const struct config *cfg);
 
 /* Probed, then opened. A refusal says what is missing for all that was asked for. */
 int source_open(const struct source_ops *ops, struct source **out, const struct source_args *args,

@@ -24,8 +24,10 @@ def row(frame, fs, op):
 
 
 class Split(KernelTest):
+    SOURCES = "ext4"  # by its own program at sched_switch
+
     def tracing(self, *args):
-        return self.tool("-s", "ext4", *args).ready()
+        return self.tool("-s", self.SOURCES, *args).ready()
 
     def hogs(self, cpu, n):
         self.load("hog", "--cpu", cpu, n, 600).line()
@@ -145,6 +147,41 @@ class Split(KernelTest):
             self.assertGreaterEqual(m["run_queue_ns"], 0.7 * delay_ns - 1_000_000)
         # How long a waker's turn takes is the scheduler's affair: 0.04 to 0.7 ms a turn were seen.
         self.assertGreater(m["run_queue_ns"], 2_000_000)
+
+
+class Together(Split):
+    SOURCES = "sched,ext4"  # by the scheduler source's
+
+    def test_hooks(self):
+        """one program on each scheduler event, whoever asks"""
+        sched, ext4 = self.tracing("-d", "0.1").end().meta["sources"]
+        self.assertEqual(sorted(sched["hooks"]), ["sched_switch", "sched_waking"])
+        self.assertEqual([h for h in ext4["hooks"] if h.startswith("sched_")], [])
+
+    def test_same_moments(self):
+        """an operation's run-queue time is never more than the scheduler's of its task, and most of it here"""
+        cpu = self.two_cpus()[1]
+        fs = LoopFs(self)
+        self.hogs(cpu, 3)
+
+        def pinned():
+            os.sched_setaffinity(0, {cpu})
+
+        loads = [self.load("fswrite", "--fsync", fs.file("f%d" % i), 100, 4096, preexec_fn=pinned) for i in range(3)]
+        tool = self.tracing("--by", "tid")
+        for load in loads:
+            load.line()
+            load.go()
+        for load in loads:
+            load.end()
+        final = tool.stop().final
+        for load in loads:
+            fsync = harness.metric(final, "ext4_op_latency", op="fsync", tid=load.pid)
+            waited = harness.total_ns(final, "sched_run_delay", tid=load.pid)
+            self.note("%d: %d ns of %d", load.pid, fsync["run_queue_ns"], waited)
+            self.assertEqual(fsync["count"], 100)
+            self.assertLessEqual(fsync["run_queue_ns"], waited)
+            self.assertGreater(fsync["run_queue_ns"], 0.2 * waited)
 
 
 if __name__ == "__main__":

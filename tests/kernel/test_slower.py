@@ -54,19 +54,34 @@ class Slower(KernelTest):
     def in_hole(self, tid, ts):
         return any(h.since <= ts <= h.to for h in self.holes[tid])
 
+    @staticmethod
+    def by_record(s, near):
+        """The kernel's record of a queue is not what lies between two tracepoints.
+
+        It leaves out what passes while a task is moved from one queue to another, and both its ends are by
+        a clock that is read where a switch begins: a host may take the CPU before the tracepoint. On raw
+        tracepoints, where a wakeup was not reported, it begins anew with a new CPU.
+        """
+        return ("wake_to_queue_ns" not in s and len(near) == 1 and near[0].cpu == s["cpu"]
+                and near[0].kind == s["kind"])
+
     def test_reference(self):
         """--slower prints no wait that the reference has not, and misses none of its"""
         report, waits, start, end = self.busy_time()
         theirs, ours = self.by_tid(waits), collections.defaultdict(list)
-        hidden = 0
+        hidden = differ = 0
         for s in report.slow:
             ours[s["tid"]].append(s)
             self.assertGreaterEqual(s["wait_ns"], self.LIMIT_NS)
-            if self.in_hole(s["tid"], s["mono_ns"]):
+            # prev is null: no tracepoint told of its end, to us or to the reference
+            if self.in_hole(s["tid"], s["mono_ns"]) or s["prev"] is None:
                 hidden += 1
                 continue
             near = [w for w in theirs[s["tid"]] if abs(w.t2 - s["mono_ns"]) < self.NEAR_NS]
             alike = [w for w in near if abs(ref.length(w) - s["wait_ns"]) < self.NEAR_NS]
+            if not alike and self.by_record(s, near):
+                differ += 1
+                continue
             self.assertEqual(len(alike), 1, "only ours: %s; reference: %s" % (s, near))
             self.assertEqual(alike[0].kind, s["kind"], s)
             self.assertEqual(alike[0].cpu, s["cpu"], s)
@@ -81,6 +96,8 @@ class Slower(KernelTest):
                   len(report.slow), len(sure), dict(kinds), len(waits))
         self.note("hidden from the reference %d, from waitscope %d (it counted %d)",
                   hidden, len(missed), withheld)
+        self.note("other by the kernel's record %d", differ)
+        self.assertLessEqual(differ, 2 + len(report.slow) // 100)
         self.assertLessEqual(hidden, 5 + len(report.slow) // 50)
         for kind in ("wakeup", "preempt", "new"):
             self.assertGreater(kinds[kind], 0, "the load made no slow wait by " + kind)

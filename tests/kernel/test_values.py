@@ -14,6 +14,8 @@ def crew_delay_ns(lines):
 
 
 class Schedstat(KernelTest):
+    WITHIN = 0  # one account, to the nanosecond: nobody waits at either end
+
     def measure(self, name, *args):
         """One period, two traces: the threads by -t, and each of them by --by tid; and the kernel's."""
         load = self.load(name, *args)
@@ -27,24 +29,26 @@ class Schedstat(KernelTest):
         return whole, each, kernel
 
     def compare(self, *args):
-        whole, each, kernel = self.undisturbed(lambda: self.measure(*args), 6, 10000)
+        whole, each, kernel = self.undisturbed(lambda: self.measure(*args), 12, 10000)
         want = sum(kernel.values())
         got = total_ns(whole, "sched_run_delay")
-        self.note("run delay %.1f ms, schedstat %.1f ms: %+.3f %%", got / 1e6, want / 1e6,
-                  100.0 * (got - want) / want)
-        self.assertWithin(got, want, 0.02)
+        self.note("run delay %d ns, schedstat %d ns: %+d", got, want, got - want)
+        within = self.WITHIN
+        if any(f["quality"]["inferred"] for f in (whole, each)):
+            within = max(within, 0.001)  # of some the kernel's record does not say where they began
+        self.assertWithin(got, want, within)
         for tid, delay in kernel.items():
-            self.assertWithin(total_ns(each, "sched_run_delay", tid=tid), delay, 0.02,
+            self.assertWithin(total_ns(each, "sched_run_delay", tid=tid), delay, within,
                               msg="tid %d" % tid)
         self.assertComplete(whole)
         self.assertComplete(each)
 
     def test_hogs(self):
-        """run delay of 3 hogs on 1 CPU is schedstat's within 2 %"""
+        """run delay of 3 hogs on 1 CPU is schedstat's"""
         self.compare("hog", "--cpu", self.two_cpus()[1], "--wait", 3, 2)
 
     def test_migrating(self):
-        """run delay of 6 threads moving over 2 CPUs is schedstat's within 2 %"""
+        """run delay of 6 threads moving over 2 CPUs is schedstat's"""
         self.compare("migrate", "--wait", 6, 2, *self.two_cpus())
 
 
@@ -143,9 +147,14 @@ class Quantiles(KernelTest):
     Two tracers on one tracepoint read the clock one after the other, so each end of a wait differs
     by what the other's handler takes: below 1 us as measured. SKEW_NS covers that; the load's waits
     are 0.1 to 20 ms, where 1.1 % is far more.
+
+    The kernel's record of a queue begins and ends by the run queue's clock, which is read where a
+    switch begins; the tracepoint comes when the next task has been chosen, some microseconds later, or tens, where a host
+    takes the CPU in between. (Against schedstat, by the same clock, these sums are exact.)
     """
 
     SKEW_NS = 3_000
+    RECORD_SKEW_NS = 50_000
     QUANTILES = ("50", "90", "95", "99", "99.9")
     NAMES = ("sched_wakeup_latency", "sched_queue_to_run", "sched_preempt_wait", "sched_run_delay")
 
@@ -220,7 +229,8 @@ class Quantiles(KernelTest):
         self.note("waits that only one of the two saw: up to %d", holes)
         for name in self.NAMES:
             m = metric(final, name)
-            worst = self.compare(name, m, exact[name], self.SKEW_NS, holes)
+            skew_ns = self.SKEW_NS if name == "sched_wakeup_latency" else self.RECORD_SKEW_NS
+            worst = self.compare(name, m, exact[name], skew_ns, holes)
             self.note("%s: %d samples (reference %d), min %+d ns, max %+d ns, worst quantile %.2f %% off",
                       name, m["count"], len(exact[name]), m["min"] - min(exact[name]),
                       m["max"] - max(exact[name]), 100 * worst)

@@ -228,6 +228,7 @@ const struct source_ops source_ext4 = {
 	.groups = true,
 	.files = true,
 	.slow = true,
+	.splits = true,
 	.probe = ext4_probe,
 	.open = ext4_open,
 	.start = ext4_start,

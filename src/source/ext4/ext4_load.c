@@ -12,6 +12,7 @@
 #include "source/inodes/ext4_dev.h"
 #include "source/kmaps.h"
 #include "source/ring.h"
+#include "source/shared.h"
 
 #include "ext4.skel.h" /* needs abi_ext4.h */
 
@@ -145,6 +146,21 @@ static int choose_programs(struct ext4 *x, const struct kernel_types *t, struct 
 	}
 	bpf_program__set_autoload(x->skel->progs.ws_es_begin, x->cfg->es_time);
 	return 0;
+}
+
+/* Ledgers: by the scheduler source's program where there is one, else by our own. */
+static int choose_split(struct ext4 *x, const struct btf *btf)
+{
+	struct ext4_bpf *skel = x->skel;
+	bool keeps = !shared_ledgers(x->args.shared);
+	int ret = bpf_program__set_autoload(skel->progs.ws_ext4_switch, keeps);
+
+	if (!ret)
+		ret = bpf_program__set_autoload(skel->progs.ws_ext4_wakeup,
+						keeps && !kernel_keeps_record(btf));
+	return ret ? ret
+		   : shared_setup(x->args.shared, skel->obj, x->ncpus,
+				  skel->rodata->filter.task_storage, true);
 }
 
 static bool traces_function(const struct bpf_program *prog)
@@ -321,7 +337,11 @@ static int configure(struct ext4 *x, const struct kernel_types *t, struct err *e
 	if (ret)
 		return ret;
 	choose_file_programs(x, t);
-	return choose_programs(x, t, e);
+	ret = choose_programs(x, t, e);
+	if (ret)
+		return ret;
+	ret = choose_split(x, t->kernel);
+	return ret ? err_sys(e, ret, "ext4: ledgers") : 0;
 }
 
 /* Opened and configured. The kernel's BTF is several MB of heap: it goes before libbpf loads its
@@ -350,7 +370,9 @@ int ext4_load(struct ext4 *x, struct err *e)
 	if (ret)
 		return ret;
 	x->base.epoch_word = &x->skel->bss->epoch;
-	ret = fill_devs(x);
+	ret = shared_keep(x->args.shared, x->skel->obj);
+	if (!ret)
+		ret = fill_devs(x);
 	if (ret)
 		return err_sys(e, ret, "ext4: --dev");
 	return filters_fill(&x->base.filters, x->skel->obj, e);

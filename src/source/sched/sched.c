@@ -134,6 +134,8 @@ static int sched_start(struct source *src, struct err *e)
 	struct sched *s = sched_of(src);
 	int ret;
 
+	if (!s->base.epoch)
+		*sched_object_started(&s->bpf) = mono_now_ns();
 	if (bpf_source_begin(&s->base))
 		return 0;
 	ret = collect(s, true, e);
@@ -173,8 +175,11 @@ static int sched_drain(struct source *src, struct err *e)
 
 static const char *sched_how(const struct source *src)
 {
-	return ((const struct sched *)src)->bpf.raw ? "raw tracepoints: this kernel has no BTF"
-						    : NULL;
+	const struct sched *s = (const struct sched *)src;
+
+	if (s->bpf.raw)
+		return "raw tracepoints: this kernel has no BTF";
+	return s->by_record ? NULL : "queued at sched_wakeup: this kernel keeps no record of waits";
 }
 
 const struct source_ops source_sched = {

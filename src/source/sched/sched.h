@@ -11,6 +11,7 @@
 #include "source/bpf_source.h"
 #include "source/sched/sched_object.h"
 #include "source/ring.h"
+#include "source/shared.h"
 
 /* The one metric that is made of others: run_delay of an interval's histograms. 0 or -ENOMEM. */
 int sched_derive(struct hist *interval);
@@ -35,6 +36,7 @@ struct sched {
 	struct source_args args;
 	struct sched_object bpf;
 	uint32_t ncpus; /* possible */
+	bool by_record; /* when a task is queued is known by the kernel's own record of waits */
 	struct banks banks;
 	struct sched_keys *keys; /* NULL without --by */
 	struct ring slow;	 /* not open without --slower */

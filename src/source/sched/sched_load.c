@@ -40,6 +40,33 @@ static int configure_names(struct sched *s)
 	return p ? bpf_program__set_autoload(p, named) : -ENOENT;
 }
 
+/* With the record there is nothing to stamp when a task is queued. */
+static int configure_record(struct sched *s, const struct btf *btf)
+{
+	static const char *const stamped[] = {"ws_wakeup", "ws_wakeup_new"};
+	struct bpf_program *p;
+	int ret = 0;
+	size_t i;
+
+	s->by_record = !s->bpf.raw && kernel_keeps_record(btf);
+	s->bpf.rodata->kernel_record = s->by_record;
+	for (i = 0; !ret && i < sizeof(stamped) / sizeof(stamped[0]); i++) {
+		p = bpf_object__find_program_by_name(s->bpf.obj, stamped[i]);
+		ret = p ? bpf_program__set_autoload(p, !s->by_record) : -ENOENT;
+	}
+	return ret;
+}
+
+/* Ledgers are kept here for whoever splits its times, unless somebody does already. */
+static int configure_ledgers(struct sched *s)
+{
+	struct sched_bpf__rodata *ro = s->bpf.rodata;
+	bool keeps = s->by_record && sources_split(s->cfg) && !shared_ledgers(s->args.shared);
+
+	ro->keeps_ledgers = keeps;
+	return shared_setup(s->args.shared, s->bpf.obj, s->ncpus, ro->filter.task_storage, keeps);
+}
+
 static int configure_maps(struct sched *s, const struct btf *btf)
 {
 	struct sched_bpf__rodata *ro = s->bpf.rodata;
@@ -87,16 +114,22 @@ static int configure(struct sched *s, const struct btf *btf, struct err *e)
 
 	if (ret)
 		return ret;
-	ret = configure_maps(s, btf);
+	ret = configure_record(s, btf);
+	if (!ret)
+		ret = configure_maps(s, btf);
 	if (ret)
-		return err_sys(e, ret, "sched: histogram maps");
+		return err_sys(e, ret, "sched: programs and histogram maps");
 	ret = configure_names(s);
 	if (ret)
 		return err_sys(e, ret, "sched: names of --by");
 	ret = configure_slow(s, btf);
 	if (ret)
 		return err_sys(e, ret, "sched: --slower");
-	return filters_setup(&s->base.filters, s->bpf.obj, (struct abi_filter *)&ro->filter, e);
+	ret = filters_setup(&s->base.filters, s->bpf.obj, (struct abi_filter *)&ro->filter, e);
+	if (ret)
+		return ret;
+	ret = configure_ledgers(s);
+	return ret ? err_sys(e, ret, "sched: ledgers") : 0;
 }
 
 /* Opened and configured. The kernel's BTF is several MB of heap: it goes before libbpf loads its
@@ -155,6 +188,9 @@ int sched_load(struct sched *s, struct err *e)
 	if (ret)
 		return ret;
 	s->base.epoch_word = sched_object_epoch(&s->bpf);
+	ret = shared_keep(s->args.shared, s->base.obj);
+	if (ret)
+		return err_sys(e, ret, "sched: ledgers");
 	return filters_fill(&s->base.filters, s->base.obj, e);
 }
 

@@ -26,6 +26,8 @@ SAME(slow_wake_bytes);
 SAME(preempt_count_known);
 SAME(preempt_count_from_rq);
 SAME(switch_has_state);
+SAME(kernel_record);
+SAME(keeps_ledgers);
 
 static int open_btf(struct sched_object *o, const struct bpf_object_open_opts *opts)
 {
@@ -61,6 +63,11 @@ int sched_object_open(struct sched_object *o, const char *btf_file, bool raw)
 volatile __u64 *sched_object_epoch(const struct sched_object *o)
 {
 	return o->raw ? &o->raw_tp->bss->epoch : &o->btf->bss->epoch;
+}
+
+volatile __u64 *sched_object_started(const struct sched_object *o)
+{
+	return o->raw ? &o->raw_tp->bss->started_ns : &o->btf->bss->started_ns;
 }
 
 struct bpf_link *sched_object_iter(const struct sched_object *o)

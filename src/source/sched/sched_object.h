@@ -30,6 +30,8 @@ struct sched_object {
 int sched_object_open(struct sched_object *o, const char *btf_file, bool raw);
 /* After the load: the word the programs read. */
 volatile __u64 *sched_object_epoch(const struct sched_object *o);
+/* And when counting began. */
+volatile __u64 *sched_object_started(const struct sched_object *o);
 /* The iterator over tasks; NULL where there is none. */
 struct bpf_link *sched_object_iter(const struct sched_object *o);
 int sched_object_map(const struct sched_object *o, const char *name); /* its fd */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A wait for a CPU is over: what it counts for. */
+#ifndef WS_SCHED_ACCOUNT_BPF_H
+#define WS_SCHED_ACCOUNT_BPF_H
+
+static __always_inline bool was_queued_by_preemption(u32 kind)
+{
+	return kind == ABI_WAIT_PREEMPT || kind == ABI_WAIT_THROTTLE;
+}
+
+/* The parts of a wakeup: `queued_ns` is known, the way to the queue is the rest. */
+static __always_inline void wait_parts(struct abi_counts *bank, struct wait *w)
+{
+	w->wait_ns = w->n == 1 ? w->queued_ns : w->queued_ns / w->n;
+	if (!w->t0)
+		return;
+	w->wait_ns = elapsed(bank, w->t2, w->t0);
+	w->to_queue_ns = elapsed(bank, w->wait_ns, w->queued_ns);
+}
+
+static __always_inline void account(struct abi_counts *bank, const struct wait *w, u64 ep)
+{
+	if (was_queued_by_preemption(w->kind)) {
+		hist_add_n(bank, w->kind == ABI_WAIT_PREEMPT ? ABI_PREEMPT_WAIT : ABI_THROTTLE_WAIT,
+			   w->queued_ns, w->n, ep);
+		return;
+	}
+	hist_add_n(bank, ABI_QUEUE_TO_RUN, w->queued_ns, w->n, ep);
+	if (w->kind == ABI_WAIT_WOKEN_EARLY)
+		bank->missed++;
+	else if (w->kind == ABI_WAIT_WOKEN_UNSEEN)
+		bank->unpaired += w->n;
+	if (!w->t0)
+		return;
+	hist_add(bank, ABI_WAKEUP_LATENCY, w->wait_ns, ep);
+	hist_add(bank, ABI_WAKE_TO_QUEUE, w->to_queue_ns, ep);
+}
+
+/* The same for its group. */
+static __always_inline void account_group(struct abi_counts *bank, struct task_struct *p,
+					  const struct wait *w, u64 ep)
+{
+	struct abi_key key = {};
+	struct abi_khead *e;
+
+	group_key(&key, p);
+	e = keyed_get(bank, &key, ep);
+	if (!e)
+		return;
+	group_name(e, p);
+	if (was_queued_by_preemption(w->kind)) {
+		khist_add_n(e, w->kind == ABI_WAIT_PREEMPT ? ABI_PREEMPT_WAIT : ABI_THROTTLE_WAIT,
+			    w->queued_ns, w->n, ep);
+		return;
+	}
+	khist_add_n(e, ABI_QUEUE_TO_RUN, w->queued_ns, w->n, ep);
+	if (!w->t0)
+		return;
+	khist_add(e, ABI_WAKEUP_LATENCY, w->wait_ns, ep);
+	khist_add(e, ABI_WAKE_TO_QUEUE, w->to_queue_ns, ep);
+}
+
+/* All that is known of it is known: the verifier need not follow how. */
+static __always_inline void wait_forget(struct abi_counts *bank, struct wait *w)
+{
+	w->queued_ns = unknown(bank, 0, w->queued_ns);
+	w->kind = (u32)unknown(bank, 1, w->kind);
+	w->t0 = unknown(bank, 2, w->t0);
+	w->t2 = unknown(bank, 3, w->t2);
+	if (slower)
+		w->t1 = unknown(bank, 4, w->t1);
+}
+
+/* A wait is over: its stamps are consumed, now it counts if it is wanted. */
+static __always_inline void finish(struct abi_counts *bank, struct task_struct *p,
+				   struct task_struct *prev, struct stamp *st, struct wait *w,
+				   u64 ep)
+{
+	if (!filter_late(st, p))
+		return;
+	wait_forget(bank, w);
+	wait_parts(bank, w);
+	account(bank, w, ep);
+	if (keyed.by != ABI_BY_NONE)
+		account_group(bank, p, w, ep);
+	if (slower && w->wait_ns >= slower_ns)
+		slow_emit(bank, p, prev, st, w);
+}
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * T1 by the kernel's own record of a task's waits (CONFIG_SCHED_INFO), which is what
+ * /proc/PID/schedstat is made of, by the clock of the run queue:
+ *
+ *	last_queued	since when it is queued on this CPU; 0: it is not
+ *	run_delay	the sum of its waits that are over, and of what it waited on another
+ *			CPU from which it was moved in the midst of this one
+ *
+ * Both hold at sched_switch, which is called before the record of `next` is turned over. What the sum
+ * will be then, less what it was when the task came to a CPU before, is the wait: to the
+ * nanosecond, and also where tracepoints did not report all (a host may hide some of its tasks, and
+ * with them whatever comes after them on their CPU).
+ *
+ * Two things are not in the record: the wait of a task that was preempted on its way to sleep, and
+ * where a wait began if the task was moved while it slept with its dequeueing delayed
+ * (152e11f6df29 "sched/fair: Implement delayed dequeue", 6.12): it is then recorded as queued from
+ * there on. The first is stamped; the second cannot have begun before the waking.
+ *
+ * So nothing is done when a task is queued, nor when one blocks. A switch-out that leaves the task
+ * runnable is noted, for it has no T0; one that no tracepoint reported is known by the kernel's
+ * counts of switches.
+ */
+#ifndef WS_SCHED_RECORD_BPF_H
+#define WS_SCHED_RECORD_BPF_H
+
+/* Since its last switch-out, which left it runnable, it has not come to a CPU. */
+static __always_inline bool still_queued(const struct stamp *st, u32 runs)
+{
+	return st->kind && st->left == runs;
+}
+
+static __always_inline bool born_since(struct task_struct *p)
+{
+	return TASK_READ(p, start_time) >= started_ns;
+}
+
+/* A task that waits for the first time: from here on its sum of waits is known. */
+static __always_inline void record_begins(struct task_struct *p, struct stamp *st)
+{
+	if (st->flags & STAMP_DELAY)
+		return;
+	if (!born_since(p))
+		st->delay_ns = compat_run_delay(p);
+	st->flags |= STAMP_DELAY;
+}
+
+/*
+ * Any T0 is of a wakeup that found it running. Stamped is what the record will not have right: a
+ * task on its way to sleep (`state`), and one that is recorded as queued while it ran.
+ */
+static __always_inline void record_out(struct abi_counts *bank, struct task_struct *p, u32 state)
+{
+	struct stamp *st;
+
+	if (!TASK_READ(p, pid) || !filter_early(p))
+		return;
+	st = stamp_get(p, true);
+	if (!st) {
+		bank->store_full++;
+		return;
+	}
+	record_begins(p, st);
+	st->kind = compat_throttled(p) ? ABI_WAIT_THROTTLE : ABI_WAIT_PREEMPT;
+	st->left = compat_runs(p);
+	st->t0 = 0;
+	st->t1 = state || compat_last_queued(p) ? bpf_ktime_get_ns() : 0;
+}
+
+/*
+ * What the kernel tells of a switch-in, and of what has been since the one that we saw before. It
+ * lies in the CPU's scratch, for the reason of unknown().
+ */
+struct arrival {
+	u64 queued_ns; /* since it was queued here */
+	u64 before_ns; /* what the sum of its waits grew by, but for that */
+	u32 hidden;    /* switch-ins that no tracepoint reported */
+	u32 sleeps;    /* switch-outs that blocked */
+	bool recorded; /* it was queued */
+	bool seen;     /* there was one, or none at all before: else neither count holds */
+	bool unseen;   /* we never saw it before */
+	bool first;    /* it has never been on a CPU */
+	bool queued;   /* and since its last switch-out, which left it runnable */
+};
+
+_Static_assert(sizeof(struct arrival) <= sizeof(((struct abi_counts *)0)->scratch), "scratch");
+
+static __always_inline void arrive(struct abi_counts *bank, struct task_struct *p, struct stamp *st,
+				   struct arrival *a)
+{
+	u64 last_queued = compat_last_queued(p), delay_ns = compat_run_delay(p);
+	u32 runs = compat_runs(p), sleeps = compat_sleeps(p);
+
+	a->recorded = last_queued != 0;
+	a->queued_ns = last_queued ? compat_since(p, last_queued) : 0;
+	a->seen = st->flags & STAMP_SEEN || born_since(p);
+	a->before_ns = 0;
+	if (a->seen || st->flags & STAMP_DELAY)
+		a->before_ns = elapsed(bank, delay_ns, st->delay_ns);
+	a->unseen = !(st->flags & STAMP_SEEN);
+	a->hidden = a->seen ? runs - st->runs : 0;
+	a->sleeps = sleeps - st->sleeps;
+	a->first = !runs;
+	a->queued = still_queued(st, runs);
+	st->delay_ns = delay_ns + a->queued_ns;
+	st->runs = runs + 1;
+	st->sleeps = sleeps;
+	st->flags |= STAMP_SEEN | STAMP_DELAY;
+	barrier();
+}
+
+/* ABI_WAIT_*; 0: it began before we saw the task, and who knows how. */
+static __always_inline u32 kind_of(const struct arrival *a, u32 queued_as, u64 t0)
+{
+	if (a->first)
+		return ABI_WAIT_NEW;
+	if (a->queued)
+		return queued_as;
+	if (a->seen && !a->sleeps)
+		return ABI_WAIT_PREEMPT;
+	if (t0)
+		return ABI_WAIT_WAKEUP;
+	return a->seen ? ABI_WAIT_WOKEN_UNSEEN : 0;
+}
+
+/*
+ * Waits whose end no tracepoint reported: how many they are is known, and the sum of them. If one of
+ * several was a wakeup all count as such; T0 is lost, and with it the wakeup's latency. Global: the
+ * verifier takes it by itself, once.
+ */
+__noinline u32 add_hidden(u64 sum_ns, u64 n, u64 kind)
+{
+	u64 ep = epoch;
+	struct abi_counts *bank = bank_get(ep);
+
+	if (!bank)
+		return 0;
+	bank->inferred += n;
+	if (kind == ABI_WAIT_WOKEN_UNSEEN)
+		bank->unpaired += n;
+	hist_add_n(bank, kind == ABI_WAIT_PREEMPT ? ABI_PREEMPT_WAIT : ABI_QUEUE_TO_RUN, sum_ns,
+		   (u32)n, ep);
+	return 0;
+}
+
+static __always_inline void hidden_waits(struct abi_counts *bank, struct task_struct *p,
+					 struct stamp *st, const struct arrival *a, u32 last_kind,
+					 u64 t2, u64 ep)
+{
+	struct wait w = {.queued_ns = a->before_ns, .n = a->hidden};
+
+	if (!filter_late(st, p))
+		return;
+	w.kind = ABI_WAIT_NEW;
+	if (!a->unseen)
+		w.kind = a->sleeps > !was_queued_by_preemption(last_kind) ? ABI_WAIT_WOKEN_UNSEEN
+									  : ABI_WAIT_PREEMPT;
+	add_hidden(w.queued_ns, w.n, w.kind);
+	if (keyed.by != ABI_BY_NONE)
+		account_group(bank, p, &w, ep);
+	if (!slower || w.n != 1 || w.queued_ns < slower_ns)
+		return;
+	w.t2 = t2 - compat_ran_for(p);
+	w.t1 = w.t2 - w.queued_ns;
+	slow_emit(bank, p, NULL, st, &w);
+}
+
+/* false: it began before we did, or the kernel has no record of it. */
+static __always_inline bool known_wait(struct abi_counts *bank, struct task_struct *p,
+				       struct stamp *st, const struct arrival *a,
+				       const struct wait *w)
+{
+	if (w->kind && (a->recorded || w->t0 || w->t1))
+		return true;
+	if (!filter_late(st, p))
+		return false;
+	if (a->seen)
+		bank->unpaired++;
+	else
+		bank->missed++;
+	return false;
+}
+
+/* A task leaves for good: stays that no tracepoint reported, of which no switch-in will tell. */
+static __always_inline void record_ends(struct abi_counts *bank, struct task_struct *p)
+{
+	u32 runs = compat_runs(p), hidden;
+	struct stamp *st;
+
+	if (!TASK_READ(p, pid) || !filter_early(p) || !born_since(p))
+		return;
+	st = stamp_get(p, true);
+	if (!st) {
+		bank->store_full++;
+		return;
+	}
+	hidden = runs - st->runs;
+	if (hidden && filter_late(st, p))
+		add_hidden(elapsed(bank, compat_run_delay(p), st->delay_ns), hidden,
+			   st->runs ? ABI_WAIT_WOKEN_UNSEEN : ABI_WAIT_NEW);
+}
+
+static __always_inline void record_in(struct abi_counts *bank, struct task_struct *p,
+				      struct task_struct *prev, u64 ep)
+{
+	struct arrival *a = (void *)bank->scratch;
+	struct wait w = {.n = 1};
+	struct stamp *st;
+
+	if (!TASK_READ(p, pid) || !filter_early(p))
+		return;
+	st = stamp_get(p, true);
+	if (!st) {
+		bank->store_full++;
+		return;
+	}
+	if (keeps_ledgers && st->in_op)
+		op_comes(bank, p, st);
+	arrive(bank, p, st, a);
+	w.t0 = st->t0;
+	w.t1 = st->t1;
+	w.queued_ns = a->queued_ns;
+	if (slower || w.t0 || w.t1 || !a->seen || a->hidden)
+		w.t2 = bpf_ktime_get_ns();
+	if (a->hidden && w.t0 < w.t2 - compat_ran_for(p))
+		w.t0 = 0; /* of a wakeup that we did not see come to a CPU */
+	w.kind = kind_of(a, st->kind, w.t0);
+	if (was_queued_by_preemption(w.kind))
+		w.t0 = 0;
+	if (w.t1)
+		w.queued_ns = elapsed(bank, w.t2, w.t1);
+	else if (!a->hidden)
+		w.queued_ns += a->before_ns;
+	st->t0 = 0;
+	st->t1 = 0;
+	st->kind = 0;
+	if (a->hidden)
+		hidden_waits(bank, p, st, a, w.kind, w.t2, ep);
+	if (slower && !a->seen)
+		st->last_cpu = ~0U;
+	if (w.t0 && w.queued_ns > w.t2 - w.t0) {
+		w.queued_ns = w.t2 - w.t0;
+		bank->inferred += filter_late(st, p);
+	}
+	w.t1 = w.t2 - w.queued_ns;
+	if (known_wait(bank, p, st, a, &w))
+		finish(bank, p, prev, st, &w, ep);
+	if (slower)
+		st->last_cpu = bpf_get_smp_processor_id();
+}
+
+/* Since when it waits, of one that is queued; 0: who knows, since before we began. */
+static __always_inline u64 record_waits_since(struct task_struct *p, const struct stamp *st)
+{
+	u64 last_queued = compat_last_queued(p), waited;
+	u32 runs = compat_runs(p);
+	bool queued = st && still_queued(st, runs);
+
+	if (queued && st->t1)
+		return st->t1;
+	if (st && st->t0 && !queued)
+		return st->t0;
+	if (!last_queued || (runs && !queued && !(st && st->flags & STAMP_SEEN)))
+		return 0;
+	waited = compat_since(p, last_queued);
+	if (st && st->flags & STAMP_DELAY)
+		waited += compat_run_delay(p) - st->delay_ns;
+	return bpf_ktime_get_ns() - waited;
+}
+
+#endif
