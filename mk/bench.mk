@@ -23,11 +23,13 @@ $(BENCH_O)/growth: tests/bench/growth.c tests/load/load.h $(LIB)
 bench-bins: $(BENCH_O)/growth $(BENCH_BINS) $(BENCH_OBJS) $(LOAD_BINS) $(NAMES_ASK) $(O)/waitscope
 .PHONY: bench-bins
 
-check-insns: bench-bins ## instructions the verifier walks, against the budget in tests/expect/insns
+check-insns: bench-bins ## what the verifier walks and what a wait executes, against tests/expect/{insns,calls}
 	$(Q)O=$(O) python3 tests/bench/insns.py
+	$(Q)O=$(O) python3 tests/bench/executed.py
 
-update-insns: bench-bins ## write tests/expect/insns anew for the running kernel
+update-insns: bench-bins ## write tests/expect/{insns,calls} anew for the running kernel
 	$(Q)O=$(O) python3 tests/bench/insns.py --update
+	$(Q)O=$(O) python3 tests/bench/executed.py --update
 
 bench: bench-bins ## cost and exactness beside the peers (BENCH=quick: under a minute; as root)
 	$(Q)O=$(O) python3 tests/bench/bench.py $(BENCH)

@@ -177,6 +177,7 @@ all_suites() {
 		suite "names/${name%.py}" python3 "$t"
 	done
 	suite insns env O="$O" python3 tests/bench/insns.py
+	suite insns/executed env O="$O" python3 tests/bench/executed.py
 	suite privs tests/privs/privs.sh "$O/waitscope"
 	suite cycles tests/privs/cycles.sh "$O/waitscope" 24
 	fuzz=()

@@ -28,6 +28,7 @@ from place import Place
 from sides import PerfSched
 
 ROUNDS, QUICK_ROUNDS = 7, 2
+ROUNDS_MAX = 40  # of what no verdict can be given on before
 QUIET_S, QUICK_QUIET_S = 120, 1  # waited for all in all
 
 
@@ -52,7 +53,7 @@ def compare(build, place, quick, parts, quiet, rounds):
     groups = [make(build, loads, quick) for name, make in GROUPS.items() if name in parts]
     with LoadGroup():
         for group in groups:
-            group.run(rounds, quiet, quick)
+            group.run(rounds, rounds if quick else ROUNDS_MAX, quiet, quick)
     failed = {side: why for g in groups for side, why in g.failed.items()}
     perf = [s for g in groups for s in g.sides if isinstance(s, PerfSched) and s.name not in failed]
     return {
@@ -73,7 +74,8 @@ def inflated(build, quick, quiet):
 
 def grown(build, quick):
     rows = loader.growth(build, quick)
-    return rows, loader.growth_verdicts(rows)
+    group_kb = {output: memory.group_kb(build, output) for output in ("table", "json")}
+    return rows, loader.growth_verdicts(rows, group_kb)
 
 
 def judged(result, part):

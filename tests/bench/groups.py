@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which sides are compared under which loads, and what the budgets (DESIGN section 8) say of it."""
 import sides
-from added import Group
+import stats
+from added import Budget, Group
 
 EMPTY, SCHEME = "empty programs", "fsdist's scheme"
+SCHED, DEFAULT, RUNQLAT = "waitscope -s sched", "waitscope", "runqlat"
+PIPE, TBENCH = "pipe, one CPU", "tbench, 2 clients"
 
 
 def sched(build, loads, quick):
     return Group(
         sides.of_sched(build, quick),
         loads.sched(quick),
-        (EMPTY, "runqlat"),
+        (EMPTY, RUNQLAT),
         (
-            ("pipe, one CPU", "waitscope -s sched", "runqlat", 1 / 3, 1 / 5),
-            ("pipe, one CPU", "waitscope -s sched", EMPTY, 2, 1.25),
+            Budget(PIPE, SCHED, RUNQLAT, 0.42, 1 / 3),
+            Budget(PIPE, SCHED, EMPTY, 1.5, 1.2),
+            Budget(PIPE, DEFAULT, SCHED, 1.15, 1),
+            Budget(TBENCH, DEFAULT, RUNQLAT, 0.6, 0.6, stats.lost),
         ),
     )
 
@@ -23,7 +28,7 @@ def lookups(build, loads, quick):
         sides.of_lookups(build, quick),
         loads.lookups(),
         (EMPTY,),
-        (("extent status look-up", "waitscope -s ext4", EMPTY, 1.5, 1.5),),
+        (Budget("extent status look-up", "waitscope -s ext4", EMPTY, 1.25, 1.25),),
     )
 
 
@@ -32,7 +37,7 @@ def writes(build, loads, quick):
         sides.of_writes(build, quick),
         loads.writes(),
         (EMPTY, SCHEME),
-        (("4 KiB pwrite", "waitscope -s ext4", SCHEME, 1, 1),),
+        (Budget("4 KiB pwrite", "waitscope -s ext4", SCHEME, 1, 1),),
     )
 
 

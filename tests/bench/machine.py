@@ -50,20 +50,42 @@ def install_missing():
 
 
 def facts():
+    cpu = cpu_info()
     return {
         "date": datetime.date.today().isoformat(),
         "kernel": platform.release(),
         "cpus": os.cpu_count(),
-        "model": cpu_model(),
+        "model": cpu.get("model name", platform.machine()),
+        "vendor": cpu.get("vendor_id", cpu.get("CPU implementer", "unknown vendor")),
+        "family": cpu.get("cpu family", cpu.get("CPU architecture", "?")),
+        "number": cpu.get("model", cpu.get("CPU part", "?")),
+        "mitigations": mitigations(),
     }
 
 
-def cpu_model():
+def cpu_info():
+    """The first CPU's lines of /proc/cpuinfo; arm64 has other names for them."""
     with open("/proc/cpuinfo") as f:
-        for line in f:
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.machine()
+        first = f.read().split("\n\n")[0]
+    return {k.strip(): v.strip() for k, v in (line.split(":", 1) for line in first.splitlines() if ":" in line)}
+
+
+# What makes calls and returns dear: returns by a thunk (safe RET, untrained, ITS), calls by a retpoline.
+OF_CALLS = ("spec_rstack_overflow", "retbleed", "indirect_target_selection", "spectre_v2")
+
+
+def mitigations():
+    """What the kernel says of each that it applies."""
+    out = {}
+    for name in OF_CALLS:
+        try:
+            with open("/sys/devices/system/cpu/vulnerabilities/" + name) as f:
+                words = f.read().strip()
+        except FileNotFoundError:
+            continue  # the kernel is older than the fault
+        if words != "Not affected":
+            out[name] = words
+    return out
 
 
 def cgroup_mount():

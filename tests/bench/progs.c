@@ -2,7 +2,7 @@
 /*
  * What the kernel knows of the BPF programs a process holds, one JSON object a line:
  *
- *	progs PID		{"name":"ws_switch","insns":1234,"xlated":2000,"jited":1500,
+ *	progs PID		{"id":7,"name":"ws_switch","insns":1234,"xlated":2000,"jited":1500,
  *				 "runs":0,"ns":0,"misses":0,"object":"sched_bp"}
  *	progs PID SECONDS	with run-time statistics on meanwhile: runs and ns are of that time
  *
@@ -155,9 +155,9 @@ static void name_objects(struct progs *p)
 static void print(const struct bpf_prog_info *now, const struct bpf_prog_info *before,
 		  const char *object)
 {
-	printf("{\"name\":\"%s\",\"insns\":%u,\"xlated\":%u,\"jited\":%u,\"runs\":%llu,\"ns\":%llu,"
+	printf("{\"id\":%u,\"name\":\"%s\",\"insns\":%u,\"xlated\":%u,\"jited\":%u,\"runs\":%llu,\"ns\":%llu,"
 	       "\"misses\":%llu,\"object\":\"%s\"}\n",
-	       now->name, now->verified_insns, now->xlated_prog_len, now->jited_prog_len,
+	       now->id, now->name, now->verified_insns, now->xlated_prog_len, now->jited_prog_len,
 	       now->run_cnt - before->run_cnt, now->run_time_ns - before->run_time_ns,
 	       now->recursion_misses - before->recursion_misses, object);
 }

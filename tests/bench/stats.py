@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Medians with spread, and when a difference may be called one."""
+"""Quantiles with spread, and when a difference may be called one."""
 import random
 import statistics
 
@@ -34,21 +34,33 @@ def interval(rounds, estimate):
     return {"value": point, "low": draws[cut], "high": draws[-1 - cut]}
 
 
+def took(rounds, side):
+    """Time per operation of a side: the lower quartile of its rounds. None: it never ran."""
+    times = [r[side] for r in rounds if side in r]
+    return low(times) if times else None
+
+
 def added(rounds, side):
-    """What `side` adds to `none`, each round against its own base."""
-    pairs = [r[side] - r["none"] for r in rounds if side in r and "none" in r]
-    return median(pairs) if pairs else None
+    """What `side` adds to `none`."""
+    base, with_it = took(rounds, "none"), took(rounds, side)
+    return None if base is None or with_it is None else with_it - base
+
+
+def lost(rounds, side):
+    """The part of the throughput that `side` takes."""
+    base, with_it = took(rounds, "none"), took(rounds, side)
+    return None if base is None or with_it is None else 1 - base / with_it
 
 
 def added_interval(rounds, side):
     return interval(rounds, lambda some: added(some, side))
 
 
-def ratio_interval(rounds, side, to):
-    """added(side) / added(to); not there where `to` adds nothing measurable."""
+def ratio_interval(rounds, side, to, of=added):
+    """of(side) / of(to); not there where `to` adds nothing measurable."""
 
     def estimate(some):
-        top, bottom = added(some, side), added(some, to)
+        top, bottom = of(some, side), of(some, to)
         if top is None or not bottom or bottom <= 0:
             return None
         return top / bottom
@@ -61,7 +73,7 @@ def base_interval(rounds, side):
 
     def estimate(some):
         top = added(some, side)
-        return None if top is None else top / median([r["none"] for r in some])
+        return None if top is None else top / took(some, "none")
 
     return interval(rounds, estimate)
 
@@ -71,11 +83,16 @@ def of_values(pairs):
     return interval(pairs, lambda some: median([a / b for a, b in some]))
 
 
+def undecided(words):
+    """More rounds could tell."""
+    return words.startswith("refused")
+
+
 def verdict(ratio, limit):
     """"met", "missed", or why neither can be said."""
     if ratio["value"] is None:
         return "not measured"
-    if ratio["low"] is None:
+    if ratio["low"] is None or ratio["high"] <= 0:
         return "refused: noise hides the difference"
     if ratio["high"] <= limit:
         return "met"

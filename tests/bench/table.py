@@ -83,12 +83,19 @@ def verdicts(result):
                 [[v["what"], number(v["value"]), number(v["limit"]), v["verdict"]] for v in result["verdicts"]])
 
 
+def processor(m):
+    return "%(model)s (%(vendor)s, family %(family)s, model %(number)s)" % m
+
+
 def page(result):
     m = result["machine"]
     out = [
-        "%s, kernel %s, %d CPUs (%s), %d rounds%s." % (
-            m["date"], m["kernel"], m["cpus"], m["model"], result["rounds"],
+        "%s, kernel %s, %d CPUs, %s; %d rounds%s%s." % (
+            m["date"], m["kernel"], m["cpus"], processor(m), result["rounds"],
+            "" if result["quick"] else ", more where a verdict wanted them",
             "" if not result["noisy"] else "; the machine was not quiet %d times" % result["noisy"]),
+        "", "Mitigations that calls and returns pay for: %s." % (
+            "; ".join("%s: %s" % row for row in m["mitigations"].items()) or "none"),
         "", "### Verdicts", ""]
     out += verdicts(result)
     out += ["", "### Added time per operation"] + added(result)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Numbers that may not grow, kept in a file: of the running kernel, in a section for each version of clang.
+
+Each suite has a file, a head of comments for it, what it measures and how much a number may grow. --update writes
+those of the running kernel and of the clang that made these objects anew, and keeps the others: that is
+how a compiler is added.
+"""
+import os
+import platform
+import re
+import sys
+
+from sides import Failed
+
+
+class Budgets:
+    def __init__(self, name, head, what, update):
+        self.path = os.path.join(os.path.dirname(__file__), "..", "expect", name)
+        self.head = head
+        self.what = what  # in words
+        self.update = update  # the target that writes the file anew
+
+    def read(self):
+        """{(compiler, kernel, ...): budget}"""
+        rows, section = {}, None
+        if not os.path.exists(self.path):
+            return rows
+        with open(self.path) as f:
+            for line in f:
+                if line.startswith("["):
+                    section = line.strip("[]\n")
+                elif not line.startswith("#"):
+                    *key, number = line.split()
+                    rows[section, *key] = int(number)
+        return rows
+
+    def write(self, rows):
+        section = None
+        with open(self.path, "w") as f:
+            f.write(self.head)
+            for key in sorted(rows, key=section_order):
+                if key[0] != section:
+                    section = key[0]
+                    f.write("[%s]\n" % section)
+                f.write("%s %d\n" % (" ".join(key[1:]), rows[key]))
+
+    def judge(self, budget, now, here, growth):
+        """(ok, words) a row; a number without a budget, or a budget without a number, is no pass."""
+        for key in sorted(set(now) | {k for k in budget if k[:2] == here}):
+            name = "%s, %s: %s" % (key[2], key[3], " ".join(key[4:]))
+            if key not in budget:
+                yield False, "%s: %d %s, no budget (make %s)" % (name, now[key], self.what, self.update)
+            elif key not in now:
+                yield False, "%s: in the budget, not loaded (make %s)" % (name, self.update)
+            else:
+                words = "%s: %d %s, budget %d" % (name, now[key], self.what, budget[key])
+                yield now[key] <= budget[key] * growth(key), words
+
+    def main(self, measured, growth):
+        """measured(build): {(...): number}, Failed if it cannot be had. growth(key): 1.1 is 10 % more."""
+        build = os.environ.get("O", "build")
+        budget, here = self.read(), (compiler(build), kernel())
+        if sys.argv[1:] == ["--update"]:
+            kept = {k: v for k, v in budget.items() if k[:2] != here}
+            self.write({**kept, **{(*here, *k): v for k, v in measured(build).items()}})
+            return 0
+        if os.geteuid() != 0:
+            print("1..0 # SKIP %s: BPF needs root" % self.what)
+            return 0
+        if not any(k[:2] == here for k in budget):
+            print("1..0 # SKIP %s: no budget for %s on kernel %s (make %s)" % (self.what, *here, self.update))
+            return 0
+        try:
+            now = {(*here, *k): v for k, v in measured(build).items()}
+        except Failed as e:
+            print("1..1\nnot ok 1 - programs loaded: waitscope %s" % e)
+            return 1
+        rows = list(self.judge(budget, now, here, growth))
+        print("1..%d" % len(rows))
+        for i, (ok, words) in enumerate(rows, 1):
+            print("%s %d - %s" % ("ok" if ok else "not ok", i, words))
+        return 0 if all(ok for ok, _ in rows) else 1
+
+
+def kernel():
+    return re.match(r"\d+\.\d+", platform.release()).group()
+
+
+def compiler(build):
+    """"clang14": what made the objects, by their debug information."""
+    with open(os.path.join(build, "bpf", "sched.tmp.o"), "rb") as f:
+        return "clang" + re.search(rb"clang version (\d+)\.", f.read()).group(1).decode()
+
+
+def section_order(key):
+    name = key[0]
+    return int(re.search(r"\d+$", name).group()), key

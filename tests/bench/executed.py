@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Calls (of helpers and of BPF functions) and instructions that the hooks of one wait execute. TAP.
+
+The wait is that of a pipe on one CPU: a blocked task is woken, queued and switched in, in the place of one that
+blocks, tasks and CPU known from waits before. tests/expect/calls has the budgets: no call more, at most 10 % more
+instructions.
+"""
+import json
+import os
+import re
+import sys
+import tempfile
+
+import programs_cost as progs
+import sides
+from budgets import Budgets
+from sides import Failed
+from simulate import Machine, Program, bpftool
+
+HEAD = """\
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What one wait executes (tests/bench/executed.py): kernel, way of use, program, "calls" or
+# "instructions", budget; a section for each compiler. `make check-insns` fails at a call more and at
+# 10 % more instructions, `make update-insns` writes anew.
+"""
+WAYS = (
+    ("default", []),
+    ("sched", ["-s", "sched"]),
+    ("sched-by-pid", ["-s", "sched", "--by", "pid"]),
+)
+WAITS = 4  # the last one counts: all is known then
+COUNTED = 3  # a bucket of each of three histograms
+WAIT_NS = 50_000
+
+
+class Types:
+    """Where members are, by the kernel's BTF."""
+
+    def __init__(self):
+        text = bpftool("btf", "dump", "file", "/sys/kernel/btf/vmlinux", "format", "raw")
+        self.types = dict(re.findall(r"^\[(\d+)\] (.*(?:\n\t.*)*)", text, re.M))
+
+    def named(self, name):
+        return next(t for t in self.types.values() if t.startswith("STRUCT '%s' " % name))
+
+    def offset(self, struct, path):
+        at, of = 0, self.named(struct)
+        for member in path.split("."):
+            m = re.search(r"^\t'%s' type_id=(\d+) bits_offset=(\d+)" % re.escape(member), of, re.M)
+            if not m:
+                raise KeyError("%s.%s" % (struct, path))
+            at, of = at + int(m.group(2)) // 8, self.types[m.group(1)]
+        return at
+
+
+class Task:
+    def __init__(self, machine, types, pid):
+        self.machine, self.types = machine, types
+        self.at = machine.take(16384)
+        for member in ("pid", "tgid"):
+            self.set(member, 4, pid)
+        for member in ("start_time", "start_boottime"):
+            self.set(member, 8, 1000 + pid)
+
+    def set(self, path, size, value):
+        self.machine.store(self.at + self.types.offset("task_struct", path), size, value)
+
+
+class Wait:
+    """The hooks of a wait, in their order, on the programs that are attached to them."""
+
+    def __init__(self, hooks, types):
+        self.hooks = hooks
+        self.machine = Machine()
+        self.tasks = [Task(self.machine, types, pid) for pid in (1000, 2000)]
+        self.seen = {}
+
+    def fire(self, hook, *context):
+        for program in self.hooks.get(hook, []):
+            self.seen[program.name] = self.machine.run(program, context)
+
+    def one(self):
+        """The task that is on the CPU wakes the other one, and blocks."""
+        awake, woken = self.tasks
+        m = self.machine
+        m.now += WAIT_NS
+        self.fire("sched_waking", woken.at)
+        woken.set("sched_info.last_queued", 8, m.now)
+        self.fire("sched_wakeup", woken.at)
+        m.now += WAIT_NS
+        woken.set("sched_info.last_arrival", 8, m.now)
+        self.fire("sched_switch", 0, awake.at, woken.at, 1)
+        woken.set("sched_info.last_queued", 8, 0)
+        self.tasks.reverse()
+
+
+def hooks_of(build, pid):
+    """{tracepoint: programs attached to it}"""
+    mine = {p["id"] for p in progs.programs_of(build, pid)}
+    hooks = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        for link in json.loads(bpftool("-j", "link", "show")):
+            if link["prog_id"] in mine and "tp_name" in link:
+                program = Program(link["prog_id"], os.path.join(scratch, "code"))
+                hooks.setdefault(link["tp_name"], []).append(program)
+    return hooks
+
+
+def of_wait(side, build, types):
+    """{program: (calls, instructions)}"""
+    side.start()
+    try:
+        wait = Wait(hooks_of(build, side.process.pid), types)
+        for _ in range(WAITS):
+            before = dict(wait.machine.memory)
+            wait.one()
+    finally:
+        side.finish()
+    if wait.machine.risen(before) < COUNTED:
+        raise Failed("%s: the wait is in no histogram" % side.name)
+    return wait.seen
+
+
+def executed(build):
+    types, out = Types(), {}
+    for way, options in WAYS:
+        for name, (calls, instructions) in of_wait(sides.own(build, *options), build, types).items():
+            out[way, name, "calls"] = calls
+            out[way, name, "instructions"] = instructions
+        for what in ("calls", "instructions"):
+            out[way, "a-wait", what] = sum(v for k, v in out.items() if k[0] == way and k[2] == what)
+    return out
+
+
+if __name__ == "__main__":
+    sys.exit(Budgets("calls", HEAD, "executed", "update-insns").main(
+        executed, lambda key: 1 if key[-1] == "calls" else 1.10))
