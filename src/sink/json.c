@@ -309,7 +309,7 @@ static int json_slow(struct sink *s, const struct slow *w, struct err *e)
 	else
 		json_add_slow_wait(&b, o, w);
 	json_finish(&b, o, &j->out);
-	return out_flush(&j->out, e);
+	return out_flush_soon(&j->out, e); /* with the interval it is of */
 }
 
 static int json_reopen(struct sink *s, struct err *e)
@@ -326,7 +326,7 @@ static int json_reopen(struct sink *s, struct err *e)
 
 const struct sink_ops sink_json = {
 	.name = "json",
-	.summary = "JSON Lines: one object a report, exact counts and buckets",
+	.summary = "JSON Lines: one object a report, exact counts and buckets; FILE.gz: a record",
 	.open = json_open,
 	.meta = json_meta,
 	.interval = json_interval,

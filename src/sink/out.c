@@ -11,6 +11,16 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
+
+#define GZIP_BITS (15 + 16) /* the largest window, and gzip's header */
+#define SOON_BYTES (1U << 20)
+
+struct out_gzip {
+	z_stream z;
+	char *buf; /* the member */
+	size_t cap;
+};
 
 static const char *out_name(const struct out *o)
 {
@@ -53,6 +63,61 @@ static int out_open_path(const struct out *o, struct err *e)
 	return ret;
 }
 
+static int out_gzip_begin(struct out *o)
+{
+	size_t len = strlen(o->path);
+
+	if (len < 3 || strcmp(o->path + len - 3, ".gz"))
+		return 0;
+	o->gzip = calloc(1, sizeof(*o->gzip));
+	if (!o->gzip)
+		return -ENOMEM;
+	if (deflateInit2(&o->gzip->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_BITS, 8,
+			 Z_DEFAULT_STRATEGY) == Z_OK)
+		return 0;
+	free(o->gzip);
+	o->gzip = NULL;
+	return -ENOMEM;
+}
+
+static void out_gzip_end(struct out *o)
+{
+	if (!o->gzip)
+		return;
+	(void)deflateEnd(&o->gzip->z); /* tells only that a member was not finished */
+	free(o->gzip->buf);
+	free(o->gzip);
+	o->gzip = NULL;
+}
+
+/* The record as a member of its own: *data and *len. */
+static int out_gzip_member(struct out *o, const char **data, size_t *len)
+{
+	struct out_gzip *g = o->gzip;
+	size_t need = deflateBound(&g->z, o->len);
+	char *buf;
+
+	if (o->len > UINT32_MAX || need > UINT32_MAX)
+		return -EFBIG;
+	if (need > g->cap) {
+		buf = realloc(g->buf, need);
+		if (!buf)
+			return -ENOMEM;
+		g->buf = buf;
+		g->cap = need;
+	}
+	(void)deflateReset(&g->z); /* of a stream that was begun: cannot fail */
+	g->z.next_in = (Bytef *)o->buf;
+	g->z.avail_in = (uInt)o->len;
+	g->z.next_out = (Bytef *)g->buf;
+	g->z.avail_out = (uInt)need;
+	if (deflate(&g->z, Z_FINISH) != Z_STREAM_END)
+		return -EIO;
+	*data = g->buf;
+	*len = need - g->z.avail_out;
+	return 0;
+}
+
 int out_open(struct out *o, const char *path, bool owner_only, struct err *e)
 {
 	int fd;
@@ -61,7 +126,7 @@ int out_open(struct out *o, const char *path, bool owner_only, struct err *e)
 	if (!path)
 		return out_open_stdout(o, e);
 	o->path = strdup(path);
-	if (!o->path)
+	if (!o->path || out_gzip_begin(o))
 		return err_sys(e, -ENOMEM, "output file '%s'", path);
 	fd = out_open_path(o, e);
 	if (fd < 0)
@@ -141,6 +206,9 @@ int out_reopen(struct out *o, struct err *e)
 
 	if (!o->owned || o->aside)
 		return 0;
+	ret = out_flush(o, e); /* what waits belongs to the old one */
+	if (ret)
+		return ret;
 	/* The new one first: if that fails the old one still works. */
 	fd = out_open_path(o, e);
 	if (fd < 0)
@@ -332,6 +400,11 @@ static int out_write_aside(struct out *o, const char *data, size_t len)
 	return ret;
 }
 
+int out_flush_soon(struct out *o, struct err *e)
+{
+	return o->gzip && !o->error && o->len < SOON_BYTES ? 0 : out_flush(o, e);
+}
+
 int out_flush(struct out *o, struct err *e)
 {
 	const char *data = o->buf;
@@ -339,6 +412,8 @@ int out_flush(struct out *o, struct err *e)
 	int ret = o->error;
 	off_t start;
 
+	if (!ret && o->gzip && len)
+		ret = out_gzip_member(o, &data, &len);
 	if (ret) {
 		out_drop(o);
 		return err_sys(e, ret, "output to %s", out_name(o));
@@ -370,11 +445,13 @@ int out_flush(struct out *o, struct err *e)
 
 int out_close(struct out *o, struct err *e)
 {
-	int ret = out_close_fd(o, e);
+	int ret = o->gzip ? out_flush(o, e) : 0; /* what waits */
+	int closed = out_close_fd(o, e);
 
+	out_gzip_end(o);
 	free(o->path);
 	free(o->aside);
 	free(o->buf);
 	*o = (struct out){.fd = -1};
-	return ret;
+	return ret ? ret : closed;
 }

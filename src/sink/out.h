@@ -24,10 +24,14 @@ struct out {
 	size_t len, cap;
 	bool memory; /* records stay in buf, one behind the other: the first `whole` bytes of it */
 	size_t whole;
+	struct out_gzip *gzip; /* the file's name ends in .gz; else NULL */
 	int error; /* -ENOMEM while the record was put together; reported by out_flush */
 };
 
 /*
+ * A path that ends in .gz: each flush is one gzip member, so that whatever happens, a reader has all
+ * that was flushed before. Many small ones would be larger than what they hold: see out_flush_soon.
+ *
  * Opens path, created if it is not there, or stdout (path NULL). Never waits: -ENXIO for a FIFO
  * that nobody reads. What a file holds is lost with the first record only: a run that fails before,
  * as another of its files cannot be opened, say, leaves it as it was. -EBADF: stdout is closed.
@@ -59,6 +63,8 @@ void out_u64(struct out *o, uint64_t v);
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Forget the record. */
 void out_drop(struct out *o);
+/* A record that may wait for the next: in a .gz file it does, up to a size, else as out_flush. */
+int out_flush_soon(struct out *o, struct err *e);
 /* Write the record. 0, -EPIPE without words (the reader is gone), or negative with words. */
 int out_flush(struct out *o, struct err *e);
 

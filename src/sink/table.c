@@ -327,7 +327,7 @@ static int table_slow(struct sink *s, const struct slow *w, struct err *e)
 	t->slow_head[op] = true;
 	t->printed = true;
 	table_slow_line(&p, t->tty, t->cfg->unit, w);
-	return out_flush(&t->out, e);
+	return out_flush_soon(&t->out, e);
 }
 
 /* "collecting: 12 s (first report at 60 s)", until there is something better to show. */
