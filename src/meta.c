@@ -10,6 +10,7 @@
 #include "core/array.h"
 #include "core/text.h"
 #include "core/version.h"
+#include "hardware.h"
 #include "meta.h"
 #include "source/source.h"
 
@@ -17,6 +18,9 @@ struct meta_data {
 	struct meta meta;
 	struct utsname uts;
 	struct label *filters;
+	struct meta_options options;
+	const char **percentiles;
+	struct hardware *hardware;
 	size_t cap;
 };
 
@@ -121,6 +125,12 @@ static int add_sources(struct meta_data *m, const struct run *r)
 	return 0;
 }
 
+static const char *const by_names[] = {
+	[BY_PID] = "pid",	[BY_TID] = "tid",
+	[BY_COMM] = "comm",	[BY_CPU] = "cpu",
+	[BY_CGROUP] = "cgroup", [BY_FILE] = "file",
+};
+
 int meta_build(struct meta_data **out, const struct run *r, struct err *e)
 {
 	struct meta_data *m = calloc(1, sizeof(*m));
@@ -136,7 +146,18 @@ int meta_build(struct meta_data **out, const struct run *r, struct err *e)
 	m->meta.argv = (const char *const *)r->argv;
 	m->meta.start = moment_now().wall;
 	m->meta.hidden = r->hide.on;
-	ret = add_sources(m, r);
+	m->percentiles = calloc(r->cfg->nquantiles + 1, sizeof(*m->percentiles));
+	for (size_t i = 0; m->percentiles && i < r->cfg->nquantiles; i++)
+		m->percentiles[i] = r->cfg->quantiles[i].text;
+	m->options = (struct meta_options){.by = by_names[r->cfg->by],
+					   .interval_ns = r->cfg->interval_ns,
+					   .precision = r->cfg->precision,
+					   .percentiles = m->percentiles};
+	m->meta.options = &m->options;
+	m->hardware = hardware_read();
+	if (m->hardware)
+		m->meta.machine = hardware_get(m->hardware);
+	ret = m->hardware && m->percentiles ? add_sources(m, r) : -ENOMEM;
 	if (!ret)
 		ret = add_filters(m, r->cfg, r->command);
 	if (ret) {
@@ -162,5 +183,7 @@ void meta_free(struct meta_data *m)
 		free((void *)m->filters[i].value); /* ours, from strdup */
 	free(m->filters);
 	free((void *)m->meta.sources);
+	hardware_free(m->hardware);
+	free(m->percentiles);
 	free(m);
 }

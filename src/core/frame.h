@@ -252,6 +252,24 @@ struct meta_source {
 				     NULL-terminated; or NULL */
 };
 
+/* What of the machine two runs must have in common to be compared fairly; NULL: not told. */
+struct meta_machine {
+	const char *cpu;		     /* "AMD EPYC 9R14" */
+	const char *governor;		     /* of the frequency: "schedutil"; "mixed" */
+	const char *const *mitigations;	     /* words of the kernel's command line about those of
+				       processor flaws; NULL-terminated */
+	const struct label *vulnerabilities; /* flaw and what the kernel says of it */
+	size_t nvulnerabilities;
+};
+
+/* Options that shape what is recorded. */
+struct meta_options {
+	const char *by;			/* "pid"; NULL: no groups */
+	uint64_t interval_ns;		/* 0: a final report alone */
+	uint32_t precision;		/* schema */
+	const char *const *percentiles; /* "99.9", NULL-terminated */
+};
+
 struct meta {
 	const char *version;
 	const char *kernel;
@@ -262,6 +280,8 @@ struct meta {
 	size_t nsources;
 	const struct label *filters; /* as given: key = option's long name */
 	size_t nfilters;
+	const struct meta_machine *machine; /* NULL, as options: a record of an older version */
+	const struct meta_options *options;
 	bool hidden; /* the kernel's addresses are pseudonyms (hide.h) */
 };
 

@@ -105,6 +105,40 @@ static void read_filters(struct json_in *in, const struct json *o, struct meta *
 				(struct label){option->key, json_in_text_of(in, one, "filters")};
 }
 
+static void read_machine(struct json_in *in, const struct json *meta, struct meta *m)
+{
+	const struct json *o = json_in_object(in, meta, "machine", false), *flaws, *one;
+	struct meta_machine *v = json_in_alloc(in, 1, sizeof(*v));
+	struct label *l;
+
+	flaws = json_in_object(in, o, "vulnerabilities", false);
+	if (in->error)
+		return;
+	v->cpu = json_in_text_or_null(in, o, "cpu");
+	v->governor = json_in_text_or_null(in, o, "governor");
+	v->mitigations = read_strings(in, o, "mitigations");
+	l = json_in_alloc(in, flaws->n, sizeof(*l));
+	for (one = flaws->first; one && !in->error; one = one->next)
+		l[v->nvulnerabilities++] =
+			(struct label){one->key, json_in_text_of(in, one, "vulnerabilities")};
+	v->vulnerabilities = l;
+	m->machine = v;
+}
+
+static void read_options(struct json_in *in, const struct json *meta, struct meta *m)
+{
+	const struct json *o = json_in_object(in, meta, "options", false);
+	struct meta_options *v = json_in_alloc(in, 1, sizeof(*v));
+
+	if (in->error)
+		return;
+	v->by = json_in_text_or_null(in, o, "by");
+	v->interval_ns = json_in_u64(in, o, "interval_ns");
+	v->precision = json_in_u32(in, o, "precision");
+	v->percentiles = read_strings(in, o, "percentiles");
+	m->options = v;
+}
+
 static void read_meta(struct json_in *in, const struct json *o, struct meta *m)
 {
 	const char *addresses;
@@ -116,6 +150,10 @@ static void read_meta(struct json_in *in, const struct json *o, struct meta *m)
 	m->start = json_in_time(in, o, "start");
 	read_sources(in, o, m);
 	read_filters(in, o, m);
+	if (!in->error && json_in_has(o, "options"))
+		read_options(in, o, m);
+	if (!in->error && json_in_has(o, "machine"))
+		read_machine(in, o, m);
 	m->hidden = json_in_has(o, "addresses");
 	addresses = m->hidden ? json_in_text(in, o, "addresses") : NULL;
 	if (addresses && strcmp(addresses, "hidden"))

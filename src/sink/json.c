@@ -96,6 +96,30 @@ static struct json_object *json_new_filters(struct json_build *b, const struct m
 	return filters;
 }
 
+static struct json_object *json_new_machine(struct json_build *b, const struct meta_machine *m)
+{
+	struct json_object *o = json_new_object(b), *flaws = json_new_object(b);
+
+	json_add_text(b, o, "cpu", m->cpu);
+	json_add_text(b, o, "governor", m->governor);
+	json_add(b, o, "mitigations", json_new_strings(b, m->mitigations));
+	for (size_t i = 0; i < m->nvulnerabilities; i++)
+		json_add_text(b, flaws, m->vulnerabilities[i].key, m->vulnerabilities[i].value);
+	json_add(b, o, "vulnerabilities", flaws);
+	return o;
+}
+
+static struct json_object *json_new_options(struct json_build *b, const struct meta_options *m)
+{
+	struct json_object *o = json_new_object(b);
+
+	json_add_text(b, o, "by", m->by);
+	json_add_u64(b, o, "interval_ns", m->interval_ns);
+	json_add_u64(b, o, "precision", m->precision);
+	json_add(b, o, "percentiles", json_new_strings(b, m->percentiles));
+	return o;
+}
+
 static int json_keep_meta(struct json_sink *j)
 {
 	free(j->meta);
@@ -127,6 +151,10 @@ static int json_meta(struct sink *s, const struct meta *m, struct err *e)
 	json_add_time(&b, o, "start", &m->start);
 	json_add(&b, o, "sources", sources);
 	json_add(&b, o, "filters", json_new_filters(&b, m));
+	if (m->options)
+		json_add(&b, o, "options", json_new_options(&b, m->options));
+	if (m->machine)
+		json_add(&b, o, "machine", json_new_machine(&b, m->machine));
 	if (m->hidden)
 		json_add_text(&b, o, "addresses", "hidden");
 	json_finish(&b, o, &j->out);

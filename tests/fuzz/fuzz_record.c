@@ -64,6 +64,8 @@ static void check_meta(const struct meta *m)
 	MUST(m->version && m->kernel && m->argv);
 	for (size_t i = 0; i < m->nsources; i++)
 		MUST(m->sources[i].name && (!m->sources[i].on || m->sources[i].hooks));
+	for (size_t i = 0; m->machine && i < m->machine->nvulnerabilities; i++)
+		MUST(m->machine->vulnerabilities[i].key && m->machine->vulnerabilities[i].value);
 	for (size_t i = 0; i < m->nfilters; i++)
 		MUST(m->filters[i].key && m->filters[i].value);
 }
