@@ -141,8 +141,9 @@ $(MAN): docs/waitscope.8.scd
 	$(call say,MAN,$@)
 	$(Q)$(SCDOC) < $< > $@
 
+# Of the command line, then of the subcommands; a line of one field begins each of those.
 $(O)/options: $(O)/waitscope
-	$(Q)$< --dump-options > $@
+	$(Q){ $< --dump-options && echo report && $< report --dump-options; } > $@
 
 $(O)/completions/waitscope: completions/waitscope.bash.in
 $(O)/completions/_waitscope: completions/_waitscope.in

@@ -4,38 +4,55 @@
 #	waitscope --dump-options > options
 #	awk -f scripts/completions.awk options completions/waitscope.bash.in
 #
-# A line of the table: long, short, argument, kind, words, repeat, help; between tabs, "-" for none.
+# A line of the table: long, short, argument, kind, words, repeat, help; between tabs, "-" for none. The options
+# of a subcommand come after a line that is its name.
 
-BEGIN { FS = "\t" }
+BEGIN {
+	FS = "\t"
+	part = "main"
+	from[part] = 1
+}
 
 FNR == NR {
-	n++
+	if (NF == 1) {
+		part = $1
+		from[part] = n + 1
+		next
+	}
+	to[part] = ++n
 	name[n] = $1; key[n] = $2; arg[n] = $3; kind[n] = $4; words[n] = $5; many[n] = $6; help[n] = $7
 	next
 }
 
 /^[ \t]*@cases@$/ {
 	for (i = 1; i <= n; i++)
-		if (arg[i] != "-")
+		if (arg[i] != "-" && !(name[i] in said) && said[name[i]] = 1)
 			printf "\t%s--%s) echo '%s%s' ;;\n", key[i] == "-" ? "" : "-" key[i] " | ", name[i],
 				kind[i], words[i] == "-" ? "" : " " words[i]
 	next
 }
 
-/@options@/ {
-	all = ""
-	for (i = 1; i <= n; i++)
-		all = all (i > 1 ? " " : "") "--" name[i]
-	sub(/@options@/, all)
+{
+	for (part in from)
+		sub("@" part "_options@", long_names(from[part], to[part]))
 }
 
-/^[ \t]*@arguments@$/ {
-	for (i = 1; i <= n; i++)
+/^[ \t]*@[a-z]+_arguments@$/ {
+	part = $0
+	gsub(/^[ \t]*@|_arguments@$/, "", part)
+	for (i = from[part]; i <= to[part]; i++)
 		printf "\t\t%s \\\n", zsh_spec(i)
 	next
 }
 
 { print }
+
+function long_names(from, to,	i, all)
+{
+	for (i = from; i <= to; i++)
+		all = all (i > from ? " " : "") "--" name[i]
+	return all
+}
 
 # '(-o --output)'{-o+,--output=}'[format, ...]:FORMAT:...'
 function zsh_spec(i,	spec, text)
@@ -70,5 +87,7 @@ function zsh_values(i)
 		return "_values -s , source " words[i]
 	if (kind[i] == "formats")
 		return "_waitscope_formats " words[i]
+	if (kind[i] == "files")
+		return "_files"
 	return kind[i] == "text" ? " " : "_waitscope_" kind[i]
 }

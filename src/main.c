@@ -11,6 +11,7 @@
 #include "loop.h"
 #include "names/names.h"
 #include "opts.h"
+#include "report.h"
 #include "run.h"
 #include "source/bpf_util.h"
 #include "source/btf_check.h"
@@ -158,7 +159,10 @@ int main(int argc, char **argv)
 		print_error(&e, ret);
 		return err_exit(&e);
 	}
-	ret = trace_main(argc, argv, &status, &e);
+	if (argc > 1 && !strcmp(argv[1], "report"))
+		ret = report_main(argc - 1, argv + 1, stdout, &e);
+	else
+		ret = trace_main(argc, argv, &status, &e);
 	if (ret) {
 		print_error(&e, ret);
 		status = err_exit(&e);

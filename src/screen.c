@@ -34,3 +34,14 @@ void screen_args(struct sink_args *args)
 		args->lines = size.ws_row;
 	}
 }
+
+bool screen_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+	const char *locale = NULL;
+	size_t i;
+
+	for (i = 0; (!locale || !*locale) && i < sizeof(names) / sizeof(names[0]); i++)
+		locale = getenv(names[i]);
+	return locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8"));
+}

@@ -8,4 +8,7 @@
 /* Fills tty, color, redraw, columns and lines from args->cfg, args->path and the environment. */
 void screen_args(struct sink_args *args);
 
+/* Does the locale say that it shows more than ASCII? */
+bool screen_utf8(void);
+
 #endif

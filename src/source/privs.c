@@ -213,3 +213,13 @@ int privs_drop(const struct config *cfg, struct err *e)
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);			/* we never exec */
 	return 0;
 }
+
+int privs_return(struct err *e)
+{
+	if (!privs_borrowed())
+		return 0;
+	if (setresgid(getgid(), getgid(), getgid()) || setresuid(getuid(), getuid(), getuid()) ||
+	    caps_set(&(struct caps){0}))
+		return err_sys(e, -errno, "privileges: give up");
+	return 0;
+}

@@ -42,6 +42,9 @@ uint64_t privs_memlock_limit(void);
 /* Before COMMAND is forked: it must not inherit capabilities that were given to waitscope. */
 void privs_keep_from_command(void);
 
+/* Gives up whatever the user who runs the binary lacks: for what needs none. 0, or negative. */
+int privs_return(struct err *e);
+
 /*
  * After everything is attached and opened: give up for good all capabilities but those that what
  * was asked for still needs. 0, or negative with words.

@@ -38,8 +38,34 @@ same() { # FILE FILE
 	same <(table_options) "$BATS_TEST_TMPDIR/help"
 }
 
+@test "report: --help, completions and manual have the options of its table" {
+	while read -r sub least section next own; do
+		options=$BATS_TEST_TMPDIR/$sub
+		"$BUILD/waitscope" "$sub" --dump-options > "$options"
+		[ "$(wc -l < "$options")" -ge "$least" ]
+		same <(table_options) <("$BUILD/waitscope" "$sub" --help | described_options)
+		same <(table_options | grep '^--') <(complete_bash "$sub x --" | sort)
+		"$BUILD/waitscope" --help | grep -q "^ *waitscope $sub "
+		sed -n "/^$section\$/,/^$next\$/p" "$manual" > "$BATS_TEST_TMPDIR/man"
+		sed -n "/^[[:blank:]]*$sub)/,/;;/p" "$BUILD/completions/_waitscope" > "$BATS_TEST_TMPDIR/zsh"
+		while IFS=$'\t' read -r name key _; do
+			if ! grep -qE -- "--$name\b|(^|[ ,])-$key\b" "$BATS_TEST_TMPDIR/man"; then
+				echo "--$name: not in the manual under $section"
+				false
+			fi
+			grep -qE -- "[{',*]--$name([=+,}[]|\$)" "$BATS_TEST_TMPDIR/zsh"
+		done < "$options"
+		# What it shares is what the main table has.
+		grep -vE "^($own)\b" "$options" | cut -f 1-5 | while IFS= read -r row; do
+			grep -qxF -- "$row" <(cut -f 1-5 "$BATS_FILE_TMPDIR/options")
+		done
+	done <<- 'END'
+		report 13 REPORT SLOW.WAITS from|to|last|force
+	END
+}
+
 @test "--help fits 80 columns" {
-	"$BUILD/waitscope" --help > "$BATS_TEST_TMPDIR/help"
+	{ "$BUILD/waitscope" --help; "$BUILD/waitscope" report --help; } > "$BATS_TEST_TMPDIR/help"
 	run awk 'length > 80' "$BATS_TEST_TMPDIR/help"
 	[ -z "$output" ]
 }
@@ -178,6 +204,12 @@ offers() { # WORDS EXPECTED...: exactly these, in any order
 	[ -z "$(complete_bash '-d ')" ]
 	[ -z "$(complete_bash '--bogus=')" ]
 	[ -z "$(complete_bash '1 ')" ]
+	offers 're' report
+	offers 'report x --so' --sort
+	offers 'report x --sort m' max
+	offers 'report x -o j' json
+	touch "$BATS_TEST_TMPDIR/waits.json.gz"
+	offers "report $BATS_TEST_TMPDIR/wai" "$BATS_TEST_TMPDIR/waits.json.gz"
 }
 
 @test "bash completes files after FORMAT:" {
@@ -232,7 +264,12 @@ offers() { # WORDS EXPECTED...: exactly these, in any order
 }
 
 @test "options in README's examples exist" {
-	for option in $(sed -n 's/^waitscope \([^#]*\).*/\1/p' README.md | sed -E 's/(^| )-- .*//' | tr ' ' '\n' | grep '^-'); do
+	for option in $(sed -n 's/^waitscope \([^#]*\).*/\1/p' README.md | grep -v '^report' | sed -E 's/(^| )-- .*//' | tr ' ' '\n' | grep '^-'); do
+		table_options | grep -qx -- "$option"
+	done
+	"$BUILD/waitscope" report --dump-options > "$BATS_TEST_TMPDIR/report"
+	options=$BATS_TEST_TMPDIR/report
+	for option in $(sed -n 's/^waitscope report \([^#]*\).*/\1/p' README.md | tr ' ' '\n' | grep '^-'); do
 		table_options | grep -qx -- "$option"
 	done
 }

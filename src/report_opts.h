@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef WS_REPORT_OPTS_H
+#define WS_REPORT_OPTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "core/err.h"
+#include "opts.h"
+
+enum bound_kind {
+	BOUND_NONE,
+	BOUND_NUMBER,	   /* of an interval */
+	BOUND_OFFSET,	   /* ns since the start of the record; of --last: before its end */
+	BOUND_CLOCK,	   /* date and time */
+	BOUND_TIME_OF_DAY, /* on the day the record was begun */
+};
+
+struct report_bound {
+	enum bound_kind kind;
+	const char *text; /* as given */
+	uint64_t n;
+	struct tm clock;
+	bool utc;
+};
+
+struct report_opts {
+	const char **files;
+	size_t nfiles;
+	const char **shared; /* pairs of an option's long name and its argument, or NULL */
+	size_t nshared;
+	struct report_bound from, to, last;
+	bool force;
+	bool printed; /* --help and its like: done */
+};
+
+/* argv[0] is "report"; --help goes to `out`. Also after failure: report_opts_free. */
+int report_opts_read(struct report_opts *o, int argc, char **argv, FILE *out, struct err *e);
+void report_opts_free(struct report_opts *o);
+
+#endif
