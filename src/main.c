@@ -83,7 +83,7 @@ static int check_files(const struct config *cfg, struct err *e)
 	return btf_check_file(cfg->btf, e);
 }
 
-static int run_all(const struct config *cfg, char **argv, int *status, struct err *e)
+static int run_all(const struct config *cfg, char **argv, int *status, bool *began, struct err *e)
 {
 	struct err at_close = {0};
 	sigset_t old;
@@ -98,8 +98,13 @@ static int run_all(const struct config *cfg, char **argv, int *status, struct er
 		ret = privs_drop(cfg, e);
 	if (!ret) {
 		print_notes(&r);
+		*began = true;
 		ret = loop_run(&r, &old, status, e);
 	}
+	if (cfg->bisect &&
+	    *status) /* COMMAND's own, whatever it means by it: nothing was measured */
+		*status = EXIT_FAILED;
+	ret = outputs_verdict(&r.outputs, ret, stderr, status, e);
 	closed = run_close(&r, ret ? &at_close : e);
 	return ret ? ret : closed;
 }
@@ -131,16 +136,31 @@ static int open_standard_fds(struct err *e)
 	return 0;
 }
 
-static int trace_main(int argc, char **argv, int *status, struct err *e)
+/* For git bisect run: 125 passes over what could not be measured, and from 128 on it gives up. */
+#define BISECT_BAD 1
+#define BISECT_SKIP 125
+#define BISECT_ABORT 128
+
+static int bisect_status(int status, bool began)
+{
+	if (status == EXIT_DONE)
+		return EXIT_DONE;
+	if (status == EXIT_LIMIT)
+		return BISECT_BAD;
+	return status == EXIT_USAGE && !began ? BISECT_ABORT : BISECT_SKIP;
+}
+
+static int trace_main(int argc, char **argv, int *status, bool *bisect, bool *began, struct err *e)
 {
 	enum opts_action action = OPTS_EXIT;
 	struct config cfg;
 	int ret = opts_parse(&cfg, stdout, argc, argv, &action, e);
 
+	*bisect = cfg.bisect;
 	if (!ret && action == OPTS_RUN)
 		ret = check_files(&cfg, e);
 	if (!ret && action == OPTS_RUN)
-		ret = cfg.check ? check(&cfg, status, e) : run_all(&cfg, argv, status, e);
+		ret = cfg.check ? check(&cfg, status, e) : run_all(&cfg, argv, status, began, e);
 	config_free(&cfg);
 	if (!ret && action == OPTS_EXIT && fflush(stdout))
 		ret = err_set(e, EXIT_FAILED, -1, "standard output: cannot write");
@@ -151,6 +171,7 @@ int main(int argc, char **argv)
 {
 	struct err e = {0};
 	int ret = names_child_main(argc, argv), status = 0;
+	bool began = false, bisect = false;
 
 	if (ret >= 0)
 		return ret;
@@ -160,12 +181,12 @@ int main(int argc, char **argv)
 		return err_exit(&e);
 	}
 	if (argc > 1 && !strcmp(argv[1], "report"))
-		ret = report_main(argc - 1, argv + 1, stdout, &e);
+		ret = report_main(argc - 1, argv + 1, stdout, stderr, &status, &bisect, &began, &e);
 	else
-		ret = trace_main(argc, argv, &status, &e);
+		ret = trace_main(argc, argv, &status, &bisect, &began, &e);
 	if (ret) {
 		print_error(&e, ret);
 		status = err_exit(&e);
 	}
-	return status;
+	return bisect ? bisect_status(status, began) : status;
 }

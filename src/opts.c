@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/array.h"
+#include "core/limit.h"
 #include "core/text.h"
 #include "opts_table.h"
 #include "source/source.h"
@@ -304,9 +305,21 @@ static int finish(struct opts_run *r)
 		ret = opts_check_scopes(r);
 	if (ret)
 		return ret;
+	if (r->cfg->bisect && !r->cfg->limits.n)
+		return opts_bad(r, "--bisect: nothing to decide by (it goes with --fail-if)");
 	if (r->cfg->quiet && r->cfg->verbose)
 		return opts_bad(r, "--quiet: contradicts --verbose (choose one)");
 	return fill_defaults(r);
+}
+
+bool opts_mean_bisect(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (strlen(argv[i]) > 3 && !strncmp("--bisect", argv[i], strlen(argv[i])))
+			return true;
+	return false;
 }
 
 int opts_parse(struct config *cfg, FILE *out, int argc, char **argv, enum opts_action *action,
@@ -333,6 +346,8 @@ int opts_parse(struct config *cfg, FILE *out, int argc, char **argv, enum opts_a
 		ret = finish(&r);
 
 free_tables:
+	if (ret)
+		cfg->bisect = opts_mean_bisect(argc, argv);
 	if (r.printed)
 		*action = OPTS_EXIT;
 	free(t.longs);
@@ -351,6 +366,7 @@ void config_free(struct config *cfg)
 		free(cfg->outputs[i].path);
 	}
 	free(cfg->outputs);
+	limit_list_free(&cfg->limits);
 	free(cfg->quantiles);
 	str_list_free(&cfg->sources);
 	for (i = 0; i < ABI_FILTERS; i++)

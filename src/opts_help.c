@@ -26,7 +26,7 @@ static const char outro[] =
 static const char *const group_titles[OPTION_GROUPS] = {
 	[OPTION_WHAT] = "What is traced:",	[OPTION_ROWS] = "What the tables show:",
 	[OPTION_WHEN] = "How long, how often:", [OPTION_OUTPUT] = "Where it goes:",
-	[OPTION_HELP] = "Help:",
+	[OPTION_LIMITS] = "What is too slow:",	[OPTION_HELP] = "Help:",
 };
 
 static const char *const kind_names[OPTION_KINDS] = {

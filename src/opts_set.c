@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/array.h"
+#include "core/limit.h"
 #include "core/text.h"
 #include "sink/sink.h"
 #include "source/source.h"
@@ -233,6 +234,11 @@ int opts_set_interval(struct opts_run *r, const struct option_row *o, const char
 {
 	r->interval = arg;
 	return set_time(r, "--interval", arg, OPTS_TIME_MIN_NS, &r->cfg->interval_ns);
+}
+
+int opts_set_limit(struct opts_run *r, const struct option_row *o, const char *arg)
+{
+	return limit_list_add(&r->cfg->limits, arg, false, r->e);
 }
 
 /* Peers disagree on what a bare number is here (us, ms): so none is taken, but 0. */

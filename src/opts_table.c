@@ -75,6 +75,11 @@ const struct option_row opts_table[] = {
 	{"verbose", 'v', NULL, "also what libbpf says, on stderr", FLAG(verbose), .group = OPTION_OUTPUT},
 	{"quiet", 'q', NULL, "no progress and no notices on stderr", FLAG(quiet), .group = OPTION_OUTPUT},
 
+	{"fail-if", 0, "LIMIT", "exit 4 if the whole run exceeds it: 'sched_wakeup_latency p99 > 500us'; may be repeated",
+	 .set = opts_set_limit, .group = OPTION_LIMITS, .repeat = true},
+	{"bisect", 0, NULL, "exit as git bisect run wants it: 0 good, 1 bad, 125 not measured", FLAG(bisect),
+	 .group = OPTION_LIMITS},
+
 	{"check", 0, NULL, "what this machine can and cannot do, and why; then end", FLAG(check),
 	 .group = OPTION_HELP},
 	{"help", 'h', NULL, "this list", .set = opts_print_help, .group = OPTION_HELP},

@@ -47,6 +47,7 @@ int opts_set_unit(struct opts_run *r, const struct option_row *o, const char *ar
 int opts_set_interval(struct opts_run *r, const struct option_row *o, const char *arg);
 int opts_set_slower(struct opts_run *r, const struct option_row *o, const char *arg);
 int opts_set_output(struct opts_run *r, const struct option_row *o, const char *arg);
+int opts_set_limit(struct opts_run *r, const struct option_row *o, const char *arg);
 int opts_set_positional(struct opts_run *r, const char *arg);
 
 /* opts_sources.c */

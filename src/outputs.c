@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/array.h"
+#include "core/limit.h"
 #include "screen.h"
 #include "source/privs.h"
 
@@ -128,9 +129,35 @@ bool outputs_want_totals(const struct outputs *o)
 	return false;
 }
 
+static int note_exceeded(void *ctx, const char *words)
+{
+	return str_list_push(ctx, strdup(words));
+}
+
 int outputs_final(struct outputs *o, const struct frame *total, struct err *e)
 {
-	return tell_all(o, &(struct message){.total = total}, e);
+	int ret = tell_all(o, &(struct message){.total = total}, e), test;
+	size_t exceeded;
+
+	test = limits_test(&o->cfg->limits, total, note_exceeded, &o->exceeded, &exceeded, e);
+	o->tested = true;
+	if (test == -ENOMEM)
+		err_sys(e, test, "--fail-if");
+	return ret && ret != -EPIPE ? ret : test ? test : ret;
+}
+
+int outputs_verdict(const struct outputs *o, int ret, FILE *notes, int *status, struct err *e)
+{
+	for (size_t i = 0; i < o->exceeded.n; i++)
+		fprintf(notes, "waitscope: %s\n", o->exceeded.v[i]);
+	if (o->exceeded.n && *status == EXIT_DONE)
+		*status = EXIT_LIMIT;
+	if (ret == -EPIPE)
+		ret = 0;
+	if (ret || o->tested || !o->cfg->limits.n)
+		return ret;
+	return err_set(e, EXIT_FAILED, -EPIPE,
+		       "--fail-if: not tested: it ended before its last report");
 }
 
 int outputs_slow(struct outputs *o, const struct slow *w, struct err *e)
@@ -169,6 +196,7 @@ int outputs_close(struct outputs *o, struct err *e)
 	}
 	if (o->base)
 		event_base_free(o->base);
+	str_list_free(&o->exceeded);
 	free(o->v);
 	*o = (struct outputs){0};
 	return ret;

@@ -25,6 +25,8 @@ struct outputs {
 	struct sink **v;	 /* one for each of cfg->outputs; NULL: its reader has gone */
 	size_t n;
 	bool any_report;	  /* an interval was written: no progress is shown any more */
+	bool tested;		  /* --fail-if */
+	struct str_list exceeded; /* the limits that were, in words with their numbers */
 };
 
 /* Opens all of them; nothing is written, no file is emptied yet. `cfg` must outlive them. */
@@ -34,7 +36,13 @@ int outputs_interval(struct outputs *o, const struct frame *interval, const stru
 		     struct err *e);
 /* Is there one that looks at the rows of `total` with each interval? */
 bool outputs_want_totals(const struct outputs *o);
+/* Also tests the limits of --fail-if on it, whether anybody reads it or not. */
 int outputs_final(struct outputs *o, const struct frame *total, struct err *e);
+/*
+ * The end of a run or replay that ended with `ret`: the limits that were exceeded go to `notes`; *status is EXIT_LIMIT then, if it was EXIT_DONE. Returns `ret`, where nobody reading us any more (-EPIPE) is a
+ * quiet end, 0; but negative with words if limits were not tested then. Before outputs_close.
+ */
+int outputs_verdict(const struct outputs *o, int ret, FILE *notes, int *status, struct err *e);
 int outputs_slow(struct outputs *o, const struct slow *w, struct err *e);
 /* Until the first report: how long it has been, in ns. */
 int outputs_progress(struct outputs *o, uint64_t elapsed_ns, struct err *e);

@@ -15,6 +15,7 @@
 
 #include "core/frame_own.h"
 #include "core/text.h"
+#include "limits_check.h"
 #include "meta_same.h"
 #include "outputs.h"
 #include "record_file.h"
@@ -328,6 +329,28 @@ static int open_parts(struct report *rp, struct err *e)
 	return ret;
 }
 
+/* ---- limits ---- */
+
+/* A source that this version does not know may tell of anything, a record of an older one have groups. */
+static int check_limits(const struct report *rp, struct err *e)
+{
+	uint64_t metrics = 0;
+	bool groups = false;
+
+	for (size_t i = 0; i < rp->nparts; i++) {
+		const struct meta *m = &rp->parts[i].r[0].meta;
+
+		groups |= !m->options || (m->options->by && strcmp(m->options->by, "cpu"));
+		for (size_t j = 0; j < m->nsources; j++) {
+			const struct source_ops *ops = source_find(m->sources[j].name);
+
+			if (m->sources[j].on)
+				metrics |= ops ? limits_metrics(ops) : UINT64_MAX;
+		}
+	}
+	return limits_check(&rp->cfg.limits, metrics, groups, "of the record", e);
+}
+
 /* ---- options ---- */
 
 /* --name, or --name=value. */
@@ -414,11 +437,13 @@ static void report_free(struct report *rp)
 	report_opts_free(&rp->opts);
 }
 
-int report_main(int argc, char **argv, FILE *out, struct err *e)
+int report_main(int argc, char **argv, FILE *out, FILE *notes, int *status, bool *bisect,
+		bool *began, struct err *e)
 {
 	struct report rp = {0};
 	int ret, closed;
 
+	*bisect = opts_mean_bisect(argc, argv);
 	(void)signal(SIGPIPE, SIG_IGN); /* the write says EPIPE, or EFBIG */
 	(void)signal(SIGXFSZ, SIG_IGN);
 	ret = privs_return(e);
@@ -427,16 +452,17 @@ int report_main(int argc, char **argv, FILE *out, struct err *e)
 	if (ret || rp.opts.printed)
 		goto out;
 	ret = read_shared(&rp, out, e); /* is the line right? Before any file is opened */
+	*began = !ret;
 	if (!ret)
 		ret = open_parts(&rp, e);
 	if (!ret)
 		ret = read_shared(&rp, out, e);
 	if (!ret)
+		ret = check_limits(&rp, e);
+	if (!ret)
 		ret = outputs_open(&rp.outputs, &rp.cfg, e);
 	if (!ret)
-		ret = play(&rp, e);
-	if (ret == -EPIPE) /* nobody reads us any more: a quiet end */
-		ret = 0;
+		ret = outputs_verdict(&rp.outputs, play(&rp, e), notes, status, e);
 	closed = outputs_close(&rp.outputs, ret ? NULL : e);
 	ret = ret ? ret : closed;
 out:

@@ -30,6 +30,8 @@ static const struct sub_opt rows[] = {
 	{"output", 'o', "FORMAT[:FILE]", "formats", NULL, .repeat = true, .help = "as of a run (default: table)"},
 	{"color", 0, "WHEN", "words", "auto always never", .help = "auto (default), always or never"},
 	{"quiet", 'q', NULL, "-", "-", .help = "no notices on stderr"},
+	{"fail-if", 0, "LIMIT", "text", "-", .repeat = true, .help = "exit 4 if the final report exceeds it"},
+	{"bisect", 0, NULL, "-", "-", .help = "exit as git bisect run wants it: 0, 1, 125"},
 	{"help", 'h', NULL, "-", "-", .own = HELP, .help = "this list"},
 	{"dump-options", 0, NULL, "-", "-", .hidden = true, .own = DUMP},
 };

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "core/limit.h"
 #include "core/text.h"
+#include "limits_check.h"
 #include "run.h"
 #include "source/privs.h"
 
@@ -109,6 +111,17 @@ static int hide_addresses(struct run *r, struct err *e)
 	return 0;
 }
 
+static int check_limits(const struct run *r, struct err *e)
+{
+	uint64_t metrics = 0;
+	size_t i;
+
+	for (i = 0; i < r->nsources; i++)
+		if (r->sources[i].src)
+			metrics |= limits_metrics(r->sources[i].ops);
+	return limits_check(&r->cfg->limits, metrics, r->cfg->by > BY_CPU, "that runs", e);
+}
+
 int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e)
 {
 	int ret = 0;
@@ -122,6 +135,8 @@ int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e
 		ret = command_fork(&r->command, cfg->command, e);
 	if (!ret)
 		ret = open_sources(r, e);
+	if (!ret)
+		ret = check_limits(r, e);
 	if (!ret)
 		ret = hide_addresses(r, e);
 	return ret ? ret : outputs_open(&r->outputs, cfg, e);

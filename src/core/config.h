@@ -62,6 +62,13 @@ struct output {
 	char *path;   /* NULL: stdout */
 };
 
+struct limit;
+
+struct limit_list {
+	struct limit *v;
+	size_t n;
+};
+
 struct config {
 	struct str_list sources; /* empty: the default ones */
 	struct filter filter;
@@ -100,6 +107,8 @@ struct config {
 	uint32_t precision;   /* schema */
 	uint32_t max_keys;    /* --max-keys: groups kept in the kernel */
 	bool max_keys_given;  /* else a source may take fewer */
+	struct limit_list limits; /* --fail-if */
+	bool bisect;		  /* exit statuses as git bisect run takes them */
 	char **command;		  /* NULL-terminated, or NULL; points into argv */
 };
 

@@ -60,7 +60,7 @@ same() { # FILE FILE
 			grep -qxF -- "$row" <(cut -f 1-5 "$BATS_FILE_TMPDIR/options")
 		done
 	done <<- 'END'
-		report 13 REPORT SLOW.WAITS from|to|last|force
+		report 15 REPORT SLOW.WAITS from|to|last|force
 	END
 }
 

@@ -475,6 +475,8 @@ static const struct {
 	 "--no-follow: nobody to follow (it goes with --pid, --tid or COMMAND)"},
 	{"-m -u", "--usec: contradicts --msec (a table has one unit)"},
 	{"-N -m", "--msec: contradicts --nsec (a table has one unit)"},
+	{"--bisect", "--bisect: nothing to decide by (it goes with --fail-if)"},
+	{"--fail-if=", "--fail-if '': empty (expected LIMIT)"},
 	{"-q -v", "--quiet: contradicts --verbose (choose one)"},
 	{"-s sched --es-time",
 	 "--es-time: means nothing to these sources (expected ext4 in --source)"},
