@@ -143,7 +143,8 @@ $(MAN): docs/waitscope.8.scd
 
 # Of the command line, then of the subcommands; a line of one field begins each of those.
 $(O)/options: $(O)/waitscope
-	$(Q){ $< --dump-options && echo report && $< report --dump-options; } > $@
+	$(Q){ $< --dump-options && echo report && $< report --dump-options && \
+		echo diff && $< diff --dump-options; } > $@
 
 $(O)/completions/waitscope: completions/waitscope.bash.in
 $(O)/completions/_waitscope: completions/_waitscope.in

@@ -2,7 +2,7 @@
 # make check: everything tests/run.sh runs. With SAN=1 all of it is built with the sanitizers; without,
 # the unit and golden tests run a second time, built with them.
 CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(ARMS_BINS) $(KERNEL_TEST_BINS) \
-	$(KNAMES_BINS) $(KNAMES_TOOLS) $(NAMES_ASK) $(NAMES_WALLS) $(INSN_TOOL) \
+	$(COMPARE_BIN) $(KNAMES_BINS) $(KNAMES_TOOLS) $(NAMES_ASK) $(NAMES_WALLS) $(INSN_TOOL) \
 	$(O)/core-reloc/corecheck $(PROBES) $(FUZZ_BINS) bench-bins
 ifndef SAN
 CHECK_SAN_O = $(O)-san
@@ -16,7 +16,7 @@ ifndef SAN
 endif
 	$(Q)O=$(O) SAN_O=$(CHECK_SAN_O) tests/run.sh $(TESTS)
 
-check-san-build: $(UNIT_BINS) $(GOLDEN_BIN) $(NAMES_ASK)
+check-san-build: $(UNIT_BINS) $(GOLDEN_BIN) $(COMPARE_BIN) $(NAMES_ASK)
 
 # No kernel, no root: what to run after each change.
 check-unit: $(UNIT_BINS) $(GOLDEN_BIN) ## unit and golden tests: no root, under a minute [TESTS=unit/opts]
@@ -37,6 +37,14 @@ EVENTS ?= 10000000
 check-locks: $(O)/waitscope $(LOAD_BINS) ## lock waits by the million: no slot stuck (EVENTS=10000000)
 	$(Q)O=$(O) EVENTS=$(EVENTS) python3 tests/kernel/test_lock.py "many contended waits"
 .PHONY: check-locks
+
+# Damaged records are a few thousand, the first ones of these.
+MUTANTS ?= 50000
+check-mutants: ## damaged records through report and diff, with the sanitizers (MUTANTS=50000)
+	$(Q)$(MAKE) SAN=1 O=$(O)-san build-mutants
+	$(Q)$(O)-san/tests/compare/mutants $(MUTANTS) $$(find tests/golden/expected -name '*.json' -size -60k | sort)
+build-mutants: $(O)/tests/compare/mutants
+.PHONY: check-mutants build-mutants
 
 # So are the generations of processes: SECONDS=600 is long enough for all bounds to be met.
 SECONDS ?= 600

@@ -44,6 +44,7 @@ rows() {
 		test c:mkfs.xfs xfsprogs xfsprogs
 		test c:mkfs.btrfs btrfs-progs btrfs-progs
 		test p:jsonschema python3-jsonschema python3-jsonschema
+		test p:numpy python3-numpy python3-numpy
 		test c:strace strace strace
 		test c:setcap libcap2-bin libcap
 		test c:g++ g++ gcc-c++

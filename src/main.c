@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "core/err.h"
+#include "diff.h"
 #include "loop.h"
 #include "names/names.h"
 #include "opts.h"
@@ -182,6 +183,8 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1 && !strcmp(argv[1], "report"))
 		ret = report_main(argc - 1, argv + 1, stdout, stderr, &status, &bisect, &began, &e);
+	else if (argc > 1 && !strcmp(argv[1], "diff"))
+		ret = diff_main(argc - 1, argv + 1, stdout, stderr, &status, &bisect, &began, &e);
 	else
 		ret = trace_main(argc, argv, &status, &bisect, &began, &e);
 	if (ret) {

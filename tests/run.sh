@@ -108,7 +108,7 @@ suite() {
 
 lane_of() {
 	case $1 in
-	unit/* | san/* | golden | insn/* | core-reloc* | cli/lint | cli/tables | cli/words | fuzz | lint) echo computes ;;
+	unit/* | san/* | golden | insn/* | compare* | core-reloc* | cli/lint | cli/tables | cli/words | fuzz | lint) echo computes ;;
 	*) echo traces ;;
 	esac
 }
@@ -149,6 +149,14 @@ all_suites() {
 		suite san/names env O="$SAN_O" python3 tests/names/test_names.py
 	fi
 	suite names/worker python3 tests/names/test_worker.py
+	suite compare python3 tests/compare/test_compare.py
+	suite compare/records python3 tests/compare/test_records.py
+	# Records of everything there is; what is larger than this has more of the same.
+	mapfile -t records < <(find tests/golden/expected -name '*.json' -size -60k | sort)
+	suite compare/mutants "$O/tests/compare/mutants" 3000 "${records[@]}"
+	if [ -n "$SAN_O" ]; then
+		suite san/mutants "$SAN_O/tests/compare/mutants" 1500 "${records[@]}"
+	fi
 	suite insn/arm64 python3 tests/insn/test_arm64.py
 	suite core-reloc tests/core-reloc/selftest.sh "$O/core-reloc/corecheck" "$O/core-reloc" tests/btf/*.btf
 	ours=("$O"/bpf/sched_raw.bpf.o)

@@ -38,7 +38,7 @@ same() { # FILE FILE
 	same <(table_options) "$BATS_TEST_TMPDIR/help"
 }
 
-@test "report: --help, completions and manual have the options of its table" {
+@test "report, diff: --help, completions and manual have the options of their tables" {
 	while read -r sub least section next own; do
 		options=$BATS_TEST_TMPDIR/$sub
 		"$BUILD/waitscope" "$sub" --dump-options > "$options"
@@ -61,11 +61,12 @@ same() { # FILE FILE
 		done
 	done <<- 'END'
 		report 15 REPORT SLOW.WAITS from|to|last|force
+		diff 9 COMPARING OUTPUT noise|force|output
 	END
 }
 
 @test "--help fits 80 columns" {
-	{ "$BUILD/waitscope" --help; "$BUILD/waitscope" report --help; } > "$BATS_TEST_TMPDIR/help"
+	{ "$BUILD/waitscope" --help; "$BUILD/waitscope" report --help; "$BUILD/waitscope" diff --help; } > "$BATS_TEST_TMPDIR/help"
 	run awk 'length > 80' "$BATS_TEST_TMPDIR/help"
 	[ -z "$output" ]
 }
@@ -77,7 +78,7 @@ same() { # FILE FILE
 }
 
 @test "the manual has the options of the table under OPTIONS, and no others" {
-	sed -n '/^OPTIONS$/,/^OUTPUT$/p' "$manual" | described_options > "$BATS_TEST_TMPDIR/man"
+	sed -n '/^OPTIONS$/,/^COMPARING$/p' "$manual" | described_options > "$BATS_TEST_TMPDIR/man"
 	same <(table_options) "$BATS_TEST_TMPDIR/man"
 }
 
@@ -210,6 +211,11 @@ offers() { # WORDS EXPECTED...: exactly these, in any order
 	offers 'report x -o j' json
 	touch "$BATS_TEST_TMPDIR/waits.json.gz"
 	offers "report $BATS_TEST_TMPDIR/wai" "$BATS_TEST_TMPDIR/waits.json.gz"
+	offers 'd' diff
+	offers 'diff x --no' --noise
+	offers 'diff x y -o t' table
+	offers "diff $BATS_TEST_TMPDIR/wai" "$BATS_TEST_TMPDIR/waits.json.gz"
+	offers "diff a,$BATS_TEST_TMPDIR/wai" "a,$BATS_TEST_TMPDIR/waits.json.gz"
 }
 
 @test "bash completes files after FORMAT:" {

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `waitscope diff BASE[,BASE...] NEW[,NEW...]`: records compared; no privileges, no kernel. */
+#ifndef WS_DIFF_H
+#define WS_DIFF_H
+
+#include <stdio.h>
+
+#include "core/compare.h"
+#include "core/err.h"
+#include "core/frame.h"
+#include "core/limit.h"
+#include "core/record.h"
+
+enum { DIFF_BASE, DIFF_NEW, DIFF_SIDES };
+
+/* A record: a run of its side. */
+struct diff_file {
+	const char *path;
+	struct record head; /* its meta record */
+	struct compare_run run;
+	uint64_t intervals, dur_ns;
+};
+
+struct diff_side {
+	struct diff_file *files;
+	size_t nfiles;
+	const char *command; /* --run; else NULL */
+	const struct compare_run **runs;
+};
+
+/* A metric with its labels, in whatever file has it. */
+struct diff_row {
+	const char *key; /* "metric{label="v"}": what it is found by, and called in tables */
+	uint64_t hash;	 /* of it */
+	const struct metric_desc *desc;
+	struct label labels[SERIES_LABELS];
+	uint32_t nlabels;
+	struct compare_row *rows[DIFF_SIDES];	/* by file */
+	struct compare_row **given[DIFF_SIDES]; /* the same, NULL where the file lacks it */
+	bool in[DIFF_SIDES];
+	struct compare_result result; /* if it is in both */
+};
+
+struct diff {
+	struct diff_side sides[DIFF_SIDES];
+	struct diff_row **rows; /* in the order in which they came */
+	size_t nrows;
+	struct quantile quantiles[COMPARE_QUANTILES];
+	size_t nquantiles;
+	uint32_t most;	  /* lines of a table; 0: all */
+	uint32_t columns; /* of the window; 0: there is none */
+	bool utf8;	  /* it shows more than ASCII */
+};
+
+/* argv[0] is "diff". Writes to `out`; notes and limits that are exceeded go to `notes`. 0, or negative
+ * with words; *status is EXIT_DONE or EXIT_LIMIT. *bisect: the ends are for git bisect; *began: the command
+ * line was right. */
+int diff_main(int argc, char **argv, FILE *out, FILE *notes, int *status, bool *bisect, bool *began,
+	      struct err *e);
+
+/* A statistic of a row that is in both. */
+struct diff_line {
+	const struct diff_row *row;
+	size_t stat;
+};
+
+/* diff_print.c: all of them, *n, worst first; from malloc, NULL: no memory. */
+struct diff_line *diff_lines(const struct diff *d, size_t *n);
+/* "p99", "mean", ... of the i-th statistic */
+const char *diff_stat_name(const struct diff *d, size_t i, char out[24]);
+/* Its value, with its unit. */
+const char *diff_value_text(const struct diff *d, size_t i, double v, char out[24]);
+/* What the numbers cannot say, and why: lines. */
+void diff_print_caveats(const struct diff *d, FILE *f);
+void diff_print_table(const struct diff *d, FILE *f);
+void diff_print_csv(const struct diff *d, FILE *f);
+int diff_print_json(const struct diff *d, FILE *f); /* 0 or -ENOMEM */
+
+#endif

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "diff_opts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/array.h"
+#include "core/text.h"
+#include "opts.h"
+#include "sub_opts.h"
+
+#define QUOTED 128
+#define ROWS_SHOWN 40
+#define ROWS_MAX 1000000
+
+enum own {
+	PERCENTILES,
+	NOISE,
+	FAIL_IF,
+	BISECT,
+	FORCE,
+	ROWS,
+	OUTPUT,
+	QUIET,
+	HELP,
+	DUMP
+};
+
+/* clang-format off */
+static const struct sub_opt rows[] = {
+	{"percentiles", 'P', "LIST", "text", "-", .own = PERCENTILES, .help = "percentiles to compare (default 50,90,99,99.9)"},
+	{"noise", 0, "PERCENT", "text", "-", .own = NOISE, .help = "changes up to this are no difference (default 3)"},
+	{"fail-if", 0, "LIMIT", "text", "-", .repeat = true, .own = FAIL_IF, .help = "exit 4: 'sched_wakeup_latency p99 > +10%'"},
+	{"bisect", 0, NULL, "-", "-", .own = BISECT, .help = "exit as git bisect run wants it: 0, 1, 125"},
+	{"force", 0, NULL, "-", "-", .own = FORCE, .help = "compare what differs in sources, filters or --by"},
+	{"rows", 'n', "N", "text", "-", .own = ROWS, .help = "at most N lines, 0 for all (default 40)"},
+	{"output", 'o', "FORMAT[:FILE]", "formats", "table json csv", .own = OUTPUT, .help = "table (default), json or csv"},
+	{"quiet", 'q', NULL, "-", "-", .own = QUIET, .help = "no notices on stderr"},
+	{"help", 'h', NULL, "-", "-", .own = HELP, .help = "this list"},
+	{"dump-options", 0, NULL, "-", "-", .hidden = true, .own = DUMP},
+};
+/* clang-format on */
+
+static const char help[] =
+	"Usage: waitscope diff BASE[,BASE...] NEW[,NEW...] [OPTIONS]\n"
+	"Compares what -o json:FILE wrote: is NEW slower than BASE? Several records a\n"
+	"side are runs of the same; with four a side or more their differences are\n"
+	"taken into account.\n\n";
+
+static int set_percentiles(struct diff_opts *o, const char *arg, struct err *e)
+{
+	struct quantile *q = NULL;
+	size_t n = 0;
+	int ret = parse_quantiles(arg, "--percentiles", &q, &n, e);
+
+	if (!ret && n > COMPARE_QUANTILES)
+		ret = err_set(e, EXIT_USAGE, -E2BIG, "--percentiles '%s': at most %d are compared",
+			      arg, COMPARE_QUANTILES);
+	if (!ret)
+		memcpy(o->quantiles, q, n * sizeof(*q));
+	o->nquantiles = ret ? 0 : n;
+	free(q);
+	return ret;
+}
+
+static int set_noise(struct diff_opts *o, const char *arg, struct err *e)
+{
+	char quoted[QUOTED], *end;
+	double v = strtod(arg, &end);
+
+	if (end == arg || (*end && strcmp(end, "%")) ||
+	    strspn(arg, "0123456789.%") != strlen(arg) || v > 1000)
+		return err_set(e, EXIT_USAGE, -EINVAL,
+			       "--noise '%s': expected a percentage such as 3",
+			       text_clean(quoted, sizeof(quoted), arg, SIZE_MAX));
+	o->noise = v / 100;
+	return 0;
+}
+
+/* The quantile of a limit is compared, too. */
+static int add_limit(struct diff_opts *o, const char *arg, struct err *e)
+{
+	const struct limit *l;
+	char quoted[QUOTED];
+	int ret = limit_list_add(&o->limits, arg, true, e);
+
+	if (ret)
+		return ret;
+	l = &o->limits.v[o->limits.n - 1];
+	if (l->desc->counter || l->stat == LIMIT_MIN || l->stat == LIMIT_MAX ||
+	    l->stat == LIMIT_COUNT || (l->stat == LIMIT_SUM && !l->relative))
+		return err_set(
+			e, EXIT_USAGE, -EINVAL,
+			"--fail-if '%s': diff does not compare that (expected a percentile, mean or rate "
+			"of a metric with waits, or the change of its sum)",
+			text_clean(quoted, sizeof(quoted), arg, SIZE_MAX));
+	return 0;
+}
+
+static int add_limit_quantiles(struct diff_opts *o, struct err *e)
+{
+	size_t i, j;
+
+	for (i = 0; i < o->limits.n; i++) {
+		const struct limit *l = &o->limits.v[i];
+
+		if (l->stat != LIMIT_QUANTILE)
+			continue;
+		for (j = 0; j < o->nquantiles && o->quantiles[j].ppb != l->quantile.ppb; j++)
+			;
+		if (j < o->nquantiles)
+			continue;
+		if (j == COMPARE_QUANTILES)
+			return err_set(e, EXIT_USAGE, -E2BIG,
+				       "--fail-if: at most %d percentiles are compared",
+				       COMPARE_QUANTILES);
+		o->quantiles[o->nquantiles++] = l->quantile;
+	}
+	return 0;
+}
+
+static int set_output(struct diff_opts *o, const char *arg, struct err *e)
+{
+	static const char *const formats[] = {[DIFF_TABLE] = "table",
+					      [DIFF_JSON] = "json",
+					      [DIFF_CSV] = "csv"};
+	size_t i, len = strcspn(arg, ":");
+	char quoted[QUOTED];
+
+	for (i = 0; i < DIFF_FORMATS; i++)
+		if (strlen(formats[i]) == len && !strncmp(arg, formats[i], len))
+			break;
+	if (i == DIFF_FORMATS || (arg[len] && !arg[len + 1]))
+		return err_set(
+			e, EXIT_USAGE, -EINVAL,
+			"--output '%s': expected table, json or csv, and perhaps :FILE",
+			text_clean(quoted, sizeof(quoted), arg, SIZE_MAX));
+	o->format = (enum diff_format)i;
+	free(o->path);
+	o->path = arg[len] && strcmp(arg + len + 1, "-") ? strdup(arg + len + 1) : NULL;
+	return 0;
+}
+
+/* FILE[,FILE...] */
+static int set_side(struct str_list *side, const char *arg, struct err *e)
+{
+	char quoted[QUOTED];
+	size_t len;
+
+	text_clean(quoted, sizeof(quoted), arg, SIZE_MAX);
+	for (;; arg += len + 1) {
+		len = strcspn(arg, ",");
+		if (!len)
+			return err_set(e, EXIT_USAGE, -EINVAL, "diff: '%s': has an empty file name",
+				       quoted);
+		if (str_list_push(side, strndup(arg, len)))
+			return err_sys(e, -ENOMEM, "diff");
+		if (!arg[len])
+			return 0;
+	}
+}
+
+static int add_word(struct diff_opts *o, const char *arg, struct err *e)
+{
+	char quoted[QUOTED];
+
+	if (o->nwords == DIFF_SIDES)
+		return err_set(
+			e, EXIT_USAGE, -EINVAL,
+			"diff: '%s': one argument too many (several runs of a side have commas "
+			"between them)",
+			text_clean(quoted, sizeof(quoted), arg, SIZE_MAX));
+	o->words[o->nwords++] = arg;
+	return 0;
+}
+
+static int take(struct diff_opts *o, const struct sub_opts *table, const struct sub_opt *row,
+		const char *arg, FILE *out, struct err *e)
+{
+	switch ((enum own)row->own) {
+	case PERCENTILES:
+		return set_percentiles(o, arg, e);
+	case NOISE:
+		return set_noise(o, arg, e);
+	case FAIL_IF:
+		return add_limit(o, arg, e);
+	case BISECT:
+		o->bisect = true;
+		return 0;
+	case FORCE:
+		o->force = true;
+		return 0;
+	case ROWS:
+		return parse_u32(arg, 0, ROWS_MAX, "--rows", &o->rows, e);
+	case OUTPUT:
+		return set_output(o, arg, e);
+	case QUIET:
+		o->quiet = true;
+		return 0;
+	case HELP:
+	case DUMP:
+		o->printed = true;
+		return sub_opts_print(table, row->own == HELP ? help : NULL, "", out, e);
+	}
+	return 0;
+}
+
+static int finish(struct diff_opts *o, struct err *e)
+{
+	int side, ret = 0;
+
+	if (o->nwords < DIFF_SIDES)
+		return err_set(
+			e, EXIT_USAGE, -EINVAL,
+			"diff: nothing to compare (expected BASE[,BASE...] NEW[,NEW...], which "
+			"-o json:FILE wrote)");
+	for (side = 0; !ret && side < DIFF_SIDES; side++)
+		ret = set_side(&o->sides[side], o->words[side], e);
+	if (ret)
+		return ret;
+	if (o->bisect && !o->limits.n)
+		return err_set(e, EXIT_USAGE, -EINVAL,
+			       "--bisect: nothing to decide by (it goes with --fail-if)");
+	if (!o->nquantiles && set_percentiles(o, "50,90,99,99.9", e))
+		return -EINVAL;
+	return add_limit_quantiles(o, e);
+}
+
+int diff_opts_read(struct diff_opts *o, int argc, char **argv, FILE *out, struct err *e)
+{
+	const struct sub_opt *row;
+	struct sub_opts table;
+	const char *arg;
+	int ret = 0;
+
+	*o = (struct diff_opts){
+		.noise = COMPARE_NOISE, .rows = ROWS_SHOWN, .bisect = opts_mean_bisect(argc, argv)};
+	sub_opts_init(&table, "diff", rows, sizeof(rows) / sizeof(rows[0]));
+	while (!ret && !o->printed && (ret = sub_opts_next(&table, argc, argv, &row, &arg, e)) > 0)
+		ret = row ? take(o, &table, row, arg, out, e) : add_word(o, arg, e);
+	return ret || o->printed ? ret : finish(o, e);
+}
+
+void diff_opts_free(struct diff_opts *o)
+{
+	int side;
+
+	for (side = 0; side < DIFF_SIDES; side++)
+		str_list_free(&o->sides[side]);
+	limit_list_free(&o->limits);
+	free(o->path);
+}
