@@ -46,6 +46,12 @@ check-mutants: ## damaged records through report and diff, with the sanitizers (
 build-mutants: $(O)/tests/compare/mutants
 .PHONY: check-mutants build-mutants
 
+# Programs of this machine, by turns: nothing that has to be the same each time.
+RUNS ?= 6
+check-compare: $(O)/waitscope ## tbench beside itself and beside stress-ng, compared (as root) [RUNS=6]
+	$(Q)O=$(O) RUNS=$(RUNS) tests/compare/real.py
+.PHONY: check-compare
+
 # So are the generations of processes: SECONDS=600 is long enough for all bounds to be met.
 SECONDS ?= 600
 check-soak: $(O)/waitscope $(LOAD_BINS) ## days of processes that come and go: nothing grows (SECONDS=600)

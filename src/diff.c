@@ -12,6 +12,7 @@
 #include "core/arena.h"
 #include "core/text.h"
 #include "diff_opts.h"
+#include "diff_run.h"
 #include "meta_same.h"
 #include "record_file.h"
 #include "screen.h"
@@ -393,13 +394,14 @@ static int run_diff(struct reader *r, struct diff_opts *o, FILE *out, FILE *note
 {
 	struct diff *d = r->d;
 	size_t i;
-	int side, ret = 0;
+	int side, ret = o->run ? diff_run(o, notes, r->e) : 0;
 
 	(void)signal(SIGPIPE, SIG_IGN); /* the write says EPIPE, or EFBIG */
 	(void)signal(SIGXFSZ, SIG_IGN);
 	for (side = 0; !ret && side < DIFF_SIDES; side++) {
 		if (open_side(&d->sides[side], &o->sides[side]))
 			ret = no_memory(r);
+		d->sides[side].command = o->run ? o->words[side] : NULL;
 	}
 	for (side = 0; side < DIFF_SIDES; side++)
 		for (i = 0; !ret && i < d->sides[side].nfiles; i++)

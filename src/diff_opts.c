@@ -13,6 +13,8 @@
 #define QUOTED 128
 #define ROWS_SHOWN 40
 #define ROWS_MAX 1000000
+#define RUNS_DEFAULT 6
+#define RUNS_MAX 1000
 
 enum own {
 	PERCENTILES,
@@ -21,6 +23,9 @@ enum own {
 	BISECT,
 	FORCE,
 	ROWS,
+	RUN,
+	RUNS,
+	KEEP,
 	OUTPUT,
 	QUIET,
 	HELP,
@@ -35,6 +40,9 @@ static const struct sub_opt rows[] = {
 	{"bisect", 0, NULL, "-", "-", .own = BISECT, .help = "exit as git bisect run wants it: 0, 1, 125"},
 	{"force", 0, NULL, "-", "-", .own = FORCE, .help = "compare what differs in sources, filters or --by"},
 	{"rows", 'n', "N", "text", "-", .own = ROWS, .help = "at most N lines, 0 for all (default 40)"},
+	{"run", 0, NULL, "-", "-", .own = RUN, .help = "run two commands, and compare those"},
+	{"runs", 0, "N", "text", "-", .own = RUNS, .help = "with --run: so many of each (default 6); also -n"},
+	{"keep", 0, "DIR", "files", "-", .own = KEEP, .help = "with --run: keep the records there"},
 	{"output", 'o', "FORMAT[:FILE]", "formats", "table json csv", .own = OUTPUT, .help = "table (default), json or csv"},
 	{"quiet", 'q', NULL, "-", "-", .own = QUIET, .help = "no notices on stderr"},
 	{"help", 'h', NULL, "-", "-", .own = HELP, .help = "this list"},
@@ -44,6 +52,7 @@ static const struct sub_opt rows[] = {
 
 static const char help[] =
 	"Usage: waitscope diff BASE[,BASE...] NEW[,NEW...] [OPTIONS]\n"
+	"       waitscope diff --run 'COMMAND' 'COMMAND' [-n RUNS] [OPTIONS]\n"
 	"Compares what -o json:FILE wrote: is NEW slower than BASE? Several records a\n"
 	"side are runs of the same; with four a side or more their differences are\n"
 	"taken into account.\n\n";
@@ -192,7 +201,18 @@ static int take(struct diff_opts *o, const struct sub_opts *table, const struct 
 		o->force = true;
 		return 0;
 	case ROWS:
-		return parse_u32(arg, 0, ROWS_MAX, "--rows", &o->rows, e);
+		if (!table->letter)
+			return parse_u32(arg, 0, ROWS_MAX, "--rows", &o->rows, e);
+		o->n = arg;
+		return 0;
+	case RUN:
+		o->run = true;
+		return 0;
+	case RUNS:
+		return parse_u32(arg, 1, RUNS_MAX, "--runs", &o->runs, e);
+	case KEEP:
+		o->keep = arg;
+		return 0;
 	case OUTPUT:
 		return set_output(o, arg, e);
 	case QUIET:
@@ -213,12 +233,22 @@ static int finish(struct diff_opts *o, struct err *e)
 	if (o->nwords < DIFF_SIDES)
 		return err_set(
 			e, EXIT_USAGE, -EINVAL,
-			"diff: nothing to compare (expected BASE[,BASE...] NEW[,NEW...], which "
-			"-o json:FILE wrote)");
-	for (side = 0; !ret && side < DIFF_SIDES; side++)
+			o->run ? "diff --run: nothing to compare (expected two commands, each one "
+				 "word: 'make -j2')"
+			       : "diff: nothing to compare (expected BASE[,BASE...] NEW[,NEW...], which "
+				 "-o json:FILE wrote)");
+	for (side = 0; !ret && !o->run && side < DIFF_SIDES; side++)
 		ret = set_side(&o->sides[side], o->words[side], e);
+	if (!ret && o->n && o->run)
+		ret = parse_u32(o->n, 1, RUNS_MAX, "-n", &o->runs, e);
+	else if (!ret && o->n)
+		ret = parse_u32(o->n, 0, ROWS_MAX, "--rows", &o->rows, e);
+	if (!ret && !o->run && (o->runs || o->keep))
+		ret = err_set(e, EXIT_USAGE, -EINVAL, "--%s: goes with --run",
+			      o->runs ? "runs" : "keep");
 	if (ret)
 		return ret;
+	o->runs = o->runs ? o->runs : RUNS_DEFAULT;
 	if (o->bisect && !o->limits.n)
 		return err_set(e, EXIT_USAGE, -EINVAL,
 			       "--bisect: nothing to decide by (it goes with --fail-if)");

@@ -11,9 +11,9 @@
 enum diff_format { DIFF_TABLE, DIFF_JSON, DIFF_CSV, DIFF_FORMATS };
 
 struct diff_opts {
-	const char *words[DIFF_SIDES]; /* of the command line, of each side */
+	const char *words[DIFF_SIDES]; /* of the command line, of each side: with `run` a command */
 	size_t nwords;
-	struct str_list sides[DIFF_SIDES]; /* files */
+	struct str_list sides[DIFF_SIDES]; /* files; with `run` diff_run's */
 	struct quantile quantiles[COMPARE_QUANTILES];
 	size_t nquantiles;
 	double noise;
@@ -21,7 +21,10 @@ struct diff_opts {
 	enum diff_format format;
 	char *path; /* NULL: standard output */
 	uint32_t rows;
-	bool bisect, quiet, force;
+	uint32_t runs;	  /* of each command */
+	const char *keep; /* NULL: in a new directory */
+	const char *n;	  /* -n, which is --runs with `run`, else --rows */
+	bool bisect, quiet, force, run;
 	bool printed; /* --help: done */
 };
 

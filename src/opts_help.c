@@ -101,7 +101,8 @@ int opts_print_help(struct opts_run *r, const struct option_row *o, const char *
 
 	fputs("Usage: waitscope [OPTIONS] [INTERVAL [COUNT]] [-- COMMAND [ARG...]]\n"
 	      "       waitscope report FILE... [OPTIONS]\n"
-	      "       waitscope diff BASE[,BASE...] NEW[,NEW...] [OPTIONS]\n",
+	      "       waitscope diff BASE[,BASE...] NEW[,NEW...] [OPTIONS]\n"
+	      "       waitscope diff --run 'COMMAND' 'COMMAND' [-n RUNS] [OPTIONS]\n",
 	      f);
 	print_words(f, intro, 0);
 	for (g = 0; g < OPTION_GROUPS; g++) {

@@ -279,6 +279,91 @@ assert {len(r) for r in rows} == {10}, {len(r) for r in rows}' "$out"
 	[[ $err == *'other CPU model than '*': not known, not '* ]] || fail "$err"
 }
 
+@test "--run: both commands by turns, after a warm-up, and their records compared" {
+	need_root
+	export LOG=$BATS_TEST_TMPDIR/log
+	ws diff --run 'echo a >> $LOG; sleep 0.01' 'echo b >> $LOG; sleep 0.01' -n 2 --keep kept -o json
+	[ "$status" -eq 0 ] || fail "$err"
+	[ -z "$err" ] || fail "$err"
+	[ "$(tr -d '\n' < log)" = abbaab ]
+	[ "$(cd kept && echo *)" = "base-1.json.gz base-2.json.gz new-1.json.gz new-2.json.gz" ]
+	jq -e '.base.command == "echo a >> $LOG; sleep 0.01" and (.base.runs | length) == 2
+		and .new.runs[1].file == "kept/new-2.json.gz" and (.rows | length) > 0' "$out"
+	jq -c .rows "$out" > first
+	# they are records as any other
+	ws diff kept/base-1.json.gz,kept/base-2.json.gz kept/new-1.json.gz,kept/new-2.json.gz -o json:again
+	[ "$status" -eq 0 ]
+	jq -c .rows again | cmp - first
+	# On a terminal it says how far it is.
+	python3 "$BATS_TEST_DIRNAME/ontty.py" 100 40 "$WS" diff --run 'sleep 0.01' true -n 2 --keep shown > shown.out
+	for line in 'warm-up, base' 'warm-up, new' 'run 1 of 2, base: sleep 0.01' 'run 2 of 2, new: true'; do
+		grep -q "$line" shown.out || fail "$line: $(cat shown.out)"
+	done
+	ws diff --run true true --keep kept
+	refused 2 "--keep 'kept': has new-1.json.gz"
+	export TMPDIR=$BATS_TEST_TMPDIR
+	ws diff --run 'sleep 0.01; echo noise' 'sleep 0.01' --runs 1 -n 1
+	[ "$status" -eq 0 ]
+	[[ $err == "waitscope: note: diff: records in $TMPDIR/waitscope-diff-"?????? ]] || fail "$err"
+	[ -s "${err##* }/new-1.json.gz" ]
+	grep -qx 'base  sleep 0.01; echo noise' "$out"
+	lacks -qx noise "$out"
+}
+
+@test "--run: what fails is not compared" {
+	need_root
+	ws diff --run true 'exit 3' -n 1 --keep kept
+	refused 1 "diff --run 'exit 3': exit status 3"
+	ws diff --run true 'kill -9 $$' -n 1 --keep kept --bisect --fail-if 'sched_wakeup_latency p90 > +10%'
+	[ "$status" -eq 125 ]
+	ws diff --run 'sleep 300' 'sleep 300' --fail-if 'futex_wait p99 > +10%'
+	refused 2 "no source of --run tells of futex_wait (expected futex in --source)"
+	ws diff --run 'one' -n 1
+	refused 2 'expected two commands'
+	ws diff --run a b -n 0
+	refused 2 "-n '0'"
+	ws diff "$A" "$B" --runs 3
+	refused 2 '--runs: goes with --run'
+	ws diff "$A" "$B" --keep kept
+	refused 2 '--keep: goes with --run'
+	ws diff --run true true --keep /dev/null/x
+	refused 1 "--keep: cannot make '/dev/null/x'"
+}
+
+@test "--run: interrupted, it compares what there is" {
+	need_root
+	local pid status=0
+	"$WS" diff --run 'sleep 0.01' 'echo >> log; [ $(wc -l < log) -lt 3 ] || exec sleep 300' -n 9 --keep kept > out 2> err &
+	pid=$!
+	for _ in $(seq 300); do
+		[ "$(cat log 2>/dev/null | wc -l)" -eq 3 ] && break
+		sleep 0.1
+	done
+	kill -TERM $pid
+	wait $pid || status=$?
+	[ "$status" -eq 0 ] || fail "$(cat err)"
+	grep -qE '^waitscope: note: diff: interrupted: [12] and 1 runs$' err || fail "$(cat err)"
+	[ ! -e kept/new-2.json.gz ]
+	grep -q '^base  sleep 0.01$' out
+	rm log
+	# Nothing that a command started lives on: no child of its shell, nor what that left behind.
+	TMPDIR=$BATS_TEST_TMPDIR "$WS" diff --run 'sleep 311 & (sleep 312 & echo >> log; sleep 313; true); true' 'sleep 314' > out 2> err 3>&- &
+	pid=$!
+	for _ in $(seq 300); do
+		[ -s log ] && break
+		sleep 0.1
+	done
+	kill -TERM $pid
+	wait $pid || status=$?
+	[ "$status" -eq 1 ]
+	for _ in $(seq 100); do
+		ps -eo args | grep -qE '^sleep 31[1-4]$' || break
+		sleep 0.1
+	done
+	ps -eo args | lacks -E '^sleep 31[1-4]$'
+	grep -q 'error: diff --run: interrupted before a run of each had ended' err
+}
+
 @test "what cannot be compared" {
 	ws diff
 	refused 2 'nothing to compare'

@@ -61,7 +61,7 @@ same() { # FILE FILE
 		done
 	done <<- 'END'
 		report 15 REPORT SLOW.WAITS from|to|last|force
-		diff 9 COMPARING OUTPUT noise|force|output
+		diff 12 COMPARING OUTPUT noise|force|run|runs|keep|output
 	END
 }
 
@@ -213,6 +213,8 @@ offers() { # WORDS EXPECTED...: exactly these, in any order
 	offers "report $BATS_TEST_TMPDIR/wai" "$BATS_TEST_TMPDIR/waits.json.gz"
 	offers 'd' diff
 	offers 'diff x --no' --noise
+	offers 'diff x --ru' --run --runs
+	offers "diff --run x y --keep $BATS_TEST_TMPDIR/wai" "$BATS_TEST_TMPDIR/waits.json.gz"
 	offers 'diff x y -o t' table
 	offers "diff $BATS_TEST_TMPDIR/wai" "$BATS_TEST_TMPDIR/waits.json.gz"
 	offers "diff a,$BATS_TEST_TMPDIR/wai" "a,$BATS_TEST_TMPDIR/waits.json.gz"
