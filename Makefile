@@ -17,6 +17,7 @@ SBINDIR ?= $(PREFIX)/sbin
 MANDIR ?= $(PREFIX)/share/man
 BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+DOCDIR ?= $(PREFIX)/share/doc/waitscope
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 
 CC ?= cc
@@ -159,13 +160,14 @@ install: $(O)/waitscope words ## install below DESTDIR/PREFIX
 	install -D -m 644 $(MAN) $(DESTDIR)$(MANDIR)/man8/waitscope.8
 	install -D -m 644 $(O)/completions/waitscope $(DESTDIR)$(BASHCOMPDIR)/waitscope
 	install -D -m 644 $(O)/completions/_waitscope $(DESTDIR)$(ZSHCOMPDIR)/_waitscope
+	install -D -m 755 docs/bisect.sh $(DESTDIR)$(DOCDIR)/bisect.sh
 	install -d $(DESTDIR)$(UNITDIR)
 	sed 's|@SBINDIR@|$(SBINDIR)|' packaging/waitscope.service.in > $(DESTDIR)$(UNITDIR)/waitscope.service
 
 uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(SBINDIR)/waitscope $(DESTDIR)$(MANDIR)/man8/waitscope.8 \
 		$(DESTDIR)$(BASHCOMPDIR)/waitscope $(DESTDIR)$(ZSHCOMPDIR)/_waitscope \
-		$(DESTDIR)$(UNITDIR)/waitscope.service
+		$(DESTDIR)$(DOCDIR)/bisect.sh $(DESTDIR)$(UNITDIR)/waitscope.service
 
 deps: ## install what is missing to build and to test (Debian, Ubuntu, Fedora; as root)
 	$(Q)scripts/deps.sh build test

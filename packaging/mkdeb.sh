@@ -23,6 +23,7 @@ put 644 "$words/waitscope.8" usr/share/man/man8/waitscope.8
 put 644 "$words/completions/waitscope" usr/share/bash-completion/completions/waitscope
 put 644 "$words/completions/_waitscope" usr/share/zsh/vendor-completions/_waitscope
 put 644 "$words/waitscope.service" usr/lib/systemd/system/waitscope.service
+put 755 "$top/docs/bisect.sh" usr/share/doc/waitscope/bisect.sh
 put 644 "$top/packaging/deb/copyright" usr/share/doc/waitscope/copyright
 gzip -9n "$root/usr/share/man/man8/waitscope.8"
 printf 'waitscope (%s) unstable; urgency=medium\n\n  * %s\n\n -- %s  %s\n' "$version" \

@@ -286,7 +286,7 @@ offers() { # WORDS EXPECTED...: exactly these, in any order
 	dest=$BATS_TEST_TMPDIR/dest
 	make -s install O="$BUILD" SAN="${SAN-}" DESTDIR="$dest" PREFIX=/usr
 	for f in sbin/waitscope share/man/man8/waitscope.8 share/bash-completion/completions/waitscope \
-		share/zsh/site-functions/_waitscope lib/systemd/system/waitscope.service; do
+		share/zsh/site-functions/_waitscope share/doc/waitscope/bisect.sh lib/systemd/system/waitscope.service; do
 		[ -s "$dest/usr/$f" ]
 	done
 	grep -q '^ExecStart=/usr/sbin/waitscope ' "$dest/usr/lib/systemd/system/waitscope.service"
