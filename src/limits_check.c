@@ -21,7 +21,8 @@ static bool tells_of(uint64_t metrics, const struct metric_desc *desc)
 /* By what a task is called in rows of --by; other labels are there or not, as it happens. */
 static bool needs_groups(const struct limit *l)
 {
-	static const char *const keys[] = {"pid", "tid", "comm", "cgroup", "file"};
+	static const char *const keys[] = {"pid",  "tid",  "comm",	  "cgroup",
+					   "file", "unit", "container_id"};
 	size_t i, k;
 
 	for (i = 0; i < l->nlabels; i++)

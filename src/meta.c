@@ -129,6 +129,7 @@ static const char *const by_names[] = {
 	[BY_PID] = "pid",	[BY_TID] = "tid",
 	[BY_COMM] = "comm",	[BY_CPU] = "cpu",
 	[BY_CGROUP] = "cgroup", [BY_FILE] = "file",
+	[BY_UNIT] = "unit",	[BY_CONTAINER] = "container",
 };
 
 int meta_build(struct meta_data **out, const struct run *r, struct err *e)

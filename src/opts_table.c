@@ -9,6 +9,8 @@ static const struct option_word by_words[] = {
 	{"tid", BY_TID},
 	{"comm", BY_COMM},
 	{"cgroup", BY_CGROUP},
+	{"unit", BY_UNIT},
+	{"container", BY_CONTAINER},
 	{"file", BY_FILE},
 	{NULL, 0},
 };
@@ -36,7 +38,7 @@ const struct option_row opts_source = {
 const struct option_row opts_table[] = {
 	{"debuginfod", 0, NULL, "debug information may be fetched (DEBUGINFOD_URLS)", FLAG(debuginfod)},
 
-	{"by", 'b', "KEY", "a row for each cpu, pid, tid, comm, cgroup or file", OPTION_WORD, TO(by),
+	{"by", 'b', "KEY", "a row for each cpu, pid, tid, comm, cgroup, unit, container or file", OPTION_WORD, TO(by),
 	 .words = by_words, .group = OPTION_ROWS},
 	{"rows", 'n', "N", "at most N rows, 0 for all (default: all CPUs, 20 of others)", OPTION_U32, TO(rows),
 	 .max = 1000000, .group = OPTION_ROWS},

@@ -200,6 +200,10 @@ static int collect(struct run *r, bool totals, struct frame *interval, struct fr
 	r->seq++;
 	*interval = frame_of(r, FRAME_INTERVAL, &r->previous, &r->report.interval);
 	*total = frame_of(r, FRAME_TOTAL, &r->started, &r->report.total);
+	if (r->cfg->by == BY_UNIT || r->cfg->by == BY_CONTAINER)
+		ret = regroup(&r->groups[0], interval) ?: regroup(&r->groups[1], total);
+	if (ret)
+		return err_sys(e, ret, "report");
 	interval->quality = qi;
 	total->quality = qt;
 	user = user_cpu_ns();
@@ -334,6 +338,8 @@ int run_close(struct run *r, struct err *e)
 	ret = outputs_close(&r->outputs, e);
 	command_close(r->command);
 	free(r->sources);
+	regroup_free(&r->groups[0]);
+	regroup_free(&r->groups[1]);
 	rows_free(&r->report.interval);
 	rows_free(&r->report.total);
 	memset(r, 0, sizeof(*r));

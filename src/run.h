@@ -19,6 +19,7 @@
 #include "core/err.h"
 #include "core/frame.h"
 #include "core/hide.h"
+#include "core/regroup.h"
 #include "names/names.h"
 #include "outputs.h"
 #include "source/shared.h"
@@ -50,6 +51,7 @@ struct run {
 	struct names_shared names;		  /* the sources' */
 	struct shared_maps shared;		  /* theirs too */
 	uint64_t names_refused;			  /* until the last report */
+	struct regroup groups[2];		  /* --by unit, container: of interval and total */
 	struct hide hide;			  /* from names.names, see run_open */
 	uint64_t seq;
 	uint64_t fold_ns; /* flips are at most that far apart; see run_fold */

@@ -20,6 +20,8 @@ enum by_key {
 	BY_COMM,
 	BY_CGROUP,
 	BY_FILE,
+	BY_UNIT, /* this and the next are made of cgroups: core/regroup.h */
+	BY_CONTAINER,
 };
 enum unit { UNIT_AUTO, UNIT_NS, UNIT_US, UNIT_MS }; /* AUTO is usec, as schbench */
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
@@ -111,5 +113,11 @@ struct config {
 	bool bisect;		  /* exit statuses as git bisect run takes them */
 	char **command;		  /* NULL-terminated, or NULL; points into argv */
 };
+
+/* Does the kernel tell the groups apart by their cgroup? */
+static inline bool by_cgroups(enum by_key by)
+{
+	return by == BY_CGROUP || by == BY_UNIT || by == BY_CONTAINER;
+}
 
 #endif

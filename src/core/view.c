@@ -13,6 +13,7 @@ static const char *const by_keys[] = {
 	[BY_CPU] = "cpu",	[BY_PID] = "pid",
 	[BY_TID] = "tid",	[BY_COMM] = "comm",
 	[BY_CGROUP] = "cgroup", [BY_FILE] = "file",
+	[BY_UNIT] = "unit",	[BY_CONTAINER] = "container_id",
 };
 
 #define BY_KEYS (sizeof(by_keys) / sizeof(by_keys[0]))

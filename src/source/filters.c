@@ -31,7 +31,7 @@ static int open_mount(struct filters *f, bool paths, struct err *e)
 {
 	struct err ignored = {0};
 
-	if (f->cfg->filter.late[ABI_FILTER_CGROUP].n || f->cfg->by == BY_CGROUP)
+	if (f->cfg->filter.late[ABI_FILTER_CGROUP].n || by_cgroups(f->cfg->by))
 		return cgroup_mount_find(&f->mount, e);
 	if (paths && cgroup_mount_find(&f->mount, &ignored))
 		f->mount.fd = -1; /* names only: ids will do */

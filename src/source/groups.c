@@ -3,7 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cgroup_words.h"
 #include "source/groups.h"
+
+/* Of a cgroup that is gone before it was looked at there is a number alone ("id:17"). */
+static char *cgroup_text(struct group_text *t, enum by_key by, const char *path)
+{
+	struct cgroup_words w;
+	const char *word;
+
+	if (by == BY_CGROUP || *path != '/')
+		return strdup(path);
+	cgroup_words(&w, path);
+	word = by == BY_UNIT ? w.unit : w.container_id;
+	if (by == BY_CONTAINER && *word)
+		memcpy(t->pod, w.pod_uid, sizeof(w.pod_uid));
+	return strdup(*word ? word : CGROUP_NONE);
+}
 
 void group_text_init(struct group_text *t, enum by_key by, const struct abi_key *key,
 		     struct cgroup_names *names)
@@ -13,8 +29,8 @@ void group_text_init(struct group_text *t, enum by_key by, const struct abi_key 
 		memcpy(t->comm, key->comm, ABI_COMM_LEN);
 	else
 		snprintf(t->id, sizeof(t->id), "%llu", (unsigned long long)key->id);
-	if (by == BY_CGROUP)
-		t->cgroup = strdup(cgroup_name(names, key->id));
+	if (by_cgroups(by))
+		t->cgroup = cgroup_text(t, by, cgroup_name(names, key->id));
 }
 
 void group_text_free(struct group_text *t)
@@ -44,6 +60,14 @@ uint32_t group_labels(struct group_text *t, enum by_key by, const struct keyed_r
 	case BY_CGROUP:
 		labels[n++] = (struct label){"cgroup", t->cgroup ? t->cgroup : "?"};
 		break;
+	case BY_UNIT:
+		labels[n++] = (struct label){"unit", t->cgroup ? t->cgroup : "?"};
+		break;
+	case BY_CONTAINER:
+		labels[n++] = (struct label){"container_id", t->cgroup ? t->cgroup : "?"};
+		if (*t->pod)
+			labels[n++] = (struct label){"pod_uid", t->pod};
+		break;
 	default:
 		break;
 	}
@@ -53,10 +77,9 @@ uint32_t group_labels(struct group_text *t, enum by_key by, const struct keyed_r
 uint32_t group_abi(enum by_key by)
 {
 	static const uint32_t of[] = {
-		[BY_PID] = ABI_BY_PID,
-		[BY_TID] = ABI_BY_TID,
-		[BY_COMM] = ABI_BY_COMM,
-		[BY_CGROUP] = ABI_BY_CGROUP,
+		[BY_PID] = ABI_BY_PID,	   [BY_TID] = ABI_BY_TID,
+		[BY_COMM] = ABI_BY_COMM,   [BY_CGROUP] = ABI_BY_CGROUP,
+		[BY_UNIT] = ABI_BY_CGROUP, [BY_CONTAINER] = ABI_BY_CGROUP,
 	};
 
 	return (size_t)by < sizeof(of) / sizeof(of[0]) ? of[by] : ABI_BY_NONE;

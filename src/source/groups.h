@@ -12,7 +12,8 @@
 struct group_text {
 	char id[24], pid[24];
 	char comm[ABI_COMM_LEN + 1];
-	char *cgroup; /* NULL: none, or no memory */
+	char *cgroup; /* its path, unit or container, as --by has it; NULL: none, or no memory */
+	char pod[40];
 };
 
 #define GROUP_LABELS 3

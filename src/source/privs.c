@@ -97,7 +97,7 @@ static uint64_t needed_at_all(const struct config *cfg)
 	if (!cfg)
 		return need;
 	need |= needed_by_sources(cfg) & ~SOURCE_CAP(CAP_DAC_READ_SEARCH);
-	if (cfg->by == BY_CGROUP || cfg->by == BY_FILE)
+	if (by_cgroups(cfg->by) || cfg->by == BY_FILE)
 		need |= SOURCE_CAP(CAP_DAC_READ_SEARCH);
 	return need;
 }
@@ -178,7 +178,7 @@ static uint64_t needed_later(const struct config *cfg)
 		SOURCE_CAP(CAP_SYS_ADMIN) | needed_by_sources(cfg); /* BPF statistics: our cost */
 	size_t i;
 
-	if (cfg->by == BY_CGROUP || cfg->by == BY_FILE || cfg->slower)
+	if (by_cgroups(cfg->by) || cfg->by == BY_FILE || cfg->slower)
 		need |= SOURCE_CAP(
 			CAP_DAC_READ_SEARCH); /* paths of cgroups and files from their ids */
 	for (i = 0; i < cfg->noutputs; i++)

@@ -16,7 +16,7 @@ valid() { # table COLUMNS | json SCHEMA | csv
 @test "JSON of every grouping keeps to its schema" {
 	local by
 
-	for by in cpu pid tid comm cgroup file; do
+	for by in cpu pid tid comm cgroup unit container file; do
 		ws -s synth --by "$by" --slower 0 -o json 0.05 2
 		[ "$status" -eq 0 ]
 		valid json "$SCHEMA"
@@ -27,7 +27,7 @@ valid() { # table COLUMNS | json SCHEMA | csv
 @test "CSV of every grouping is well formed" {
 	local by
 
-	for by in cpu pid tid comm cgroup file; do
+	for by in cpu pid tid comm cgroup unit container file; do
 		ws -s synth --by "$by" -o csv 0.05 2
 		[ "$status" -eq 0 ]
 		valid csv

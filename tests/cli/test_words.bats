@@ -191,10 +191,10 @@ offers() { # WORDS EXPECTED...: exactly these, in any order
 }
 
 @test "bash completes values" {
-	offers '--by ' cpu pid tid comm cgroup file
-	offers '-b c' cpu comm cgroup
+	offers '--by ' cpu pid tid comm cgroup unit container file
+	offers '-b c' cpu comm cgroup container
 	offers '-zb t' tid
-	offers '--by=c' cpu comm cgroup
+	offers '--by=c' cpu comm cgroup container
 	offers '--color ' auto always never
 	offers '-s ' ext4 futex line lock sched synth watch
 	offers '-s sched,s' sched,sched sched,synth

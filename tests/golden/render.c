@@ -62,8 +62,8 @@ static int word_at(const char *const *words, const char *w)
 /* Those of the command line that say how frames are looked at. */
 static int set_options(struct player *p, char **w, int n)
 {
-	static const char *const keys[] = {"none", "cpu",	 "pid",	 "tid",
-					   "comm", "cgroup", "file", NULL};
+	static const char *const keys[] = {"none",   "cpu",  "pid",  "tid",	  "comm",
+					   "cgroup", "file", "unit", "container", NULL};
 	static const char *const sorts[] = {"default", "p99", "count", "sum",
 					    "max",     "p50", "name",  NULL};
 	static const char *const units[] = {"auto", "-N", "-u", "-m", NULL};

@@ -121,6 +121,44 @@ class CgroupFilter(KernelTest):
         found = groups(tool.stop().final, "sched_preempt_wait", "cgroup")
         self.assertEqual(list(found), [group.relative])
 
+    def in_units(self, by):
+        """Blocks of primes in two cgroups of one unit, and in one of a container."""
+        top = self.cgroup("ws-test-%d.slice" % os.getpid())
+        unit = self.cgroup("ws-a.service", top)
+        container = self.cgroup("docker-%s.scope" % ("0123456789abcdef" * 4), top)
+        places = ((self.cgroup("x", unit), 101), (self.cgroup("y", unit), 103), (container, 107))
+        tool = self.tool("--by", by, "-c", top.path, "-z", "-i", "0.3").ready()
+        loads = [self.load("sleeper", n, 1000, preexec_fn=g.enter()) for g, n in places]
+        for load in loads:
+            load.line()
+            load.go()
+        for load, (_, n) in zip(loads, places):
+            self.assertEqual(load.line()["blocked"], n)
+            load.end()
+        report = tool.stop()
+        for metric_name in ("sched_wakeup_latency", "sched_run_delay"):
+            rows = [m for m in report.final["metrics"] if m["name"] == metric_name and m["labels"]
+                    and "cpu" not in m["labels"]]
+            self.assertEqual(sum(m["count"] for m in rows), count(report.final, metric_name))
+            self.assertEqual(sum(m["sum"] for m in rows), metric(report.final, metric_name)["sum"])
+        return {tuple(m["labels"].items()): m["count"] for m in report.final["metrics"]
+                if m["name"] == "sched_wakeup_latency" and m["labels"] and "cpu" not in m["labels"]}
+
+    def test_by_unit(self):
+        """--by unit joins the cgroups of a unit"""
+        found = self.in_units("unit")
+        self.assertEqual({k[0] for k in found},
+                         {("unit", "ws-a.service"), ("unit", "docker-%s.scope" % ("0123456789abcdef" * 4))})
+        self.assertEqual(len(found), 2)
+        self.assertGreaterEqual(found[(("unit", "ws-a.service"),)], 204)
+
+    def test_by_container(self):
+        """--by container tells containers apart, and what is in none is one group"""
+        found = self.in_units("container")
+        self.assertEqual({k[0] for k in found},
+                         {("container_id", "(none)"), ("container_id", "0123456789abcdef" * 4)})
+        self.assertGreaterEqual(found[(("container_id", "0123456789abcdef" * 4),)], 107)
+
 
 class TaskFilter(KernelTest):
     def hogs(self):

@@ -424,7 +424,7 @@ static const struct {
 	{"--cpu 3-1", "--cpu '3-1': expected CPU numbers below 8192 such as 3 or 0-3,7"},
 	{"--cpu x", "--cpu 'x': expected CPU numbers below 8192 such as 3 or 0-3,7"},
 	{"--by process",
-	 "--by 'process': not known (one of: cpu, pid, tid, comm, cgroup, file)"},
+	 "--by 'process': not known (one of: cpu, pid, tid, comm, cgroup, unit, container, file)"},
 	{"--sort avg", "--sort 'avg': not known (one of: p99, p50, max, count, sum, name)"},
 	{"--color sometimes", "--color 'sometimes': not known (one of: auto, always, never)"},
 	{"-n -1", "--rows '-1': expected a whole number from 0 to 1000000"},
@@ -571,7 +571,7 @@ static void test_printed(void **state)
 		{"--version", "waitscope 0."},
 		{"-h --bogus", "Usage: waitscope"}, /* what comes after help is not read */
 		{"--dump-options",
-		 "by\tb\tKEY\twords\tcpu pid tid comm cgroup file\t-\t"},
+		 "by\tb\tKEY\twords\tcpu pid tid comm cgroup unit container file\t-\t"},
 		{"--dump-options", "dev\t-\tDEV|MOUNT\tmounts\t-\trepeat\t"},
 		{"--dump-options", "totals\tz\t-\t-\t-\t-\t"},
 	};

@@ -286,6 +286,9 @@ static bool same_group(const struct synth_task *a, const struct synth_task *b, e
 		return !strcmp(a->cgroup, b->cgroup);
 	case BY_FILE:
 		return !strcmp(a->file, b->file);
+	case BY_UNIT: /* joined by their names, as of a real source */
+	case BY_CONTAINER:
+		return !strcmp(a->cgroup, b->cgroup);
 	default:
 		return false;
 	}
@@ -319,6 +322,15 @@ void synth_label_group(struct synth_group *g, const struct synth_task *t, enum b
 		break;
 	case BY_FILE:
 		synth_add_label(g, "file", t->file);
+		break;
+	case BY_UNIT:
+		cgroup_words(&g->words, t->cgroup);
+		synth_add_label(g, "unit", *g->words.unit ? g->words.unit : CGROUP_NONE);
+		break;
+	case BY_CONTAINER:
+		cgroup_words(&g->words, t->cgroup);
+		synth_add_label(g, "container_id",
+				*g->words.container_id ? g->words.container_id : CGROUP_NONE);
 		break;
 	default:
 		break;

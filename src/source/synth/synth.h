@@ -4,6 +4,7 @@
 #ifndef WS_SYNTH_H
 #define WS_SYNTH_H
 
+#include "core/cgroup_words.h"
 #include "source/source.h"
 
 #define SYNTH_CPUS 4
@@ -24,6 +25,7 @@ struct synth_group {
 	struct label labels[SERIES_LABELS];
 	uint32_t nlabels;
 	char id[12], pid[12];
+	struct cgroup_words words;
 };
 
 void synth_add_label(struct synth_group *g, const char *key, const char *value);

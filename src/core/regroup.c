@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/regroup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/view.h"
+
+static bool is_group(const struct series *s)
+{
+	return view_is_group(s) && !view_is_cpu(s);
+}
+
+/* The headline that it belongs to: a source's groups are not those of another. */
+static const char *headline(const struct series *s)
+{
+	return s->desc->part_of ? s->desc->part_of : s->desc->name;
+}
+
+/* Groups' series before all others, those of one group side by side, in the order in which they came. */
+static int compare_groups(const void *a, const void *b, void *series)
+{
+	const struct series *v = series;
+	size_t i = *(const size_t *)a, k = *(const size_t *)b;
+	int order = is_group(&v[k]) - is_group(&v[i]);
+
+	if (!order && is_group(&v[i]))
+		order = strcmp(headline(&v[i]), headline(&v[k]));
+	if (!order && is_group(&v[i]))
+		order = strcmp(v[i].labels[0].value, v[k].labels[0].value);
+	return order ? order : i < k ? -1 : i > k;
+}
+
+struct placed {
+	const struct series *v;
+	const size_t *first; /* where the group of each series begins */
+};
+
+/* At the place of its group's first series, in the order of the metrics. */
+static int compare_places(const void *a, const void *b, void *ctx)
+{
+	const struct placed *p = ctx;
+	size_t i = *(const size_t *)a, k = *(const size_t *)b;
+
+	if (p->first[i] != p->first[k])
+		return p->first[i] < p->first[k] ? -1 : 1;
+	if (p->v[i].desc != p->v[k].desc)
+		return p->v[i].desc < p->v[k].desc ? -1 : 1;
+	return i < k ? -1 : i > k;
+}
+
+static int reserve(struct regroup *r, size_t n)
+{
+	struct series *v;
+	size_t *order;
+
+	if (n <= r->cap)
+		return 0;
+	v = reallocarray(r->v, n, sizeof(*v));
+	if (v)
+		r->v = v;
+	order = reallocarray(r->order, n, 2 * sizeof(*order));
+	if (order)
+		r->order = order;
+	if (!v || !order)
+		return -ENOMEM;
+	r->cap = n;
+	return 0;
+}
+
+/*
+ * A metric that only a later one of the joined groups had came last: the series of a group stand
+ * together again (frame.h).
+ */
+static void put_in_order(struct regroup *r, const struct series *v, size_t n)
+{
+	size_t *order = r->order, *first = r->order + n;
+
+	for (size_t i = 0; i < n; i++)
+		order[i] = i;
+	qsort_r(order, n, sizeof(*order), compare_groups, (void *)v);
+	for (size_t i = 0; i < n; i++) {
+		bool same = i && is_group(&v[order[i]]) && is_group(&v[order[i - 1]]) &&
+			    !strcmp(headline(&v[order[i]]), headline(&v[order[i - 1]])) &&
+			    !strcmp(v[order[i]].labels[0].value, v[order[i - 1]].labels[0].value);
+
+		first[order[i]] = same ? first[order[i - 1]] : order[i];
+	}
+	qsort_r(order, n, sizeof(*order), compare_places, &(struct placed){v, first});
+	for (size_t i = 0; i < n; i++)
+		r->v[i] = v[order[i]];
+}
+
+int regroup(struct regroup *r, struct frame *f)
+{
+	const struct frame *joined;
+
+	if (!r->own)
+		r->own = frame_own_new();
+	if (!r->own)
+		return -ENOMEM;
+	frame_own_reset(r->own);
+	if (frame_own_add(r->own, f, FRAME_THEN))
+		return -ENOMEM;
+	joined = frame_own_view(r->own);
+	if (!joined || reserve(r, joined->nseries))
+		return -ENOMEM;
+	if (joined->nseries)
+		put_in_order(r, joined->series, joined->nseries);
+	f->series = r->v;
+	f->nseries = joined->nseries;
+	f->contended = joined->contended;
+	f->ncontended = joined->ncontended;
+	return 0;
+}
+
+void regroup_free(struct regroup *r)
+{
+	frame_own_free(r->own);
+	free(r->v);
+	free(r->order);
+	*r = (struct regroup){0};
+}
