@@ -45,6 +45,10 @@ rows() {
 		test c:mkfs.btrfs btrfs-progs btrfs-progs
 		test p:jsonschema python3-jsonschema python3-jsonschema
 		test p:numpy python3-numpy python3-numpy
+		test p:prometheus_client python3-prometheus-client python3-prometheus_client
+		test p:google.protobuf python3-protobuf python3-protobuf
+		test c:protoc protobuf-compiler protobuf-compiler
+		test p:ensurepip python3-venv python3
 		test c:strace strace strace
 		test c:setcap libcap2-bin libcap
 		test c:g++ g++ gcc-c++

@@ -108,7 +108,7 @@ suite() {
 
 lane_of() {
 	case $1 in
-	unit/* | san/* | golden | insn/* | compare* | core-reloc* | cli/lint | cli/tables | cli/words | fuzz | lint) echo computes ;;
+	unit/* | san/* | golden | insn/* | compare* | export/prom | core-reloc* | cli/lint | cli/tables | cli/words | fuzz | lint) echo computes ;;
 	*) echo traces ;;
 	esac
 }
@@ -150,6 +150,7 @@ all_suites() {
 	fi
 	suite names/worker python3 tests/names/test_worker.py
 	suite compare python3 tests/compare/test_compare.py
+	suite export/prom python3 tests/export/test_prom.py "$O/tests/golden/render"
 	suite compare/records python3 tests/compare/test_records.py
 	# Records of everything there is; what is larger than this has more of the same.
 	mapfile -t records < <(find tests/golden/expected -name '*.json' -size -60k | sort)

@@ -107,8 +107,9 @@ struct config {
 				 of the first */
 	bool quiet;	      /* no progress, no notices */
 	uint32_t precision;   /* schema */
-	uint32_t max_keys;    /* --max-keys: groups kept in the kernel */
-	bool max_keys_given;  /* else a source may take fewer */
+	uint32_t export_schema; /* of what Prometheus and OTLP get, unless it is coarser already */
+	uint32_t max_keys;	/* --max-keys: groups kept in the kernel */
+	bool max_keys_given;	/* else a source may take fewer */
 	struct limit_list limits; /* --fail-if */
 	bool bisect;		  /* exit statuses as git bisect run takes them */
 	char **command;		  /* NULL-terminated, or NULL; points into argv */

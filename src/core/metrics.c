@@ -165,6 +165,34 @@ const struct metric_desc metric_list[METRICS] = {
 		},
 };
 
+const struct run_metric run_metric_list[RUN_METRICS] = {
+	[RUN_LOST] = {"lost", "{event}", "Events that the report lacks, by reason",
+		      .label = "reason"},
+	[RUN_NOTED] =
+		{"noted", "{event}",
+		 "Events worth knowing that cost no sample, such as tasks that waited already "
+		 "at the start",
+		 .label = "event"},
+	[RUN_IN_FLIGHT] = {"in_flight", "{task}", "Tasks that wait now", .gauge = true},
+	[RUN_IN_FLIGHT_LONGEST] = {"in_flight_longest", "s",
+				   "Time for which the one of them that waits longest has waited",
+				   .gauge = true},
+	[RUN_BPF_CPU] = {"bpf_cpu", "1", "Share of one CPU that the BPF programs take",
+			 .gauge = true},
+	[RUN_BPF_EVENT] = {"bpf_event", "s", "Time that the BPF programs take for an event",
+			   .gauge = true},
+	[RUN_USER_CPU] = {"user_cpu", "1", "Share of one CPU that waitscope itself takes",
+			  .gauge = true},
+	[RUN_REPORT_TIME] = {"report_timestamp", "s", "End of the last interval, in Unix time",
+			     .gauge = true},
+	[RUN_INFO] = {"build_info", NULL, "The version that runs; always 1", .label = "version",
+		      .gauge = true},
+	[RUN_REPORTS] = {"reports", "{report}", "Reports to the collector by what became of them",
+			 .label = "result"},
+	[RUN_REJECTED] = {"rejected_points", "{point}",
+			  "Data points that the collector did not take of reports it took"},
+};
+
 const struct metric_desc *metric_find(const char *name)
 {
 	for (int i = 0; i < METRICS; i++)

@@ -78,6 +78,30 @@ extern const struct metric_desc metric_list[METRICS];
 /* The help of one that the registry lacks: records of newer versions have such. */
 #define METRIC_HELP_UNKNOWN "A metric that this version of waitscope does not know"
 
+/* What machines are told of the run itself, beside its metrics (export.h). */
+struct run_metric {
+	const char *name, *unit, *help;
+	const char *label; /* whose values tell its series apart; NULL: it has one series */
+	bool gauge;	   /* else a counter */
+};
+
+enum run_metric_id {
+	RUN_LOST,
+	RUN_NOTED,
+	RUN_IN_FLIGHT,
+	RUN_IN_FLIGHT_LONGEST,
+	RUN_BPF_CPU,
+	RUN_BPF_EVENT,
+	RUN_USER_CPU,
+	RUN_REPORT_TIME,
+	RUN_INFO,
+	RUN_REPORTS,
+	RUN_REJECTED,
+	RUN_METRICS,
+};
+
+extern const struct run_metric run_metric_list[RUN_METRICS];
+
 struct arena;
 
 /* NULL: no metric of that name. */

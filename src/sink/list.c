@@ -9,6 +9,8 @@ const struct sink_ops *const sink_list[] = {
 	&sink_table,
 	&sink_json,
 	&sink_csv,
+	&sink_prom,
+	&sink_prom_proto,
 	NULL,
 };
 /* clang-format on */

@@ -54,6 +54,8 @@ struct sink {
 extern const struct sink_ops sink_table;
 extern const struct sink_ops sink_json;
 extern const struct sink_ops sink_csv;
+extern const struct sink_ops sink_prom;
+extern const struct sink_ops sink_prom_proto;
 
 /* For open: what the arguments name is opened as the sink's stream. As out_open. */
 int sink_open_out(struct sink *s, struct out *o, const struct sink_args *args, struct err *e);

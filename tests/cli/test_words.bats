@@ -127,6 +127,18 @@ same() { # FILE FILE
 	done < "$BATS_TEST_TMPDIR/keys"
 }
 
+@test "the manual names every family that Prometheus gets beside the metrics" {
+	"$BUILD/waitscope" -q -s synth -d 100ms -o prom | sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' > "$BATS_TEST_TMPDIR/families"
+	[ "$(wc -l < "$BATS_TEST_TMPDIR/families")" -ge 12 ]
+	grep -vE '^waitscope_(sched|ext4|jbd2|lock|futex|line)_|_(bpf_cpu_ratio|bpf_event_seconds)$' "$BATS_TEST_TMPDIR/families" |
+		while read -r name; do
+			if ! sed -n '/^ *prom$/,/^ *prom-proto$/p' "$manual" | grep -qw -- "$name"; then
+				echo "$name: not in the manual"
+				false
+			fi
+		done
+}
+
 @test "the manual names every column of CSV" {
 	"$BUILD/waitscope" -q -s synth -P 99 -d 100ms -o csv | head -n 1 | tr ',' '\n' > "$BATS_TEST_TMPDIR/columns"
 	[ "$(wc -l < "$BATS_TEST_TMPDIR/columns")" -ge 30 ]

@@ -168,6 +168,33 @@ static char *render_memory(const struct sink_ops *sink_ops, const struct config 
 	return text;
 }
 
+/* NAME{key="value",...} NUMBER, or a comment */
+static void check_prom(const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '#') {
+			s = strchr(s, '\n');
+			MUST(s);
+			continue;
+		}
+		MUST(!strncmp(s, "waitscope_", 10));
+		s += strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_");
+		for (const char *sep = "{"; *s == *sep; sep = ",") {
+			s += 1 + strspn(s + 1, "abcdefghijklmnopqrstuvwxyz_");
+			MUST(s[0] == '=' && s[1] == '"');
+			for (s += 2; *s != '"'; s++) {
+				MUST(*s && *s != '\n');
+				if (*s == '\\')
+					MUST(*++s == '\\' || *s == '"');
+			}
+			s++;
+		}
+		MUST(*s == ' ' || (*s == '}' && *++s == ' '));
+		s += 1 + strspn(s + 1, "0123456789.e+-");
+		MUST(*s == '\n');
+	}
+}
+
 static void try_names(const struct names *n, const struct hist *h)
 {
 	const struct series series[] = {
@@ -253,7 +280,8 @@ static void try_names(const struct names *n, const struct hist *h)
 			     .nquantiles = 2,
 			     .interval_ns = 1000000000,
 			     .precision = 5,
-			     .max_keys = 16};
+			     .max_keys = 16,
+			     .export_schema = 3};
 	const char *const argv[] = {"waitscope", n->v[0], NULL};
 	const struct meta_source source = {.name = "sched", .why = n->v[11]};
 	const struct meta m = {.version = "1",
@@ -270,6 +298,10 @@ static void try_names(const struct names *n, const struct hist *h)
 	text = render(&sink_table, &cfg, &m, &f);
 	check_characters(text);
 	check_width(text);
+	free(text);
+	text = render_memory(&sink_prom, &cfg, &m, &f);
+	check_characters(text);
+	check_prom(text);
 	free(text);
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Checks of a rendered file that a comparison with an expected file cannot make.
 
-check.py table COLUMNS FILE | windows FIXTURE FILE | json SCHEMA FILE | csv FILE: silent and 0, or words and 1.
+check.py table COLUMNS FILE | windows FIXTURE FILE | json SCHEMA FILE | csv FILE | prom FILE: silent and 0, or words and 1.
 """
 import csv
 import io
@@ -263,6 +263,16 @@ def check_csv(text):
                 fail(f"csv: a formula: {cell}")
 
 
+def check_prom(text):
+    """Lines of the form that the format has; what they say is for tests/export."""
+    no_controls(text, "prom")
+    label = r'[a-z_]+="(?:[^"\\]|\\[\\"n])*"'
+    line = re.compile(rf"# (HELP|TYPE) waitscope_\w+ .+|waitscope_\w+(\{{{label}(,{label})*\}})? [-+.\de]+")
+    for one in text.splitlines():
+        if not line.fullmatch(one):
+            fail(f"prom: {one}")
+
+
 def main(argv):
     with open(argv[-1], encoding="utf-8", newline="") as f:
         text = f.read()
@@ -272,6 +282,8 @@ def main(argv):
         check_windows(argv[2], text)
     elif argv[1] == "json":
         check_json(argv[2], text)
+    elif argv[1] == "prom":
+        check_prom(text)
     else:
         check_csv(text)
 

@@ -282,7 +282,8 @@ int main(int argc, char **argv)
 		.args = {.columns = 80, .cfg = &p.cfg},
 		.cfg = {.interval_ns = 1000000000,
 			.list_rows = 20,
-			.max_keys = 10240},
+			.max_keys = 10240,
+			.export_schema = 3},
 	};
 	FILE *fixture = argc > 3 ? fopen(argv[2], "re") : NULL;
 	int ret = -EINVAL, closed;

@@ -47,6 +47,7 @@ check() { # SINK FIXTURE OUTPUT
 		;;
 	json) python3 "$here/check.py" json "$schema" "$3" ;;
 	csv) python3 "$here/check.py" csv "$3" ;;
+	prom) python3 "$here/check.py" prom "$3" ;;
 	esac
 }
 
@@ -150,6 +151,10 @@ for fixture in "$here"/fixtures/windows*.txt; do
 	done
 	windows "$fixture" 80 -T
 	windows "$fixture" 80 '-n 4'
+done
+# Prometheus' text of some; what it says of all of them tests/export/test_prom.py holds against the records.
+for name in empty one hostile; do
+	golden prom "$here/fixtures/$name.txt"
 done
 for sink in table json csv; do
 	to_file $sink

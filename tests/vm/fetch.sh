@@ -8,6 +8,8 @@
 #	fetch.sh qemu ARCH		a QEMU for that guest, unpacked, not installed: run.sh starts it
 #	fetch.sh sysroot ARCH		static libraries and headers for a cross build
 #	fetch.sh zydis			libZydis.a, which Debian has not: from its own source package
+#	fetch.sh prometheus		Debian's prometheus and promtool, unpacked, not installed: nothing is
+#					started
 #	fetch.sh clang SUITE		the clang of another suite, unpacked, not installed: run.sh starts it
 #
 # Kernels are kept until the cache is removed: `rm -r` their directory to get today's.
@@ -207,6 +209,19 @@ fetch_zydis() {
 	printf '%s\n' "$dir"
 }
 
+# Installed, it would run as a service from then on.
+fetch_prometheus() {
+	dir=$cache/prometheus
+	if [ ! -x "$dir/usr/bin/promtool" ]; then
+		rm -rf "$dir.part"
+		download bookworm "$(dpkg --print-architecture)" "$dir.part" prometheus
+		dpkg-deb -x "$dir.part"/*.deb "$dir.part"
+		rm -rf "$dir.part"/*.deb "$dir"
+		mv "$dir.part" "$dir"
+	fi
+	printf '%s\n' "$dir"
+}
+
 # Its libraries and its C library come along, and its own loader starts it.
 fetch_clang() {
 	dir=$cache/clang-$1
@@ -243,13 +258,14 @@ fetch_clang() {
 	printf '%s\n' "$dir"
 }
 
-usage="usage: fetch.sh kernel|modules NAME ARCH | qemu ARCH | sysroot ARCH | zydis | clang SUITE"
+usage="usage: fetch.sh kernel|modules NAME ARCH | qemu ARCH | sysroot ARCH | zydis | prometheus | clang SUITE"
 case ${1:-}-$# in
 kernel-3) fetch_kernel "$2" "$3" ;;
 modules-3) fetch_modules "$2" "$3" ;;
 qemu-2) fetch_qemu "$2" ;;
 sysroot-2) fetch_sysroot "$2" ;;
 zydis-1) fetch_zydis ;;
+prometheus-1) fetch_prometheus ;;
 clang-2) fetch_clang "$2" ;;
 *) die "$usage" ;;
 esac
