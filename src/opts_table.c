@@ -69,7 +69,7 @@ const struct option_row opts_table[] = {
 
 	{"output", 'o', "FORMAT[:FILE]", "format, and file if not stdout (default: table); may be repeated",
 	 .set = opts_set_output, .group = OPTION_OUTPUT, .kind = OPTION_FORMATS, .repeat = true},
-	{"export-precision", 0, "3..6", "the same of prom-proto, at most --precision (default 3)", OPTION_U32, TO(export_schema),
+	{"export-precision", 0, "3..6", "the same of prom and otlp, at most --precision (default 3)", OPTION_U32, TO(export_schema),
 	 .min = BUCKET_SCHEMA_MIN, .max = BUCKET_SCHEMA_MAX, .value = BUCKET_SCHEMA_MIN, .group = OPTION_OUTPUT},
 	{"color", 0, "WHEN", "auto (default), always or never", OPTION_WORD, TO(color), .words = color_words,
 	 .group = OPTION_OUTPUT},

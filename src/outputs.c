@@ -83,9 +83,9 @@ static struct event_base *new_base(void)
 	return base;
 }
 
-int outputs_open(struct outputs *o, const struct config *cfg, struct err *e)
+int outputs_open(struct outputs *o, const struct config *cfg, bool replay, struct err *e)
 {
-	struct sink_args args = {.cfg = cfg, .owner_only = privs_any()};
+	struct sink_args args = {.cfg = cfg, .owner_only = privs_any(), .replay = replay};
 	int ret;
 
 	*o = (struct outputs){.cfg = cfg};
@@ -93,6 +93,7 @@ int outputs_open(struct outputs *o, const struct config *cfg, struct err *e)
 	o->base = new_base();
 	if (!o->v || !o->base)
 		return err_sys(e, -ENOMEM, "outputs");
+	args.base = o->base;
 	for (size_t i = 0; i < cfg->noutputs; i++) {
 		const struct sink_ops *ops = sink_find(cfg->outputs[i].format);
 
@@ -146,8 +147,21 @@ int outputs_final(struct outputs *o, const struct frame *total, struct err *e)
 	return ret && ret != -EPIPE ? ret : test ? test : ret;
 }
 
+static void finish(const struct outputs *o, FILE *notes)
+{
+	char note[256];
+
+	for (size_t i = 0; i < o->n; i++) {
+		struct sink *s = o->v[i];
+
+		if (s && s->ops->finish && s->ops->finish(s, note, sizeof(note)) && !o->cfg->quiet)
+			fprintf(notes, "waitscope: note: %s\n", note);
+	}
+}
+
 int outputs_verdict(const struct outputs *o, int ret, FILE *notes, int *status, struct err *e)
 {
+	finish(o, notes);
 	for (size_t i = 0; i < o->exceeded.n; i++)
 		fprintf(notes, "waitscope: %s\n", o->exceeded.v[i]);
 	if (o->exceeded.n && *status == EXIT_DONE)

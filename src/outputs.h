@@ -21,7 +21,7 @@ struct event_base;
 
 struct outputs {
 	const struct config *cfg;
-	struct event_base *base; /* the loop's */
+	struct event_base *base; /* the loop's; sockets of outputs hang on it, too */
 	struct sink **v;	 /* one for each of cfg->outputs; NULL: its reader has gone */
 	size_t n;
 	bool any_report;	  /* an interval was written: no progress is shown any more */
@@ -29,8 +29,9 @@ struct outputs {
 	struct str_list exceeded; /* the limits that were, in words with their numbers */
 };
 
-/* Opens all of them; nothing is written, no file is emptied yet. `cfg` must outlive them. */
-int outputs_open(struct outputs *o, const struct config *cfg, struct err *e);
+/* Opens all of them; nothing is written, no file is emptied yet. `cfg` must outlive them. `replay`: of
+ * records, not of a run. */
+int outputs_open(struct outputs *o, const struct config *cfg, bool replay, struct err *e);
 int outputs_meta(struct outputs *o, const struct meta *m, struct err *e);
 int outputs_interval(struct outputs *o, const struct frame *interval, const struct frame *total,
 		     struct err *e);
@@ -39,7 +40,8 @@ bool outputs_want_totals(const struct outputs *o);
 /* Also tests the limits of --fail-if on it, whether anybody reads it or not. */
 int outputs_final(struct outputs *o, const struct frame *total, struct err *e);
 /*
- * The end of a run or replay that ended with `ret`: the limits that were exceeded go to `notes`; *status is EXIT_LIMIT then, if it was EXIT_DONE. Returns `ret`, where nobody reading us any more (-EPIPE) is a
+ * The end of a run or replay that ended with `ret`: outputs that take time have it now. What they have to
+ * say goes to `notes`, as do the limits that were exceeded; *status is EXIT_LIMIT then, if it was EXIT_DONE. Returns `ret`, where nobody reading us any more (-EPIPE) is a
  * quiet end, 0; but negative with words if limits were not tested then. Before outputs_close.
  */
 int outputs_verdict(const struct outputs *o, int ret, FILE *notes, int *status, struct err *e);

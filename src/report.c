@@ -460,7 +460,7 @@ int report_main(int argc, char **argv, FILE *out, FILE *notes, int *status, bool
 	if (!ret)
 		ret = check_limits(&rp, e);
 	if (!ret)
-		ret = outputs_open(&rp.outputs, &rp.cfg, e);
+		ret = outputs_open(&rp.outputs, &rp.cfg, true, e);
 	if (!ret)
 		ret = outputs_verdict(&rp.outputs, play(&rp, e), notes, status, e);
 	closed = outputs_close(&rp.outputs, ret ? NULL : e);

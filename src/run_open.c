@@ -139,5 +139,5 @@ int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e
 		ret = check_limits(r, e);
 	if (!ret)
 		ret = hide_addresses(r, e);
-	return ret ? ret : outputs_open(&r->outputs, cfg, e);
+	return ret ? ret : outputs_open(&r->outputs, cfg, false, e);
 }

@@ -11,6 +11,7 @@ const struct sink_ops *const sink_list[] = {
 	&sink_csv,
 	&sink_prom,
 	&sink_prom_proto,
+	&sink_otlp,
 	NULL,
 };
 /* clang-format on */

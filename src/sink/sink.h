@@ -11,6 +11,7 @@
 #include "core/err.h"
 #include "core/frame.h"
 
+struct event_base;
 struct sink;
 struct out;
 
@@ -18,6 +19,8 @@ struct sink_args {
 	const struct config *cfg;
 	const char *path; /* NULL: stdout */
 	bool memory;	  /* no stream at all: what is written is for out_whole (out.h) */
+	bool replay; /* no run: reports come as fast as they are read, and nobody runs `base` */
+	struct event_base *base; /* for sockets */
 	bool owner_only;	 /* a file that is created is for nobody else to read */
 	bool tty;		 /* stdout is a terminal (never with a path) */
 	bool color;		 /* resolved from --color, NO_COLOR, tty */
@@ -42,6 +45,9 @@ struct sink_ops {
 	/* Nothing printed for a while: seconds so far; only a terminal shows it. */
 	int (*progress)(struct sink *s, uint64_t elapsed_ns, struct err *e); /* optional */
 	void (*resize)(struct sink *s, uint32_t columns, uint32_t lines);    /* optional */
+	/* Optional: no report follows, and the loop has ended: the time for what takes long. True:
+	 * there is something to be said (a line for stderr). */
+	bool (*finish)(struct sink *s, char *note, size_t len);
 	int (*reopen)(struct sink *s, struct err *e); /* SIGHUP: path again; no-op on stdout */
 	int (*close)(struct sink *s, struct err *e); /* NULL is fine; reports a failed last write */
 };
@@ -56,6 +62,7 @@ extern const struct sink_ops sink_json;
 extern const struct sink_ops sink_csv;
 extern const struct sink_ops sink_prom;
 extern const struct sink_ops sink_prom_proto;
+extern const struct sink_ops sink_otlp;
 
 /* For open: what the arguments name is opened as the sink's stream. As out_open. */
 int sink_open_out(struct sink *s, struct out *o, const struct sink_args *args, struct err *e);

@@ -10,6 +10,7 @@
 #	fetch.sh zydis			libZydis.a, which Debian has not: from its own source package
 #	fetch.sh prometheus		Debian's prometheus and promtool, unpacked, not installed: nothing is
 #					started
+#	fetch.sh otlp			a Python environment with PyPI's opentelemetry-proto: bin/python
 #	fetch.sh clang SUITE		the clang of another suite, unpacked, not installed: run.sh starts it
 #
 # Kernels are kept until the cache is removed: `rm -r` their directory to get today's.
@@ -222,6 +223,15 @@ fetch_prometheus() {
 	printf '%s\n' "$dir"
 }
 
+fetch_otlp() {
+	dir=$cache/otlp
+	if ! "$dir/bin/python" -c 'import opentelemetry.proto' 2>/dev/null; then
+		rm -rf "$dir"
+		{ python3 -m venv "$dir" && "$dir/bin/pip" -q install opentelemetry-proto; } >&2
+	fi
+	printf '%s\n' "$dir"
+}
+
 # Its libraries and its C library come along, and its own loader starts it.
 fetch_clang() {
 	dir=$cache/clang-$1
@@ -258,7 +268,7 @@ fetch_clang() {
 	printf '%s\n' "$dir"
 }
 
-usage="usage: fetch.sh kernel|modules NAME ARCH | qemu ARCH | sysroot ARCH | zydis | prometheus | clang SUITE"
+usage="usage: fetch.sh kernel|modules NAME ARCH | qemu ARCH | sysroot ARCH | zydis | prometheus | otlp | clang SUITE"
 case ${1:-}-$# in
 kernel-3) fetch_kernel "$2" "$3" ;;
 modules-3) fetch_modules "$2" "$3" ;;
@@ -266,6 +276,7 @@ qemu-2) fetch_qemu "$2" ;;
 sysroot-2) fetch_sysroot "$2" ;;
 zydis-1) fetch_zydis ;;
 prometheus-1) fetch_prometheus ;;
+otlp-1) fetch_otlp ;;
 clang-2) fetch_clang "$2" ;;
 *) die "$usage" ;;
 esac

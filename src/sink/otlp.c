@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * OpenTelemetry: each report as an export request of all that was counted, in JSON; to a collector by
+ * HTTP, or a line each into a file, as the collector's otlpjsonfile receiver reads them.
+ */
+#include "sink/otlp.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/text.h"
+#include "sink/sink.h"
+
+struct otlp_sink {
+	struct sink base;
+	struct out out;
+	struct export *x;
+	struct otlp_resource resource;
+	struct otlp_sender *sender; /* NULL: to a file */
+	bool replay;
+};
+
+static struct otlp_sink *otlp_sink(struct sink *s)
+{
+	return (struct otlp_sink *)s;
+}
+
+static int otlp_close(struct sink *s, struct err *e)
+{
+	struct otlp_sink *p = otlp_sink(s);
+	int ret;
+
+	if (!p)
+		return 0;
+	otlp_sender_close(p->sender);
+	ret = out_close(&p->out, e);
+	export_free(p->x);
+	free(p);
+	return ret;
+}
+
+static int otlp_open(struct sink **out, const struct sink_args *args, struct err *e)
+{
+	struct otlp_sink *p = calloc(1, sizeof(*p));
+	struct sink_args to = *args;
+	int ret;
+
+	if (p)
+		p->x = export_new(args->cfg);
+	if (!p || !p->x) {
+		free(p);
+		return err_sys(e, -ENOMEM, "output for OpenTelemetry");
+	}
+	p->base.ops = &sink_otlp;
+	p->replay = args->replay;
+	to.memory |= args->path && otlp_is_url(args->path);
+	ret = sink_open_out(&p->base, &p->out, &to, e);
+	if (!ret && to.memory && !args->memory)
+		ret = otlp_sender_open(&p->sender, args->base, args->path, e);
+	if (ret) {
+		(void)otlp_close(&p->base, NULL); /* nothing written: the open's error counts */
+		return ret;
+	}
+	*out = &p->base;
+	return 0;
+}
+
+static int otlp_meta(struct sink *s, const struct meta *m, struct err *e)
+{
+	struct otlp_sink *p = otlp_sink(s);
+	char host[256] = "";
+
+	if (gethostname(host, sizeof(host) - 1))
+		host[0] = '\0'; /* longer than a name may be: then there is none */
+	text_clean(p->resource.host, sizeof(p->resource.host), host, SIZE_MAX);
+	text_clean(p->resource.kernel, sizeof(p->resource.kernel), m->kernel, SIZE_MAX);
+	text_clean(p->resource.version, sizeof(p->resource.version), m->version, SIZE_MAX);
+	export_meta(p->x, m);
+	return 0;
+}
+
+/* A replay has nobody to keep waiting, and no loop of its own: it waits for room. */
+static int otlp_send(struct otlp_sink *p)
+{
+	size_t len;
+	const char *text = out_whole(&p->out, &len);
+
+	if (p->replay)
+		otlp_sender_run(p->sender, OTLP_QUEUE - 1, OTLP_FLUSH_NS);
+	return otlp_sender_add(p->sender, text, len);
+}
+
+static int otlp_write(struct otlp_sink *p, int added, struct err *e)
+{
+	int ret = added;
+
+	if (!ret) {
+		otlp_put(&p->out, &p->resource, p->x);
+		if (!p->sender)
+			out_text(&p->out, "\n");
+		ret = out_flush(&p->out, e);
+		if (ret)
+			return ret;
+		ret = p->sender ? otlp_send(p) : 0;
+	}
+	return ret ? err_sys(e, ret, "output for OpenTelemetry") : 0;
+}
+
+/* What became of the reports before goes with this one. */
+static int add_counts(struct otlp_sink *p)
+{
+	const struct otlp_counts *c;
+
+	if (!p->sender)
+		return 0;
+	c = otlp_sender_counts(p->sender);
+	return export_set(p->x, RUN_REPORTS, "sent", c->sent)
+		       ?: export_set(p->x, RUN_REPORTS, "refused", c->refused)
+		       ?: export_set(p->x, RUN_REPORTS, "lost", c->lost)
+		       ?: export_set(p->x, RUN_REJECTED, NULL, c->rejected);
+}
+
+static int otlp_interval(struct sink *s, const struct frame *interval, const struct frame *total,
+			 struct err *e)
+{
+	struct otlp_sink *p = otlp_sink(s);
+
+	return otlp_write(p, export_add(p->x, interval) ?: add_counts(p), e);
+}
+
+/* The last interval has brought it all, as a rule. */
+static int otlp_final(struct sink *s, const struct frame *total, struct err *e)
+{
+	struct otlp_sink *p = otlp_sink(s);
+	uint64_t before = export_time_ns(p->x);
+	int ret = export_final(p->x, total);
+
+	if (!ret && before && export_time_ns(p->x) == before)
+		return 0;
+	return otlp_write(p, ret, e);
+}
+
+static int otlp_reopen(struct sink *s, struct err *e)
+{
+	return out_reopen(&otlp_sink(s)->out, e); /* of a file */
+}
+
+/* Reports that have not gone yet have a last chance; then it is told what became of them. */
+static bool otlp_finish(struct sink *s, char *note, size_t len)
+{
+	struct otlp_sink *p = otlp_sink(s);
+	const struct otlp_counts *c;
+
+	if (!p->sender)
+		return false;
+	otlp_sender_run(p->sender, 0, OTLP_FLUSH_NS);
+	otlp_sender_give_up(p->sender);
+	c = otlp_sender_counts(p->sender);
+	if (!c->lost && !c->refused && !c->rejected)
+		return false;
+	(void)snprintf(note, len,
+		       "otlp: of %" PRIu64 " reports %" PRIu64 " were lost and %" PRIu64
+		       " refused, and %" PRIu64 " data points rejected (%s)",
+		       c->sent + c->lost + c->refused, c->lost, c->refused, c->rejected,
+		       c->why); /* fits */
+	return true;
+}
+
+const struct sink_ops sink_otlp = {
+	.name = "otlp",
+	.summary = "OpenTelemetry's JSON of all that was counted: http://HOST:PORT, or a file",
+	.open = otlp_open,
+	.meta = otlp_meta,
+	.interval = otlp_interval,
+	.final = otlp_final,
+	.finish = otlp_finish,
+	.reopen = otlp_reopen,
+	.close = otlp_close,
+};
