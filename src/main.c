@@ -53,6 +53,8 @@ static void print_notes(const struct run *r)
 			fprintf(stderr, "waitscope: note: %s: --by means nothing to it: %s\n", name,
 				s->ops->ungrouped);
 	}
+	if (outputs_address(&r->outputs) && !r->cfg->quiet)
+		fprintf(stderr, "waitscope: note: serving %s\n", outputs_address(&r->outputs));
 	if (r->hide.on && !r->cfg->quiet)
 		fprintf(stderr,
 			"waitscope: note: the kernel hides its addresses from you (CAP_SYSLOG, "

@@ -285,7 +285,7 @@ static int fill_defaults(struct opts_run *r)
 	if (!cfg->quantiles)
 		ret = parse_quantiles("50,90,99,99.9", "--percentiles", &cfg->quantiles,
 				      &cfg->nquantiles, r->e);
-	if (!ret && !cfg->noutputs)
+	if (!ret && !cfg->noutputs && !cfg->listen)
 		ret = opts_set_output(r, NULL, "table");
 	return ret;
 }
@@ -307,6 +307,10 @@ static int finish(struct opts_run *r)
 		return ret;
 	if (r->cfg->bisect && !r->cfg->limits.n)
 		return opts_bad(r, "--bisect: nothing to decide by (it goes with --fail-if)");
+	if (r->cfg->listen && r->cfg->command && !strcmp(r->cfg->listen, "systemd"))
+		return opts_bad(
+			r,
+			"--listen systemd: contradicts COMMAND (its sockets would be COMMAND's too)");
 	if (r->cfg->quiet && r->cfg->verbose)
 		return opts_bad(r, "--quiet: contradicts --verbose (choose one)");
 	return fill_defaults(r);
@@ -376,5 +380,6 @@ void config_free(struct config *cfg)
 	free(cfg->filter.pids.v);
 	free(cfg->filter.tids.v);
 	free(cfg->btf);
+	free(cfg->listen);
 	memset(cfg, 0, sizeof(*cfg));
 }

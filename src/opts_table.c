@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The options that are no filter's and no single source's, once. An option is a line here and a
  * paragraph in the manual; a setter in opts_set.c where its type does not say enough. */
+#include "listen.h"
 #include "opts_table.h"
 
 static const struct option_word by_words[] = {
@@ -69,6 +70,8 @@ const struct option_row opts_table[] = {
 
 	{"output", 'o', "FORMAT[:FILE]", "format, and file if not stdout (default: table); may be repeated",
 	 .set = opts_set_output, .group = OPTION_OUTPUT, .kind = OPTION_FORMATS, .repeat = true},
+	{"listen", 0, "ADDR:PORT", "serve /metrics to Prometheus there (port 9768 if none is named); no table then, without -o",
+	 OPTION_TEXT, TO(listen), .check = listen_check, .group = OPTION_OUTPUT},
 	{"export-precision", 0, "3..6", "the same of prom and otlp, at most --precision (default 3)", OPTION_U32, TO(export_schema),
 	 .min = BUCKET_SCHEMA_MIN, .max = BUCKET_SCHEMA_MAX, .value = BUCKET_SCHEMA_MIN, .group = OPTION_OUTPUT},
 	{"color", 0, "WHEN", "auto (default), always or never", OPTION_WORD, TO(color), .words = color_words,

@@ -8,6 +8,7 @@
 
 #include "core/array.h"
 #include "core/limit.h"
+#include "listen.h"
 #include "screen.h"
 #include "source/privs.h"
 
@@ -42,14 +43,25 @@ static bool any_left(const struct outputs *o)
 	for (size_t i = 0; i < o->n; i++)
 		if (o->v[i])
 			return true;
-	return false;
+	return o->listener != NULL;
+}
+
+/* The server answers with what it was told last: of these. */
+static int tell_listener(struct listener *l, const struct message *m, struct err *e)
+{
+	if (m->meta)
+		return listener_meta(l, m->meta, e);
+	return m->interval ? listener_interval(l, m->interval, m->total, e) : 0;
 }
 
 static int tell_all(struct outputs *o, const struct message *m, struct err *e)
 {
+	int ret = o->listener ? tell_listener(o->listener, m, e) : 0;
+
+	if (ret)
+		return ret;
 	for (size_t i = 0; i < o->n; i++) {
 		struct err ignored = {0};
-		int ret;
 
 		if (!o->v[i])
 			continue;
@@ -107,7 +119,12 @@ int outputs_open(struct outputs *o, const struct config *cfg, bool replay, struc
 			return ret;
 		o->n++;
 	}
-	return 0;
+	return listener_open(&o->listener, cfg, o->base, e);
+}
+
+const char *outputs_address(const struct outputs *o)
+{
+	return o->listener ? listener_address(o->listener) : NULL;
 }
 
 int outputs_meta(struct outputs *o, const struct meta *m, struct err *e)
@@ -208,6 +225,7 @@ int outputs_close(struct outputs *o, struct err *e)
 		if (one && one != -EPIPE && !ret)
 			ret = one;
 	}
+	listener_close(o->listener);
 	if (o->base)
 		event_base_free(o->base);
 	str_list_free(&o->exceeded);

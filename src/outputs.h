@@ -18,11 +18,13 @@
 #include "sink/sink.h"
 
 struct event_base;
+struct listener;
 
 struct outputs {
 	const struct config *cfg;
-	struct event_base *base; /* the loop's; sockets of outputs hang on it, too */
-	struct sink **v;	 /* one for each of cfg->outputs; NULL: its reader has gone */
+	struct event_base *base;   /* the loop's; sockets of outputs hang on it, too */
+	struct listener *listener; /* NULL without --listen */
+	struct sink **v;	   /* one for each of cfg->outputs; NULL: its reader has gone */
 	size_t n;
 	bool any_report;	  /* an interval was written: no progress is shown any more */
 	bool tested;		  /* --fail-if */
@@ -39,6 +41,8 @@ int outputs_interval(struct outputs *o, const struct frame *interval, const stru
 bool outputs_want_totals(const struct outputs *o);
 /* Also tests the limits of --fail-if on it, whether anybody reads it or not. */
 int outputs_final(struct outputs *o, const struct frame *total, struct err *e);
+/* Where --listen serves, for a note; NULL without. */
+const char *outputs_address(const struct outputs *o);
 /*
  * The end of a run or replay that ended with `ret`: outputs that take time have it now. What they have to
  * say goes to `notes`, as do the limits that were exceeded; *status is EXIT_LIMIT then, if it was EXIT_DONE. Returns `ret`, where nobody reading us any more (-EPIPE) is a

@@ -90,7 +90,8 @@ struct config {
 	bool slower; /* --slower given (0 is allowed: every wait) */
 	uint64_t slower_ns;
 	struct output *outputs;
-	size_t noutputs; /* at least 1 after opts */
+	size_t noutputs; /* with `listen` there need be none */
+	char *listen;	 /* --listen: ADDR:PORT, or NULL */
 	enum color_mode color;
 	bool no_clear;
 	bool verbose;
