@@ -162,12 +162,19 @@ install: $(O)/waitscope words ## install below DESTDIR/PREFIX
 	install -D -m 644 $(O)/completions/_waitscope $(DESTDIR)$(ZSHCOMPDIR)/_waitscope
 	install -D -m 755 docs/bisect.sh $(DESTDIR)$(DOCDIR)/bisect.sh
 	install -d $(DESTDIR)$(UNITDIR)
-	sed 's|@SBINDIR@|$(SBINDIR)|' packaging/waitscope.service.in > $(DESTDIR)$(UNITDIR)/waitscope.service
+	for unit in waitscope waitscope-metrics; do sed 's|@SBINDIR@|$(SBINDIR)|' packaging/$$unit.service.in \
+		> $(DESTDIR)$(UNITDIR)/$$unit.service || exit 1; done
+	install -m 644 packaging/waitscope-metrics.socket $(DESTDIR)$(UNITDIR)/waitscope-metrics.socket
+	install -d $(DESTDIR)$(DOCDIR)/prometheus $(DESTDIR)$(DOCDIR)/kubernetes
+	install -m 644 packaging/prometheus/* $(DESTDIR)$(DOCDIR)/prometheus
+	install -m 644 packaging/kubernetes/* $(DESTDIR)$(DOCDIR)/kubernetes
 
 uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(SBINDIR)/waitscope $(DESTDIR)$(MANDIR)/man8/waitscope.8 \
 		$(DESTDIR)$(BASHCOMPDIR)/waitscope $(DESTDIR)$(ZSHCOMPDIR)/_waitscope \
-		$(DESTDIR)$(DOCDIR)/bisect.sh $(DESTDIR)$(UNITDIR)/waitscope.service
+		$(DESTDIR)$(DOCDIR)/bisect.sh $(DESTDIR)$(UNITDIR)/waitscope.service \
+		$(DESTDIR)$(UNITDIR)/waitscope-metrics.service $(DESTDIR)$(UNITDIR)/waitscope-metrics.socket
+	rm -rf $(DESTDIR)$(DOCDIR)/prometheus $(DESTDIR)$(DOCDIR)/kubernetes
 
 deps: ## install what is missing to build and to test (Debian, Ubuntu, Fedora; as root)
 	$(Q)scripts/deps.sh build test

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Packages. The Debian package holds the static binary: one for every release and kernel.
 
-DEB_UNIT := $(O)/deb/waitscope.service
-$(DEB_UNIT): packaging/waitscope.service.in
+DEB_UNITS := $(O)/deb/waitscope.service $(O)/deb/waitscope-metrics.service
+$(DEB_UNITS): $(O)/deb/%: packaging/%.in
 	@mkdir -p $(@D)
 	$(Q)sed 's|@SBINDIR@|/usr/sbin|' $< > $@
 
 DEB = $(O)/waitscope_$(VERSION)_$(ARCH).deb
-deb: static words $(DEB_UNIT) ## a Debian package: $(O)/waitscope_VERSION_ARCH.deb [ARCH=arm64]
+deb: static words $(DEB_UNITS) ## a Debian package: $(O)/waitscope_VERSION_ARCH.deb [ARCH=arm64]
 	$(Q)cp $(MAN) $(O)/deb/ && mkdir -p $(O)/deb/completions && cp $(COMPLETIONS) $(O)/deb/completions/
 	$(Q)packaging/mkdeb.sh $(STATIC_BIN) $(ARCH) $(VERSION) $(O)/deb $(O)
 

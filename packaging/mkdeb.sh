@@ -23,6 +23,11 @@ put 644 "$words/waitscope.8" usr/share/man/man8/waitscope.8
 put 644 "$words/completions/waitscope" usr/share/bash-completion/completions/waitscope
 put 644 "$words/completions/_waitscope" usr/share/zsh/vendor-completions/_waitscope
 put 644 "$words/waitscope.service" usr/lib/systemd/system/waitscope.service
+put 644 "$words/waitscope-metrics.service" usr/lib/systemd/system/waitscope-metrics.service
+put 644 "$top/packaging/waitscope-metrics.socket" usr/lib/systemd/system/waitscope-metrics.socket
+for file in prometheus/prometheus.yml prometheus/waitscope.rules.yml prometheus/waitscope-dashboard.json kubernetes/waitscope.yaml; do
+	put 644 "$top/packaging/$file" "usr/share/doc/waitscope/$file"
+done
 put 755 "$top/docs/bisect.sh" usr/share/doc/waitscope/bisect.sh
 put 644 "$top/packaging/deb/copyright" usr/share/doc/waitscope/copyright
 gzip -9n "$root/usr/share/man/man8/waitscope.8"

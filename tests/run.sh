@@ -152,6 +152,7 @@ all_suites() {
 	suite compare python3 tests/compare/test_compare.py
 	suite export/prom python3 tests/export/test_prom.py "$O/tests/golden/render"
 	suite export/otlp python3 tests/export/test_otlp.py "$O/tests/golden/render"
+	suite export/deploy python3 tests/export/test_deploy.py
 	suite export/listen python3 tests/export/test_listen.py
 	suite compare/records python3 tests/compare/test_records.py
 	# Records of everything there is; what is larger than this has more of the same.

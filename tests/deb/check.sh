@@ -29,9 +29,10 @@ check_suite() { # SUITE
 	result $? "$1: installs" "$out"
 	out=$(inside "$root" 'waitscope --version && waitscope -s sched -o json 1 1 | tail -n 1 | grep "\"type\":\"final\""')
 	result $? "$1: runs" "$out"
-	out=$(inside "$root" 'test ! -e /etc/systemd/system/multi-user.target.wants/waitscope.service &&
-		test -e /usr/lib/systemd/system/waitscope.service')
-	result $? "$1: brings the service, not enabled" "$out"
+	out=$(inside "$root" 'cd /usr/lib/systemd/system &&
+		test -e waitscope.service && test -e waitscope-metrics.service && test -e waitscope-metrics.socket &&
+		! find /etc/systemd/system -name "waitscope*" | grep .')
+	result $? "$1: brings the services and the socket, not enabled" "$out"
 	out=$(inside "$root" 'dpkg --purge waitscope')
 	result $? "$1: removes" "$out"
 	files_of "$root" >"$root.after"
