@@ -108,7 +108,7 @@ suite() {
 
 lane_of() {
 	case $1 in
-	unit/* | san/* | golden | insn/* | compare* | export/prom | core-reloc* | cli/lint | cli/tables | cli/words | fuzz | lint) echo computes ;;
+	unit/* | san/* | golden | insn/* | compare* | readers/* | export/prom | core-reloc* | cli/lint | cli/tables | cli/words | fuzz | lint) echo computes ;;
 	*) echo traces ;;
 	esac
 }
@@ -154,6 +154,10 @@ all_suites() {
 	suite export/otlp python3 tests/export/test_otlp.py "$O/tests/golden/render"
 	suite export/deploy python3 tests/export/test_deploy.py
 	suite export/listen python3 tests/export/test_listen.py
+	for t in tests/readers/test_*.py; do
+		name=${t##*/test_}
+		suite "readers/${name%.py}" python3 "$t"
+	done
 	suite compare/records python3 tests/compare/test_records.py
 	# Records of everything there is; what is larger than this has more of the same.
 	mapfile -t records < <(find tests/golden/expected -name '*.json' -size -60k | sort)

@@ -12,6 +12,7 @@ const struct sink_ops *const sink_list[] = {
 	&sink_prom,
 	&sink_prom_proto,
 	&sink_otlp,
+	&sink_hlog,
 	NULL,
 };
 /* clang-format on */

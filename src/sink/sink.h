@@ -62,6 +62,7 @@ extern const struct sink_ops sink_json;
 extern const struct sink_ops sink_csv;
 extern const struct sink_ops sink_prom;
 extern const struct sink_ops sink_prom_proto;
+extern const struct sink_ops sink_hlog;
 extern const struct sink_ops sink_otlp;
 
 /* For open: what the arguments name is opened as the sink's stream. As out_open. */
