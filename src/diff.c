@@ -375,6 +375,8 @@ static int print_all(const struct diff *d, const struct diff_opts *o, FILE *out,
 		return err_sys(e, -errno, "cannot write to '%s'", o->path);
 	if (o->format == DIFF_JSON)
 		ret = diff_print_json(d, f);
+	else if (o->format == DIFF_HTML)
+		ret = diff_print_html(d, f);
 	else if (o->format == DIFF_CSV)
 		diff_print_csv(d, f);
 	else

@@ -75,5 +75,6 @@ void diff_print_caveats(const struct diff *d, FILE *f);
 void diff_print_table(const struct diff *d, FILE *f);
 void diff_print_csv(const struct diff *d, FILE *f);
 int diff_print_json(const struct diff *d, FILE *f); /* 0 or -ENOMEM */
+int diff_print_html(const struct diff *d, FILE *f); /* diff_html.c: the same */
 
 #endif

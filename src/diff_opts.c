@@ -43,7 +43,7 @@ static const struct sub_opt rows[] = {
 	{"run", 0, NULL, "-", "-", .own = RUN, .help = "run two commands, and compare those"},
 	{"runs", 0, "N", "text", "-", .own = RUNS, .help = "with --run: so many of each (default 6); also -n"},
 	{"keep", 0, "DIR", "files", "-", .own = KEEP, .help = "with --run: keep the records there"},
-	{"output", 'o', "FORMAT[:FILE]", "formats", "table json csv", .own = OUTPUT, .help = "table (default), json or csv"},
+	{"output", 'o', "FORMAT[:FILE]", "formats", "table json csv html", .own = OUTPUT, .help = "table (default), json, csv or html"},
 	{"quiet", 'q', NULL, "-", "-", .own = QUIET, .help = "no notices on stderr"},
 	{"help", 'h', NULL, "-", "-", .own = HELP, .help = "this list"},
 	{"dump-options", 0, NULL, "-", "-", .hidden = true, .own = DUMP},
@@ -133,7 +133,8 @@ static int set_output(struct diff_opts *o, const char *arg, struct err *e)
 {
 	static const char *const formats[] = {[DIFF_TABLE] = "table",
 					      [DIFF_JSON] = "json",
-					      [DIFF_CSV] = "csv"};
+					      [DIFF_CSV] = "csv",
+					      [DIFF_HTML] = "html"};
 	size_t i, len = strcspn(arg, ":");
 	char quoted[QUOTED];
 
@@ -143,7 +144,7 @@ static int set_output(struct diff_opts *o, const char *arg, struct err *e)
 	if (i == DIFF_FORMATS || (arg[len] && !arg[len + 1]))
 		return err_set(
 			e, EXIT_USAGE, -EINVAL,
-			"--output '%s': expected table, json or csv, and perhaps :FILE",
+			"--output '%s': expected table, json, csv or html, and perhaps :FILE",
 			text_clean(quoted, sizeof(quoted), arg, SIZE_MAX));
 	o->format = (enum diff_format)i;
 	free(o->path);

@@ -8,7 +8,7 @@
 #include "core/config.h"
 #include "diff.h"
 
-enum diff_format { DIFF_TABLE, DIFF_JSON, DIFF_CSV, DIFF_FORMATS };
+enum diff_format { DIFF_TABLE, DIFF_JSON, DIFF_CSV, DIFF_HTML, DIFF_FORMATS };
 
 struct diff_opts {
 	const char *words[DIFF_SIDES]; /* of the command line, of each side: with `run` a command */

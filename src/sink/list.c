@@ -13,6 +13,7 @@ const struct sink_ops *const sink_list[] = {
 	&sink_prom_proto,
 	&sink_otlp,
 	&sink_hlog,
+	&sink_html,
 	NULL,
 };
 /* clang-format on */

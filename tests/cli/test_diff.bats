@@ -387,7 +387,7 @@ assert {len(r) for r in rows} == {10}, {len(r) for r in rows}' "$out"
 	ws diff "$A" "$B" --noise many
 	refused 2 "--noise 'many': expected a percentage such as 3"
 	ws diff "$A" "$B" -o xml
-	refused 2 "--output 'xml': expected table, json or csv"
+	refused 2 "--output 'xml': expected table, json, csv or html"
 	ws diff "$A" "$B" --zzz
 	refused 2 "'--zzz': no option of it"
 }

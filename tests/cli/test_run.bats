@@ -117,7 +117,7 @@ types() {
 }
 
 @test "a full disk: exit 1, the reason, in every format" {
-	for format in table json csv hlog; do
+	for format in table json csv hlog html; do
 		ws -s synth -d 0.1 -o "$format:/dev/full"
 		refused 1 "/dev/full" "No space left on device"
 		run bash -c "'$WS' -s synth -d 0.1 -o $format >/dev/full"

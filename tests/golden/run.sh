@@ -49,6 +49,7 @@ check() { # SINK FIXTURE OUTPUT
 	csv) python3 "$here/check.py" csv "$3" ;;
 	prom) python3 "$here/check.py" prom "$3" ;;
 	hlog) [ -z "${4-}" ] || python3 "$here/check_hlog.py" "$4" "$3" ;;
+	html) [ -z "${4-}" ] || python3 "$here/check_html.py" "$4" "$3" ;;
 	esac
 }
 
@@ -124,13 +125,14 @@ rotated() {
 	case $1 in
 	table) head -c 9 "$tmp/file" ;;
 	json) head -c 20 "$tmp/file" ;;
-	csv | hlog) head -c 9 "$tmp/file" ;;
+	csv | hlog | html) head -c 9 "$tmp/file" ;;
 	esac >"$tmp/start"
 	case $1 in
 	table) printf 'waitscope' ;;
 	json) printf '{"v":1,"type":"meta"' ;;
 	csv) printf 'type,seq,' ;;
 	hlog) printf '#[Logged ' ;;
+	html) printf '<!DOCTYPE' ;;
 	esac | cmp - "$tmp/start" >>"$tmp/why" 2>&1 || rc=1
 	result $rc "$1 after its file was moved away"
 	rm -f "$tmp/file" "$tmp/file.1"
@@ -162,7 +164,7 @@ for fixture in "$here"/fixtures/*.txt; do
 	for sink in table json csv; do
 		golden $sink "$fixture"
 	done
-	for sink in hlog; do
+	for sink in hlog html; do
 		decoded $sink "$fixture"
 	done
 done
@@ -177,7 +179,7 @@ done
 for name in empty one hostile; do
 	golden prom "$here/fixtures/$name.txt"
 done
-for sink in table json csv hlog; do
+for sink in table json csv hlog html; do
 	to_file $sink
 	rotated $sink
 	full_disk $sink

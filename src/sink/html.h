@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Pieces of a page (html.c): text, tables, pictures. All of them write HTML into an out. */
+#ifndef WS_SINK_HTML_H
+#define WS_SINK_HTML_H
+
+#include "core/compare.h"
+#include "core/fields.h"
+#include "core/view.h"
+#include "sink/out.h"
+
+/* ---- html_text.c: what foreign bytes become, here and nowhere else ---- */
+
+/* Clean as for a terminal, and without what means something to HTML, in quotes or not. */
+void html_text(struct out *out, const char *raw);
+/* <TAG>text</TAG> */
+void html_element(struct out *out, const char *tag, const char *text);
+/* A cell with its exact value, by which it is sorted: <td data-v=5100>5.1</td> */
+void html_number(struct out *out, uint64_t v, const char *shown);
+void html_time(struct out *out, uint64_t ns, enum unit unit);
+void html_cell(struct out *out, const char *raw); /* NULL: an empty one */
+/* <th scope=col data-f=field>title (unit)</th>, all of them our own words; unit NULL: none */
+void html_head(struct out *out, const char *field, const char *title, const char *unit);
+/* <div tabindex=0 ...><table><caption>...<thead><tr>; then heads, html_table_body, rows,
+ * html_table_end. `field` says where in JSON its numbers stand. */
+void html_table(struct out *out, const char *field, const char *caption);
+void html_table_body(struct out *out);
+void html_table_end(struct out *out);
+/* A table of structs by their fields, as in JSON. Nothing without rows. */
+void html_fields(struct out *out, const char *field, const char *caption,
+		 const struct field_table *t, const void *rows, size_t n, size_t size);
+/* The cells of one, in a row that is begun; its heads. */
+void html_field_cells(struct out *out, const struct field_table *t, const void *from);
+void html_field_heads(struct out *out, const struct field_table *t);
+/* Everything up to the end of the head, and from the script on. */
+void html_begin(struct out *out, const char *title);
+void html_end(struct out *out);
+
+/* ---- html_map.c, html_picture.c ---- */
+
+/* Waits a second, by column (time) and row: of a quarter of an octave each. */
+struct html_map {
+	uint32_t ncolumns, nrows;
+	int32_t low; /* the lowest row ends at 2^(low / 4) seconds */
+	uint64_t zero;
+	uint64_t *dur_ns; /* of each column */
+	float *rate;	  /* [row][column] */
+};
+
+/* What pictures that are to be compared have in common. */
+struct html_scale {
+	int32_t low, high;   /* rows */
+	double least, most;  /* rates */
+	double dur_s;	     /* the longest */
+	uint64_t most_count; /* samples */
+};
+
+/* The cells of a row in its runs, one after another. 0 or -ENOMEM. rows[i] may be NULL. */
+int html_map_make(struct html_map *m, const struct compare_run *const *runs,
+		  struct compare_row *const *rows, size_t n);
+void html_map_free(struct html_map *m); /* zeroed is fine */
+void html_scale_map(struct html_scale *s, const struct html_map *m);
+void html_scale_hist(struct html_scale *s, const struct hist *h);
+/* Rounds it off; before pictures are drawn. */
+void html_scale_done(struct html_scale *s);
+
+/* Colours: what rates they stand for. */
+void html_legend(struct out *out, const struct html_scale *s);
+void html_heat(struct out *out, const struct html_map *m, const struct html_scale *s,
+	       const char *name);
+/* One or two of them, the second dashed; names: two. */
+void html_curve(struct out *out, const struct hist *const *h, size_t n, const char *name,
+		const char *const *names, const struct html_scale *s);
+
+/* ---- html_data.c ---- */
+
+#define HTML_SERIES 512		 /* heat maps that are collected */
+#define HTML_BYTES (2200U << 10) /* of the page, from which on there are no more pictures */
+
+/* One series over time. */
+struct html_row {
+	struct compare_row cells;
+	const char *key; /* series_key_text */
+};
+
+/* What was collected while the run went on. */
+struct html_data {
+	struct compare_run run;
+	void *index; /* struct html_row by key: a tree */
+	struct html_row **rows;
+	size_t nrows;
+	bool full; /* some went, for there were too many */
+	uint64_t intervals;
+	char **slow; /* the longest waits' rows of their table, and ... */
+	uint64_t *slow_ns;
+	size_t nslow;
+	uint64_t slow_seen;
+};
+
+/* 0 or -ENOMEM */
+int html_data_add(struct html_data *d, const struct frame *interval);
+/* A series' row, or NULL. */
+struct html_row *html_data_row(const struct html_data *d, const struct series *s);
+/* Is it one of the longest? Then its row of the table is kept. 0 or -ENOMEM. */
+bool html_data_wants(struct html_data *d, const struct slow *w);
+int html_data_keep(struct html_data *d, const struct slow *w, const char *row, size_t len);
+void html_data_sort_slow(struct html_data *d); /* the longest first; nothing is kept after it */
+void html_data_free(struct html_data *d);
+
+/* ---- the page ---- */
+
+struct html_page {
+	struct out *out;
+	const struct config *cfg;
+	const struct frame *f;
+	const struct view *view;
+	struct html_data *data;
+	size_t left_out; /* pictures, for the page would have been too large */
+};
+
+/* Heat map and curve (html_series.c). 0 or -ENOMEM. */
+int html_figure(struct html_page *p, const struct series *s);
+void html_section_links(struct html_page *p);
+int html_sections(struct html_page *p);			 /* html_series.c: all but addresses */
+void html_series_heads(struct html_page *p, bool split); /* count, sum, min, percentiles, max */
+void html_hist_cells(struct html_page *p, const struct hist *h);
+void html_contended_links(struct html_page *p);
+void html_contended(struct html_page *p); /* html_contended.c */
+void html_slow_row(struct out *out, const struct slow *w, enum unit unit);
+void html_slow_heads(struct out *out, enum unit unit);
+void html_facts(struct out *out, const struct meta *m); /* html_facts.c */
+void html_quality(struct out *out, const struct frame *f);
+
+#endif

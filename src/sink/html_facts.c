@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What ran where, what was lost, and what it cost. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "sink/html.h"
+#include "sink/printer.h"
+
+static void fact(struct out *out, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	out_printf(out, "<dt>%s</dt><dd>", name);
+	html_text(out, value);
+	out_text(out, "</dd>\n");
+}
+
+/* A list, with something between. */
+static void fact_words(struct out *out, const char *name, const char *const *v, const char *between)
+{
+	if (!v || !*v)
+		return;
+	out_printf(out, "<dt>%s</dt><dd>", name);
+	for (size_t i = 0; v[i]; i++) {
+		out_text(out, i ? between : "");
+		html_text(out, v[i]);
+	}
+	out_text(out, "</dd>\n");
+}
+
+static void command_line(struct out *out, const char *const *argv)
+{
+	out_text(out, "<dt>Command line</dt><dd id=command>");
+	for (size_t i = 0; argv[i]; i++) {
+		out_text(out, i ? " <code>" : "<code>");
+		html_text(out, argv[i]);
+		out_text(out, "</code>");
+	}
+	out_text(out, "</dd>\n");
+}
+
+static void machine(struct out *out, const struct meta_machine *m)
+{
+	fact(out, "Processor", m->cpu);
+	fact(out, "Frequency governor", m->governor);
+	fact_words(out, "Mitigations asked for", m->mitigations, " ");
+	if (!m->nvulnerabilities)
+		return;
+	out_text(out, "<dt>Vulnerabilities</dt><dd><details><summary>what the kernel says of "
+		      "them</summary><ul>\n");
+	for (size_t i = 0; i < m->nvulnerabilities; i++) {
+		out_text(out, "<li>");
+		html_text(out, m->vulnerabilities[i].key);
+		out_text(out, ": ");
+		html_text(out, m->vulnerabilities[i].value);
+		out_text(out, "</li>\n");
+	}
+	out_text(out, "</ul></details></dd>\n");
+}
+
+static void sources(struct out *out, const struct meta *m)
+{
+	out_text(out, "<dt>Sources</dt><dd>");
+	for (size_t i = 0; i < m->nsources; i++) {
+		const struct meta_source *s = &m->sources[i];
+
+		out_text(out, i ? "; " : "");
+		html_text(out, s->name);
+		if (!s->on) {
+			out_text(out, " (off: ");
+			html_text(out, s->why ? s->why : "not asked for");
+			out_text(out, ")");
+		}
+		for (size_t k = 0; s->on && s->lacks && s->lacks[k]; k++) {
+			out_text(out, k ? "; " : " (without ");
+			html_text(out, s->lacks[k]);
+			out_text(out, s->lacks[k + 1] ? "" : ")");
+		}
+	}
+	out_text(out, "</dd>\n");
+}
+
+static void filters(struct out *out, const struct meta *m)
+{
+	if (!m->nfilters)
+		return;
+	out_text(out, "<dt>Filters</dt><dd>");
+	for (size_t i = 0; i < m->nfilters; i++) {
+		out_text(out, i ? ", --" : "--");
+		html_text(out, m->filters[i].key);
+		out_text(out, " ");
+		html_text(out, m->filters[i].value);
+	}
+	out_text(out, "</dd>\n");
+}
+
+void html_facts(struct out *out, const struct meta *m)
+{
+	char start[64], number[24];
+
+	command_line(out, m->argv);
+	format_rfc3339(start, sizeof(start), m->start.tv_sec, (uint32_t)m->start.tv_nsec);
+	start[19] = 'Z'; /* without its fraction */
+	start[20] = '\0';
+	fact(out, "Started", start);
+	fact(out, "Kernel", m->kernel);
+	(void)snprintf(number, sizeof(number), "%" PRIu32, m->cpus); /* fits */
+	fact(out, "CPUs", number);
+	if (m->machine)
+		machine(out, m->machine);
+	sources(out, m);
+	filters(out, m);
+	if (m->options)
+		fact(out, "Groups", m->options->by);
+	if (m->hidden)
+		fact(out, "Addresses of the kernel", "hidden: pseudonyms stand for them");
+	fact(out, "waitscope", m->version);
+}
+
+/* ---- quality and cost ---- */
+
+static void quality_rows(struct out *out, const struct field_table *t, const struct quality *q)
+{
+	char text[FIELD_TEXT_BYTES];
+
+	for (size_t i = 0; i < t->n; i++) {
+		const char *v = field_text(&t->v[i], q, text);
+
+		out_printf(out,
+			   "<tr><th scope=row data-f=\"quality.%s\">%s</th><td data-v=%s>%s</td>"
+			   "<td class=t>%s</td></tr>\n",
+			   t->v[i].key, t->v[i].key, v, word_count(field_u64(&t->v[i], q)).s,
+			   t->v[i].loss ? "a loss" : "");
+	}
+}
+
+void html_quality(struct out *out, const struct frame *f)
+{
+	const struct quality *q = &f->quality;
+	bool complete = quality_complete(q);
+	char text[FIELD_TEXT_BYTES], comm[sizeof(q->longest_comm) + 1] = {0};
+
+	out_printf(out, "<h2 id=quality>Quality and cost</h2>\n<p>%s",
+		   complete ? "Complete: nothing was lost."
+			    : "<strong class=bad>Not complete:</strong> something was lost.");
+	if (q->in_flight) {
+		memcpy(comm, q->longest_comm, sizeof(q->longest_comm));
+		out_printf(out, " Still waiting at the end: %s, longest ",
+			   word_count(q->in_flight).s);
+		html_text(out, comm);
+		out_printf(out, " (%" PRIu32 "), for %s.", q->longest_tid,
+			   word_duration(q->longest_ns).s);
+	}
+	out_text(out, "</p>\n");
+	html_table(out, "quality", "What was lost, and the edges of the run");
+	out_text(out, "<th scope=col>counter</th><th scope=col>value</th><th scope=col></th>");
+	html_table_body(out);
+	quality_rows(out, &quality_edge_fields, q);
+	quality_rows(out, &quality_fields, q);
+	html_table_end(out);
+	if (!f->self.bpf_known)
+		return;
+	html_table(out, "self", "What measuring cost");
+	out_text(out, "<th scope=col>cost</th><th scope=col>value</th>");
+	html_table_body(out);
+	for (size_t i = 0; i < self_fields.n; i++) {
+		const char *v = field_text(&self_fields.v[i], &f->self, text);
+
+		out_printf(
+			out,
+			"<tr><th scope=row data-f=\"self.%s\">%s</th><td data-v=%s>%s</td></tr>\n",
+			self_fields.v[i].key, self_fields.v[i].key, v, v);
+	}
+	html_table_end(out);
+}

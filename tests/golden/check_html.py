@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""check_html.py RECORD PAGE: a page against the same run in JSON. Every cell of its tables with a number says
+what JSON says, the text in it is that number, and nothing but our own tags and attributes is in the page."""
+import base64
+import hashlib
+import json
+import re
+import sys
+from html.parser import HTMLParser
+
+VOID = {"meta"}
+TAGS = set("""html head meta title style body header h1 h2 h3 p dl dt dd code details summary ul li nav a main div
+table caption thead tbody tr th td small strong figure figcaption svg g path rect text script i""".split())
+ATTRIBUTES = set("""lang charset http-equiv content name id class href tabindex role aria-label data-f data-v data-i
+data-mono scope open viewbox d x y width height transform text-anchor""".split())
+
+
+def fail(message):
+    sys.exit("check_html.py: " + message)
+
+
+class Node:
+    def __init__(self, tag, attributes=(), parent=None):
+        self.tag, self.at, self.parent, self.children = tag, dict(attributes), parent, []
+
+    def find(self, tag):
+        """Below it, in order; not within a table that lies in it."""
+        for c in self.children:
+            if isinstance(c, Node):
+                if c.tag == tag:
+                    yield c
+                elif c.tag != "table" or tag == "table":
+                    yield from c.find(tag)
+
+    def text(self):
+        return "".join(c if isinstance(c, str) else c.text() for c in self.children)
+
+
+class Page(HTMLParser):
+    """A tree; fails on tags that are not ours or not closed in order."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.root = self.at = Node("root")
+        self.feed(text)
+        self.close()
+        if self.at is not self.root:
+            fail(f"<{self.at.tag}> is not closed")
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in TAGS:
+            fail(f"<{tag}> is none of our tags")
+        names = [a for a, _ in attrs]
+        if len(set(names)) != len(names) or not set(names) <= ATTRIBUTES:
+            fail(f"<{tag}> with attributes {attrs}")
+        if dict(attrs).get("href", "#")[0] != "#":
+            fail(f"a link out of the page: {attrs}")
+        node = Node(tag, attrs, self.at)
+        self.at.children.append(node)
+        if tag not in VOID:
+            self.at = node
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.at = self.at.parent
+
+    def handle_endtag(self, tag):
+        if tag != self.at.tag:
+            fail(f"</{tag}> closes <{self.at.tag}>")
+        self.at = self.at.parent
+
+    def handle_data(self, data):
+        self.at.children.append(data)
+
+    def handle_comment(self, data):
+        fail(f"a comment: {data}")
+
+
+def shown_time(ns, unit):
+    """As the manual says: a decimal below 100, two digits below 0.1, thousands with commas."""
+    v = ns / {"usec": 1e3, "msec": 1e6, "nsec": 1}[unit]
+    if unit == "nsec":
+        return {f"{ns:,}"}
+    out = {f"{v:,.0f}"} if v >= 99.9 else set()
+    if v < 100.1:
+        out.add(f"{v:.1f}")
+    if v < 0.11:
+        out |= {f"{v:.{d}f}" for d in range(1, 9)} | {"0"}
+    return out
+
+
+def close(text, choices):
+    """One of them, or a rounding of a half to the other side."""
+    if text in choices:
+        return True
+    number = float(text.replace(",", ""))
+    digits = len(text.partition(".")[2])
+    return any(abs(number - float(c.replace(",", ""))) <= 1.01 * 10 ** -digits for c in choices
+               if len(c.partition(".")[2]) == digits)
+
+
+def check_shown(cell, head, counted):
+    """The text of a cell is its value, in the unit that its column has."""
+    text, value = cell.text(), cell.at["data-v"]
+    unit = next((s.text() for s in head.find("small")), None)
+    if unit:
+        if not close(text.rstrip("*"), shown_time(int(value), unit)):
+            fail(f"{head.text()}: shown as {text}, but it is {value} ns")
+    elif text != value and not (counted and text == f"{int(value):,}"):
+        fail(f"{head.text()}: shown as {text}, but it is {value}")
+
+
+def at_path(o, path):
+    for i, key in enumerate(path.split(".")):
+        if key == "p":  # its keys have dots
+            return o["p"][path.split(".", i + 1)[-1]]
+        o = o[key]
+    return o
+
+
+HIST = {"sum": "sum", "min": "min", "max": "max"}
+
+
+def of_metric(metric, field):
+    if field == "run_delay":
+        return metric["sum"]
+    return at_path(metric, field)
+
+
+def of_contended(row, field):
+    if field.split(".")[0] in ("sum", "min", "max", "p"):
+        return at_path(row["wait_ns"], field)
+    return at_path(row, field)
+
+
+def cleaned(text):
+    return re.sub(r"[\x00-\x1f\x7f]", lambda m: "\\x%02x" % ord(m[0]), text)
+
+
+def counter_sum(metrics, row, field):
+    """What the counters of a column's metric and value come to, for the labels of the row."""
+    name, _, value = field.partition(" ")
+    pivot = {"ext4_es_lookups": "result", "ext4_events": None}.get(name, "kind")
+    mine = {k: v for k, v in row["labels"].items() if k not in ("result", "kind") or not pivot}
+    total = 0
+    for m in metrics:
+        labels = dict(m["labels"])
+        if m["name"] == name and cleaned(labels.pop(pivot, "") if pivot else "") == value:
+            total += m["value"] if {k: v for k, v in labels.items() if k not in ("result", "kind")
+                                    or not pivot} == mine else 0
+    return total
+
+
+def rows_of(table):
+    heads = [th for th in next(table.find("thead")).find("th")]
+    for row in next(table.find("tbody")).find("tr"):
+        cells = [c for c in row.children if isinstance(c, Node)]
+        if len(cells) != len(heads):
+            fail(f"{table.at['data-f']}: {len(cells)} cells below {len(heads)} heads")
+        yield row, list(zip(heads, cells))
+
+
+def plain(text):
+    return text.isascii() and text.isprintable()
+
+
+def check_labels(row, labels):
+    head = next(row.find("th")).text()
+    for k, v in labels.items():
+        if plain(v) and v not in head:
+            fail(f"the row '{head}' is of {labels}")
+
+
+def check_numbers(table, final, counted, find):
+    """Cells with numbers of a table whose rows have a number themselves."""
+    n = 0
+    for row, cells in rows_of(table):
+        for head, cell in cells:
+            if "data-v" not in cell.at:
+                continue
+            want = find(final, row, cell, head.at.get("data-f"))
+            if str(want) != cell.at["data-v"]:
+                fail(f"{table.at['data-f']}: {head.text()} of '{next(row.find('th')).text()}': "
+                     f"{cell.at['data-v']}, in JSON {want}")
+            check_shown(cell, head, counted)
+            n += 1
+    return n
+
+
+def metric_value(final, row, cell, field):
+    metric = final["metrics"][int(cell.at.get("data-i", row.at["data-i"]))]
+    if "data-i" not in cell.at and field != "run_delay":
+        check_labels(row, metric["labels"])
+    return of_metric(metric, field)
+
+
+def counter_value(final, row, cell, field):
+    return counter_sum(final["metrics"], final["metrics"][int(row.at["data-i"])], field)
+
+
+def contended_value(final, row, cell, field):
+    return of_contended(final["tables"]["contended"][int(row.at["data-i"])], field)
+
+
+def check_inner(table, value):
+    """A table within a row of contended addresses, column by column as in JSON."""
+    want = at_path(value, table.at["data-f"])
+    want = want if isinstance(want, list) else [want]
+    got = list(rows_of(table))
+    if len(got) != len(want):
+        fail(f"{table.at['data-f']}: {len(got)} rows, in JSON {len(want)}")
+    n = 0
+    for (_, cells), of in zip(got, want):
+        for head, cell in cells:
+            value, text = of[head.at["data-f"]], cell.text()
+            if isinstance(value, bool):
+                value = str(value).lower()
+            if "data-v" in cell.at or value is None or plain(str(value)):
+                if text != ("" if value is None else str(value)):
+                    fail(f"{table.at['data-f']}: {head.text()} is {text}, in JSON {value}")
+                n += 1
+    return n
+
+
+def check_slow(table, slow):
+    left = {}
+    for w in slow:
+        left.setdefault((w["mono_ns"], w["tid"], w["wait_ns"]), []).append(w)
+    n, last = 0, None
+    for row, cells in rows_of(table):
+        by = {head.at["data-f"]: cell for head, cell in cells}
+        key = (int(row.at["data-mono"]), int(by["tid"].at["data-v"]), int(by["wait_ns"].at["data-v"]))
+        if not left.get(key):
+            fail(f"a slow wait that is not in JSON: {key}")
+        w = left[key].pop(0)
+        for head, cell in cells:
+            if "data-v" in cell.at:
+                if str(w[head.at["data-f"]]) != cell.at["data-v"]:
+                    fail(f"slow: {head.text()} {cell.at['data-v']}, in JSON {w[head.at['data-f']]}")
+                check_shown(cell, head, False)
+                n += 1
+        if by["ts"].text() != w["ts"] or (last is not None and last < key[2]):
+            fail(f"slow: {by['ts'].text()} after a wait of {last}")
+        last = key[2]
+    return n
+
+
+def check_facts(table, final):
+    for row in next(table.find("tbody")).find("tr"):
+        name, cell = next(row.find("th")).at["data-f"], next(row.find("td"))
+        value = at_path(final, name)
+        if float(cell.at["data-v"]) != float(value) or cell.text() not in (
+                str(value), f"{value:,}", f"{float(value):.1f}"):
+            fail(f"{name}: {cell.text()}, in JSON {value}")
+
+
+def tables_of(node):
+    for t in node.find("table"):
+        yield t
+        yield from tables_of(t)
+
+
+def inside(table):
+    while table and (table.tag != "tr" or "data-i" not in table.at):
+        table = table.parent
+    return table
+
+
+def check_tables(page, final, slow):
+    n = 0
+    for table in tables_of(page.root):
+        kind = table.at["data-f"]
+        row = inside(table)
+        if row:
+            n += check_inner(table, final["tables"]["contended"][int(row.at["data-i"])])
+        elif kind == "metrics":
+            n += check_numbers(table, final, True, metric_value)
+        elif kind == "counters":
+            n += check_numbers(table, final, True, counter_value)
+        elif kind == "contended":
+            n += check_numbers(table, final, True, contended_value)
+        elif kind == "slow":
+            n += check_slow(table, slow)
+        elif kind in ("quality", "self"):
+            check_facts(table, final)
+        else:
+            fail(f"a table of {kind}")
+    return n
+
+
+def check_script(text):
+    """One script, which the policy in the head names by its hash."""
+    scripts = re.findall(r"<script[^>]*>(.*?)</script>", text, re.S)
+    if len(scripts) != 1 or text.count("<script") != 1:
+        fail(f"{text.count('<script')} scripts")
+    want = "'sha256-" + base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode() + "'"
+    if f"default-src 'none'; style-src 'unsafe-inline'; script-src {want};" not in text:
+        fail(f"the script's hash is {want}: html_script_hash")
+
+
+def main(record, page):
+    with open(record, encoding="utf-8") as f:
+        lines = [json.loads(line) for line in f]
+    with open(page, encoding="utf-8", newline="") as f:
+        text = f.read()
+    finals = [r for r in lines if r["type"] == "final"]
+    if not finals:
+        if text:
+            fail("a page of a run that has not ended")
+        return
+    bad = re.search(r"[^\n\x20-\x7e\xa0-\U0010ffff]|[\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]", text)
+    if bad:
+        fail(f"a character that nobody sees: {bad[0]!r}")
+    if re.search(r"(?i)https?://|url\(|@import|javascript:", text.replace("http-equiv", "")):
+        fail("an outside address")
+    check_script(text)
+    n = check_tables(Page(text), finals[-1], [r for r in lines if r["type"] == "slow"])
+    if n < len([m for m in finals[-1]["metrics"] if not m["labels"] and m.get("count")]):
+        fail(f"only {n} numbers")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""-o html: the page of a run against its JSON, in a browser, and how large it is. TAP."""
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+import browser
+import others
+from others import Skip
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CHECK = os.path.join(HERE, "..", "golden", "check_html.py")
+sys.path.insert(0, os.path.dirname(CHECK))
+import check_html  # pylint: disable=wrong-import-position
+
+MOST_BYTES = 3 << 20
+made = {}
+
+
+def page(name, *options):
+    """A run's page and record; the page is then one of the replayed record, which must be the same."""
+    if name not in made:
+        where = tempfile.TemporaryDirectory()
+        files = [os.path.join(where.name, n) for n in ("run.html", "run.json", "again.html")]
+        others.waitscope("-q", "-s", "synth", "-o", "html:" + files[0], "-o", "json:" + files[1], *options)
+        others.waitscope("report", files[1], "-q", "-o", "html:" + files[2])
+        made[name] = where, files
+    return made[name][1]
+
+
+def check(record, html):
+    result = subprocess.run([sys.executable, CHECK, record, html], capture_output=True, text=True)
+    assert not result.returncode, result.stderr
+
+
+def numbers():
+    """Every number in its tables is JSON's, of a run with groups and hostile names."""
+    for by in ("pid", "comm", "cgroup", "file", "cpu"):
+        html, record, again = page(by, "-i", "0.1", "-d", "0.5", "--by", by, "--slower", "1500us")
+        check(record, html)
+        check(record, again)
+
+
+def hour():
+    """An hour at 1 s is at most 3 MB, and its columns are joined intervals."""
+    with tempfile.TemporaryDirectory() as where:
+        short, long, html = (os.path.join(where, n) for n in ("s.json", "l.json", "l.html"))
+        others.waitscope("-q", "-s", "synth", "-i", "0.05", "-d", "2", "--by", "pid", "-o", "json:" + short)
+        with open(short, encoding="utf-8") as f:
+            lines = f.read().splitlines()
+        intervals = [line for line in lines if '"type":"interval"' in line]
+        with open(long, "w", encoding="utf-8") as f:
+            f.write(lines[0] + "\n")
+            for seq in range(1, 3601):
+                line = intervals[seq * 7 % len(intervals)]
+                line = re.sub(r'"seq":\d+', f'"seq":{seq}', line, count=1)
+                f.write(re.sub(r'"dur_ns":\d+', '"dur_ns":1000000000', line, count=1) + "\n")
+        others.waitscope("report", long, "-q", "-n", "0", "-o", "html:" + html)
+        size = os.path.getsize(html)
+        print(f"# an hour: {size} bytes")
+        assert size <= MOST_BYTES, f"{size} bytes"
+        with open(html, encoding="utf-8") as f:
+            text = f.read()
+        assert "A column is 32 intervals, joined exactly" in text
+        assert "Heat map of sched_wakeup_latency: from" in text and "113 columns of time" in text
+        final = next((line for line in lines if '"type":"final"' in line))
+        record = os.path.join(where, "all.json")
+        others.waitscope("report", long, "-q", "-o", "json:" + record)
+        check(record, html)
+        assert json.loads(final)["metrics"], "no metrics in it"
+
+
+def pixels(png):
+    """Width, height and rows of RGB of a PNG of 8-bit RGB or RGBA."""
+    at, data = 8, b""
+    while at < len(png):
+        length, kind = struct.unpack(">I4s", png[at:at + 8])
+        body = png[at + 8:at + 8 + length]
+        if kind == b"IHDR":
+            width, height, depth, color = struct.unpack(">IIBB", body[:10])
+            assert depth == 8 and color in (2, 6), (depth, color)
+        elif kind == b"IDAT":
+            data += body
+        at += 12 + length
+    size = 3 if color == 2 else 4
+    raw, line, rows = zlib.decompress(data), width * size, []
+    before = bytearray(line)
+    for y in range(height):
+        kind, now = raw[y * (line + 1)], bytearray(raw[y * (line + 1) + 1:(y + 1) * (line + 1)])
+        for i in range(line):
+            a = now[i - size] if i >= size else 0
+            b, c = before[i], before[i - size] if i >= size else 0
+            if kind == 1:
+                now[i] = now[i] + a & 255
+            elif kind == 2:
+                now[i] = now[i] + b & 255
+            elif kind == 3:
+                now[i] = now[i] + (a + b) // 2 & 255
+            elif kind == 4:
+                p = a + b - c
+                pa, pb, pc = abs(p - a), abs(p - b), abs(p - c)
+                now[i] = now[i] + (a if pa <= pb and pa <= pc else b if pb <= pc else c) & 255
+        rows.append(now)
+        before = now
+    return width, height, size, rows
+
+
+def colors(png):
+    """How many of its pixels have which colour."""
+    _, _, size, rows = pixels(png)
+    seen = {}
+    for row in rows:
+        for i in range(0, len(row), size):
+            key = bytes(row[i:i + 3])
+            seen[key] = seen.get(key, 0) + 1
+    return seen
+
+
+def need_browser():
+    if not browser.find():
+        raise Skip("no chromium")
+
+
+def rgb(text):
+    return bytes.fromhex(text)
+
+
+def opened():
+    """A browser opens it from a file: no request, no complaint, dark and light, wide and narrow, not blank."""
+    need_browser()
+    html = page("pid", "-i", "0.1", "-d", "0.5", "--by", "pid", "--slower", "1500us")[0]
+    with browser.Browser() as b:
+        b.open(html)
+        for scheme, background in (("light", "ffffff"), ("dark", "0f141a")):
+            b.look(prefers_color_scheme=scheme)
+            for width in (420, 1280):
+                seen = colors(b.picture(width, 900))
+                share = seen.get(rgb(background), 0) / sum(seen.values())
+                assert 0.3 < share < 0.97 and len(seen) > 50, f"{scheme} {width}: {share}, {len(seen)} colours"
+                sideways = b.run("document.documentElement.scrollWidth - innerWidth")
+                assert sideways <= 0, f"{scheme} {width}: {sideways} pixels stick out"
+        assert b.requests() == ["file://" + os.path.abspath(html)], b.requests()
+        assert not b.complaints(), b.complaints()
+
+
+SORTED = """(() => { const t = [...document.querySelectorAll('table[data-f=metrics]')][1];
+const i = [...t.tHead.rows[0].cells].findIndex(c => c.dataset.f === 'count');
+t.tHead.rows[0].cells[i].querySelector('button').click();
+return [t.tHead.rows[0].cells[i].getAttribute('aria-sort'),
+	...[...t.tBodies[0].rows].map(r => Number(r.cells[i].dataset.v))]; })()"""
+CHOSEN = """(() => { const p = document.querySelector('.panels'), s = p.querySelector('select');
+s.value = '2'; s.dispatchEvent(new Event('change'));
+return [...p.querySelectorAll(':scope > details')].map(d => d.open && !d.hidden); })()"""
+
+
+def driven():
+    """Tables sort, panels are chosen from a list, all of it by keyboard; names stay text."""
+    need_browser()
+    html = page("pid", "-i", "0.1", "-d", "0.5", "--by", "pid", "--slower", "1500us")[0]
+    with browser.Browser() as b:
+        b.open(html)
+        for way in ("descending", "ascending"):
+            got = b.run(SORTED)
+            assert got[0] == way and len(got) > 4, got
+            assert got[1:] == sorted(got[1:], reverse=way == "descending"), got
+        chosen = b.run(CHOSEN)
+        assert chosen.count(True) == 1 and chosen[2], chosen
+        assert b.run("document.querySelectorAll('b').length") == 0, "a name became an element"
+        assert b.run("[...document.querySelectorAll('th button')].every(b => b.tabIndex === 0)")
+        assert b.run("[...document.querySelectorAll('svg')].every(s => s.getAttribute('aria-label'))")
+        assert not b.complaints(), b.complaints()
+
+
+def without_script():
+    """Without scripts all pictures and tables are there."""
+    need_browser()
+    html = page("pid", "-i", "0.1", "-d", "0.5", "--by", "pid", "--slower", "1500us")[0]
+    with browser.Browser() as b:
+        b.call("Emulation.setScriptExecutionDisabled", value=True)
+        b.open(html)
+        b.call("Emulation.setScriptExecutionDisabled", value=False)
+        assert b.run("document.querySelectorAll('button,select').length") == 0
+        assert b.run("[...document.querySelectorAll('details')].every(d => !d.hidden)")
+        assert b.run("document.querySelectorAll('svg').length") > 20
+
+
+def records():
+    """Two records of different length, of groups with hostile names."""
+    if "diff" not in made:
+        where = tempfile.TemporaryDirectory()
+        files = [os.path.join(where.name, n) for n in ("a.json", "b.json", "d.html", "d.json")]
+        for path, duration in zip(files, ("0.5", "0.9")):
+            others.waitscope("-q", "-s", "synth", "-i", "0.1", "-d", duration, "--by", "comm", "-o", "json:" + path)
+        for path, form in zip(files[2:], ("html", "json")):
+            others.waitscope("diff", *files[:2], "-q", "-n", "0", "-o", f"{form}:{path}")
+        made["diff"] = where, files
+    return made["diff"][1]
+
+
+def key(row):
+    labels = ",".join(f'{k}="{v}"' for k, v in row["labels"].items())
+    return check_html.cleaned(row["metric"] + ("{" + labels + "}" if labels else ""))
+
+
+def compared():
+    """diff -o html: every number of its rows is JSON's, and two pictures have one scale."""
+    _, _, html, record = records()
+    with open(html, encoding="utf-8") as f:
+        text = f.read()
+    with open(record, encoding="utf-8") as f:
+        rows = json.load(f)["rows"]
+    check_html.check_script(text)
+    page = check_html.Page(text)
+    table = next(page.root.find("table"))
+    want = {(key(r), r["stat"]): r for r in rows}
+    seen = 0
+    for row, cells in check_html.rows_of(table):
+        by = {h.at["data-f"]: c for h, c in cells}
+        r = want.pop((by["metric"].text(), by["stat"].text()))
+        assert by["verdict"].text() == r["verdict"], r
+        for field in ("base", "new", "ratio", "ci.0", "ci.1", "p", "beyond"):
+            value = r[field] if "." not in field else r["ci"] and r["ci"][int(field[3:])]
+            cell = by[field].at.get("data-v")
+            assert (value is None) == (cell is None) and (cell is None or float(cell) == value), (field, cell, r)
+            seen += cell is not None
+    assert not want and seen > 100, f"{len(want)} rows are not there, {seen} numbers are"
+    pairs = 0
+    for figure in re.findall(r'<div class="fig two"><figure tabindex=0><svg [^>]*"Heat map.*?</ul>', text, re.S):
+        maps = figure.split("<figure")[1:]
+        ticks = [re.findall(r'y=([0-9.]+) text-anchor=end>([^<]+)<', m) for m in maps]
+        assert len(maps) == 2 and ticks[0] == ticks[1] and ticks[0], figure[:400]
+        assert figure.count("<ul class=legend") == 1
+        pairs += 1
+    assert pairs > 5, f"{pairs} pairs of pictures"
+
+
+def compared_opened():
+    """diff -o html in a browser: no request, no complaint, one of many panels."""
+    need_browser()
+    html = records()[2]
+    with browser.Browser() as b:
+        b.open(html)
+        assert b.requests() == ["file://" + os.path.abspath(html)], b.requests()
+        assert b.run(CHOSEN).count(True) == 1
+        assert len(colors(b.picture(1280, 900))) > 20
+        assert not b.complaints(), b.complaints()
+
+
+if __name__ == "__main__":
+    others.run(numbers, hour, opened, driven, without_script, compared, compared_opened)
