@@ -61,6 +61,19 @@ static __always_inline struct stamp *stamp_woken(struct task_struct *p)
 	return NULL;
 }
 
+/* The same at a switch, where the bank is at hand. Never of pid 0. */
+static __always_inline struct stamp *stamp_wanted(struct abi_counts *bank, struct task_struct *p)
+{
+	struct stamp *st;
+
+	if (!TASK_READ(p, pid) || !filter_early(p))
+		return NULL;
+	st = stamp_get(p, true);
+	if (!st)
+		bank->store_full++;
+	return st;
+}
+
 /* An operation's task leaves its CPU, or comes to one. */
 static __always_inline void op_leaves(struct abi_counts *bank, struct task_struct *p, bool runnable)
 {
@@ -136,7 +149,7 @@ int ws_switch(u64 *ctx)
 		if (preempted || !state)
 			record_out(bank, prev, state);
 		else if (state & TASK_DEAD)
-			record_ends(bank, prev);
+			record_ends(bank, prev, ep);
 		record_in(bank, next, prev, ep);
 		return 0;
 	}

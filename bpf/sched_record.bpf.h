@@ -51,15 +51,10 @@ static __always_inline void record_begins(struct task_struct *p, struct stamp *s
  */
 static __always_inline void record_out(struct abi_counts *bank, struct task_struct *p, u32 state)
 {
-	struct stamp *st;
+	struct stamp *st = stamp_wanted(bank, p);
 
-	if (!TASK_READ(p, pid) || !filter_early(p))
+	if (!st)
 		return;
-	st = stamp_get(p, true);
-	if (!st) {
-		bank->store_full++;
-		return;
-	}
 	record_begins(p, st);
 	st->kind = compat_throttled(p) ? ABI_WAIT_THROTTLE : ABI_WAIT_PREEMPT;
 	st->left = compat_runs(p);
@@ -76,7 +71,7 @@ struct arrival {
 	u64 before_ns; /* what the sum of its waits grew by, but for that */
 	u32 hidden;    /* switch-ins that no tracepoint reported */
 	u32 sleeps;    /* switch-outs that blocked */
-	bool recorded; /* it was queued */
+	bool known;    /* since when it waits */
 	bool seen;     /* there was one, or none at all before: else neither count holds */
 	bool unseen;   /* we never saw it before */
 	bool first;    /* it has never been on a CPU */
@@ -91,7 +86,7 @@ static __always_inline void arrive(struct abi_counts *bank, struct task_struct *
 	u64 last_queued = compat_last_queued(p), delay_ns = compat_run_delay(p);
 	u32 runs = compat_runs(p), sleeps = compat_sleeps(p);
 
-	a->recorded = last_queued != 0;
+	a->known = last_queued != 0;
 	a->queued_ns = last_queued ? compat_since(p, last_queued) : 0;
 	a->seen = st->flags & STAMP_SEEN || born_since(p);
 	a->before_ns = 0;
@@ -144,33 +139,38 @@ __noinline u32 add_hidden(u64 sum_ns, u64 n, u64 kind)
 }
 
 static __always_inline void hidden_waits(struct abi_counts *bank, struct task_struct *p,
-					 struct stamp *st, const struct arrival *a, u32 last_kind,
-					 u64 t2, u64 ep)
+					 struct stamp *st, struct wait *w, u64 ep)
 {
-	struct wait w = {.queued_ns = a->before_ns, .n = a->hidden};
-
 	if (!filter_late(st, p))
 		return;
-	w.kind = ABI_WAIT_NEW;
+	add_hidden(w->queued_ns, w->n, w->kind);
+	if (keyed.by != ABI_BY_NONE)
+		account_group(bank, p, w, ep);
+	if (!slower || w->n != 1 || w->queued_ns < slower_ns)
+		return;
+	w->t2 = bpf_ktime_get_ns() - compat_ran_for(p);
+	w->t1 = w->t2 - w->queued_ns;
+	slow_emit(bank, p, NULL, st, w);
+}
+
+static __always_inline void hidden_before(struct abi_counts *bank, struct task_struct *p,
+					  struct stamp *st, const struct arrival *a, u32 last_kind,
+					  u64 ep)
+{
+	struct wait w = {.queued_ns = a->before_ns, .n = a->hidden, .kind = ABI_WAIT_NEW};
+
 	if (!a->unseen)
 		w.kind = a->sleeps > !was_queued_by_preemption(last_kind) ? ABI_WAIT_WOKEN_UNSEEN
 									  : ABI_WAIT_PREEMPT;
-	add_hidden(w.queued_ns, w.n, w.kind);
-	if (keyed.by != ABI_BY_NONE)
-		account_group(bank, p, &w, ep);
-	if (!slower || w.n != 1 || w.queued_ns < slower_ns)
-		return;
-	w.t2 = t2 - compat_ran_for(p);
-	w.t1 = w.t2 - w.queued_ns;
-	slow_emit(bank, p, NULL, st, &w);
+	hidden_waits(bank, p, st, &w, ep);
 }
 
-/* false: it began before we did, or the kernel has no record of it. */
+/* false: it began before we did, or nothing tells since when it waited. */
 static __always_inline bool known_wait(struct abi_counts *bank, struct task_struct *p,
 				       struct stamp *st, const struct arrival *a,
 				       const struct wait *w)
 {
-	if (w->kind && (a->recorded || w->t0 || w->t1))
+	if (w->kind && (a->known || w->t0))
 		return true;
 	if (!filter_late(st, p))
 		return false;
@@ -181,39 +181,37 @@ static __always_inline bool known_wait(struct abi_counts *bank, struct task_stru
 	return false;
 }
 
-/* A task leaves for good: stays that no tracepoint reported, of which no switch-in will tell. */
-static __always_inline void record_ends(struct abi_counts *bank, struct task_struct *p)
+/*
+ * A task leaves for good: stays that no tracepoint reported, of which no switch-in will tell. Out of
+ * line, which spares the switches that are nobody's last.
+ */
+static __noinline u32 record_ends(struct abi_counts *bank, struct task_struct *p, u64 ep)
 {
-	u32 runs = compat_runs(p), hidden;
+	u32 runs = compat_runs(p);
+	struct wait w = {};
 	struct stamp *st;
 
-	if (!TASK_READ(p, pid) || !filter_early(p) || !born_since(p))
-		return;
-	st = stamp_get(p, true);
-	if (!st) {
-		bank->store_full++;
-		return;
-	}
-	hidden = runs - st->runs;
-	if (hidden && filter_late(st, p))
-		add_hidden(elapsed(bank, compat_run_delay(p), st->delay_ns), hidden,
-			   st->runs ? ABI_WAIT_WOKEN_UNSEEN : ABI_WAIT_NEW);
+	if (!born_since(p))
+		return 0;
+	st = stamp_wanted(bank, p);
+	if (!st || runs == st->runs)
+		return 0;
+	w.n = runs - st->runs;
+	w.kind = st->runs ? ABI_WAIT_WOKEN_UNSEEN : ABI_WAIT_NEW;
+	w.queued_ns = elapsed(bank, compat_run_delay(p), st->delay_ns);
+	hidden_waits(bank, p, st, &w, ep);
+	return 0;
 }
 
 static __always_inline void record_in(struct abi_counts *bank, struct task_struct *p,
 				      struct task_struct *prev, u64 ep)
 {
 	struct arrival *a = (void *)bank->scratch;
+	struct stamp *st = stamp_wanted(bank, p);
 	struct wait w = {.n = 1};
-	struct stamp *st;
 
-	if (!TASK_READ(p, pid) || !filter_early(p))
+	if (!st)
 		return;
-	st = stamp_get(p, true);
-	if (!st) {
-		bank->store_full++;
-		return;
-	}
 	if (keeps_ledgers && st->in_op)
 		op_comes(bank, p, st);
 	arrive(bank, p, st, a);
@@ -227,24 +225,28 @@ static __always_inline void record_in(struct abi_counts *bank, struct task_struc
 	w.kind = kind_of(a, st->kind, w.t0);
 	if (was_queued_by_preemption(w.kind))
 		w.t0 = 0;
-	if (w.t1)
+	if (w.t1) {
 		w.queued_ns = elapsed(bank, w.t2, w.t1);
-	else if (!a->hidden)
+		a->known = true;
+	} else if (!a->hidden) {
 		w.queued_ns += a->before_ns;
+		a->known |= a->before_ns != 0;
+	}
 	st->t0 = 0;
 	st->t1 = 0;
 	st->kind = 0;
 	if (a->hidden)
-		hidden_waits(bank, p, st, a, w.kind, w.t2, ep);
+		hidden_before(bank, p, st, a, w.kind, ep);
 	if (slower && !a->seen)
 		st->last_cpu = ~0U;
 	if (w.t0 && w.queued_ns > w.t2 - w.t0) {
 		w.queued_ns = w.t2 - w.t0;
 		bank->inferred += filter_late(st, p);
 	}
-	w.t1 = w.t2 - w.queued_ns;
-	if (known_wait(bank, p, st, a, &w))
+	if (known_wait(bank, p, st, a, &w)) {
+		w.t1 = w.t2 - w.queued_ns;
 		finish(bank, p, prev, st, &w, ep);
+	}
 	if (slower)
 		st->last_cpu = bpf_get_smp_processor_id();
 }

@@ -160,17 +160,12 @@ static __always_inline bool came_unqueued(struct abi_counts *bank, struct task_s
 static __always_inline void stamped_in(struct abi_counts *bank, struct task_struct *p,
 				       struct task_struct *prev, u64 now, u64 ep)
 {
-	struct stamp *st;
+	struct stamp *st = stamp_wanted(bank, p);
 	struct wait w;
 	bool known;
 
-	if (!TASK_READ(p, pid) || !filter_early(p))
+	if (!st)
 		return;
-	st = stamp_get(p, true);
-	if (!st) {
-		bank->store_full++;
-		return;
-	}
 	audit(bank, p, st, 0, 1);
 	w = take(st, now);
 	known = w.t1 || came_unqueued(bank, p, st, &w);

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """T1 by the kernel's own record of waits (CONFIG_SCHED_INFO), to the nanosecond; and without one."""
+import json
+import mmap
 import os
+import struct
 import subprocess
 import tempfile
 import threading
@@ -9,7 +12,7 @@ import time
 
 import harness
 import test_values
-from harness import TOOL, KernelTest, count, ref, total_ns
+from harness import TOOL, KernelTest, bpf_held_by, bpf_list, count, groups, metric, ref, total_ns
 
 BTF = "/sys/kernel/btf/vmlinux"
 
@@ -99,6 +102,90 @@ class FoundRunning(KernelTest):
         self.assertLess(slept, wakings / 10)
         self.assertLessEqual(abs(count(final, "sched_wakeup_latency") - slept), harness.hidden(final))
         self.assertLessEqual(abs(count(final, "sched_preempt_wait") - left), harness.hidden(final))
+
+
+class Epoch:
+    """The tool's `epoch`: while it is 0 its programs count nothing, as if a host hid all switches."""
+
+    def __init__(self, tool):
+        held = bpf_held_by(tool.proc.pid)
+        maps = [m for m in bpf_list("map") if ("map", m["id"]) in held and m.get("name") == "sched_bp.bss"]
+        (self.map,) = maps
+        types = json.loads(self.bpftool("-j", "btf", "dump", "id", str(self.map["btf_id"])))["types"]
+        ids = {t["id"]: t["name"] for t in types if t["kind"] == "VAR"}
+        (section,) = [t for t in types if t["kind"] == "DATASEC" and t["name"] == ".bss"]
+        (self.at,) = [v["offset"] for v in section["vars"] if ids[v["type_id"]] == "epoch"]
+        self.value = self.read()
+
+    @staticmethod
+    def bpftool(*args):
+        return subprocess.run(("bpftool",) + args, capture_output=True, text=True, check=True).stdout
+
+    def bytes(self):
+        got = json.loads(self.bpftool("-j", "map", "lookup", "id", str(self.map["id"]),
+                                              "key", "0", "0", "0", "0"))
+        return bytearray(int(b, 16) for b in got["value"])
+
+    def read(self):
+        return struct.unpack_from("<Q", self.bytes(), self.at)[0]
+
+    def set(self, value):
+        data = self.bytes()
+        struct.pack_into("<Q", data, self.at, value)
+        self.bpftool("map", "update", "id", str(self.map["id"]), "key", "0", "0", "0", "0",
+                     "value", *map(str, data))
+
+
+class HiddenToTheEnd(KernelTest):
+    """Switches that no tracepoint reports, of a task that is not seen to come to a CPU again."""
+
+    NAPS = 20
+    TASKS = 3
+
+    def child(self, begin, say, seen):
+        with open("/proc/self/comm", "w") as f:
+            f.write("ws-hidden")
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))  # it spins to its end on its CPU
+        os.write(say, b"x")
+        os.read(begin, 1)
+        for _ in range(self.NAPS):
+            time.sleep(0.001)
+        os.write(say, b"x")
+        while not seen[0]:
+            pass
+        os._exit(0)
+
+    def hide(self, epoch):
+        seen = mmap.mmap(-1, mmap.PAGESIZE)
+        begin, say = os.pipe(), os.pipe()
+        pid = os.fork()
+        if not pid:
+            self.child(begin[0], say[1], seen)
+        try:
+            os.read(say[0], 1)
+            epoch.set(0)
+            os.write(begin[1], b"x")
+            os.read(say[0], 1)
+        finally:
+            epoch.set(epoch.value)
+            seen[0] = 1
+            os.waitpid(pid, 0)
+            for fd in begin + say:
+                os.close(fd)
+
+    def test_groups(self):
+        """waits that were hidden until the task ended count for its group as they do for the whole"""
+        tool = self.tool("--comm", "ws-hidden", "--by", "tid", "-i", "1000").ready()
+        epoch = Epoch(tool)
+        for _ in range(self.TASKS):
+            self.hide(epoch)
+        final = tool.stop().final
+        self.assertGreaterEqual(final["quality"]["inferred"], self.NAPS * self.TASKS)
+        for name in ("sched_queue_to_run", "sched_run_delay"):
+            parts = groups(final, name, "tid").values()
+            self.assertGreaterEqual(count(final, name), self.NAPS * self.TASKS)
+            self.assertEqual(sum(p["count"] for p in parts), count(final, name))
+            self.assertEqual(sum(p["sum"] for p in parts), metric(final, name)["sum"])
 
 
 class NoRecord(test_values.Counts):
