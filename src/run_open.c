@@ -44,55 +44,30 @@ static int open_source(struct run *r, const struct source_ops *ops, bool must, s
 	return err_set(e, err_exit(&why), ret, "%s", why.text);
 }
 
-static int open_named(struct run *r, const struct str_list *named, struct err *e)
+/*
+ * In the order of the list, however they were named: a source that keeps what others read is opened
+ * before them. Where none of the default ones can run, the reason of the first is the one that matters
+ * most.
+ */
+static int open_sources(struct run *r, struct err *e)
 {
-	size_t i;
+	bool named = r->cfg->sources.n;
+	size_t i, n = 0, on = 0;
 	int ret = 0;
 
-	for (i = 0; !ret && i < named->n; i++) {
-		const struct source_ops *ops = source_find(named->v[i]);
-
-		if (!ops)
-			return err_set(e, EXIT_USAGE, -EINVAL, "--source '%s': unknown source",
-				       named->v[i]);
-		ret = open_source(r, ops, true, e);
-	}
-	return ret;
-}
-
-/* What of them can run; none: the reason of the first, which is the one that matters most. */
-static int open_default(struct run *r, struct err *e)
-{
-	size_t i, on = 0;
-	int ret = 0;
-
+	for (i = 0; source_list[i]; i++)
+		n += source_asked(r->cfg, source_list[i]);
+	r->sources = calloc(n, sizeof(*r->sources));
+	if (!r->sources)
+		return err_sys(e, -ENOMEM, "sources");
 	for (i = 0; !ret && source_list[i]; i++)
-		if (source_list[i]->by_default)
-			ret = open_source(r, source_list[i], false, e);
+		if (source_asked(r->cfg, source_list[i]))
+			ret = open_source(r, source_list[i], named, e);
 	for (i = 0; i < r->nsources; i++)
 		on += r->sources[i].src != NULL;
 	if (ret || on)
 		return ret;
 	return err_set(e, EXIT_CANNOT, r->sources[0].cannot, "%s", r->sources[0].why);
-}
-
-static size_t count_sources(const struct str_list *named)
-{
-	size_t i, n = named->n;
-
-	for (i = 0; !named->n && source_list[i]; i++)
-		n += source_list[i]->by_default;
-	return n;
-}
-
-static int open_sources(struct run *r, struct err *e)
-{
-	const struct str_list *named = &r->cfg->sources;
-
-	r->sources = calloc(count_sources(named), sizeof(*r->sources));
-	if (!r->sources)
-		return err_sys(e, -ENOMEM, "sources");
-	return named->n ? open_named(r, named, e) : open_default(r, e);
 }
 
 /*

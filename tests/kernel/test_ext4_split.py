@@ -150,7 +150,7 @@ class Split(KernelTest):
 
 
 class Together(Split):
-    SOURCES = "sched,ext4"  # by the scheduler source's
+    SOURCES = "ext4,sched"  # by the scheduler source's program, whichever is named first
 
     def test_hooks(self):
         """one program on each scheduler event, whoever asks"""
