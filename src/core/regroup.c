@@ -18,17 +18,24 @@ static const char *headline(const struct series *s)
 	return s->desc->part_of ? s->desc->part_of : s->desc->name;
 }
 
-/* Groups' series before all others, those of one group side by side, in the order in which they came. */
+/* Groups' series before all others, those of one group side by side; 0: both of one group, or of none. */
+static int group_order(const struct series *a, const struct series *b)
+{
+	int order = is_group(b) - is_group(a);
+
+	if (order || !is_group(a))
+		return order;
+	order = strcmp(headline(a), headline(b));
+	return order ? order : strcmp(a->labels[0].value, b->labels[0].value);
+}
+
+/* In the order in which they came, but for that. */
 static int compare_groups(const void *a, const void *b, void *series)
 {
 	const struct series *v = series;
 	size_t i = *(const size_t *)a, k = *(const size_t *)b;
-	int order = is_group(&v[k]) - is_group(&v[i]);
+	int order = group_order(&v[i], &v[k]);
 
-	if (!order && is_group(&v[i]))
-		order = strcmp(headline(&v[i]), headline(&v[k]));
-	if (!order && is_group(&v[i]))
-		order = strcmp(v[i].labels[0].value, v[k].labels[0].value);
 	return order ? order : i < k ? -1 : i > k;
 }
 
@@ -81,9 +88,8 @@ static void put_in_order(struct regroup *r, const struct series *v, size_t n)
 		order[i] = i;
 	qsort_r(order, n, sizeof(*order), compare_groups, (void *)v);
 	for (size_t i = 0; i < n; i++) {
-		bool same = i && is_group(&v[order[i]]) && is_group(&v[order[i - 1]]) &&
-			    !strcmp(headline(&v[order[i]]), headline(&v[order[i - 1]])) &&
-			    !strcmp(v[order[i]].labels[0].value, v[order[i - 1]].labels[0].value);
+		bool same =
+			i && is_group(&v[order[i]]) && !group_order(&v[order[i - 1]], &v[order[i]]);
 
 		first[order[i]] = same ? first[order[i - 1]] : order[i];
 	}
