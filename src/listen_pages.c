@@ -143,18 +143,6 @@ static struct answer metrics(struct pages *p, bool proto)
 	return shared(*made, proto ? PROM_PROTO_TYPE : PROM_TEXT_TYPE);
 }
 
-static void put_html(struct out *o, const char *text, size_t len)
-{
-	for (const char *end = text + len; text < end; text++) {
-		if (*text == '<')
-			out_text(o, "&lt;");
-		else if (*text == '&')
-			out_text(o, "&amp;");
-		else
-			out_put(o, text, 1);
-	}
-}
-
 /* A browser gets a page that comes again, others the table alone. */
 static struct answer front(struct pages *p, bool html, uint64_t now_ns)
 {
@@ -167,7 +155,7 @@ static struct answer front(struct pages *p, bool html, uint64_t now_ns)
 	p->table_asked_ns = now_ns;
 	if (html) {
 		out_text(&p->out, page_head);
-		put_html(&p->out, text, len);
+		out_html(&p->out, text, len);
 		out_text(&p->out, page_end);
 	} else {
 		out_put(&p->out, text, len);

@@ -11,23 +11,6 @@
 
 #define CELL_WRAPS 40 /* characters: a longer text takes several lines */
 
-static const char *entity(char c)
-{
-	switch (c) {
-	case '&':
-		return "&amp;";
-	case '<':
-		return "&lt;";
-	case '>':
-		return "&gt;";
-	case '"':
-		return "&quot;";
-	case '\'':
-		return "&#39;";
-	}
-	return NULL;
-}
-
 void html_text(struct out *out, const char *raw)
 {
 	size_t size = 4 * strlen(raw) + 1; /* \xNN for a byte */
@@ -38,14 +21,7 @@ void html_text(struct out *out, const char *raw)
 		return;
 	}
 	text_clean(clean, size, raw, SIZE_MAX);
-	for (const char *s = clean; *s; s++) {
-		const char *as = entity(*s);
-
-		if (as)
-			out_text(out, as);
-		else
-			out_put(out, s, 1);
-	}
+	out_html(out, clean, strlen(clean));
 	free(clean);
 }
 

@@ -275,6 +275,35 @@ void out_quoted(struct out *o, const char *text)
 	out_text(o, "\"");
 }
 
+static const char *entity(char c)
+{
+	switch (c) {
+	case '&':
+		return "&amp;";
+	case '<':
+		return "&lt;";
+	case '>':
+		return "&gt;";
+	case '"':
+		return "&quot;";
+	case '\'':
+		return "&#39;";
+	}
+	return NULL;
+}
+
+void out_html(struct out *o, const char *text, size_t len)
+{
+	for (const char *end = text + len; text < end; text++) {
+		const char *as = entity(*text);
+
+		if (as)
+			out_text(o, as);
+		else
+			out_put(o, text, 1);
+	}
+}
+
 void out_u64(struct out *o, uint64_t v)
 {
 	char text[20], *s = text + sizeof(text);

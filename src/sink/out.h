@@ -59,6 +59,8 @@ void out_put(struct out *o, const char *data, size_t len);
 void out_text(struct out *o, const char *text);
 /* In quotes; quotes, backslashes and line breaks within have a backslash before. */
 void out_quoted(struct out *o, const char *text);
+/* As HTML's text and attributes have it: & < > and quotes as entities. All else as it is. */
+void out_html(struct out *o, const char *text, size_t len);
 void out_u64(struct out *o, uint64_t v);
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Forget the record. */

@@ -147,7 +147,7 @@ def forms():
         assert b"Wakeup latency" in text and b"\x1b" not in text
         status, kind, page = s.get("/", Accept="text/html")
         assert kind.startswith("text/html") and b'href="/metrics"' in page and b"Wakeup latency" in page
-        assert b"&lt;b>&amp;amp;&lt;/b>" in page and b"<b>" not in page  # a command's name of synth
+        assert b"&lt;b&gt;&amp;amp;&lt;/b&gt;" in page and b"<b>" not in page  # a command's name of synth
         with s.connect() as c:
             c.sendall(b"HEAD /metrics HTTP/1.1\r\n\r\n")
             head = c.makefile("rb").read()

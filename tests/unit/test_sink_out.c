@@ -385,6 +385,37 @@ static void test_memory(void **state)
 }
 
 /* Any sink writes there: twice the same report is twice the same text. */
+/* Text and attributes of HTML: what means something there, and nothing else. */
+static void test_html(void **state)
+{
+	static const struct {
+		const char *text, *html;
+	} rows[] = {
+		{"", ""},
+		{"<b>&amp;</b>", "&lt;b&gt;&amp;amp;&lt;/b&gt;"},
+		{"a=\"b\" c='d'", "a=&quot;b&quot; c=&#39;d&#39;"},
+		{"two\nlines \t µs", "two\nlines \t µs"},
+	};
+	struct err e = {0};
+	struct out o;
+
+	out_open_memory(&o);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *got;
+		size_t len;
+
+		out_html(&o, rows[i].text, strlen(rows[i].text));
+		assert_int_equal(out_flush(&o, &e), 0);
+		got = out_whole(&o, &len);
+		assert_int_equal(len, strlen(rows[i].html));
+		assert_memory_equal(got, rows[i].html, len);
+	}
+	out_html(&o, "<two of four", 2);
+	assert_int_equal(out_flush(&o, &e), 0);
+	assert_memory_equal(out_whole(&o, &(size_t){0}), "&lt;t", 5);
+	assert_int_equal(out_close(&o, &e), 0);
+}
+
 static void test_sink_in_memory(void **state)
 {
 	struct config cfg = {.interval_ns = 1000000000};
@@ -538,6 +569,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_replace_behind_link, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_replace_fails, setup, teardown),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_html),
 		cmocka_unit_test(test_sink_in_memory),
 		cmocka_unit_test(test_open_fails),
 		cmocka_unit_test(test_full_device),
