@@ -147,7 +147,7 @@ static void on_read(struct bufferevent *bev, void *ctx)
 	struct client *c = ctx;
 	struct evbuffer *in = bufferevent_get_input(bev);
 	size_t len = evbuffer_get_length(in);
-	struct http_request r;
+	struct http_request r = {0};
 	const char *data = (const char *)evbuffer_pullup(in, -1);
 	int status;
 
