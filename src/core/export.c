@@ -35,15 +35,15 @@ int export_key_label(struct export *x, const char *key, const char *value)
 	return key_add(x, key, false) ?: key_add(x, value, true);
 }
 
-static int compare_kept(const void *a, const void *b)
+static int compare_ids(const void *a, const void *b)
 {
-	const struct kept *x = a, *y = b;
+	const struct kept_id *x = a, *y = b;
 
 	if (x->family != y->family)
 		return x->family < y->family ? -1 : 1;
 	if (x->len != y->len)
 		return x->len < y->len ? -1 : 1;
-	return memcmp(x->key, y->key, x->len);
+	return x->len ? memcmp(x->key, y->key, x->len) : 0;
 }
 
 /* A series of that family and with the labels of x->key, which counts nothing yet. */
@@ -54,11 +54,10 @@ static struct kept *kept_new(const struct export *x, const struct arrival *a)
 
 	if (!k)
 		return NULL;
-	k->family = a->family;
+	k->id = (struct kept_id){a->family, k->key, x->key_len};
 	k->group = a->group;
 	k->s.start_ns = a->start_ns;
 	k->s.nlabels = a->nlabels;
-	k->len = x->key_len;
 	if (x->key_len)
 		memcpy(k->key, x->key, x->key_len);
 	at = k->key;
@@ -145,44 +144,45 @@ static void family_append(struct family *f, struct kept *k)
 
 /* ---- adding ---- */
 
-/* The series with the labels of x->key, made if it is not there. */
-struct kept *export_kept(struct export *x, const struct arrival *a)
+/* The series with the labels of x->key; NULL: it is not there. */
+static struct kept *kept_find(const struct export *x, const struct family *f)
 {
-	struct kept *k = kept_new(x, a), **at;
+	struct kept_id id = {f, x->key, x->key_len}, **at = tfind(&id, &x->tree, compare_ids);
+
+	return at ? (struct kept *)((char *)*at - offsetof(struct kept, id)) : NULL;
+}
+
+/* One more, which kept_find does not have. */
+static struct kept *kept_add(struct export *x, const struct arrival *a)
+{
+	struct kept *k = kept_new(x, a);
 
 	if (!k)
 		return NULL;
-	at = tsearch(k, &x->tree, compare_kept);
-	if (!at || *at != k) { /* there is one */
+	if (!tsearch(&k->id, &x->tree, compare_ids)) {
 		kept_free(k);
-		return at ? *at : NULL;
+		return NULL;
 	}
 	family_append(a->family, k);
 	x->groups += k->group;
 	return k;
 }
 
-static struct kept *kept_find(struct export *x, const struct arrival *a)
+struct kept *export_kept(struct export *x, const struct arrival *a)
 {
-	struct kept *like = kept_new(x, a), **at;
-
-	if (!like)
-		return NULL;
-	at = tfind(like, &x->tree, compare_kept);
-	kept_free(like);
-	return at ? *at : NULL;
+	return kept_find(x, a->family) ?: kept_add(x, a);
 }
 
 /* Where a series counts: in its own, or in the others' if the metric has as many as it may. */
 static struct kept *place_of(struct export *x, struct arrival *a)
 {
-	struct kept *k = kept_find(x, a);
+	struct kept *k = kept_find(x, a->family);
 
 	if (k)
 		return k;
 	if (!a->nlabels || a->family->labelled < x->cfg->max_keys) {
 		a->family->labelled += a->nlabels > 0;
-		return export_kept(x, a);
+		return kept_add(x, a);
 	}
 	x->key_len = strlen(x->key) + 1; /* the first label's key stays */
 	if (key_add(x, OTHERS, false))
@@ -264,7 +264,7 @@ static void end_series(struct export *x, struct family *f, uint64_t mono_ns)
 	for (; k; k = next) {
 		next = (struct kept *)k->s.next;
 		if (has_ended(k, mono_ns)) {
-			(void)tdelete(k, &x->tree, compare_kept); /* it is there */
+			(void)tdelete(&k->id, &x->tree, compare_ids); /* it is there */
 			f->labelled--;
 			x->groups--;
 			kept_free(k);

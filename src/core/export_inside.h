@@ -9,13 +9,19 @@
 
 struct family;
 
+/* What tells a series from all others. */
+struct kept_id {
+	const struct family *family;
+	const char *key; /* the labels: keys and values, each with its NUL */
+	size_t len;
+};
+
 struct kept {
 	struct export_series s; /* first: what export_series.next points to */
-	const struct family *family;
-	uint64_t seen_ns; /* CLOCK_MONOTONIC, when it had samples last */
-	bool group;	  /* of --by: it may end */
-	size_t len;
-	char key[]; /* the labels: keys and values, each with its NUL */
+	struct kept_id id;	/* what the tree points to */
+	uint64_t seen_ns;	/* CLOCK_MONOTONIC, when it had samples last */
+	bool group;		/* of --by: it may end */
+	char key[];		/* id's */
 };
 
 struct family {
@@ -32,7 +38,7 @@ struct export
 	struct family *v[METRICS + RUN_METRICS]; /* in the registry's order */
 	struct family **more;			 /* of metrics it lacks */
 	size_t nmore;
-	void *tree; /* of struct kept, by family and key */
+	void *tree; /* of struct kept_id, by family and key */
 	size_t groups;
 	uint64_t start_ns, dur_ns, time_ns;
 	char *key; /* being put together; clean values are no longer than 4 times the bytes */

@@ -7,23 +7,12 @@
 #include "unit.h"
 
 #include "core/export.h"
+#include "waits.h"
 
 #define WAKEUPS (&metric_list[METRIC_SCHED_WAKEUP_LATENCY])
 #define LOOKUPS (&metric_list[METRIC_EXT4_ES_LOOKUPS])
 #define NS_PER_S 1000000000ULL
 #define BEGAN_S 1000
-
-static struct hist waits(uint64_t ns, uint32_t n)
-{
-	struct bucket_table t;
-	struct hist h;
-
-	assert_int_equal(bucket_table_init(&t, 5), 0);
-	hist_init(&h, 5);
-	while (n--)
-		assert_int_equal(hist_add(&h, &t, ns), 0);
-	return h;
-}
 
 /* Interval number `i` (from 1) of a run of one-second intervals. */
 static struct frame interval(uint64_t i, const struct series *s, size_t n)
@@ -76,6 +65,54 @@ static size_t count_series(const struct export *x, const char *name)
 	for (; s; s = s->next)
 		n++;
 	return n;
+}
+
+/* Every allocation of the program: glibc's own names are behind these. */
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+static size_t allocations;
+
+#ifndef __SANITIZE_ADDRESS__ /* which has its own */
+void *malloc(size_t size)
+{
+	allocations++;
+	return __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	allocations++;
+	return __libc_calloc(n, size);
+}
+#endif
+
+/* A series that is there already is found without one. */
+static void looks_up_in_place(void **state)
+{
+	struct config cfg = {.by = BY_COMM, .max_keys = 2, .export_schema = 3};
+	struct hist h = waits(5000, 3);
+	const struct series s[] = {
+		{WAKEUPS, {{0}}, 0, &h},
+		{WAKEUPS, {{"comm", "a"}}, 1, &h},
+		{WAKEUPS, {{"comm", "b"}}, 1, &h},
+		{WAKEUPS, {{"comm", "one of the others"}}, 1, &h},
+		{LOOKUPS, {{"comm", "a"}, {"result", "hit"}}, 2, NULL, NULL, 7},
+	};
+	struct export *x = export_new(&cfg);
+	size_t before;
+
+	allocations = 0;
+	add(x, 1, s, ROWS(s));
+#ifndef __SANITIZE_ADDRESS__
+	assert_true(allocations > 0); /* they are counted here */
+#endif
+	before = allocations;
+	for (uint64_t i = 2; i <= 10; i++)
+		add(x, i, s, ROWS(s));
+	assert_int_equal(allocations, before);
+	assert_int_equal(series(x, "sched_wakeup_latency", "(others)")->hist.count, 30);
+	export_free(x);
+	hist_free(&h);
 }
 
 /* Counts add up; the whole and the groups are there, CPUs with --by cpu alone. */
@@ -286,10 +323,11 @@ static void quality(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(adds_up),     cmocka_unit_test(others),
-		cmocka_unit_test(ends),	       cmocka_unit_test(places_are_free),
-		cmocka_unit_test(equal_names), cmocka_unit_test(final),
-		cmocka_unit_test(quality),     cmocka_unit_test(cgroup_labels),
+		cmocka_unit_test(adds_up),	   cmocka_unit_test(looks_up_in_place),
+		cmocka_unit_test(others),	   cmocka_unit_test(ends),
+		cmocka_unit_test(places_are_free), cmocka_unit_test(equal_names),
+		cmocka_unit_test(final),	   cmocka_unit_test(quality),
+		cmocka_unit_test(cgroup_labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

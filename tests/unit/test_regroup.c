@@ -6,20 +6,9 @@
 #include "unit.h"
 
 #include "core/regroup.h"
+#include "waits.h"
 
 #define M(id) (&metric_list[METRIC_##id])
-
-static struct hist waits(uint64_t ns, uint32_t n)
-{
-	struct bucket_table t;
-	struct hist h;
-
-	assert_int_equal(bucket_table_init(&t, 5), 0);
-	hist_init(&h, 5);
-	while (n--)
-		assert_int_equal(hist_add(&h, &t, ns), 0);
-	return h;
-}
 
 static void joined(void **state)
 {
