@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 
-from truth import TOP, Truth, fetched, recorded_labels, say
+from truth import TOP, fetched, recorded_labels, rendered, say
 
 RENDER = sys.argv[1]
 WS = os.path.join(os.environ.get("O", "build"), "waitscope")
@@ -80,21 +80,7 @@ def problems_of(got, truth):
 
 
 def check_fixture(python, fixture):
-    name = os.path.basename(fixture)[:-4]
-    record = os.path.join(GOLDEN, "fixtures", name + ".jsonl")
-    if not os.path.exists(record):
-        record = os.path.join(GOLDEN, "expected", name + ".json")
-    with open(fixture, encoding="utf-8") as f:
-        words = f.read().split()
-    by = words[words.index("-b") + 1] if "-b" in words else None
-    with tempfile.TemporaryDirectory() as d:
-        options, to = os.path.join(d, "options"), os.path.join(d, "out")
-        with open(options, "w", encoding="utf-8") as f:
-            f.write(f"options{f' -b {by}' if by else ''}\n")
-        subprocess.run([RENDER, "otlp", options, record, to], check=True, stderr=subprocess.PIPE)
-        with open(to, "rb") as f:
-            lines = f.read()
-    truth = Truth(record, by)
+    lines, truth = rendered(RENDER, "otlp", fixture)
     got = parsed(python, lines)
     if not got:
         return [] if truth.end_ns is None else ["nothing was written"]

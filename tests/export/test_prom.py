@@ -8,9 +8,8 @@ import glob
 import os
 import subprocess
 import sys
-import tempfile
 
-from truth import EDGES, TOP, Truth, families, fetched, recorded_labels, say, system_python
+from truth import EDGES, TOP, families, fetched, recorded_labels, rendered, say, system_python
 
 system_python("prometheus_client", "google.protobuf")
 from prometheus_client.parser import text_string_to_metric_families  # noqa: E402
@@ -19,26 +18,6 @@ RENDER = sys.argv[1]
 GOLDEN = os.path.join(TOP, "tests/golden")
 NS = 10**9
 ZERO_THRESHOLD = 2.0**-30
-
-
-def played(sink, fixture):
-    name = os.path.basename(fixture)[:-4]
-    record = os.path.join(GOLDEN, "fixtures", name + ".jsonl")
-    if not os.path.exists(record):
-        record = os.path.join(GOLDEN, "expected", name + ".json")
-    with open(fixture, encoding="utf-8") as f:
-        words = f.read().split()
-    by = words[words.index("-b") + 1] if "-b" in words else None
-    # Frames alone: what a fixture says of screens, or of which lines are shown, is for tables.
-    with tempfile.TemporaryDirectory() as d:
-        options, to = os.path.join(d, "options"), os.path.join(d, "out")
-        with open(options, "w", encoding="utf-8") as f:
-            f.write(f"options{f' -b {by}' if by else ''}\n")
-        subprocess.run([RENDER, sink, options, record, to], check=True, stderr=subprocess.PIPE)
-        if os.listdir(d) != ["options", "out"] and os.listdir(d) != ["out", "options"]:
-            raise ValueError(f"left behind: {os.listdir(d)}")
-        with open(to, "rb") as f:
-            return f.read(), Truth(record, by)
 
 
 def base_name(name, suffix):
@@ -175,9 +154,9 @@ def main():
         name = os.path.basename(fixture)[:-4]
         results = []
         try:
-            text, truth = played("prom", fixture)
+            text, truth = rendered(RENDER, "prom", fixture)
             results.append(("text", problems_of(seen_in_text(text.decode()), truth, False)))
-            data, truth = played("prom-proto", fixture)
+            data, truth = rendered(RENDER, "prom-proto", fixture)
             results.append(("protobuf", problems_of(seen_in_proto(data), truth, True)))
         except (ValueError, subprocess.CalledProcessError, AssertionError) as e:
             results.append(("read", [repr(e)]))

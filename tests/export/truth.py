@@ -132,6 +132,27 @@ class Truth:
             self.counts[key] = self.counts.get(key, 0) + m["value"]
 
 
+def rendered(render, sink, fixture):
+    """What a sink makes of a fixture of the golden tests, and what its record says of that."""
+    name, golden = os.path.basename(fixture)[:-4], os.path.join(TOP, "tests/golden")
+    record = os.path.join(golden, "fixtures", name + ".jsonl")
+    if not os.path.exists(record):
+        record = os.path.join(golden, "expected", name + ".json")
+    with open(fixture, encoding="utf-8") as f:
+        words = f.read().split()
+    by = words[words.index("-b") + 1] if "-b" in words else None
+    # Frames alone: what a fixture says of screens, or of which lines are shown, is for tables.
+    with tempfile.TemporaryDirectory() as d:
+        options, to = os.path.join(d, "options"), os.path.join(d, "out")
+        with open(options, "w", encoding="utf-8") as f:
+            f.write(f"options{f' -b {by}' if by else ''}\n")
+        subprocess.run([render, sink, options, record, to], check=True, stderr=subprocess.PIPE)
+        if sorted(os.listdir(d)) != ["options", "out"]:
+            raise ValueError(f"left behind: {os.listdir(d)}")
+        with open(to, "rb") as f:
+            return f.read(), Truth(record, by)
+
+
 def say(n, name, problems):
     print(f"{'not ' if problems else ''}ok {n} - {name}")
     for p in problems[:20]:
