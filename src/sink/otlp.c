@@ -76,6 +76,8 @@ static int otlp_meta(struct sink *s, const struct meta *m, struct err *e)
 	if (gethostname(host, sizeof(host) - 1))
 		host[0] = '\0'; /* longer than a name may be: then there is none */
 	text_clean(p->resource.host, sizeof(p->resource.host), host, SIZE_MAX);
+	(void)snprintf(p->resource.instance, sizeof(p->resource.instance), "%s:%d",
+		       p->resource.host, (int)getpid()); /* fits */
 	text_clean(p->resource.kernel, sizeof(p->resource.kernel), m->kernel, SIZE_MAX);
 	text_clean(p->resource.version, sizeof(p->resource.version), m->version, SIZE_MAX);
 	export_meta(p->x, m);

@@ -16,6 +16,7 @@ struct event_base;
 /* Who counted: resource attributes. */
 struct otlp_resource {
 	char host[256], kernel[128], version[32]; /* clean texts */
+	char instance[272];			  /* host and process: no two send as one */
 };
 
 /* An ExportMetricsServiceRequest as JSON, added to the record. */

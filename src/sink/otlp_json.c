@@ -121,6 +121,7 @@ void otlp_put(struct out *o, const struct otlp_resource *r, const struct export 
 	out_text(o, "{\"resourceMetrics\":[{\"resource\":{\"attributes\":[");
 	put_attribute(o, "", "service.name", "waitscope");
 	put_attribute(o, ",", "service.version", r->version);
+	put_attribute(o, ",", "service.instance.id", r->instance);
 	put_attribute(o, ",", "host.name", r->host);
 	put_attribute(o, ",", "os.type", "linux");
 	put_attribute(o, ",", "os.version", r->kernel);

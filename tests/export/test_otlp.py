@@ -87,7 +87,8 @@ def check_fixture(python, fixture):
     problems = list(problems_of(got[-1], truth))
     resource = got[-1]["resource"]
     if resource["service.name"] != "waitscope" or resource["os.type"] != "linux" or \
-       resource["host.name"] != socket.gethostname():
+       resource["host.name"] != socket.gethostname() or \
+       not re.fullmatch(re.escape(socket.gethostname()) + r":[0-9]+", resource["service.instance.id"]):
         problems.append(f"resource: {resource}")
     return problems
 
@@ -195,6 +196,17 @@ def takes_all():
     assert counts == sorted(counts) and counts[0] < counts[-1]
     starts = {re.search(rb'"startTimeUnixNano":"(\d+)"', b)[1] for _, b in c.bodies}
     assert len(starts) == 1, starts
+    c.close()
+
+
+def two_of_a_host():
+    """Each is an instance of its own: what keeps series by that does not mix them."""
+    c = Collector([answer(200)])
+    for _ in range(2):
+        assert not Run(c.url, 0.5).words
+    ids = [{a["key"]: a["value"]["stringValue"] for a in json.loads(b)["resourceMetrics"][0]["resource"]["attributes"]}
+           ["service.instance.id"] for _, b in c.bodies]
+    assert len(set(ids)) == 2 and ids == sorted(ids, key=ids.index), ids
     c.close()
 
 
@@ -337,7 +349,7 @@ def wrong_urls():
         assert r.returncode == 2 and words in r.stderr, (url, r.stderr)
 
 
-COLLECTORS = (takes_all, slow, gone, comes_later, says_nothing, refuses, wrong_path, too_many, not_now, takes_some,
+COLLECTORS = (takes_all, two_of_a_host, slow, gone, comes_later, says_nothing, refuses, wrong_path, too_many, not_now, takes_some,
               odd_answers, replays, ends_at_once, wrong_urls)
 
 
