@@ -50,6 +50,7 @@ rows() {
 		test c:protoc protobuf-compiler protobuf-compiler
 		test p:ensurepip python3-venv python3
 		test c:strace strace strace
+		test c:systemd-analyze systemd systemd
 		test c:setcap libcap2-bin libcap
 		test c:g++ g++ gcc-c++
 		test c:objcopy binutils binutils

@@ -154,6 +154,7 @@ all_suites() {
 	suite export/otlp python3 tests/export/test_otlp.py "$O/tests/golden/render"
 	suite export/deploy python3 tests/export/test_deploy.py
 	suite export/listen python3 tests/export/test_listen.py
+	suite export/systemd python3 tests/export/test_systemd.py
 	for t in tests/readers/test_*.py; do
 		name=${t##*/test_}
 		suite "readers/${name%.py}" python3 "$t"
