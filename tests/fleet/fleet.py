@@ -14,7 +14,7 @@ import threading
 import time
 import urllib.request
 
-from servers import METRIC, WS, Instance, Prometheus, count_problems, end, merged, quantile_problems, tell
+from servers import METRIC, WS, Instance, Prometheus, count_problems, end, merged, quantile_problems, records_of, tell
 from truth import TOP, fetched
 
 INSTANCES = int(sys.argv[1]) if len(sys.argv) > 1 else 40
@@ -47,27 +47,16 @@ def serve_empty(d):
     return f"127.0.0.1:{server.server_address[1]}"
 
 
-def records_of(prometheus, instances, at, window, d, what):
-    """What its instances had reported when they were scraped first and last in the window; without one, from the start."""
-    name = "waitscope_report_timestamp_seconds"
-    if window:
-        ends = {m["instance"]: (a, b) for m, a, b in prometheus.ends(f"{name}[{window}]", at)}
-    else:
-        ends = {m["instance"]: (0, v) for m, v in prometheus.ask(name, at)}
-    cuts = [os.path.join(d, f"{what}{k}.json") for k in range(len(instances))]
-    return cuts, [i.cut(*ends[i.target], c) for i, c in zip(instances, cuts)]
-
-
 def measure(prometheus, instances, at):
     series = prometheus.ask('count({__name__=~"waitscope_.*"})', at)[0][1]
-    r = urllib.request.Request(f"http://{instances[0].target}/metrics", headers={"Accept": PROTO})
+    r = urllib.request.Request(f"http://{next(iter(instances))}/metrics", headers={"Accept": PROTO})
     with urllib.request.urlopen(r, timeout=10) as answer:
         size = len(answer.read())
-    with urllib.request.urlopen(f"http://{instances[0].target}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://{next(iter(instances))}/metrics", timeout=10) as answer:
         text = len(answer.read())
     took = prometheus.ask('avg(scrape_duration_seconds)', at)[0][1]
     cpu = []
-    for i in instances:
+    for i in instances.values():
         with open(f"/proc/{i.p.pid}/stat", encoding="ascii") as f:
             cpu.append(sum(map(int, f.read().split()[13:15])) / os.sysconf("SC_CLK_TCK"))
     print(f"# {series / len(instances):.0f} series, {size} bytes a scrape (text {text}), {took * 1000:.1f} ms a scrape; "
@@ -77,14 +66,14 @@ def measure(prometheus, instances, at):
 def compare(prometheus, instances, empty, d):
     at = f"{time.time() - 1:.3f}"
     up = prometheus.ask("sum(up)", at)[0][1] - 1
-    cuts, shown = records_of(prometheus, instances, at, None, d, "all")
+    cuts, shown = records_of(prometheus, instances, at, None, d)
     yield "all are scraped", [] if up == INSTANCES and min(shown) > 5 else [f"{up} of {INSTANCES}, {shown}"]
     nothing = prometheus.ask(f'histogram_count({METRIC}{{instance="{empty}"}})', at)
     yield "histograms without samples are native ones", [] if [v for _, v in nothing] == [0] else [str(nothing)]
     rows = merged(cuts)
     yield "counts are equal", list(count_problems(prometheus, at, METRIC, rows))
     yield "quantiles since the start", list(quantile_problems(prometheus, at, METRIC, rows, "since the start"))
-    cuts, shown = records_of(prometheus, instances, at, WINDOW, d, "window")
+    cuts, shown = records_of(prometheus, instances, at, WINDOW, d)
     yield "reports in the window of rate()", [] if min(shown) > 2 else [str(shown)]
     yield "quantiles by rate", list(quantile_problems(prometheus, at, f"rate({METRIC}[{WINDOW}])", merged(cuts), "by rate"))
     measure(prometheus, instances, at)
@@ -99,15 +88,16 @@ def main():
     processes = []
     with tempfile.TemporaryDirectory() as d:
         try:
-            instances = []
+            instances = {}
             for i in range(INSTANCES):
-                instances.append(Instance(d, i))
-                processes.append(instances[-1].p)
+                one = Instance(d, i)
+                instances[one.target] = one
+                processes.append(one.p)
             empty = serve_empty(d)
             prometheus = Prometheus(d, os.path.join(where, "usr/bin/prometheus"), {
                 "global": {"scrape_interval": "2s", "scrape_timeout": "2s"},
                 "scrape_configs": [{"job_name": "waitscope", "static_configs": [
-                    {"targets": [*[i.target for i in instances], empty]}]}]}, "--enable-feature=native-histograms")
+                    {"targets": [*instances, empty]}]}]}, "--enable-feature=native-histograms")
             processes.append(prometheus.p)
             time.sleep(SECONDS)
             results = list(compare(prometheus, instances, empty, d))

@@ -92,6 +92,18 @@ class Prometheus:
         return [(x["metric"], float(x["values"][0][1]), float(x["values"][-1][1])) for x in self.results(query, at)]
 
 
+def records_of(prometheus, instances, at, window, d, selector=""):
+    """What the instances (by their label) had reported at the first and the last sample in the window; without one,
+    from the start until the last. Their records, cut there, and how many reports are in each."""
+    name = f"waitscope_report_timestamp_seconds{selector}"
+    if window:
+        ends = {m["instance"]: (a, b) for m, a, b in prometheus.ends(f"{name}[{window}]", at)}
+    else:
+        ends = {m["instance"]: (0, v) for m, v in prometheus.ask(name, at)}
+    cuts = [os.path.join(d, f"cut{k}.json") for k in range(len(instances))]
+    return cuts, [i.cut(*ends[label], c) for (label, i), c in zip(instances.items(), cuts)]
+
+
 def end(*processes):
     for p in processes:
         p.terminate()

@@ -10,6 +10,7 @@
 #	fetch.sh zydis			libZydis.a, which Debian has not: from its own source package
 #	fetch.sh prometheus		Debian's prometheus and promtool, unpacked, not installed: nothing is
 #					started
+#	fetch.sh prometheus3		Prometheus 3 and its promtool, built from the Go module proxy: about 10 minutes, once
 #	fetch.sh otlp			a Python environment with PyPI's opentelemetry-proto: bin/python
 #	fetch.sh clang SUITE		the clang of another suite, unpacked, not installed: run.sh starts it
 #
@@ -223,6 +224,30 @@ fetch_prometheus() {
 	printf '%s\n' "$dir"
 }
 
+# A module of its own that requires it. Without its discoveries of clouds, which nobody asks for here and whose
+# modules are hundreds of megabytes, and without the pages of its web interface, which npm would have to build.
+# Versions of what it needs are those of its own go.mod.
+fetch_prometheus3() {
+	version=v0.316.0 # of the module, whose tag is v3.16.0
+	dir=$cache/prometheus3
+	if [ "$(cat "$dir/version" 2>/dev/null)" != "$version" ] || [ ! -x "$dir/promtool" ]; then
+		command -v go >/dev/null || die "go is missing (package golang-go)"
+		rm -rf "$dir.part"
+		mkdir -p "$dir.part"
+		(
+			cd "$dir.part"
+			printf 'module prometheus3\n\ngo 1.26.7\n\nrequire github.com/prometheus/prometheus %s\n' "$version" >go.mod
+			GOFLAGS="-mod=mod -p=2" nice -n 19 go build -tags netgo,remove_all_sd -trimpath -ldflags '-s -w' \
+				-o ./ github.com/prometheus/prometheus/cmd/prometheus \
+				github.com/prometheus/prometheus/cmd/promtool >&2
+		) || die "Prometheus $version could not be built"
+		printf '%s\n' "$version" >"$dir.part/version"
+		rm -rf "$dir"
+		mv "$dir.part" "$dir"
+	fi
+	printf '%s\n' "$dir"
+}
+
 fetch_otlp() {
 	dir=$cache/otlp
 	if ! "$dir/bin/python" -c 'import opentelemetry.proto' 2>/dev/null; then
@@ -268,7 +293,7 @@ fetch_clang() {
 	printf '%s\n' "$dir"
 }
 
-usage="usage: fetch.sh kernel|modules NAME ARCH | qemu ARCH | sysroot ARCH | zydis | prometheus | otlp | clang SUITE"
+usage="usage: fetch.sh kernel|modules NAME ARCH | qemu ARCH | sysroot ARCH | zydis | prometheus | prometheus3 | otlp | clang SUITE"
 case ${1:-}-$# in
 kernel-3) fetch_kernel "$2" "$3" ;;
 modules-3) fetch_modules "$2" "$3" ;;
@@ -276,6 +301,7 @@ qemu-2) fetch_qemu "$2" ;;
 sysroot-2) fetch_sysroot "$2" ;;
 zydis-1) fetch_zydis ;;
 prometheus-1) fetch_prometheus ;;
+prometheus3-1) fetch_prometheus3 ;;
 otlp-1) fetch_otlp ;;
 clang-2) fetch_clang "$2" ;;
 *) die "$usage" ;;
