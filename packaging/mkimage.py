@@ -44,7 +44,7 @@ def main():
         return {"mediaType": f"application/vnd.oci.image.{kind}", "digest": "sha256:" + digest, "size": len(data)}
 
     layer = blob("layer.v1.tar", tar_of(
-        [(d, 0o755, None) for d in ("usr", "usr/sbin", "proc", "sys", "etc")] +
+        [(d, 0o755, None) for d in ("usr", "usr/sbin", "dev", "proc", "sys", "etc")] +
         [("tmp", 0o1777, None), ("usr/sbin/waitscope", 0o755, program)], epoch))
     created = datetime.fromtimestamp(epoch, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     config = blob("config.v1+json", {

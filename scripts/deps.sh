@@ -67,6 +67,9 @@ rows() {
 		vm c:zstd zstd zstd
 		vm c:lz4 lz4 lz4
 		vm c:debootstrap debootstrap debootstrap
+		vm c:crun crun crun
+		vm c:skopeo skopeo skopeo
+		vm f:/usr/share/containers/seccomp.json golang-github-containers-common containers-common
 		vm c:clang-tidy clang-tidy clang-tools-extra
 		vm c:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu
 		vm f:/usr/aarch64-linux-gnu/lib/libc.a libc6-dev-arm64-cross -
