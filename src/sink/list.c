@@ -14,6 +14,7 @@ const struct sink_ops *const sink_list[] = {
 	&sink_otlp,
 	&sink_hlog,
 	&sink_html,
+	&sink_perfetto,
 	NULL,
 };
 /* clang-format on */

@@ -37,16 +37,22 @@ void proto_sint(struct out *o, uint32_t field, int64_t v)
 	proto_packed_sint(o, v);
 }
 
+void proto_fixed64(struct out *o, uint32_t field, uint64_t v)
+{
+	char bytes[sizeof(v)];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (char)(v >> 8 * i);
+	put_tag(o, field, WIRE_FIXED64);
+	out_put(o, bytes, sizeof(bytes));
+}
+
 void proto_double(struct out *o, uint32_t field, double v)
 {
 	uint64_t bits;
-	char bytes[sizeof(bits)];
 
 	memcpy(&bits, &v, sizeof(bits));
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		bytes[i] = (char)(bits >> 8 * i);
-	put_tag(o, field, WIRE_FIXED64);
-	out_put(o, bytes, sizeof(bytes));
+	proto_fixed64(o, field, bits);
 }
 
 void proto_text(struct out *o, uint32_t field, const char *text)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Protocol Buffers, written: fields are numbers or messages within messages. By hand, for what
- * Prometheus takes: a library (protobuf-c) would be its description, the code generated of it and
- * a tree of structs to be filled in and freed, each longer than this.
+ * Prometheus and Perfetto take: a library (protobuf-c) would be its description, the code generated
+ * of it and a tree of structs to be filled in and freed, each longer than this.
  */
 #ifndef WS_SINK_PROTO_H
 #define WS_SINK_PROTO_H
@@ -15,6 +15,7 @@
 void proto_u64(struct out *o, uint32_t field, uint64_t v); /* and int32, int64, enum, bool */
 void proto_sint(struct out *o, uint32_t field, int64_t v); /* sint32, sint64 */
 void proto_double(struct out *o, uint32_t field, double v);
+void proto_fixed64(struct out *o, uint32_t field, uint64_t v);
 void proto_text(struct out *o, uint32_t field, const char *text);
 /* A message, or a packed list, is what is written between these; or all of it, for a file of several
  * (field 0). */

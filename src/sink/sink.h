@@ -65,6 +65,7 @@ extern const struct sink_ops sink_prom_proto;
 extern const struct sink_ops sink_hlog;
 extern const struct sink_ops sink_otlp;
 extern const struct sink_ops sink_html;
+extern const struct sink_ops sink_perfetto;
 
 /* For open: what the arguments name is opened as the sink's stream. As out_open. */
 int sink_open_out(struct sink *s, struct out *o, const struct sink_args *args, struct err *e);

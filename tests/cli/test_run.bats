@@ -117,7 +117,7 @@ types() {
 }
 
 @test "a full disk: exit 1, the reason, in every format" {
-	for format in table json csv hlog html; do
+	for format in table json csv hlog html perfetto; do
 		ws -s synth -d 0.1 -o "$format:/dev/full"
 		refused 1 "/dev/full" "No space left on device"
 		run bash -c "'$WS' -s synth -d 0.1 -o $format >/dev/full"
@@ -197,7 +197,7 @@ types() {
 }
 
 @test "a reader that has gone before the first line is a quiet end too" {
-	for format in table json csv hlog; do
+	for format in table json csv hlog perfetto; do
 		run bash -c "set -o pipefail; { sleep 0.1; exec '$WS' -s synth -o $format -d 0.1; } | true"
 		[ "$status" -eq 0 ]
 		[ -z "$output" ]

@@ -50,6 +50,7 @@ check() { # SINK FIXTURE OUTPUT
 	prom) python3 "$here/check.py" prom "$3" ;;
 	hlog) [ -z "${4-}" ] || python3 "$here/check_hlog.py" "$4" "$3" ;;
 	html) [ -z "${4-}" ] || python3 "$here/check_html.py" "$4" "$3" ;;
+	perfetto) python3 "$here/check_perfetto.py" ${4+"$4"} "$3" ;;
 	esac
 }
 
@@ -126,6 +127,7 @@ rotated() {
 	table) head -c 9 "$tmp/file" ;;
 	json) head -c 20 "$tmp/file" ;;
 	csv | hlog | html) head -c 9 "$tmp/file" ;;
+	perfetto) head -c 1 "$tmp/file" ;; # the first packet's tag
 	esac >"$tmp/start"
 	case $1 in
 	table) printf 'waitscope' ;;
@@ -133,6 +135,7 @@ rotated() {
 	csv) printf 'type,seq,' ;;
 	hlog) printf '#[Logged ' ;;
 	html) printf '<!DOCTYPE' ;;
+	perfetto) printf '\n' ;;
 	esac | cmp - "$tmp/start" >>"$tmp/why" 2>&1 || rc=1
 	result $rc "$1 after its file was moved away"
 	rm -f "$tmp/file" "$tmp/file.1"
@@ -164,7 +167,7 @@ for fixture in "$here"/fixtures/*.txt; do
 	for sink in table json csv; do
 		golden $sink "$fixture"
 	done
-	for sink in hlog html; do
+	for sink in hlog html perfetto; do
 		decoded $sink "$fixture"
 	done
 done
@@ -179,7 +182,7 @@ done
 for name in empty one hostile; do
 	golden prom "$here/fixtures/$name.txt"
 done
-for sink in table json csv hlog html; do
+for sink in table json csv hlog html perfetto; do
 	to_file $sink
 	rotated $sink
 	full_disk $sink

@@ -17,13 +17,14 @@ def find():
 
 
 class Browser:
-    def __init__(self, width=1280, height=1000):
+    def __init__(self, width=1280, height=1000, *options):
         self.home = tempfile.TemporaryDirectory()
         to, self.write = os.pipe()
         self.read, back = os.pipe()
         command = [find(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                    "--disable-background-networking", "--no-first-run", "--remote-debugging-pipe",
-                   f"--window-size={width},{height}", "--user-data-dir=" + self.home.name, "about:blank"]
+                   f"--window-size={width},{height}", "--user-data-dir=" + self.home.name, *options,
+                   "about:blank"]
 
         def pipes():
             # The ends may be numbered 3 and 4 themselves.

@@ -10,13 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/bpf_util.h"
 #include "source/synth/synth.h"
 
 #define PERIOD_EVENTS 1000
 #define TAIL_EVENTS 100
-#define EVENT_STEP_NS 1000000 /* of the made-up clock */
-#define EPOCH_SEC 1767225600  /* 2026-01-01T00:00:00Z, when that clock starts */
-#define NS_PER_S 1000000000
+#define EVENT_STEP_NS 1000000 /* of the made-up clock: a period is one second long */
 
 /* An escape sequence, broken UTF-8, quotes, markup, a spreadsheet formula and line breaks. */
 const struct synth_task synth_tasks[SYNTH_TASKS] = {
@@ -48,8 +47,9 @@ struct synth {
 	struct synth_files *files;
 	struct synth_locks *locks;
 	uint64_t random;
-	uint64_t events; /* so far: the made-up clock */
-	uint32_t due;	 /* events of the period that ended, not made yet */
+	uint64_t start_ns; /* CLOCK_MONOTONIC, when the made-up clock starts */
+	uint64_t events;   /* so far: the made-up clock */
+	uint32_t due;	   /* events of the period that ended, not made yet */
 };
 
 /* One made-up wait. */
@@ -150,12 +150,9 @@ static const struct {
 
 static struct slow stamp(const struct synth *s)
 {
-	uint64_t now_ns = s->events * EVENT_STEP_NS;
+	uint64_t now_ns = s->start_ns + s->events * EVENT_STEP_NS;
 
-	return (struct slow){
-		.time = {EPOCH_SEC + (time_t)(now_ns / NS_PER_S), (long)(now_ns % NS_PER_S)},
-		.mono_ns = now_ns,
-	};
+	return (struct slow){.time = wall_at(now_ns), .mono_ns = now_ns};
 }
 
 static int tell_slow(struct synth *s, const struct event *v)
@@ -452,6 +449,7 @@ static int synth_start(struct source *base, struct err *e)
 	synth_files_start(s->files);
 	synth_locks_start(s->locks);
 	s->random = SYNTH_SEED;
+	s->start_ns = mono_now_ns();
 	s->events = 0;
 	s->due = 0;
 	return 0;
