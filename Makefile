@@ -39,7 +39,7 @@ endif
 .SECONDARY:
 MAKEFLAGS += --no-print-directory
 
-LIBS := libbpf libdw libelf zlib libevent_core libevent_extra json-c libseccomp
+LIBS := libbpf libdw libelf zlib libevent_core libevent_extra json-c libseccomp ncursesw
 ifneq ($(filter-out clean deps deps-build deps-vm check-distros help format lint uninstall vmlinux-dump,$(or $(MAKECMDGOALS),all)),)
 MISSING := $(strip $(foreach l,$(LIBS),$(shell $(PKG_CONFIG) --exists $(l) 2>/dev/null || echo $(l))))
 MISSING += $(foreach t,$(CLANG) $(BPFTOOL) $(SCDOC),$(if $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v $(t)),,$(t)))

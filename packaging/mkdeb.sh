@@ -39,7 +39,7 @@ chmod 644 "$doc/changelog.Debian.gz"
 # What was linked in, as the licences of some of it ask: "source (= version)", one each.
 built_using() {
 	dpkg-query -W -f '${source:Package} (= ${source:Version})\n' libbpf-dev libelf-dev libdw-dev libiberty-dev libzydis-dev zlib1g-dev \
-		libjson-c-dev libevent-dev libseccomp-dev libc6-dev 2>/dev/null | sort -u | paste -s -d , | sed 's/,/, /g'
+		libjson-c-dev libevent-dev libseccomp-dev libncurses-dev libc6-dev 2>/dev/null | sort -u | paste -s -d , | sed 's/,/, /g'
 }
 
 mkdir "$root/DEBIAN"

@@ -27,6 +27,7 @@ rows() {
 		build l:libevent_core libevent-dev libevent-devel
 		build l:json-c libjson-c-dev json-c-devel
 		build l:libseccomp libseccomp-dev libseccomp-devel
+		build l:ncursesw libncurses-dev ncurses-devel
 		test s:address gcc libasan,libubsan
 		test l:cmocka libcmocka-dev libcmocka-devel
 		test c:bats bats bats

@@ -7,6 +7,7 @@
 /* clang-format off */
 const struct sink_ops *const sink_list[] = {
 	&sink_table,
+	&sink_tui,
 	&sink_json,
 	&sink_csv,
 	&sink_prom,

@@ -66,6 +66,7 @@ extern const struct sink_ops sink_hlog;
 extern const struct sink_ops sink_otlp;
 extern const struct sink_ops sink_html;
 extern const struct sink_ops sink_perfetto;
+extern const struct sink_ops sink_tui;
 
 /* For open: what the arguments name is opened as the sink's stream. As out_open. */
 int sink_open_out(struct sink *s, struct out *o, const struct sink_args *args, struct err *e);

@@ -213,7 +213,7 @@ offers() { # WORDS EXPECTED...: exactly these, in any order
 	# shellcheck disable=SC2046 # words: every format there is
 	offers '-o ' $(awk -F '\t' '$1 == "output" { print $5 }' "$options")
 	offers '-o j' json
-	offers '--output=t' table
+	offers '--output=t' table tui
 	[ -z "$(complete_bash '-d ')" ]
 	[ -z "$(complete_bash '--bogus=')" ]
 	[ -z "$(complete_bash '1 ')" ]
@@ -227,7 +227,7 @@ offers() { # WORDS EXPECTED...: exactly these, in any order
 	offers 'diff x --no' --noise
 	offers 'diff x --ru' --run --runs
 	offers "diff --run x y --keep $BATS_TEST_TMPDIR/wai" "$BATS_TEST_TMPDIR/waits.json.gz"
-	offers 'diff x y -o t' table
+	offers 'diff x y -o ta' table
 	offers "diff $BATS_TEST_TMPDIR/wai" "$BATS_TEST_TMPDIR/waits.json.gz"
 	offers "diff a,$BATS_TEST_TMPDIR/wai" "a,$BATS_TEST_TMPDIR/waits.json.gz"
 }

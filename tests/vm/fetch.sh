@@ -163,7 +163,7 @@ fetch_qemu() {
 # Packages of another architecture, unpacked side by side: what a cross build links, and busybox.
 fetch_sysroot() {
 	dir=$cache/sysroot-$1
-	packages="libbpf-dev libelf-dev libdw-dev libbz2-dev liblzma-dev libiberty-dev zlib1g-dev libjson-c-dev libevent-dev libseccomp-dev
+	packages="libbpf-dev libelf-dev libdw-dev libbz2-dev liblzma-dev libiberty-dev zlib1g-dev libjson-c-dev libevent-dev libseccomp-dev libncurses-dev
 		busybox-static"
 	if [ "$(cat "$dir/packages" 2>/dev/null)" != "$packages" ]; then
 		# shellcheck disable=SC1091 # of this machine, not of ours

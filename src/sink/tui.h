@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The report that one can drive. A model without a terminal (kept reports, where one looks, keys), a
+ * canvas it is drawn on, and a thin layer that puts the canvas on a terminal (tui_term.h).
+ *
+ *	tui_open -> (tui_add | tui_key | tui_draw)* -> tui_close
+ */
+#ifndef WS_SINK_TUI_H
+#define WS_SINK_TUI_H
+
+#include "core/frame_own.h"
+#include "core/view.h"
+#include "sink/tui_canvas.h"
+#include "sink/tui_keep.h"
+
+#define TUI_COLUMNS_LEAST 80 /* a smaller window is told so */
+#define TUI_LINES_LEAST 24
+/* Lines: the host, the pages, what stands in columns, rows; the last two: quality, keys. */
+#define TUI_LINE_TABS 1
+#define TUI_LINE_HEAD 2
+#define TUI_LINE_ROWS 3
+#define TUI_LINES_FOOT 2
+#define TUI_NAME 512
+#define TUI_FILTER 64 /* characters */
+
+/* Keys as the model knows them: characters by their code point, and these. */
+enum tui_key {
+	TUI_KEY_NONE = 0,
+	TUI_KEY_BACKSPACE = 8,
+	TUI_KEY_TAB = 9,
+	TUI_KEY_ENTER = 10,
+	TUI_KEY_REDRAW = 12, /* Ctrl-L */
+	TUI_KEY_ERASE = 21,  /* Ctrl-U */
+	TUI_KEY_ESCAPE = 27,
+	TUI_KEY_UP = 0x110000, /* behind all characters */
+	TUI_KEY_DOWN,
+	TUI_KEY_LEFT,
+	TUI_KEY_RIGHT,
+	TUI_KEY_PAGE_UP,
+	TUI_KEY_PAGE_DOWN,
+	TUI_KEY_HOME,
+	TUI_KEY_END,
+	TUI_KEY_BACK_TAB,
+	TUI_KEY_WHEEL_UP,
+	TUI_KEY_WHEEL_DOWN,
+};
+
+/* What a key asks for that the model cannot do itself. */
+enum tui_ask { TUI_ASK_NOTHING, TUI_ASK_QUIT, TUI_ASK_SAVE, TUI_ASK_REPAINT };
+
+/* In the order of their tabs; the last but one is of metrics that this version does not know. */
+enum tui_page {
+	TUI_OVERVIEW,
+	TUI_SCHED,
+	TUI_EXT4,
+	TUI_LOCK,
+	TUI_FUTEX,
+	TUI_LINE,
+	TUI_WATCH,
+	TUI_MORE,
+	TUI_GROUPS,
+	TUI_PAGES,
+};
+
+enum tui_row_kind {
+	TUI_ROW_HEADING,
+	TUI_ROW_SERIES, /* a histogram or counter */
+	TUI_ROW_COUNTS, /* counters of one set of labels */
+	TUI_ROW_GROUP,	/* of --by, with all its series */
+	TUI_ROW_CONTENDED,
+	TUI_ROW_REST, /* so many are on the source's own page */
+};
+
+struct tui_row {
+	enum tui_row_kind kind;
+	enum tui_page page; /* heading, rest: the page it stands for */
+	uint32_t section;   /* rows are sorted within it */
+	uint32_t order;	    /* as the view has them: the worst first */
+	uint64_t id;	    /* the same in the next report */
+	uint64_t weight;    /* by the column that is sorted by */
+	const char *title;  /* heading: our own words */
+	const char *key;    /* heading: of a label, or NULL */
+	size_t n;	    /* rest: how many */
+	struct view_row r;
+	const struct view_section *s; /* TUI_ROW_COUNTS */
+};
+
+struct tui_rows {
+	struct tui_row *v;
+	size_t n, cap;
+	uint32_t sections;
+	size_t left; /* by the filter */
+};
+
+enum tui_column_kind {
+	TUI_COLUMN_NAME,
+	TUI_COLUMN_RATE,
+	TUI_COLUMN_COUNT,
+	TUI_COLUMN_QUANTILE,
+	TUI_COLUMN_MAX,
+	TUI_COLUMN_MEAN,
+	TUI_COLUMN_SUM,	  /* waited in each second */
+	TUI_COLUMN_SHARE, /* the same as a share of the time */
+	TUI_COLUMN_WHO,
+	TUI_COLUMN_SPARK, /* p99 of the last intervals */
+};
+
+#define TUI_COLUMNS 20
+
+struct tui_column {
+	enum tui_column_kind kind;
+	const struct quantile *q;
+	uint32_t number; /* its name, whatever the width of the window */
+	uint32_t yield;	 /* the highest goes first; 0: stays */
+	size_t x, width;
+	char head[24];
+};
+
+/* Where one was on a page when one left it. */
+struct tui_place {
+	uint64_t id; /* of the row; 0: the first */
+	size_t cursor, top;
+	uint32_t sort; /* 0: as the view has the rows; else a column's number + 1 */
+	bool reversed;
+};
+
+struct tui {
+	const struct config *cfg;
+	struct tui_keep keep;
+	struct frame_own *total; /* -z: shown in place of the last interval */
+	struct view view;
+	struct tui_rows rows;
+	struct tui_canvas canvas;
+	struct tui_column column[TUI_COLUMNS];
+	size_t ncolumns;
+	enum tui_page page, pages[TUI_PAGES]; /* those there are */
+	size_t npages;
+	struct tui_place place[TUI_PAGES];
+	uint64_t number; /* the report shown: as tui_keep numbers them */
+	bool follow;	 /* the newest one is shown */
+	char filter[4 * TUI_FILTER + 1];
+	bool typing; /* the filter */
+	bool help, detail;
+	size_t help_top, detail_top;
+	struct frame_own *kept; /* what the detail is of, as it was when it was chosen */
+	struct view_row chosen; /* the same in the report shown, or in `kept` if it is `gone` */
+	bool gone;
+	char chosen_name[TUI_NAME];
+	char message[256];
+	char host[256], sources[256];
+	size_t body; /* lines for rows */
+	size_t tab[TUI_PAGES +
+		   1]; /* columns where the pages' names begin; the last: where they end */
+	bool ended, replay;
+};
+
+void tui_open(struct tui *t, const struct config *cfg, bool utf8, bool replay);
+void tui_close(struct tui *t);
+int tui_meta(struct tui *t, const struct meta *m);
+/* A report: an interval, or the final one; `total`: NULL but with -z. 0 or -ENOMEM. */
+int tui_add(struct tui *t, const struct frame *f, const struct frame *total);
+enum tui_ask tui_key(struct tui *t, uint32_t key);
+/* The left button, at a cell. */
+enum tui_ask tui_click(struct tui *t, size_t line, size_t column);
+void tui_say(struct tui *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* 0 or -ENOMEM */
+int tui_draw(struct tui *t, uint32_t lines, uint32_t columns);
+
+/* ---- between its parts ---- */
+
+/* The report shown; NULL: none yet. */
+const struct frame *tui_frame(const struct tui *t);
+const char *tui_page_name(const struct tui *t, enum tui_page page);
+/* tui_rows.c: rows of the page from the report shown, in order. After any change of those. */
+int tui_rows_make(struct tui *t);
+void tui_pages_make(struct tui *t, const struct frame *f);
+uint64_t tui_row_id(const struct view_row *r, uint32_t salt);
+/* tui_cells.c */
+const char *tui_name(const struct tui *t, const struct tui_row *r, char *out, size_t len);
+const char *tui_cell(const struct tui *t, const struct tui_row *r, const struct tui_column *c,
+		     char *out, size_t len);
+uint64_t tui_weight(const struct tui *t, const struct tui_row *r, const struct tui_column *c);
+const struct hist *tui_hist(const struct view_row *r);
+void tui_columns_make(struct tui *t, size_t width);
+char *tui_label_text(const struct series *s, uint32_t from, char *out, size_t len);
+/* A time with ~ behind it where few samples lie beyond, else a space. */
+char *tui_quantile_text(const struct hist *h, const struct quantile *q, enum unit unit, char *out,
+			size_t len);
+/* tui_table.c, tui_help.c, tui_detail.c: what stands between head and foot. */
+void tui_draw_table(struct tui *t, size_t from);
+void tui_draw_help(struct tui *t, size_t from);
+void tui_draw_detail(struct tui *t, size_t from);
+/* The row to be looked at: false, and a message, if that cannot be. */
+bool tui_detail_choose(struct tui *t, const struct tui_row *r);
+/* Finds it in the report shown. */
+void tui_detail_find(struct tui *t);
+
+/* Lines of text that are scrolled: those from `top` on are drawn, all are counted. */
+struct tui_list {
+	struct tui *t;
+	size_t from, room, top, n;
+};
+
+void tui_list_add(struct tui_list *l, enum tui_style style, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The canvas's line that the next one is drawn on; SIZE_MAX: on none. */
+size_t tui_list_line(struct tui_list *l);
+void tui_detail_contended(struct tui_list *l, const struct contended *c); /* tui_detail_address.c */
+/* tui_picture.c */
+void tui_draw_spark(struct tui *t, size_t line, size_t x, size_t width, const struct view_row *r,
+		    enum tui_style style);
+void tui_draw_curve(struct tui *t, size_t line, size_t x, size_t height, size_t width,
+		    const struct hist *h);
+void tui_draw_heat(struct tui *t, size_t line, size_t x, size_t height, size_t width);
+
+#endif

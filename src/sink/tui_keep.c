@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sink/tui_keep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What frame_own and its view take for each, measured with malloc_info; a bound need not be exact. */
+#define SERIES_BYTES 640
+#define CONTENDED_BYTES 1600
+#define PART_BYTES 96 /* a site, a thread, a member */
+#define FRAME_BYTES 8192
+
+static size_t hist_bytes(const struct hist *h)
+{
+	return h ? sizeof(*h) + 2U * h->len : 0;
+}
+
+static size_t frame_bytes(const struct frame *f)
+{
+	size_t all = FRAME_BYTES;
+
+	for (size_t i = 0; i < f->nseries; i++)
+		all += SERIES_BYTES + hist_bytes(f->series[i].hist);
+	for (size_t i = 0; i < f->ncontended; i++) {
+		const struct contended *c = &f->contended[i];
+		size_t parts = c->nsites + c->nmembers;
+
+		if (c->accesses)
+			parts += 2 * (c->accesses->nthreads + c->accesses->nuses);
+		all += CONTENDED_BYTES + hist_bytes(c->wait) + parts * PART_BYTES;
+	}
+	return all;
+}
+
+static void drop_oldest(struct tui_keep *k)
+{
+	struct tui_kept *one = &k->v[k->first];
+
+	frame_own_free(one->own);
+	k->bytes -= one->bytes;
+	k->first++;
+	k->n--;
+	k->gone++;
+}
+
+/* Room behind the last: those that are there move down when half of the array has gone. */
+static int make_room(struct tui_keep *k)
+{
+	size_t cap = k->cap ? 2 * k->cap : 64;
+	struct tui_kept *v;
+
+	if (k->first + k->n < k->cap)
+		return 0;
+	if (k->first > k->n) {
+		memmove(k->v, k->v + k->first, k->n * sizeof(*k->v));
+		k->first = 0;
+		return 0;
+	}
+	v = realloc(k->v, cap * sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	k->v = v;
+	k->cap = cap;
+	return 0;
+}
+
+int tui_keep_add(struct tui_keep *k, const struct frame *f)
+{
+	struct tui_kept one = {.own = frame_own_new(), .bytes = frame_bytes(f)};
+
+	if (!one.own || make_room(k) || frame_own_add(one.own, f, FRAME_THEN))
+		goto no_memory;
+	one.f = frame_own_view(one.own);
+	if (!one.f)
+		goto no_memory;
+	k->v[k->first + k->n++] = one;
+	k->bytes += one.bytes;
+	while (k->n > 1 && (k->n > k->most || k->bytes > k->most_bytes))
+		drop_oldest(k);
+	return 0;
+
+no_memory:
+	frame_own_free(one.own);
+	return -ENOMEM;
+}
+
+const struct frame *tui_keep_get(const struct tui_keep *k, uint64_t number)
+{
+	if (number < k->gone || number - k->gone >= k->n)
+		return NULL;
+	return k->v[k->first + (size_t)(number - k->gone)].f;
+}
+
+uint64_t tui_keep_end(const struct tui_keep *k)
+{
+	return k->gone + k->n;
+}
+
+void tui_keep_free(struct tui_keep *k)
+{
+	for (size_t i = 0; i < k->n; i++)
+		frame_own_free(k->v[k->first + i].own);
+	free(k->v);
+	*k = (struct tui_keep){.most = k->most, .most_bytes = k->most_bytes};
+}
+
+/* ---- the same in another frame ---- */
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool same_series(const struct series *a, const struct series *b)
+{
+	if (a->nlabels != b->nlabels)
+		return false;
+	if (a->desc != b->desc && strcmp(a->desc->name, b->desc->name) != 0)
+		return false;
+	for (uint32_t i = 0; i < a->nlabels; i++)
+		if (!series_label_describes(a, i) &&
+		    (strcmp(a->labels[i].value, b->labels[i].value) != 0 ||
+		     strcmp(a->labels[i].key, b->labels[i].key) != 0))
+			return false;
+	return true;
+}
+
+static bool same_contended(const struct contended *a, const struct contended *b)
+{
+	return a->addr == b->addr && a->pid == b->pid && a->other == b->other &&
+	       !strcmp(a->source, b->source) && !strcmp(a->kind, b->kind) &&
+	       same_text(a->group.key, b->group.key) && same_text(a->group.value, b->group.value);
+}
+
+/* Places to look at, from the hint outwards: rows of two reports stand about where they stood. */
+static bool outward(size_t hint, size_t n, size_t step, size_t *at)
+{
+	size_t far = step / 2 + step % 2;
+
+	if (step % 2)
+		*at = hint + far;
+	else
+		*at = hint - far; /* wraps below 0, and is no place then */
+	return *at < n;
+}
+
+const struct series *tui_find_series(const struct frame *f, const struct series *s, size_t *hint)
+{
+	size_t at;
+
+	for (size_t step = 0; step <= 2 * (f->nseries + *hint); step++)
+		if (outward(*hint, f->nseries, step, &at) && same_series(&f->series[at], s)) {
+			*hint = at;
+			return &f->series[at];
+		}
+	return NULL;
+}
+
+const struct contended *tui_find_contended(const struct frame *f, const struct contended *c,
+					   size_t *hint)
+{
+	size_t at;
+
+	for (size_t step = 0; step <= 2 * (f->ncontended + *hint); step++)
+		if (outward(*hint, f->ncontended, step, &at) &&
+		    same_contended(&f->contended[at], c)) {
+			*hint = at;
+			return &f->contended[at];
+		}
+	return NULL;
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Pictures of cells: a value over time, latencies over time, percentiles with the tail stretched. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "sink/table.h"
+#include "sink/tui.h"
+
+#define EIGHTHS 8
+#define LABEL 8	     /* columns left of a picture */
+#define NINES_MOST 7 /* 99.99999 */
+#define HEAT_ROWS 64
+#define HEAT_COLUMNS 512
+#define SPARKS_MOST 120
+
+static const struct quantile p99 = {PPB_P99, "99"};
+
+/* The same row in the report `number`, or NULL; see tui_keep.h on hints. */
+static const struct hist *hist_at(const struct tui *t, const struct view_row *r, uint64_t number,
+				  size_t *hint)
+{
+	const struct frame *f = tui_keep_get(&t->keep, number);
+	const struct contended *c;
+	const struct series *s;
+
+	if (!f || f->type == FRAME_FINAL)
+		return NULL;
+	if (r->c) {
+		c = tui_find_contended(f, r->c, hint);
+		return c ? c->wait : NULL;
+	}
+	s = r->s ? tui_find_series(f, r->s, hint) : NULL;
+	return s ? s->hist : NULL;
+}
+
+/* Where it stands in the report shown: it is near there in the others. */
+static size_t first_hint(const struct tui *t, const struct view_row *r)
+{
+	const struct frame *f = tui_frame(t);
+
+	if (r->c && r->c >= f->contended && r->c < f->contended + f->ncontended)
+		return (size_t)(r->c - f->contended);
+	if (r->s && r->s >= f->series && r->s < f->series + f->nseries)
+		return (size_t)(r->s - f->series);
+	return 0;
+}
+
+/* The number of the last interval that a picture has: the one shown, or the last before the end. */
+static uint64_t last_shown(const struct tui *t)
+{
+	const struct frame *f = tui_keep_get(&t->keep, t->number);
+
+	return f && f->type == FRAME_FINAL && t->number ? t->number - 1 : t->number;
+}
+
+static double log_ns(uint64_t ns)
+{
+	return log2((double)(ns ? ns : 1));
+}
+
+/* The shortest that was not 0, which has no place on such a scale: it is drawn beside it. */
+static double low_of(const struct hist *h)
+{
+	struct hist_walk w = {0};
+
+	if (!h->min_ns && hist_next(h, &w))
+		return log_ns(hist_slot_value(h, w.slot));
+	return log_ns(h->min_ns);
+}
+
+/* Its p99 in each of the last intervals; the scale is its own, from its lowest to its highest. */
+void tui_draw_spark(struct tui *t, size_t line, size_t x, size_t width, const struct view_row *r,
+		    enum tui_style style)
+{
+	size_t hint = first_hint(t, r), n = width < SPARKS_MOST ? width : SPARKS_MOST;
+	double v[SPARKS_MOST], low = INFINITY, high = -INFINITY;
+	uint64_t last = last_shown(t);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct hist *h = last >= i ? hist_at(t, r, last - i, &hint) : NULL;
+
+		v[i] = h && h->count ? log_ns(hist_quantile(h, &p99).ns) : -1;
+		if (v[i] < 0)
+			continue;
+		low = fmin(low, v[i]);
+		high = fmax(high, v[i]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		/* Less than an octave is no climb: it stays near the middle. */
+		double part = 0.5 + (v[i] - (low + high) / 2) / fmax(high - low, 2);
+
+		if (v[i] >= 0)
+			tui_bar(&t->canvas, line, x + width - 1 - i,
+				1 + (unsigned int)(part * (EIGHTHS - 1) + 0.5), style);
+	}
+}
+
+/* ---- percentiles: as many columns for 90 to 99 as for 99 to 99.9 ---- */
+
+static void axis_label(struct tui *t, size_t line, size_t x, double log2_ns)
+{
+	char text[64];
+
+	format_time(text, sizeof(text), (uint64_t)exp2(log2_ns), t->cfg->unit);
+	tui_text_right(&t->canvas, line, x, LABEL - 1, TUI_DIM, text);
+}
+
+static void axis(struct tui *t, size_t line, size_t x, size_t height, double low, double high)
+{
+	for (size_t i = 0; i < height; i++)
+		tui_put(&t->canvas, line + i, x + LABEL - 1, 0x2502, TUI_DIM);
+	axis_label(t, line, x, high);
+	axis_label(t, line + height / 2, x, (high + low) / 2);
+	axis_label(t, line + height - 1, x, low);
+}
+
+static unsigned int nines_of(uint64_t count)
+{
+	unsigned int n = 2;
+
+	for (uint64_t most = 1000; most <= count && n < NINES_MOST; most *= 10)
+		n++;
+	return n;
+}
+
+void tui_draw_curve(struct tui *t, size_t line, size_t x, size_t height, size_t width,
+		    const struct hist *h)
+{
+	static const char *const names[NINES_MOST + 1] = {"0",	   "90",     "99",	"99.9",
+							  "99.99", "99.999", "6 nines", "7 nines"};
+	unsigned int nines = nines_of(h->count);
+	double low = low_of(h), high = log_ns(h->max_ns);
+	size_t columns = width - LABEL, rows = height - 1;
+
+	axis(t, line, x, rows, low, high);
+	for (size_t i = 0; i < columns; i++) {
+		double u = (double)i * nines / (double)(columns > 1 ? columns - 1 : 1);
+		struct quantile q = {.ppb = (uint64_t)((1 - pow(10, -u)) * 1e9)};
+		double v = log_ns(hist_quantile(h, &q).ns);
+		double part = high > low ? fmax(v - low, 0) / (high - low) : 0;
+		unsigned int eighths =
+			1 + (unsigned int)(part * ((double)(rows * EIGHTHS) - 1) + 0.5);
+
+		for (size_t k = 0; k < rows && k * EIGHTHS < eighths; k++)
+			tui_bar(&t->canvas, line + rows - 1 - k, x + LABEL + i,
+				eighths - (unsigned int)k * EIGHTHS, TUI_GRAPH);
+	}
+	for (unsigned int k = 0; k <= nines; k++) {
+		size_t at = x + LABEL + k * (columns - 1) / nines, len = strlen(names[k]);
+
+		if (k)
+			at -= at + len > x + width ? at + len - (x + width) : len / 2;
+		(void)tui_text(&t->canvas, line + height - 1, at, len, TUI_DIM, names[k]);
+	}
+}
+
+/* ---- latencies over time ---- */
+
+/* From the shortest to the longest of all of them. */
+static bool heat_range(const struct hist *const *h, size_t n, double *low, double *high)
+{
+	bool some = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!h[i] || !h[i]->count)
+			continue;
+		*low = some ? fmin(*low, low_of(h[i])) : low_of(h[i]);
+		*high = some ? fmax(*high, log_ns(h[i]->max_ns)) : log_ns(h[i]->max_ns);
+		some = true;
+	}
+	return some;
+}
+
+/* What all columns have in common. */
+struct heat {
+	double low, high;
+	size_t rows;
+	uint64_t most; /* waits in a cell */
+};
+
+static void heat_count(const struct hist *h, const struct heat *heat, uint64_t *out)
+{
+	double octaves = heat->high - heat->low;
+	struct hist_walk w = {0};
+
+	while (hist_next(h, &w)) {
+		double v = log_ns(hist_slot_value(h, w.slot)) - heat->low;
+		double part = octaves > 0 ? fmin(fmax(v / octaves, 0), 1) : 0;
+
+		out[(size_t)(part * (double)(heat->rows - 1) + 0.5)] += w.n;
+	}
+	out[0] += h->zero;
+}
+
+static void heat_most(const struct hist *h, struct heat *heat)
+{
+	uint64_t n[HEAT_ROWS] = {0};
+
+	if (h)
+		heat_count(h, heat, n);
+	for (size_t k = 0; k < heat->rows; k++)
+		if (n[k] > heat->most)
+			heat->most = n[k];
+}
+
+static void heat_column(struct tui *t, const struct hist *h, const struct heat *heat, size_t bottom,
+			size_t x)
+{
+	double scale = fmax(log2((double)heat->most), 1);
+	uint64_t n[HEAT_ROWS] = {0};
+
+	if (h)
+		heat_count(h, heat, n);
+	for (size_t k = 0; k < heat->rows; k++)
+		if (n[k])
+			tui_shade(&t->canvas, bottom - k, x,
+				  1 + (unsigned int)(log2((double)n[k]) / scale * 3 + 0.5));
+}
+
+void tui_draw_heat(struct tui *t, size_t line, size_t x, size_t height, size_t width)
+{
+	size_t columns = width - LABEL, rows = height - 1, hint = first_hint(t, &t->chosen);
+	const struct hist *h[HEAT_COLUMNS];
+	uint64_t last = last_shown(t);
+	struct heat heat = {.most = 1};
+	char text[64];
+
+	if (columns > HEAT_COLUMNS)
+		columns = HEAT_COLUMNS;
+	if (rows > HEAT_ROWS)
+		rows = HEAT_ROWS;
+	for (size_t i = 0; i < columns; i++)
+		h[i] = last >= i ? hist_at(t, &t->chosen, last - i, &hint) : NULL;
+	if (!heat_range(h, columns, &heat.low, &heat.high))
+		return;
+	heat.rows = rows;
+	axis(t, line, x, rows, heat.low, heat.high);
+	for (size_t i = 0; i < columns; i++)
+		heat_most(h[i], &heat);
+	for (size_t i = 0; i < columns; i++)
+		heat_column(t, h[i], &heat, line + rows - 1, x + LABEL + columns - 1 - i);
+	(void)snprintf(text, sizeof(text), "the last %zu intervals", columns); /* fits */
+	(void)tui_text(&t->canvas, line + height - 1, x + LABEL, columns, TUI_DIM, text);
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* By itself: <term.h> makes macros of words such as lines and columns. */
+#include "sink/tui_terminfo.h"
+
+#include <ncurses.h>
+#include <stddef.h>
+#include <term.h>
+
+enum tui_terminfo tui_terminfo_check(int fd)
+{
+	enum tui_terminfo ret = TUI_TERMINFO_GOOD;
+	const char *move;
+	int known = 0;
+
+	if (setupterm(NULL, fd, &known) != OK)
+		return known < 0 ? TUI_TERMINFO_NONE : TUI_TERMINFO_UNKNOWN;
+	move = tigetstr("cup");
+	if (!move || move == (const char *)-1)
+		ret = TUI_TERMINFO_POOR;
+	(void)del_curterm(cur_term);
+	return ret;
+}
