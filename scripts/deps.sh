@@ -52,6 +52,7 @@ rows() {
 		test p:ensurepip python3-venv python3
 		test c:strace strace strace
 		test c:systemd-analyze systemd systemd
+		test c:tmux tmux tmux
 		test c:setcap libcap2-bin libcap
 		test c:g++ g++ gcc-c++
 		test c:objcopy binutils binutils

@@ -46,16 +46,22 @@ static struct tui_sink *tui_sink(struct sink *s)
 
 /* ---- drawing ---- */
 
-static void draw(struct tui_sink *s)
+/* Onto the canvas: the next key may be about what is there now. */
+static bool compose(struct tui_sink *s)
 {
 	uint32_t lines, columns;
 
 	if (s->leaving || !tui_term_entered(s->term))
-		return;
+		return false;
 	tui_term_size(s->term, &lines, &columns);
 	if (tui_draw(&s->t, lines, columns))
 		s->error = -ENOMEM;
-	else
+	return !s->error;
+}
+
+static void draw(struct tui_sink *s)
+{
+	if (compose(s))
 		tui_term_show(s->term, &s->t.canvas);
 }
 
@@ -90,6 +96,7 @@ static void on_keys(evutil_socket_t fd, short what, void *ctx)
 	while (!s->leaving && tui_term_next(s->term, &in)) {
 		ask(s, in.key ? tui_key(&s->t, in.key) : tui_click(&s->t, in.line, in.column));
 		any = true;
+		(void)compose(s);
 	}
 	if (!any && !s->leaving && tui_term_gone(s->term)) {
 		(void)event_del(s->keys);

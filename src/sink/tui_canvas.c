@@ -159,7 +159,7 @@ static size_t draw_cut(struct tui_canvas *c, size_t line, size_t column, size_t 
 	all = width_of(clean);
 	if (all <= width)
 		return draw(c, line, column, 0, width, style, clean);
-	left = middle ? width / 3 : width - 1;
+	left = middle ? width / 2 : width - 1;
 	right = width - 1 - left;
 	left = draw(c, line, column, 0, left, style, clean);
 	tui_put(c, line, column + left, ELLIPSIS, style);

@@ -249,19 +249,22 @@ static void per_second(const struct tui *t, const struct hist *h, bool share, ch
 		format_duration(out, len, (uint64_t)((double)h->sum_ns * 1e9 / (double)dur));
 }
 
-/* A time of seconds among those of microseconds would be cut: it says its unit instead. */
+/* A time of seconds among those of microseconds would be cut: it has its own unit then, and as many
+ * digits as there is room for. */
 static void fit_time(char *out, size_t len, uint64_t ns, const struct tui_column *c)
 {
-	size_t mark = c->kind == TUI_COLUMN_QUANTILE;
-	char tail = mark ? out[strlen(out) - 1] : '\0';
+	size_t end = strlen(out);
+	char mark[2] = {c->kind == TUI_COLUMN_QUANTILE && end ? out[end - 1] : '\0'};
+	bool seconds = ns >= 1000000000;
 
-	if (!c->width || strlen(out) < c->width)
+	if (!c->width || end < c->width)
 		return;
-	(void)snprintf(out, len,
-		       ns >= 100000000000 ? "%.0f s%c"
-		       : ns >= 1000000000 ? "%.2f s%c"
-					  : "%.1f ms%c",
-		       (double)ns / (ns >= 1000000000 ? 1e9 : 1e6), tail); /* fits */
+	for (int digits = 2; digits >= 0; digits--) {
+		(void)snprintf(out, len, "%.*f %s%s", digits, (double)ns / (seconds ? 1e9 : 1e6),
+			       seconds ? "s" : "ms", mark); /* fits */
+		if (strlen(out) < c->width)
+			break;
+	}
 }
 
 static const char *time_cell(const struct tui *t, const struct hist *h, const struct tui_column *c,
@@ -421,7 +424,11 @@ void tui_columns_make(struct tui *t, size_t width)
 	widen(t, TUI_COLUMN_SPARK, SPARK_MOST, &room);
 	widen(t, TUI_COLUMN_NAME, SIZE_MAX, &room);
 	for (size_t i = 0; i < t->ncolumns; i++) {
-		t->column[i].x = x;
-		x += t->column[i].width;
+		struct tui_column *c = &t->column[i];
+
+		c->x = x;
+		x += c->width;
+		if (c->kind == TUI_COLUMN_SPARK && strlen(c->head) > c->width)
+			(void)snprintf(c->head, sizeof(c->head), "  trend"); /* fits */
 	}
 }

@@ -3,7 +3,7 @@
  * One row: its numbers, its percentiles and how they came about over time, then what else is known.
  *
  *	Wakeup latency  worker 100
- *	12,904 samples  12,904/s  mean 8.1  min 0.9  waited 104 ms/s
+ *	12,904 samples  12,904/s  mean 8.1  min 0.9  104 ms/s waited
  *	     p50      p90      p99    p99.9      max
  *	     5.1     29.4     53.2     125~    1,708
  *	  1,708 |            ##    1,708 | . : #
@@ -106,7 +106,7 @@ static void draw_numbers(struct tui *t, size_t line, uint64_t count, const struc
 
 	if (h && h->count && dur)
 		(void)snprintf(text + n, sizeof(text) - (size_t)n,
-			       "   min %s, mean %s, max %s %s   waited %s in each second",
+			       "   min %s, mean %s, max %s %s   %s/s waited",
 			       word_time(h->min_ns, unit).s,
 			       word_time(h->sum_ns / h->count, unit).s,
 			       word_time(h->max_ns, unit).s, unit_name(unit),

@@ -137,7 +137,8 @@ static void draw_quality(struct tui *t, const struct frame *f, size_t line)
 			       (self->bpf_cpu_ppm + self->user_cpu_ppm) / 1e4);
 	width = text_width(cost);
 	tui_text_right(c, line, c->columns - width, width, TUI_DIM, cost);
-	(void)tui_text(c, line, 0, c->columns - width - 1, complete ? TUI_DIM : TUI_BAD, text);
+	(void)tui_text(c, line, 0, c->columns - width - (width ? 3 : 0),
+		       complete ? TUI_DIM : TUI_BAD, text);
 }
 
 static void draw_keys(struct tui *t, size_t line)

@@ -59,14 +59,26 @@ static void move_to(struct tui *t, size_t row)
 	p->id = t->rows.v[p->cursor].id;
 }
 
+/* A title leads somewhere on the overview alone. */
+static void pass_title(struct tui *t, bool up)
+{
+	size_t at = place(t)->cursor;
+
+	if (t->page == TUI_OVERVIEW || at >= t->rows.n || t->rows.v[at].kind != TUI_ROW_HEADING)
+		return;
+	move_to(t, up && at ? at - 1 : at + 1);
+}
+
 static void move(struct tui *t, size_t n, bool up)
 {
 	size_t *top = t->help ? &t->help_top : &t->detail_top, at = place(t)->cursor;
 
-	if (t->help || t->detail) /* drawing bounds it */
+	if (t->help || t->detail) { /* drawing bounds it */
 		*top = up ? (*top > n ? *top - n : 0) : *top + n;
-	else
-		move_to(t, up ? (at > n ? at - n : 0) : at + n);
+		return;
+	}
+	move_to(t, up ? (at > n ? at - n : 0) : at + n);
+	pass_title(t, up);
 }
 
 static void move_end(struct tui *t, bool first)
@@ -75,6 +87,7 @@ static void move_end(struct tui *t, bool first)
 		move(t, SIZE_MAX / 2, first);
 	else
 		move_to(t, first ? 0 : SIZE_MAX);
+	pass_title(t, false);
 }
 
 static void enter(struct tui *t)

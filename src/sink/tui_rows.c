@@ -211,9 +211,11 @@ static int overview_source(struct tui *t, enum tui_page page)
 	int ret = heading(t, tui_page_name(t, page), NULL, page);
 
 	before = t->rows.n;
-	for (size_t i = 0; i < t->view.nsections && !ret; i++) {
-		const struct view_section *s = &t->view.sections[i];
+	for (size_t i = 0; i < 2 * t->view.nsections && !ret; i++) {
+		const struct view_section *s = &t->view.sections[i % t->view.nsections];
 
+		if ((s->kind == VIEW_COUNTS) != (i >= t->view.nsections))
+			continue; /* what takes no time comes last */
 		if (s->kind == VIEW_HEADLINE)
 			ret = add_wholes(t, s, page);
 		else
@@ -263,10 +265,12 @@ static int source_page(struct tui *t, enum tui_page page)
 			ret = add_wholes(t, &t->view.sections[i], page);
 	if (!ret && t->rows.v[t->rows.n - 1].kind == TUI_ROW_HEADING)
 		t->rows.n--;
-	for (size_t i = 0; i < t->view.nsections && !ret; i++) {
-		const struct view_section *s = &t->view.sections[i];
+	for (size_t i = 0; i < 2 * t->view.nsections && !ret; i++) {
+		const struct view_section *s = &t->view.sections[i % t->view.nsections];
 		const char *key = s->kind != VIEW_HEADLINE ? NULL : by ? by : "cpu";
 
+		if ((s->kind == VIEW_COUNTS) != (i >= t->view.nsections))
+			continue;
 		ret = titled(t, s, &s->rows, key, page);
 		if (!ret)
 			ret = titled(t, s, &s->groups, by, page);

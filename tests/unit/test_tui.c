@@ -221,10 +221,10 @@ static void test_text(void **state)
 			fail_msg("%s: '%s'", rows[i].why, line);
 	}
 	tui_text_middle(&c, 0, 0, 10, TUI_PLAIN, "ext4_sb_info.s_es_lock");
-	assert_string_equal(tui_line_text(&c, 0, line, sizeof(line)), "ext…s_lock");
+	assert_string_equal(tui_line_text(&c, 0, line, sizeof(line)), "ext4_…lock");
 	tui_put(&c, 5, 5, 'x', TUI_PLAIN); /* outside */
 	tui_text_right(&c, 0, 10, 8, TUI_PLAIN, "12");
-	assert_string_equal(tui_line_text(&c, 0, line, sizeof(line)), "ext…s_lock      12");
+	assert_string_equal(tui_line_text(&c, 0, line, sizeof(line)), "ext4_…lock      12");
 	tui_canvas_free(&c);
 }
 
@@ -313,6 +313,22 @@ static void test_overview(void **state)
 	assert_hides(s, "run-delay");
 	press(s, "9"); /* there is none */
 	assert_hides(s, "run-delay");
+	close_seen(s);
+}
+
+/* What is too long for its column has a unit of its own, and is never cut. */
+static void test_long_times(void **state)
+{
+	struct seen *s = open_seen(BY_NONE);
+	struct made *m = new_frame(1);
+
+	add_series(m, "sched_wakeup_latency", NULL, NULL, 187000000, 1);
+	add_series(m, "sched_run_delay", NULL, NULL, 2345000000, 1);
+	add_series(m, "ext4_op_latency", "op", "fsync", 123400000000, 1);
+	add(s, m);
+	assert_shows(s, " 187 ms~ 187 ms~ 187 ms~ 187,000 ");
+	assert_shows(s, " 2.35 s~ 2.35 s~ 2.35 s~  2.35 s ");
+	assert_shows(s, "  123 s~  123 s~  123 s~ 123.4 s ");
 	close_seen(s);
 }
 
@@ -477,8 +493,7 @@ static void test_detail(void **state)
 	(void)look(s);
 	press_key(s, TUI_KEY_ENTER);
 	assert_shows(s, "Wakeup latency");
-	assert_shows(
-		s, "100, 100/s   min 4.0, mean 22.0, max 40.0 usec   waited 2.2 ms in each second");
+	assert_shows(s, "100, 100/s   min 4.0, mean 22.0, max 40.0 usec   2.2 ms/s waited");
 	assert_shows(s, "p99.9");
 	assert_shows(s, "│");
 	assert_shows(s, "the last 29 intervals");
@@ -678,19 +693,13 @@ static int set_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_keep),
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_overview),
-		cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_filter),
-		cmocka_unit_test(test_time),
-		cmocka_unit_test(test_oldest_goes),
-		cmocka_unit_test(test_cursor_stays_on_its_row),
-		cmocka_unit_test(test_detail),
-		cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_ascii),
+		cmocka_unit_test(test_text),	    cmocka_unit_test(test_keep),
+		cmocka_unit_test(test_find),	    cmocka_unit_test(test_overview),
+		cmocka_unit_test(test_long_times),  cmocka_unit_test(test_sort),
+		cmocka_unit_test(test_filter),	    cmocka_unit_test(test_time),
+		cmocka_unit_test(test_oldest_goes), cmocka_unit_test(test_cursor_stays_on_its_row),
+		cmocka_unit_test(test_detail),	    cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_sizes),	    cmocka_unit_test(test_ascii),
 		cmocka_unit_test(test_cost),
 	};
 
