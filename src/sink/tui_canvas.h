@@ -27,6 +27,7 @@ struct tui_cell {
 	uint32_t c; /* code point */
 	uint8_t style;
 	uint8_t width; /* columns it takes; 0: the one to its left covers it */
+	uint16_t zero; /* lines are compared as bytes */
 };
 
 struct tui_canvas {

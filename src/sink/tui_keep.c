@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What frame_own and its view take for each, measured with malloc_info; a bound need not be exact. */
-#define SERIES_BYTES 640
-#define CONTENDED_BYTES 1600
+/* What frame_own and its view take for each, measured with mallinfo2; a bound need not be exact. */
+#define SERIES_BYTES 520
+#define CONTENDED_BYTES 2400
 #define PART_BYTES 96 /* a site, a thread, a member */
-#define FRAME_BYTES 8192
+#define FRAME_BYTES 36864
 
 static size_t hist_bytes(const struct hist *h)
 {

@@ -28,6 +28,7 @@ struct tui_term {
 	bool owns_fd, color, entered, utf8;
 	FILE *in;
 	SCREEN *screen;
+	struct tui_canvas shown; /* what is on the screen */
 	attr_t attr[TUI_STYLES];
 	short pair[TUI_STYLES];
 };
@@ -233,6 +234,7 @@ void tui_term_resize(struct tui_term *t)
 
 void tui_term_repaint(struct tui_term *t)
 {
+	t->shown.lines = 0;
 	if (t->entered)
 		(void)clearok(curscr, TRUE);
 }
@@ -244,22 +246,40 @@ static wchar_t fitting(const struct tui_cell *cell)
 									   : (wchar_t)cell->c;
 }
 
+static void show_line(struct tui_term *t, const struct tui_canvas *c, size_t y)
+{
+	for (size_t x = 0; x < c->columns; x++) {
+		const struct tui_cell *cell = tui_canvas_at(c, y, x);
+		wchar_t text[2] = {fitting(cell), 0};
+		cchar_t ch;
+
+		if (!cell->width)
+			continue;
+		(void)setcchar(&ch, text, t->attr[cell->style], t->pair[cell->style], NULL);
+		(void)mvadd_wch((int)y, (int)x,
+				&ch); /* the last cell of all is an error, and written */
+	}
+}
+
+/* ncurses finds the cells that changed; but to tell it of all of them takes as long as the rest. */
 void tui_term_show(struct tui_term *t, const struct tui_canvas *c)
 {
+	size_t line = c->columns * sizeof(*c->v);
+	bool same = t->shown.lines == c->lines && t->shown.columns == c->columns;
+
 	if (!t->entered)
 		return;
+	if (!same && tui_canvas_begin(&t->shown, c->lines, c->columns))
+		tui_canvas_free(&t->shown); /* no memory: all lines, each time */
 	for (size_t y = 0; y < c->lines; y++) {
-		for (size_t x = 0; x < c->columns; x++) {
-			const struct tui_cell *cell = tui_canvas_at(c, y, x);
-			wchar_t text[2] = {fitting(cell), 0};
-			cchar_t ch;
+		struct tui_cell *before = tui_canvas_at(&t->shown, y, 0);
+		const struct tui_cell *now = tui_canvas_at(c, y, 0);
 
-			if (!cell->width)
-				continue;
-			(void)setcchar(&ch, text, t->attr[cell->style], t->pair[cell->style], NULL);
-			/* The last cell of all is an error, and written. */
-			(void)mvadd_wch((int)y, (int)x, &ch);
-		}
+		if (same && before && !memcmp(before, now, line))
+			continue;
+		show_line(t, c, y);
+		if (before)
+			memcpy(before, now, line);
 	}
 	(void)refresh();
 }
@@ -345,6 +365,7 @@ void tui_term_close(struct tui_term *t)
 	tui_term_leave(t);
 	if (t->screen)
 		delscreen(t->screen);
+	tui_canvas_free(&t->shown);
 	if (t->in)
 		(void)fclose(t->in); /* only read from */
 	if (t->owns_fd)
