@@ -314,3 +314,16 @@ offers() { # WORDS EXPECTED...: exactly these, in any order
 	[ "$status" -eq 1 ]
 	[ "$output" = "deps: error: 'bulid': not a group (one of: build, test, vm)" ]
 }
+
+@test "pictures that README and the tutorial show are there, small, and drawn by scripts/pictures.py" {
+	local page name names
+
+	for page in README.md docs/TUTORIAL.md; do
+		names=$(grep -o 'pictures/[a-z-]*\.\(png\|svg\)' "$page" | sort -u)
+		[ -n "$names" ] || fail "$page shows none"
+		for name in $names; do
+			[ "$(stat -c %s "docs/$name")" -lt 200000 ] || fail "$page: $name is not there, or too large"
+			grep -q "(\"${name#pictures/}\", " scripts/pictures.py || fail "$page: nobody draws $name"
+		done
+	done
+}
