@@ -4,7 +4,7 @@ INSTANCES ?= 40
 check-fleet: $(O)/waitscope ## a fleet of instances, scraped by Debian's Prometheus: its quantiles and ours [INSTANCES=40]
 	$(Q)O=$(O) python3 tests/fleet/fleet.py $(INSTANCES) $(or $(FLEET_SECONDS),60)
 
-# Prometheus 3, built from the Go module proxy for it (kept in the cache): takes 10 minutes and 1.5 GB once.
+# Prometheus 3, built from the Go module proxy for it (kept in the cache): takes 10 minutes and 2 GB once.
 check-prometheus: $(O)/waitscope ## Prometheus 3: native beside classic histograms, and OTLP on its receiver (takes go)
 	$(Q)O=$(O) python3 tests/fleet/prometheus3.py
 .PHONY: check-fleet check-prometheus

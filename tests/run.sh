@@ -155,6 +155,7 @@ all_suites() {
 	suite export/deploy python3 tests/export/test_deploy.py
 	suite export/listen python3 tests/export/test_listen.py
 	suite export/systemd python3 tests/export/test_systemd.py
+	suite export/dashboard python3 tests/fleet/dashboard.py
 	for t in tests/readers/test_*.py; do
 		name=${t##*/test_}
 		suite "readers/${name%.py}" python3 "$t"

@@ -43,10 +43,40 @@ def served():
 
 def check_names():
     names, recorded = served(), set(re.findall(r"record: (\S+)", read("waitscope.rules.yml")))
-    for e in expressions():
+    for e in [*expressions(), *[v["query"]["query"] for v in variables() if v["type"] == "query"]]:
         for used in re.findall(r"[a-z_:]*waitscope_[a-z0-9_:]+", e):
             if used not in names and used not in recorded:
                 yield f"{used} is not served: {e}"
+
+
+def variables():
+    return json.loads(read("waitscope-dashboard.json"))["templating"]["list"]
+
+
+def places(panel):
+    p = panel["gridPos"]
+    return {(x, y) for x in range(p["x"], p["x"] + p["w"]) for y in range(p["y"], p["y"] + p["h"])}
+
+
+def check_dashboard():
+    """What Grafana takes without a word and then shows wrong."""
+    text = read("waitscope-dashboard.json")
+    d, taken = json.loads(text), set()
+    known = {v["name"] for v in variables()} | {"__rate_interval", "__all"}
+    yield from (f"${name}: not a variable" for name in set(re.findall(r"\$\{?(\w+)", text)) - known)
+    ids = [p["id"] for p in d["panels"]]
+    if len(set(ids)) != len(ids) or not d["uid"] or not d["title"] or d["schemaVersion"] < 36:
+        yield f"panels {ids}, uid '{d['uid']}', schema {d['schemaVersion']}"
+    for p in d["panels"]:
+        if p["type"] not in ("timeseries", "stat", "table", "heatmap") or not p["title"] or not p["description"] or \
+           not p["fieldConfig"]["defaults"]["unit"] or p["datasource"] != {"type": "prometheus", "uid": "${datasource}"}:
+            yield f"panel {p['id']}: {p['type']} {p['title']} {p['datasource']}"
+        if places(p) & taken or p["gridPos"]["x"] + p["gridPos"]["w"] > 24:
+            yield f"panel {p['id']} lies on another one, or beside the page"
+        taken |= places(p)
+        refs = [t["refId"] for t in p["targets"]]
+        if len(set(refs)) != len(refs) or not all(t["legendFormat"] for t in p["targets"]):
+            yield f"panel {p['id']}: {refs}"
 
 
 def check_wholes():
@@ -90,7 +120,7 @@ def check_units():
 def main():
     promtool = fetched("prometheus")
     tests = [("the metrics are served", check_names), ("wholes are not counted with their groups", check_wholes),
-             ("units and manifest", check_units)]
+             ("the dashboard", check_dashboard), ("units and manifest", check_units)]
     bad = 0
     for i, (name, test) in enumerate(tests, 1):
         problems = list(test())
