@@ -23,6 +23,7 @@ UNITDIR ?= $(PREFIX)/lib/systemd/system
 CC ?= cc
 CLANG ?= clang
 BPFTOOL ?= bpftool
+LLVM_OBJCOPY ?= llvm-objcopy
 PKG_CONFIG ?= pkg-config
 SCDOC ?= scdoc
 
@@ -42,7 +43,7 @@ MAKEFLAGS += --no-print-directory
 LIBS := libbpf libdw libelf zlib libevent_core libevent_extra json-c libseccomp ncursesw
 ifneq ($(filter-out clean deps deps-build deps-vm check-distros help format lint uninstall vmlinux-dump,$(or $(MAKECMDGOALS),all)),)
 MISSING := $(strip $(foreach l,$(LIBS),$(shell $(PKG_CONFIG) --exists $(l) 2>/dev/null || echo $(l))))
-MISSING += $(foreach t,$(CLANG) $(BPFTOOL) $(SCDOC),$(if $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v $(t)),,$(t)))
+MISSING += $(foreach t,$(CLANG) $(LLVM_OBJCOPY) $(BPFTOOL) $(SCDOC),$(if $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v $(t)),,$(t)))
 ifneq ($(strip $(MISSING)),)
 $(error missing: $(strip $(MISSING)). 'make deps' installs what is needed on Debian, Ubuntu and Fedora (as root))
 endif
@@ -119,10 +120,12 @@ $(BPF_RAW:%=$(O)/bpf/%.bpf.o): $(O)/bpf/%_raw.bpf.o: bpf/%.bpf.c $(O)/bpf-flags
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c $(O)/bpf-flags
 	$(bpf-object)
 
+# The labels of basic blocks, which clang leaves in the symbol table, are a seventh of an object.
 define bpf-object
 @mkdir -p $(@D)
 $(call say,BPF,$@)
 $(Q)$(CLANG) $(BPF_CFLAGS) $(BPF_DEFS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $(@:.bpf.o=.tmp.o) $<
+$(Q)$(LLVM_OBJCOPY) -w --strip-symbol='LBB*' $(@:.bpf.o=.tmp.o)
 $(Q)$(BPFTOOL) gen object $@ $(@:.bpf.o=.tmp.o)
 endef
 

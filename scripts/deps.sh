@@ -15,6 +15,7 @@ rows() {
 		build c:make make make
 		build f:/usr/include/stdio.h libc6-dev glibc-devel
 		build c:clang clang clang
+		build c:llvm-objcopy llvm llvm
 		build c:bpftool bpftool bpftool
 		build c:pkg-config pkg-config pkgconf-pkg-config
 		build c:scdoc scdoc scdoc
