@@ -8,24 +8,21 @@ What is scraped is what waitscope makes of records: those of made-up data, with 
 the long waits that these lack.
 """
 import copy
-import http.server
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
-from servers import WS, Prometheus, end, tell
+from servers import WS, Prometheus, end, serve, tell
 from truth import TOP, fetched
 
 PACKAGED = os.path.join(TOP, "packaging/prometheus")
-REPORTS = 15
+REPORTS = 60
 UNSEEN = {"mount", "unit", "container_id"}  # in legends, of series that have them
 WINDOW = "10s"  # what Grafana puts in place of $__rate_interval
-PROTO = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
 GROUPS = {"busy-units": ("unit", {"unit": "a.service"}), "busy-containers": ("container", {"container_id": "0123456789ab" * 5 + "0123"})}
 LATE = {"WaitscopeWakeupsLate": 32, "WaitscopeFsyncSlow": 4096}  # by what the waits are multiplied: a power of two
 
@@ -73,7 +70,7 @@ def records(d, name, by, labels, begin_s):
         at = begin_s + i
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at)) + f".{int(at % 1 * 1e9):09d}Z"
         report = {**template, "seq": i, "ts": stamp, "mono_ns": i * 10**9, "dur_ns": 10**9, "metrics": metrics, "tables": {},
-                  "quality": {**template["quality"], "lost_events": 50},
+                  "quality": {**template["quality"], "lost_events": 500},
                   "self": {"bpf_ns_per_event": 80, "bpf_cpu_ppm": 3000, "user_cpu_ppm": 500}}
         kept.append(json.dumps(report, separators=(",", ":")))
         record, to = os.path.join(d, f"{name}.json"), os.path.join(d, f"{name}.pb")
@@ -83,26 +80,6 @@ def records(d, name, by, labels, begin_s):
         with open(to, "rb") as f:
             bodies.append(f.read())
     return bodies
-
-
-class Scrapes(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):  # noqa: N802 # http.server's name
-        bodies = self.server.bodies
-        self.send_response(200)
-        self.send_header("Content-Type", PROTO)
-        self.end_headers()
-        self.wfile.write(bodies.pop(0) if len(bodies) > 1 else bodies[0])
-
-    def log_message(self, *_):
-        pass
-
-
-def serve(bodies):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Scrapes)
-    server.handle_error = lambda *_: None  # who was cut off
-    server.bodies = bodies
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
 
 
 def rules_at_once(to):
@@ -154,6 +131,18 @@ def alert_problems(prometheus, at, alerts):
         yield f"{fired}, not {want}"
 
 
+def settle(prometheus, targets, alerts):
+    """Until each has been scraped ten times and some of each alert is firing, or there is no more to be scraped."""
+    end_s = time.monotonic() + REPORTS - 15
+    while time.monotonic() < end_s:
+        time.sleep(1)
+        scraped = [v for _, v in prometheus.ask("count_over_time(up[2m])")]
+        firing = {m["alertname"] for m, _ in prometheus.ask('ALERTS{alertstate="firing"}')}
+        if len(scraped) == targets and min(scraped) >= 10 and len(firing) == alerts:
+            break
+    time.sleep(2)  # what is asked for is of a second ago
+
+
 def compare(prometheus, recorded, alerts):
     at = f"{time.time() - 1:.3f}"
     yield "each panel has data", list(panel_problems(prometheus, at))
@@ -173,16 +162,16 @@ def main():
         begin = time.time()
         made = {name: records(d, name, by, labels, begin) for name, (by, labels) in GROUPS.items()}
         made["silent"] = [records(d, "silent", *GROUPS["busy-units"], begin - 1000)[0]]  # an old report, again and again
-        servers = {name: serve(bodies) for name, bodies in made.items()}
+        targets = {name: serve(bodies) for name, bodies in made.items()}
         recorded, alerts = rules_at_once(os.path.join(d, "rules.yml"))
         try:
             prometheus = Prometheus(d, os.path.join(where, "usr/bin/prometheus"), {
                 "rule_files": ["rules.yml"],
                 "scrape_configs": [{"job_name": "waitscope", "scrape_interval": "1s", "scrape_timeout": "1s", "static_configs": [
-                    {"targets": [f"127.0.0.1:{s.server_address[1]}"], "labels": {"instance": name}}
-                    for name, s in servers.items()]}]}, "--enable-feature=native-histograms")
+                    {"targets": [target], "labels": {"instance": name}}
+                    for name, target in targets.items()]}]}, "--enable-feature=native-histograms")
             processes.append(prometheus.p)
-            time.sleep(REPORTS - 3)
+            settle(prometheus, len(targets), len(alerts))
             results = list(compare(prometheus, recorded, alerts))
         finally:
             end(*processes)

@@ -4,47 +4,19 @@
 are held against `waitscope report`, which merges their records: of all since the start, and of the window of a
 rate() between the reports that Prometheus had first and last in it. TAP. fleet.py [INSTANCES [SECONDS]]
 """
-import contextlib
-import http.server
 import os
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.request
 
-from servers import METRIC, WS, Instance, Prometheus, count_problems, end, merged, quantile_problems, records_of, tell
-from truth import TOP, fetched
+from servers import (METRIC, PROTO, Instance, Prometheus, count_problems, empty_problems, end, merged, quantile_problems,
+                     records_of, serve_empty, tell)
+from truth import fetched
 
 INSTANCES = int(sys.argv[1]) if len(sys.argv) > 1 else 40
 SECONDS = int(sys.argv[2]) if len(sys.argv) > 2 else 40
 WINDOW = f"{SECONDS // 2}s"
-PROTO = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
-
-
-class Empty(http.server.BaseHTTPRequestHandler):
-    """A machine where nothing ever waited: its histograms have no sample."""
-
-    def do_GET(self):  # noqa: N802 # http.server's name
-        self.send_response(200)
-        self.send_header("Content-Type", PROTO.replace(";", "; "))
-        self.end_headers()
-        with contextlib.suppress(BrokenPipeError):  # who was ended meanwhile
-            self.wfile.write(self.server.body)
-
-    def log_message(self, *_):
-        pass
-
-
-def serve_empty(d):
-    to = os.path.join(d, "empty.pb")
-    subprocess.run([WS, "report", "-q", os.path.join(TOP, "tests/golden/expected/empty.json"), "-o", f"prom-proto:{to}"], check=True)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Empty)
-    with open(to, "rb") as f:
-        server.body = f.read()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return f"127.0.0.1:{server.server_address[1]}"
 
 
 def measure(prometheus, instances, at):
@@ -68,8 +40,7 @@ def compare(prometheus, instances, empty, d):
     up = prometheus.ask("sum(up)", at)[0][1] - 1
     cuts, shown = records_of(prometheus, instances, at, None, d)
     yield "all are scraped", [] if up == INSTANCES and min(shown) > 5 else [f"{up} of {INSTANCES}, {shown}"]
-    nothing = prometheus.ask(f'histogram_count({METRIC}{{instance="{empty}"}})', at)
-    yield "histograms without samples are native ones", [] if [v for _, v in nothing] == [0] else [str(nothing)]
+    yield "histograms without samples are native ones", list(empty_problems(prometheus, at, empty))
     rows = merged(cuts)
     yield "counts are equal", list(count_problems(prometheus, at, METRIC, rows))
     yield "quantiles since the start", list(quantile_problems(prometheus, at, METRIC, rows, "since the start"))

@@ -14,7 +14,8 @@ import tempfile
 import time
 import urllib.request
 
-from servers import METRIC, Instance, Prometheus, count_problems, end, group_of, merged, quantile_problems, records_of, tell
+from servers import (METRIC, Instance, Prometheus, count_problems, empty_problems, end, group_of, merged, quantile_problems,
+                     records_of, serve_empty, tell)
 from truth import EDGES, TOP, fetched
 
 INSTANCES = int(sys.argv[1]) if len(sys.argv) > 1 else 4
@@ -63,9 +64,10 @@ def promtool_problems(where, target):
             yield f"check {words}: {r.stdout.decode()}{r.stderr.decode()}"
 
 
-def compare(prometheus, scraped, sent, d):
+def compare(prometheus, scraped, sent, empty, d):
     at = f"{time.time() - 1:.3f}"
-    up = prometheus.ask("sum(up)", at)[0][1]
+    up = prometheus.ask("sum(up)", at)[0][1] - 1
+    yield "histograms without samples are native ones", list(empty_problems(prometheus, at, empty))
     cuts, shown = records_of(prometheus, scraped, at, None, d, SCRAPED)
     yield "all are scraped", [] if up == INSTANCES and min(shown) > 5 else [f"{up} of {INSTANCES}, {shown}"]
     rows = merged(cuts)
@@ -100,16 +102,16 @@ def main():
                                     "file_sd_configs": [{"files": [targets], "refresh_interval": "1s"}]}]},
                                     "--web.enable-otlp-receiver")
             processes.append(prometheus.p)
-            scraped, sent = {}, {}
+            scraped, sent, empty = {}, {}, serve_empty(d)
             for i in range(INSTANCES):
                 one = Instance(d, i, "-o", f"otlp:{prometheus.url}/api/v1/otlp/v1/metrics")
                 scraped[one.target] = sent[f"{socket.gethostname()}:{one.p.pid}"] = one
                 processes.append(one.p)
             with open(targets + ".part", "w", encoding="utf-8") as f:
-                json.dump([{"targets": list(scraped)}], f)
+                json.dump([{"targets": [*scraped, empty]}], f)
             os.rename(targets + ".part", targets)
             time.sleep(SECONDS)
-            results = [*compare(prometheus, scraped, sent, d),
+            results = [*compare(prometheus, scraped, sent, empty, d),
                        ("promtool 3: metrics, rules, configuration", list(promtool_problems(where, next(iter(scraped)))))]
         finally:
             end(*processes)

@@ -5,19 +5,22 @@ says of the same waits.
 Prometheus adds native histograms of schema 3; the records have schema 5. So counts are equal, and quantiles lie
 within a bucket of schema 3 of each other.
 """
+import http.server
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
 import time
 import urllib.parse
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "export"))
-from truth import moment_ns  # noqa: E402
+from truth import TOP, moment_ns  # noqa: E402
 
 WS = os.path.abspath(os.path.join(os.environ.get("O", "build"), "waitscope"))
+PROTO = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
 METRIC = "waitscope_sched_wakeup_latency_seconds"
 BUCKET = 2 ** (1 / 8) * 1.0001
 QUANTILES = ("0.5", "0.99", "0.999")
@@ -45,6 +48,42 @@ class Instance:
                     out.write(line)
                     n += r["type"] == "interval"
         return n
+
+
+class Scrapes(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):  # noqa: N802 # http.server's name
+        bodies = self.server.bodies
+        self.send_response(200)
+        self.send_header("Content-Type", PROTO.replace(";", "; "))
+        self.end_headers()
+        self.wfile.write(bodies.pop(0) if len(bodies) > 1 else bodies[0])
+
+    def log_message(self, *_):
+        pass
+
+
+def serve(bodies):
+    """Each scrape gets the next one, and the last for ever. Its address."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Scrapes)
+    server.handle_error = lambda *_: None  # who was cut off
+    server.bodies = list(bodies)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"127.0.0.1:{server.server_address[1]}"
+
+
+def serve_empty(d):
+    """A machine where nothing ever waited: its histograms have no sample."""
+    to = os.path.join(d, "empty.pb")
+    subprocess.run([WS, "report", "-q", os.path.join(TOP, "tests/golden/expected/empty.json"), "-o", f"prom-proto:{to}"], check=True)
+    with open(to, "rb") as f:
+        return serve([f.read()])
+
+
+def empty_problems(prometheus, at, empty):
+    """They are there, and are native ones, although there is no bucket to tell them by."""
+    got = prometheus.ask(f'histogram_count({METRIC}{{instance="{empty}"}})', at)
+    if [v for _, v in got] != [0]:
+        yield str(got)
 
 
 class Prometheus:
