@@ -50,6 +50,19 @@ static const struct field site_rows[] = {
 };
 TABLE(site_fields, site_rows);
 
+static const struct field holder_rows[] = {
+	{"pid", FIELD_U32, FIELD_ZERO_IS_NULL, AT(holder, pid)},
+	{"tid", FIELD_U32, FIELD_ZERO_IS_NULL, AT(holder, tid)},
+	{"comm", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(holder, comm)},
+	{"count", FIELD_U64, FIELD_NEVER_NULL, AT(holder, count)},
+	{"wait_ns", FIELD_U64, FIELD_NEVER_NULL, AT(holder, wait_ns)},
+	{"running_ns", FIELD_U64, FIELD_NEVER_NULL, AT(holder, running_ns)},
+	{"runnable_ns", FIELD_U64, FIELD_NEVER_NULL, AT(holder, runnable_ns)},
+	{"throttled_ns", FIELD_U64, FIELD_NEVER_NULL, AT(holder, throttled_ns)},
+	{"blocked_ns", FIELD_U64, FIELD_NEVER_NULL, AT(holder, blocked_ns)},
+};
+TABLE(holder_fields, holder_rows);
+
 static const struct field member_rows[] = {
 	{"name", FIELD_TEXT, FIELD_NEVER_NULL, AT(line_member, name)},
 	{"offset", FIELD_U32, FIELD_NEVER_NULL, AT(line_member, offset)},

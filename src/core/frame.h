@@ -52,6 +52,18 @@ struct site {
 	uint64_t count;	 /* samples at it: of the stacks taken, not of all waits */
 };
 
+/*
+ * --why: who held what a row's waits were for, and what that thread did meanwhile. The parts of a
+ * thread's add up to wait_ns; those of all holders of a row to the sum of its waits.
+ */
+struct holder {
+	uint32_t pid, tid; /* 0: no thread that is known */
+	const char *comm;  /* then "(readers)", "(released)" or NULL: not known */
+	uint64_t count;	   /* waits, or parts of them, that were for it */
+	uint64_t wait_ns;
+	uint64_t running_ns, runnable_ns, throttled_ns, blocked_ns;
+};
+
 /* A member on the same 64-byte line as a contended one. */
 struct line_member {
 	const char *name; /* path from the object's type on */
@@ -149,6 +161,8 @@ struct contended {
 	uint64_t ntasks;	  /* threads that waited, at least; 0: not known */
 	const struct site *sites; /* most frequent first */
 	size_t nsites;
+	const struct holder *holders; /* longest first; none: not asked for, or nothing was held */
+	size_t nholders;
 	uint64_t line;			   /* address of the 64-byte line shown; 0: none */
 	const struct line_member *members; /* of that line, by offset */
 	size_t nmembers;

@@ -8,118 +8,12 @@
 #include "core/fields.h"
 #include "core/frame_own_inside.h"
 
-/* ---- lists ---- */
-
-/* What is in a list: which of its items are one. What they say is joined by their table. */
-struct own_kind {
-	size_t size, from_size;			      /* of an item here, and in a frame */
-	const struct field_table *fields;	      /* NULL: numbers */
-	int (*compare)(const void *a, const void *b); /* 0: one */
-	int (*order)(const void *a, const void *b);   /* as a frame has it; NULL: as compare */
-	int (*take)(struct frame_own *o, void *item); /* what is not in the table */
-	int (*absorb)(struct frame_own *o, void *to, void *later);
-};
-
-/* The item's texts are of a frame: from now on, ours. */
-static int own_texts(struct frame_own *o, const struct field_table *t, void *item)
-{
-	int ret = 0;
-
-	for (size_t i = 0; t && i < t->n && !ret; i++) {
-		const char **text = (const char **)((char *)item + t->v[i].offset);
-
-		if (t->v[i].type == FIELD_TEXT)
-			ret = own_text(o, text, *text);
-	}
-	return ret;
-}
-
-static int list_absorb(struct frame_own *o, const struct own_kind *k, void *to, void *later)
-{
-	int ret = k->absorb ? k->absorb(o, to, later) : 0;
-
-	if (k->fields)
-		fields_add(k->fields, to, later);
-	return ret;
-}
-
-/* Both in the order of `compare`; *n items at `out`. */
-static int list_merge(struct frame_own *o, const struct own_kind *k, char *out, size_t *n, char *a,
-		      char *a_end, char *b, char *b_end)
-{
-	char *last = NULL;
-	int ret = 0;
-
-	*n = 0;
-	while (!ret && (a < a_end || b < b_end)) {
-		bool old = b == b_end || (a < a_end && k->compare(a, b) <= 0);
-		char *next = old ? a : b;
-
-		if (last && !k->compare(last, next)) {
-			ret = list_absorb(o, k, last, next);
-		} else {
-			last = out + (*n)++ * k->size;
-			memcpy(last, next, k->size);
-		}
-		a += old ? k->size : 0;
-		b += old ? 0 : k->size;
-	}
-	return ret;
-}
-
-static int list_copy(struct frame_own *o, const struct own_kind *k, char *to, const char *from,
-		     size_t n)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < n && !ret; i++, to += k->size) {
-		memcpy(to, from + i * k->from_size, k->from_size);
-		ret = own_texts(o, k->fields, to);
-		if (!ret && k->take)
-			ret = k->take(o, to);
-	}
-	return ret;
-}
-
-/* The first items stay in the order they have. */
-static int list_add(struct frame_own *o, const struct own_kind *k, struct own_list *l,
-		    const void *from, size_t n)
-{
-	char *more, *all;
-	int ret;
-
-	if (!n)
-		return 0;
-	more = calloc(n, k->size);
-	ret = more ? list_copy(o, k, more, from, n) : -ENOMEM;
-	if (ret || !l->n) {
-		free(l->v);
-		*l = (struct own_list){more, ret ? 0 : n};
-		return ret;
-	}
-	all = reallocarray(NULL, l->n + n, k->size);
-	if (all) {
-		qsort(l->v, l->n, k->size, k->compare);
-		qsort(more, n, k->size, k->compare);
-		ret = list_merge(o, k, all, &l->n, l->v, (char *)l->v + l->n * k->size, more,
-				 more + n * k->size);
-		if (k->order)
-			qsort(all, l->n, k->size, k->order);
-	}
-	free(more);
-	free(l->v);
-	l->v = all;
-	if (!all)
-		l->n = 0;
-	return all ? ret : -ENOMEM;
-}
-
 static int compare_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
 
-/* ---- what is in them ---- */
+/* ---- what is in lists ---- */
 
 static int u32_compare(const void *a, const void *b)
 {
@@ -149,6 +43,30 @@ static const struct own_kind sites = {
 	.fields = &site_fields,
 	.compare = site_compare,
 	.order = site_order,
+};
+
+static int holder_compare(const void *a, const void *b)
+{
+	const struct holder *x = a, *y = b;
+
+	return compare_u64(x->pid, y->pid) ?: compare_u64(x->tid, y->tid) ?:
+	       x->tid			   ? 0
+					   : strcmp(x->comm ?: "", y->comm ?: "");
+}
+
+static int holder_order(const void *a, const void *b)
+{
+	const struct holder *x = a, *y = b;
+
+	return compare_u64(y->wait_ns, x->wait_ns) ?: holder_compare(a, b);
+}
+
+static const struct own_kind holders = {
+	.size = sizeof(struct holder),
+	.from_size = sizeof(struct holder),
+	.fields = &holder_fields,
+	.compare = holder_compare,
+	.order = holder_order,
 };
 
 static const struct own_kind members = {
@@ -329,9 +247,45 @@ static int accesses_add(struct frame_own *o, struct own_contended *row,
 	row->share_ns += (double)dur_ns;
 	row->has_accesses = true;
 	return own_hist_add(&row->latency, a->latency) ?:
-	       list_add(o, &u32s, &row->nodes, a->nodes, a->nnodes) ?:
-	       list_add(o, &threads, &row->threads, a->threads, a->nthreads) ?:
-	       list_add(o, &spots, &row->spots, a->uses, a->nuses);
+	       own_list_add(o, &u32s, &row->nodes, a->nodes, a->nnodes) ?:
+	       own_list_add(o, &threads, &row->threads, a->threads, a->nthreads) ?:
+	       own_list_add(o, &spots, &row->spots, a->uses, a->nuses);
+}
+
+/* Their sum stays that of the waits, also where only some of the frames have them. */
+static int holders_add(struct frame_own *o, struct own_contended *to, const struct contended *c)
+{
+	int ret = own_list_add(o, &holders, &to->holders, c->holders, c->nholders);
+
+	if (!c->nholders && c->wait) {
+		to->unheld.count += c->wait->count;
+		to->unheld.wait_ns += c->wait->sum_ns;
+	}
+	if (ret || !to->holders.n || !to->unheld.count)
+		return ret;
+	ret = own_list_add(o, &holders, &to->holders, &to->unheld, 1);
+	to->unheld = (struct holder){0};
+	return ret;
+}
+
+static int holders_subtract(struct own_list *from, const struct contended *c)
+{
+	struct holder *v = from->v;
+	size_t i, k, left = 0;
+
+	for (i = 0; i < c->nholders; i++) {
+		for (k = 0; k < from->n && holder_compare(&v[k], &c->holders[i]); k++)
+			;
+		if (k == from->n || !fields_subtract(&holder_fields, &v[k], &c->holders[i]))
+			return -EINVAL;
+	}
+	for (k = 0; k < from->n; k++)
+		if (v[k].count || v[k].wait_ns)
+			v[left++] = v[k];
+	from->n = left;
+	if (left)
+		qsort(v, left, sizeof(*v), holder_order);
+	return 0;
 }
 
 int own_contended_add(struct frame_own *o, const struct contended *c, uint64_t dur_ns)
@@ -341,8 +295,9 @@ int own_contended_add(struct frame_own *o, const struct contended *c, uint64_t d
 
 	if (!ret)
 		ret = row_head(o, &to->c, c) ?: own_hist_add(&to->wait, c->wait) ?:
-		      list_add(o, &u32s, &to->cpus, c->cpus, c->ncpus) ?:
-		      list_add(o, &sites, &to->sites, c->sites, c->nsites);
+		      own_list_add(o, &u32s, &to->cpus, c->cpus, c->ncpus) ?:
+		      own_list_add(o, &sites, &to->sites, c->sites, c->nsites) ?:
+		      holders_add(o, to, c);
 	if (ret)
 		return ret;
 	if (c->futex) {
@@ -351,7 +306,7 @@ int own_contended_add(struct frame_own *o, const struct contended *c, uint64_t d
 	}
 	if (c->nmembers) {
 		to->members.n = 0; /* the latest */
-		ret = list_add(o, &members, &to->members, c->members, c->nmembers);
+		ret = own_list_add(o, &members, &to->members, c->members, c->nmembers);
 	}
 	return ret || !c->accesses ? ret : accesses_add(o, to, c->accesses, dur_ns);
 }
@@ -365,7 +320,8 @@ int own_contended_subtract(struct frame_own *o, const struct contended *c)
 		return ret ? ret : c->count ? -EINVAL : 0;
 	if (__builtin_sub_overflow(from->c.count, c->count, &from->c.count) ||
 	    (c->futex && !fields_subtract(&futex_fields, &from->futex, c->futex)) ||
-	    (c->accesses && !fields_subtract(&accesses_fields, &from->accesses, c->accesses)))
+	    (c->accesses && !fields_subtract(&accesses_fields, &from->accesses, c->accesses)) ||
+	    holders_subtract(&from->holders, c))
 		return -EINVAL;
 	return c->wait ? own_hist_change(&from->wait, c->wait, 0) : 0;
 }
@@ -430,6 +386,8 @@ int own_contended_view(struct frame_own *o)
 		to->ncpus = row->cpus.n;
 		to->sites = row->sites.v;
 		to->nsites = row->sites.n;
+		to->holders = row->holders.v;
+		to->nholders = row->holders.n;
 		to->members = row->members.v;
 		to->nmembers = row->members.n;
 		to->wait = row->wait;
@@ -447,7 +405,8 @@ void own_contended_free(struct frame_own *o)
 	for (size_t i = 0; i < o->ncontended; i++) {
 		struct own_contended *row = &o->contended[i];
 		struct own_list *lists[] = {&row->cpus,	   &row->nodes,	  &row->sites,
-					    &row->members, &row->threads, &row->spots};
+					    &row->holders, &row->members, &row->threads,
+					    &row->spots};
 		struct own_spot *s = row->spots.v;
 
 		own_hist_free(row->wait);

@@ -27,6 +27,8 @@ struct own_list {
 	size_t n;
 };
 
+struct field_table;
+
 struct own_spot {
 	struct line_spot s; /* without latency */
 	struct hist *latency;
@@ -38,7 +40,8 @@ struct own_contended {
 	struct futex_counts futex;
 	struct line_accesses accesses;
 	double share_ns; /* the period that accesses.share is a share of */
-	struct own_list cpus, nodes, sites, members, threads, spots;
+	struct own_list cpus, nodes, sites, holders, members, threads, spots;
+	struct holder unheld; /* waits of frames that do not tell who held */
 	bool has_futex, has_accesses;
 };
 
@@ -70,6 +73,21 @@ int own_hist_add(struct hist **p, const struct hist *h);
 int own_hist_change(struct hist **p, const struct hist *h, uint32_t schema);
 void own_hist_free(struct hist *h); /* NULL is fine */
 double own_mean(double a, double a_weight, double b, double b_weight);
+
+/* What is in a list: which of its items are one. What they say is joined by their table. */
+struct own_kind {
+	size_t size, from_size;			      /* of an item here, and in a frame */
+	const struct field_table *fields;	      /* NULL: numbers */
+	int (*compare)(const void *a, const void *b); /* 0: one */
+	int (*order)(const void *a, const void *b);   /* as a frame has it; NULL: as compare */
+	int (*take)(struct frame_own *o, void *item); /* what is not in the table */
+	int (*absorb)(struct frame_own *o, void *to, void *later);
+};
+/* frame_own_list.c: at `from` there are n items of a frame. The first ones stay in the order they have. */
+int own_list_add(struct frame_own *o, const struct own_kind *k, struct own_list *l,
+		 const void *from, size_t n);
+/* The item's texts are of a frame: from now on, ours. */
+int own_texts(struct frame_own *o, const struct field_table *t, void *item);
 
 /* frame_own_contended.c */
 int own_contended_add(struct frame_own *o, const struct contended *c, uint64_t dur_ns);

@@ -141,6 +141,9 @@ void json_in_contended(struct json_in *in, const struct json *o, struct contende
 	out->cpus = read_u32s(in, o, "cpus", &out->ncpus);
 	json_in_fields(in, o, &contended_number_fields, out);
 	out->sites = read_rows(in, o, "sites", &site_fields, sizeof(*out->sites), &out->nsites);
+	if (json_in_has(o, "holders"))
+		out->holders = read_rows(in, o, "holders", &holder_fields, sizeof(*out->holders),
+					 &out->nholders);
 	if (json_in_has(o, "futex"))
 		read_futex(in, o, out);
 	if (json_in_has(o, "sampler"))

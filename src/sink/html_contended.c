@@ -17,7 +17,7 @@ static const char *const titles[] = {
 
 static bool any_detail(const struct contended *c)
 {
-	return c->nsites || c->nmembers || c->futex ||
+	return c->nsites || c->nholders || c->nmembers || c->futex ||
 	       (c->accesses && (c->accesses->nthreads || c->accesses->nuses));
 }
 
@@ -31,6 +31,8 @@ static void details(struct html_page *p, const struct contended *c)
 		out_text(out, "<details><summary>more</summary>\n");
 		html_fields(out, "sites", "Code", &site_fields, c->sites, c->nsites,
 			    sizeof(*c->sites));
+		html_fields(out, "holders", "Who held it", &holder_fields, c->holders, c->nholders,
+			    sizeof(*c->holders));
 		html_fields(out, "futex", "Futex", &futex_fields, c->futex, c->futex ? 1 : 0,
 			    sizeof(*c->futex));
 		html_fields(out, "line.members", "On its cache line", &member_fields, c->members,

@@ -66,6 +66,10 @@ struct json_object *json_new_contended(struct json_build *b, const struct conten
 	json_add_fields(b, o, &contended_number_fields, c);
 	json_add(b, o, "sites",
 		 json_new_rows(b, &site_fields, c->sites, c->nsites, sizeof(*c->sites)));
+	if (c->nholders)
+		json_add(b, o, "holders",
+			 json_new_rows(b, &holder_fields, c->holders, c->nholders,
+				       sizeof(*c->holders)));
 	if (c->futex)
 		json_add(b, o, "futex", json_new_futex(b, c));
 	if (c->accesses)

@@ -422,12 +422,69 @@ static void subtract(void **state)
 	hist_free(&after);
 }
 
+static uint64_t held_ns(const struct contended *c)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < c->nholders; i++)
+		sum += c->holders[i].wait_ns;
+	return sum;
+}
+
+/* Holders are one by their thread, or by what stands for none; and all of the waits whatever the
+ * frames tell. */
+static void holders_join(void **state)
+{
+	struct holder all[] = {
+		{.pid = 7, .tid = 8, .comm = "a", .count = 2, .wait_ns = 60, .running_ns = 60},
+		{.pid = 7, .tid = 9, .comm = "b", .count = 1, .wait_ns = 20, .blocked_ns = 20},
+		{.comm = "(readers)", .count = 1, .wait_ns = 12},
+		{.count = 1, .wait_ns = 8},
+	};
+	struct hist wait = {.count = 4, .sum_ns = 100};
+	struct contended row = {
+		.source = "lock", .kind = "rwsem:w", .addr = 64, .count = 4, .wait = &wait};
+	struct frame f = {.dur_ns = 1000, .contended = &row, .ncontended = 1};
+	struct frame_own *o = frame_own_new();
+	const struct contended *c;
+
+	wait = samples(5, 25, 1);
+	wait.count = 4;
+	wait.sum_ns = 100;
+	assert_int_equal(frame_own_add(o, &f, FRAME_THEN), 0); /* does not tell */
+	assert_int_equal(view(o)->contended->nholders, 0);
+	row.holders = all;
+	row.nholders = 4;
+	assert_int_equal(frame_own_add(o, &f, FRAME_THEN), 0);
+	all[0].comm = "renamed";
+	assert_int_equal(frame_own_add(o, &f, FRAME_THEN), 0);
+	c = view(o)->contended;
+	assert_int_equal(c->nholders, 4);
+	assert_int_equal(c->wait->sum_ns, 300);
+	assert_int_equal(held_ns(c), 300);
+	assert_int_equal(c->holders[0].tid, 8); /* longest first */
+	assert_int_equal(c->holders[0].running_ns, 120);
+	assert_string_equal(c->holders[0].comm, "renamed");
+	assert_null(c->holders[1].comm);
+	assert_int_equal(c->holders[1].wait_ns, 116);
+	assert_int_equal(c->holders[1].count, 6);
+	assert_string_equal(c->holders[3].comm, "(readers)");
+	row.nholders = 1; /* less than was added, of one of them */
+	assert_int_equal(frame_own_subtract(o, &f), 0);
+	c = view(o)->contended;
+	assert_int_equal(c->holders[0].wait_ns + c->holders[1].wait_ns, 176);
+	all[0].running_ns = 1000;
+	assert_int_equal(frame_own_subtract(o, &f), -EINVAL);
+	frame_own_free(o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys),	    cmocka_unit_test(outlives),	 cmocka_unit_test(quality),
-		cmocka_unit_test(schemas),  cmocka_unit_test(rows_join), cmocka_unit_test(row_keys),
-		cmocka_unit_test(subtract),
+		cmocka_unit_test(keys),	     cmocka_unit_test(outlives),
+		cmocka_unit_test(quality),   cmocka_unit_test(schemas),
+		cmocka_unit_test(rows_join), cmocka_unit_test(row_keys),
+		cmocka_unit_test(subtract),  cmocka_unit_test(holders_join),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
