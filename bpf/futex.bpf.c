@@ -43,6 +43,7 @@ _Static_assert(sizeof(struct stamp) == 64, "stamp size");
 #include "futex_hooks.bpf.h"
 #include "futex_stack.bpf.h"
 #include "futex_addr.bpf.h"
+#include "holder.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -52,6 +53,8 @@ char LICENSE[] SEC("license") = "GPL";
 #define ETIMEDOUT 110
 #define ERESTARTSYS 512
 #define ERESTART_RESTARTBLOCK 516
+
+#include "futex_holder.bpf.h"
 
 static __always_inline int enter(const struct call *c)
 {
@@ -79,6 +82,8 @@ static __always_inline int enter(const struct call *c)
 	st->call = *c;
 	st->flags = (st->flags | STAMP_SEEN) & ~STAMP_RESTART;
 	st->t0 = bpf_ktime_get_ns();
+	if (why)
+		futex_holder_begin(p, &st->call, st->t0);
 	return 0;
 }
 
@@ -94,6 +99,8 @@ static __always_inline int enter_restart(void)
 		return 0;
 	st->flags &= ~STAMP_RESTART;
 	st->t0 = bpf_ktime_get_ns();
+	if (why)
+		futex_holder_begin(p, &st->call, st->t0);
 	return 0;
 }
 
@@ -177,6 +184,8 @@ static __always_inline void account(void *ctx, struct abi_counts *bank, struct t
 	bank->switches++;				/* the bank has moved */
 	hist_add(bank, kind == ABI_FUTEX_IDLE, ns, ep); /* one metric each */
 	khist_add(e, 0, ns, ep);
+	if (why)
+		futex_holder_end(&key);
 	if (a)
 		describe(ctx, bank, p, &key, a, c);
 }
@@ -226,8 +235,12 @@ static __always_inline int leave(void *ctx, s64 ret, bool restart)
 	if (!t0)
 		return 0;
 	c = st->call;
+	if (why)
+		futex_holder_over(&st->call, t0, now, ret, ep);
 	if (counts(&c, ret) && filter_late(st, p))
 		account(ctx, bank, p, &c, elapsed(bank, now, t0), ret, ep);
+	else if (why)
+		futex_holder_end(NULL);
 	return 0;
 }
 

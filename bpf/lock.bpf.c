@@ -43,6 +43,7 @@ _Static_assert(sizeof(struct stamp) == 64, "stamp size");
 
 #include "keyed.bpf.h"
 #include "lock.bpf.h"
+#include "lock_holder.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -172,6 +173,8 @@ static __always_inline void sleep_begin(struct abi_counts *bank, struct task_str
 	w = &st->waits[0];
 	if (goes_on(w, lock, flags)) {
 		w->flags = flags;
+		if (why)
+			lock_holder_again(p, lock, w->kind);
 		return;
 	}
 	if (w->lock && preempt_rt && flags & LCB_F_RT && w->lock != lock) {
@@ -187,6 +190,8 @@ static __always_inline void sleep_begin(struct abi_counts *bank, struct task_str
 	w->kind = lock_kind(flags);
 	w->flags = flags;
 	w->since = bpf_ktime_get_ns();
+	if (why && w == &st->waits[0])
+		lock_holder_begin(p, w);
 }
 
 static __always_inline bool sleep_end(struct abi_counts *bank, struct stamp *st, u64 lock,
@@ -307,8 +312,12 @@ int ws_lock_end(u64 *ctx)
 		else if (filter_late(st, p))
 			whose = OF_TASK;
 	}
+	if (why)
+		holder_no_row();
 	if (whose != OF_NOBODY_WANTED)
 		lock_account(ctx, c, bank, p, &w, now, ep, whose == OF_INTERRUPT);
+	if (why && w.lock)
+		lock_holder_end(bank, p, &w, now, (s64)ctx[1], ep);
 	lock_cpu_leave(c);
 	return 0;
 }

@@ -3,6 +3,8 @@
 #ifndef WS_LOCK_BPF_H
 #define WS_LOCK_BPF_H
 
+#include "holder.bpf.h"
+
 #define SPINS \
 	8 /* task, softirq, hardirq, NMI; a queued rwlock spins for its own wait_lock inside */
 
@@ -212,6 +214,8 @@ static __always_inline void lock_account(void *ctx, struct lock_cpu *c, struct a
 		e->sums[SUM_STACKS] +=
 			describe(ctx, bank, p, &key, w->lock, interrupt, !e->sums[SUM_STACKS]);
 	e->sums[SUM_WAITS]++;
+	if (why)
+		holder_row(&key);
 }
 
 #endif

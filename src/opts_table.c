@@ -68,6 +68,8 @@ const struct option_row opts_table[] = {
 	{"slower", 0, "TIME", "also print every single wait and operation of TIME or longer; give a unit: 500us, 10ms",
 	 .set = opts_set_slower, .group = OPTION_WHEN},
 
+	{"why", 0, NULL, "also who held what was waited for, and what that thread did", FLAG(why), .group = OPTION_WHEN},
+
 	{"output", 'o', "FORMAT[:FILE]", "format, and file if not stdout (default: table); may be repeated",
 	 .set = opts_set_output, .group = OPTION_OUTPUT, .kind = OPTION_FORMATS, .repeat = true},
 	{"listen", 0, "ADDR:PORT", "serve /metrics to Prometheus there (port 9768 if none is named); no table then, without -o",

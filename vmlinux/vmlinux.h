@@ -103,6 +103,35 @@ struct files_struct {
 struct fs_struct {
 };
 
+/* A number in each pid namespace, the initial one first. */
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[];
+};
+
+/* Who holds a lock: tasks, with flags in the lowest bits. */
+typedef struct {
+	s64 counter;
+} atomic64_t;
+
+typedef atomic64_t atomic_long_t;
+
+struct mutex {
+	atomic_long_t owner;
+};
+
+struct rw_semaphore {
+	atomic_long_t owner;
+};
+
+struct rt_mutex_base {
+	struct task_struct *owner;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -115,6 +144,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	u64 start_time;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "source/ledgers.h"
 #include "source/shared.h"
 
 static const char *const names[SHARED_LEDGERS] = {"ledgers", "ledgers_hash", "cpu_ops"};
@@ -59,5 +60,6 @@ void shared_close(struct shared_maps *s)
 	for (i = 0; i < SHARED_LEDGERS; i++)
 		if (s->ledgers[i] > 0)
 			close(s->ledgers[i]);
+	ledgers_close(s->all);
 	memset(s, 0, sizeof(*s));
 }

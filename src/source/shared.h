@@ -10,11 +10,13 @@
 #include <stdint.h>
 
 struct bpf_object;
+struct ledgers;
 
 #define SHARED_LEDGERS 3 /* ledgers, of whichever store, and cpu_ops */
 
 struct shared_maps {
 	int ledgers[SHARED_LEDGERS]; /* 0: not there */
+	struct ledgers *all;	     /* of all tasks (ledgers.h); NULL: not asked for so far */
 };
 
 /* Are ledgers kept already, by the program of another source? */

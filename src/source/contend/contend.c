@@ -58,6 +58,7 @@ int contend_setup(struct contend *c, struct bpf_object *obj, const struct btf *b
 	c->base.schemas = (struct bucket_schemas){c->cfg->precision, c->maps.schema};
 	*ro->stack_every = c->cfg->stack_every;
 	*ro->ring_wake_bytes = ring_bytes(c) / 4;
+	*ro->why = c->cfg->why;
 	if (ro->preempt_count_known && !preempt_count_offset(btf, &from_rq)) {
 		*ro->preempt_count_known = true;
 		*ro->preempt_count_from_rq = from_rq;
@@ -69,6 +70,8 @@ int contend_setup(struct contend *c, struct bpf_object *obj, const struct btf *b
 		ret = kmaps_banks(obj, c->ncpus, BANK_BYTES(c->ops->nmetrics, c->cfg->precision));
 	if (!ret)
 		ret = kmaps_keyed(obj, ro->keyed, btf, &c->maps);
+	if (!ret)
+		ret = holders_setup(c, obj);
 	if (ret)
 		return err_sys(e, ret, "%s: histogram maps", c->ops->source->name);
 	return filters_setup(&c->base.filters, obj, ro->filter, e);
@@ -129,6 +132,9 @@ static int open_rows(struct contend *c, struct err *e)
 		ret = contend_rows_open(c, e);
 	if (ret)
 		return ret;
+	ret = holders_open(c);
+	if (ret)
+		return err_sys(e, ret, "%s: holders", what);
 	c->later = calloc(LATER_MAX, sizeof(*c->later));
 	if (!c->later)
 		return err_sys(e, -ENOMEM, "%s", what);
@@ -145,9 +151,13 @@ static int load(struct contend *c, struct err *e)
 
 	if (!btf)
 		return -ENOENT;
-	c->skel = c->ops->object(c, &opts);
-	ret = c->skel ? c->ops->configure(c, btf, e)
-		      : err_sys(e, -errno, "%s: open BPF object", c->ops->source->name);
+	c->ledgers_ours = c->cfg->why && !ledgers_object(c->args.shared);
+	ret = c->cfg->why ? ledgers_open(c->args.shared, c->cfg, btf, e) : 0;
+	if (!ret) {
+		c->skel = c->ops->object(c, &opts);
+		ret = c->skel ? c->ops->configure(c, btf, e)
+			      : err_sys(e, -errno, "%s: open BPF object", c->ops->source->name);
+	}
 	btf__free(btf);
 	if (!ret)
 		ret = bpf_source_load(&c->base, c->skel, e);
@@ -191,6 +201,7 @@ int contend_open(struct source **out, const struct source_args *args, const stru
 	if (!c)
 		return err_sys(e, -ENOMEM, "%s", ops->source->name);
 	bpf_source_init(&c->base, ops->source);
+	c->ledgers_cost.stats_fd = -1;
 	c->ops = ops;
 	c->args = *args;
 	c->cfg = args->cfg;
@@ -212,6 +223,8 @@ void contend_close(struct source *src)
 	ring_close(&c->ring);
 	c->ops->unload(c);
 	keyed_close(c->keyed);
+	holders_close(c->holders);
+	cost_sampler_close(&c->ledgers_cost);
 	cache_clear(&c->codes);
 	arena_free(&c->arena);
 	free(c->later);
@@ -243,7 +256,15 @@ static int collect(struct contend *c, bool ends, struct err *e)
 
 	if (!ret)
 		ret = banks_collect(&c->banks, ended, ends, e);
-	return ret ? ret : keyed_collect(c->keyed, ended, ends, e);
+	if (ret)
+		return ret;
+	ret = holders_take(c->holders, ended);
+	if (ret)
+		return err_sys(e, ret, "%s: read holders", c->ops->source->name);
+	ret = keyed_collect(c->keyed, ended, ends, e);
+	if (!ret)
+		holders_place(c, ends);
+	return ret;
 }
 
 int contend_fold(struct source *src, struct err *e)
@@ -263,7 +284,17 @@ int contend_start(struct source *src, struct err *e)
 		return ret;
 	banks_forget(&c->banks);
 	keyed_forget(c->keyed);
+	holders_forget(c);
 	return 0;
+}
+
+/* Of --why: holders that found no room, and tasks without a ledger, told by whoever asks first. */
+static void add_losses(struct contend *c)
+{
+	uint64_t lost = holders_lost(c->holders) + ledgers_lost(c->args.shared);
+
+	c->banks.counts.interval.keys_full += lost;
+	c->banks.counts.total.keys_full += lost;
 }
 
 int contend_collect(struct source *src, struct source_report *r, struct err *e)
@@ -280,6 +311,7 @@ int contend_collect(struct source *src, struct source_report *r, struct err *e)
 		ret = contend_rows_push(c, r);
 	if (ret)
 		return err_sys(e, ret, "%s: report", c->ops->source->name);
+	add_losses(c);
 	ret = flight_walk(c->flight, map_fd(c, "in_flight"), &flight);
 	if (ret)
 		return err_sys(e, ret, "%s: tasks still waiting", c->ops->source->name);
@@ -290,6 +322,35 @@ int contend_collect(struct source *src, struct source_report *r, struct err *e)
 int contend_drain(struct source *src, struct err *e)
 {
 	return ring_drain(&source_of(src)->ring, e);
+}
+
+int contend_cost_begin(struct source *src, struct err *e)
+{
+	struct contend *c = source_of(src);
+	int ret = bpf_source_cost_begin(src, e);
+
+	if (!ret && c->ledgers_ours)
+		ret = cost_sampler_begin(&c->ledgers_cost, ledgers_object(c->args.shared), e);
+	return ret;
+}
+
+int contend_cost_end(struct source *src, struct self_cost *cost, struct err *e)
+{
+	struct contend *c = source_of(src);
+	int ret = bpf_source_cost_end(src, cost, e);
+	struct self_cost more = {0};
+	double events = 0;
+
+	if (ret || !c->ledgers_ours ||
+	    cost_sampler_end(&c->ledgers_cost, ledgers_object(c->args.shared), &more))
+		return ret;
+	if (cost->bpf_ns_per_event > 0)
+		events += cost->bpf_cpu_ppm / cost->bpf_ns_per_event;
+	if (more.bpf_ns_per_event > 0)
+		events += more.bpf_cpu_ppm / more.bpf_ns_per_event;
+	cost->bpf_cpu_ppm += more.bpf_cpu_ppm;
+	cost->bpf_ns_per_event = events > 0 ? cost->bpf_cpu_ppm / events : 0;
+	return 0;
 }
 
 const struct option_row contend_options[] = {

@@ -14,6 +14,7 @@
 #include <linux/types.h>
 
 #include "abi_contend.h"
+#include "abi_holder.h"
 #include "core/arena.h"
 #include "core/cache.h"
 #include "names/names.h"
@@ -21,6 +22,7 @@
 #include "source/bpf_source.h"
 #include "source/groups.h"
 #include "source/kmaps.h"
+#include "source/ledgers.h"
 #include "source/ring.h"
 
 struct bpf_link;
@@ -59,6 +61,40 @@ int sites_count(struct sites *s, const struct code *code);
 const struct site *sites_show(struct sites *s, size_t *n);
 void sites_free(struct sites *s);
 
+/* ---- contend_holders.c: who held it (--why) ---- */
+
+#define HOLDER_LINES 4096    /* locks whose holders are followed, with 704 bytes each */
+#define HOLDER_ENTRIES 16384 /* of a bank, with 112 bytes each */
+
+struct row_holder {
+	uint32_t tid; /* or ABI_HOLDER_* */
+	uint32_t pid;
+	char comm[ABI_COMM_LEN + 1];
+	struct abi_holder interval, total;
+};
+
+/* Of a row. */
+struct row_holders {
+	struct row_holder *v;
+	size_t n, cap;
+};
+
+struct holders;
+struct contend_row;
+/* Before the load: sizes, or no maps at all. 0 or negative errno. */
+int holders_setup(struct contend *c, struct bpf_object *obj);
+int holders_open(struct contend *c);   /* 0 or -ENOMEM; c->holders stays NULL without --why */
+void holders_close(struct holders *h); /* NULL is fine */
+/* What was counted under `epoch`: before the rows' entries are read. 0 or negative errno. */
+int holders_take(struct holders *h, uint64_t epoch);
+/* Into the rows, once these are read. */
+void holders_place(struct contend *c, bool ends);
+void holders_forget(struct contend *c); /* totals start anew */
+/* Waits of the interval whose holders a row had no place for. */
+uint64_t holders_lost(const struct holders *h);
+/* Of a row, for a frame. 0 or -ENOMEM. */
+int holders_fill(struct contend *c, const struct contend_row *r, bool total, struct contended *out);
+
 /* ---- rows, and the sources ---- */
 
 /* One address (and kind, and group). */
@@ -74,6 +110,7 @@ struct contend_row {
 	struct sites sites;
 	const struct site *shown; /* of them, for a frame */
 	size_t nshown;
+	struct row_holders holders;
 	struct group_text group;
 };
 
@@ -86,6 +123,7 @@ struct contend_ops {
 	uint32_t ring_bytes; /* for described waits: at least, a power of two */
 	bool kernel_code;    /* code addresses mean the same in every process */
 	bool without_waits;  /* rows are shown also for what their sums say */
+	uint32_t unheld;     /* bit per kind: what is waited for is held by nobody */
 
 	/* Opens the object; NULL with errno. */
 	struct bpf_object_skeleton *(*object)(struct contend *c,
@@ -119,6 +157,7 @@ struct contend_rodata {
 	struct abi_filter *filter;
 	__u32 *stack_every;
 	__u64 *ring_wake_bytes;
+	bool *why;
 	bool *preempt_count_known; /* NULL: not asked for */
 	__s64 *preempt_count_from_rq;
 };
@@ -142,6 +181,9 @@ struct contend {
 	struct ring ring;
 	struct abi_contend_sample *later; /* to be described at the next report */
 	size_t nlater;
+	struct holders *holders;	  /* NULL without --why */
+	struct cost_sampler ledgers_cost; /* of all tasks' ledgers, by who opened them */
+	bool ledgers_ours;
 };
 
 int contend_open(struct source **out, const struct source_args *args, const struct contend_ops *ops,
@@ -152,6 +194,8 @@ int contend_setup(struct contend *c, struct bpf_object *obj, const struct btf *b
 
 /* contend_rows.c */
 int contend_rows_open(struct contend *c, struct err *e);
+/* The key of the row that an entry's belongs to. */
+void contend_join(struct contend *c, struct abi_key *key);
 int contend_describe(struct contend *c, const struct abi_contend_sample *s); /* 0 or -errno */
 int contend_rows_push(struct contend *c, struct source_report *r);	     /* 0 or -ENOMEM */
 
@@ -160,6 +204,8 @@ int contend_start(struct source *src, struct err *e);
 int contend_fold(struct source *src, struct err *e);
 int contend_collect(struct source *src, struct source_report *r, struct err *e);
 int contend_drain(struct source *src, struct err *e);
+int contend_cost_begin(struct source *src, struct err *e);
+int contend_cost_end(struct source *src, struct self_cost *cost, struct err *e);
 void contend_close(struct source *src);
 
 /* Of locks and futexes. */

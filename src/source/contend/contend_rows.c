@@ -52,6 +52,7 @@ static void on_leave(void *ctx, struct keyed_row *row)
 	free(r->name);
 	free(r->place);
 	sites_free(&r->sites);
+	free(r->holders.v);
 	group_text_free(&r->group);
 }
 
@@ -116,13 +117,16 @@ static int name_row(struct contend *c, struct contend_row *r)
 	return ret ? ret : find_members(c, r, &n);
 }
 
+void contend_join(struct contend *c, struct abi_key *key)
+{
+	if (c->ops->join && key->obj != ABI_OBJ_OTHER)
+		c->ops->join(c, key);
+}
+
 /* keyed_args.join */
 static void on_join(void *ctx, struct abi_key *key)
 {
-	struct contend *c = ctx;
-
-	if (c->ops->join && key->obj != ABI_OBJ_OTHER)
-		c->ops->join(c, key);
+	contend_join(ctx, key);
 }
 
 static int describe_row(struct contend_row *r, const struct abi_contend_sample *s)
@@ -168,7 +172,7 @@ int contend_describe(struct contend *c, const struct abi_contend_sample *s)
 	struct contend_row *r;
 
 	key.cpu = 0;
-	on_join(c, &key);
+	contend_join(c, &key);
 	c->describing = s;
 	r = row_of(row_described(c, &key));
 	c->describing = NULL;
@@ -229,6 +233,8 @@ static int fill(struct contend *c, struct contend_row *r, bool total, struct con
 	}
 	if (c->ops->fill)
 		c->ops->fill(c, r, total, out);
+	if (holders_fill(c, r, total, out))
+		return -ENOMEM;
 	return list_cpus(c, total ? k->cpus_total : k->cpus_interval, out);
 }
 

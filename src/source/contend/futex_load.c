@@ -133,6 +133,7 @@ int futex_configure(struct contend *c, const struct btf *btf, struct err *e)
 		.hists = (struct abi_buckets *)&skel->rodata->hists,
 		.keyed = (struct abi_keyed *)&skel->rodata->keyed,
 		.filter = (struct abi_filter *)&skel->rodata->filter,
+		.why = (bool *)&skel->rodata->why,
 		.stack_every = (__u32 *)&skel->rodata->stack_every,
 		.ring_wake_bytes = (__u64 *)&skel->rodata->ring_wake_bytes,
 	};

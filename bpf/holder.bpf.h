@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --why: who held what a wait was for, and what that thread did meanwhile.
+ *
+ * A lock tells who holds it, never since when, nor when it is given up. So what is seen of it is
+ * recorded as tenures, the last few of each lock:
+ *
+ *	a wait begins	the holder is looked up: another than that of the last tenure begins one
+ *	a wait ends	the waiter has the lock: its tenure begins (of a futex it is presumed)
+ *
+ * A tenure is known to have lasted until the next waiter was woken, if it was its holder who did that:
+ * who gives a lock up wakes who waits for it. A wait is cut at these moments, and each piece is of the
+ * tenure that it fell into, with the difference of two readings of that holder's ledger. What lies
+ * between, what began or ended unseen, and pieces whose parts do not add up (two CPUs wrote a record at
+ * once, a thread ended) are of nobody known. Between its waking and its coming the waiter waits for
+ * nobody who holds the lock: it is released.
+ */
+#ifndef WS_HOLDER_BPF_H
+#define WS_HOLDER_BPF_H
+
+#include "account.bpf.h"
+
+const volatile bool why;
+
+#define TENURES 8 /* a power of two */
+
+struct tenure {
+	u64 tid;
+	u64 since;
+	struct abi_did at; /* what its holder had done by then */
+	u64 ended_ns;	   /* the one before it; 0: who knows */
+	struct abi_did ended;
+};
+
+struct timeline {
+	u64 id; /* when it was made: another one of the same lock is not this one */
+	u64 n;	/* tenures so far */
+	struct tenure v[TENURES];
+};
+
+struct line_key {
+	u64 lock;
+	u64 space; /* of a futex: its process */
+};
+
+/* What it gives up is found missing, and then is not known. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct line_key);
+	__type(value, struct timeline);
+} timelines SEC(".maps");
+
+struct holder_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct abi_holder_key);
+	__type(value, struct abi_holder);
+};
+
+struct holder_map holders_even SEC(".maps"), holders_odd SEC(".maps");
+
+/* One wait being taken apart; too large for the stack. */
+struct holder_work {
+	struct abi_holder_key key;
+	struct timeline fresh;
+	struct abi_held_wait wait;
+	u64 counts; /* key.row is its row */
+	u64 now;
+	u64 known_ns; /* of the wait, so far; and of that, when nobody had it */
+	u64 released_ns;
+	u64 from, to; /* the piece that is looked at; to 0: its end is not known */
+	struct abi_did at, from_at, to_at;
+	struct abi_did did; /* of the piece */
+	struct abi_holder zero;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct holder_work);
+} holder_works SEC(".maps");
+
+static __always_inline struct holder_work *holder_work_get(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&holder_works, &zero);
+}
+
+static __always_inline struct abi_ledger *ledger_by_tid(u32 tid)
+{
+	return bpf_map_lookup_elem(&tasks, &tid);
+}
+
+/* ---- what is counted ---- */
+
+static __always_inline struct abi_holder *holder_in(void *map, struct holder_work *w)
+{
+	struct abi_holder *h = bpf_map_lookup_elem(map, &w->key);
+
+	if (h)
+		return h;
+	bpf_map_update_elem(map, &w->key, &w->zero, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, &w->key);
+}
+
+static __always_inline void holder_name(struct abi_holder *h, u32 tid)
+{
+	const struct abi_ledger *l = ledger_by_tid(tid);
+	struct task_struct *p;
+
+	if (!l)
+		return;
+	p = (void *)l->task;
+	bpf_core_read(h->comm, sizeof(h->comm), &p->comm);
+	h->pid = l->tgid;
+}
+
+/* w->did of `wait_ns` for the row of w->key. What finds no room is of the row's unknown holder: user
+ * space takes that for the rest of the row's waits. */
+static __noinline u32 holder_count(struct abi_counts *bank, struct holder_work *w, u32 tid,
+				   u64 wait_ns, u64 ep)
+{
+	struct abi_holder *h;
+	u32 i;
+
+	w->key.tid = tid;
+	h = ep & 1 ? holder_in(&holders_odd, w) : holder_in(&holders_even, w);
+	if (!h) {
+		bank->keys_full++;
+		return 0;
+	}
+	h->count++;
+	h->wait_ns += wait_ns;
+	for (i = 0; i < ABI_DIDS; i++)
+		h->did.ns[i] += w->did.ns[i];
+	if (tid != ABI_HOLDER_UNKNOWN && tid < ABI_HOLDER_RELEASED)
+		holder_name(h, tid);
+	return 0;
+}
+
+static __always_inline void did_clear(struct abi_did *d)
+{
+	d->ns[0] = d->ns[1] = d->ns[2] = d->ns[3] = 0;
+}
+
+/* The piece from w->from to w->to; how long it is, 0: not known. */
+static __noinline u64 holder_piece(struct abi_counts *bank, struct holder_work *w, u32 tid, u64 ep)
+{
+	u64 ns = w->to - w->from, sum = 0;
+	u32 i;
+
+	if (!tid || w->to <= w->from)
+		return 0;
+	if (tid < ABI_HOLDER_RELEASED) {
+		for (i = 0; i < ABI_DIDS; i++) {
+			if (w->to_at.ns[i] < w->from_at.ns[i])
+				return 0;
+			w->did.ns[i] = w->to_at.ns[i] - w->from_at.ns[i];
+			sum += w->did.ns[i];
+		}
+		if (sum != ns)
+			return 0;
+	} else {
+		did_clear(&w->did);
+	}
+	holder_count(bank, w, tid, ns, ep);
+	w->known_ns += ns;
+	return ns;
+}
+
+/* ---- tenures ---- */
+
+static __always_inline struct tenure *tenure_last(struct timeline *t)
+{
+	return &t->v[(t->n - 1) & (TENURES - 1)];
+}
+
+/* `tid` has the lock from now on: w->at, w->now. Its forerunner had it until w->to, if that is known. */
+static __always_inline void tenure_begin(struct timeline *t, const struct holder_work *w, u32 tid)
+{
+	struct tenure *v = &t->v[t->n & (TENURES - 1)];
+
+	v->tid = tid;
+	v->since = w->now;
+	v->at = w->at;
+	v->ended_ns = w->to;
+	v->ended = w->to_at;
+	barrier();
+	t->n++;
+}
+
+static __always_inline struct timeline *timeline_get(struct holder_work *w,
+						     const struct line_key *key)
+{
+	struct timeline *t = bpf_map_lookup_elem(&timelines, key);
+
+	if (t)
+		return t;
+	w->fresh.id = w->now;
+	bpf_map_update_elem(&timelines, key, &w->fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&timelines, key);
+}
+
+/* ---- a wait ---- */
+
+/* `tid`, if it is a thread that we know and not the waiter, and w->at. */
+static __always_inline u32 holder_known(struct holder_work *w, const struct abi_ledger *self,
+					u32 tid)
+{
+	const struct abi_ledger *l;
+
+	did_clear(&w->at);
+	if (tid == ABI_HOLDER_UNKNOWN || tid >= ABI_HOLDER_RELEASED)
+		return tid;
+	l = ledger_by_tid(tid);
+	return l && l != self && account_read(l, w->now, &w->at) ? tid : ABI_HOLDER_UNKNOWN;
+}
+
+/* The current task begins to wait; `tid` (or ABI_HOLDER_*) holds it. */
+static __always_inline void holder_begin(struct task_struct *p, u32 which,
+					 const struct line_key *key, u32 tid, u64 now)
+{
+	struct abi_ledger *self = ledger_by_tid(TASK_READ(p, pid));
+	struct holder_work *w = holder_work_get();
+	struct abi_held_wait *wait;
+	struct timeline *t;
+
+	if (!w || !self || self->task != (u64)p)
+		return;
+	wait = &self->wait[which];
+	wait->since = 0;
+	w->now = now;
+	w->to = 0;
+	t = timeline_get(w, key);
+	if (!t)
+		return;
+	tid = holder_known(w, self, tid);
+	if (!t->n || tenure_last(t)->tid != tid)
+		tenure_begin(t, w, tid);
+	wait->lock = key->lock;
+	wait->space = key->space;
+	wait->line = t->id;
+	wait->tenures = t->n;
+	wait->at = w->at;
+	wait->since = now;
+	self->waker_ns = 0;
+	self->waits |= 1U << which;
+}
+
+#define GOT_NOT 0
+#define GOT_PRESUMED 1 /* woken for it, and may come too late */
+#define GOT 2
+#define GOT_SHARED 3 /* as one of its readers */
+
+/*
+ * When the last tenure ended: w->to and w->to_at. Its holder woke the waiter; or it is found to hold
+ * the lock still (`tid`), or the waiter was never woken: it saw the lock change hands, spinning.
+ */
+static __always_inline void tenure_end(struct holder_work *w, const struct abi_ledger *self,
+				       const struct tenure *last, u32 got, u32 tid)
+{
+	const struct abi_ledger *l;
+
+	w->to = 0;
+	did_clear(&w->to_at);
+	if (!last->tid)
+		return;
+	if (last->tid == ABI_HOLDER_READERS) {
+		w->to = got && self->waker_ns ? self->waker_ns : w->now;
+		return;
+	}
+	if (got && self->waker_ns) {
+		if (self->waker != last->tid)
+			return;
+		w->to = self->waker_ns;
+		w->to_at = self->waker_did;
+		return;
+	}
+	if (tid != last->tid && got != GOT)
+		return;
+	l = ledger_by_tid((u32)last->tid);
+	if (l && account_read(l, w->now, &w->to_at))
+		w->to = w->now;
+}
+
+/* Of tenures, how many had begun by then, but not less than `first`. */
+static __always_inline u64 tenures_until(const struct timeline *t, u64 first, u64 then)
+{
+	u64 n = t->n;
+	u32 i;
+
+	for (i = 0; i < TENURES && n > first; i++) {
+		if (t->v[(n - 1) & (TENURES - 1)].since < then)
+			break;
+		n--;
+	}
+	return n;
+}
+
+/* From the end of a tenure to the beginning of the next, which was one. */
+static __always_inline void gap_count(struct holder_work *w, const struct tenure *next)
+{
+	u64 from = next->ended_ns < w->wait.since ? w->wait.since : next->ended_ns;
+
+	if (!next->ended_ns || next->since <= from)
+		return;
+	w->released_ns += next->since - from;
+	w->known_ns += next->since - from;
+}
+
+/* The pieces of a wait, the last of `n` tenures first. */
+static __noinline u32 holder_pieces(struct abi_counts *bank, struct holder_work *w,
+				    struct timeline *t, u64 n, u64 ep)
+{
+	u64 first = w->wait.tenures;
+	u32 i;
+
+	for (i = 0; i < TENURES; i++) {
+		struct tenure *v = &t->v[(n - 1) & (TENURES - 1)];
+		bool begun = n > first; /* meanwhile: else it had the lock when the wait began */
+
+		if (begun && v->since < w->wait.since)
+			break; /* written by two at once */
+		w->from = begun ? v->since : w->wait.since;
+		w->from_at = begun ? v->at : w->wait.at;
+		if (holder_piece(bank, w, (u32)v->tid, ep) && begun)
+			gap_count(w, v);
+		if (!begun)
+			break;
+		w->to = v->ended_ns;
+		w->to_at = v->ended;
+		n--;
+	}
+	return 0;
+}
+
+/* Its pieces are counted, as far as they are known, and w->to, w->to_at say when the last holder gave
+ * it up. */
+static __always_inline void wait_apart(struct abi_counts *bank, struct holder_work *w,
+				       const struct abi_ledger *self, struct timeline *t, u32 got,
+				       u32 tid, u64 ep)
+{
+	u64 then = got && self->waker_ns ? self->waker_ns : w->now, to, n;
+
+	n = tenures_until(t, w->wait.tenures, then);
+	tenure_end(w, self, &t->v[(n - 1) & (TENURES - 1)], got, tid);
+	to = w->to;
+	w->at = w->to_at;
+	w->released_ns = to && to < w->now ? w->now - to : 0;
+	w->known_ns = w->released_ns;
+	if (w->counts)
+		holder_pieces(bank, w, t, n, ep);
+	if (w->counts && w->released_ns) {
+		did_clear(&w->did);
+		holder_count(bank, w, ABI_HOLDER_RELEASED, w->released_ns, ep);
+	}
+	w->to = n == t->n ? to : 0;
+	w->to_at = w->at;
+}
+
+/* The one that waits is about to sleep again, or to spin: `tid` has got it meanwhile? */
+static __always_inline void holder_again(struct task_struct *p, const struct line_key *key, u32 tid,
+					 u64 now)
+{
+	const struct abi_ledger *self = ledger_by_tid(TASK_READ(p, pid));
+	struct timeline *t = bpf_map_lookup_elem(&timelines, key);
+	struct holder_work *w = holder_work_get();
+
+	if (!w || !self || !t || !t->n || !tid || tenure_last(t)->tid == tid)
+		return;
+	w->now = now;
+	tenure_end(w, self, tenure_last(t), self->waker_ns ? GOT : GOT_NOT, 0);
+	tid = holder_known(w, self, tid);
+	tenure_begin(t, w, tid);
+}
+
+/* Who waited has it. */
+static __always_inline void holder_got(struct holder_work *w, const struct abi_ledger *self,
+				       struct timeline *t, u32 tid, u32 got)
+{
+	did_clear(&w->at);
+	if (got == GOT_SHARED) {
+		tid = ABI_HOLDER_READERS;
+		if (t->n && tenure_last(t)->tid == tid)
+			return;
+	} else if (!account_read(self, w->now, &w->at)) {
+		tid = ABI_HOLDER_UNKNOWN;
+	}
+	tenure_begin(t, w, tid);
+}
+
+/* The current task's wait counts for that row, or for none. */
+static __always_inline void holder_row(const struct abi_key *row)
+{
+	struct holder_work *w = holder_work_get();
+
+	if (!w)
+		return;
+	w->key.row = *row;
+	w->counts = 1;
+}
+
+static __always_inline void holder_no_row(void)
+{
+	struct holder_work *w = holder_work_get();
+
+	if (w)
+		w->counts = 0;
+}
+
+/* The wait is over, as `got` says; who has it now, if it is another: tid. */
+static __always_inline void holder_end(struct abi_counts *bank, struct task_struct *p, u32 which,
+				       const struct line_key *key, u64 since, u64 now, u32 got,
+				       u32 tid, u64 ep)
+{
+	struct abi_ledger *self = ledger_by_tid(TASK_READ(p, pid));
+	u64 wait_ns = now > since ? now - since : 0;
+	struct holder_work *w = holder_work_get();
+	struct abi_held_wait *wait;
+	struct timeline *t = NULL;
+
+	if (!w)
+		return;
+	w->now = now;
+	w->known_ns = 0;
+	w->to = 0;
+	wait = self ? &self->wait[which] : NULL;
+	if (self && wait->since == since && wait->lock == key->lock && wait->space == key->space) {
+		w->wait = *wait;
+		wait->since = 0;
+		self->waits &= ~(1U << which);
+		t = bpf_map_lookup_elem(&timelines, key);
+		if (t && t->id == w->wait.line && t->n - w->wait.tenures < TENURES)
+			wait_apart(bank, w, self, t, got, tid, ep);
+	}
+	if (w->counts && w->known_ns != wait_ns) {
+		did_clear(&w->did);
+		holder_count(bank, w, ABI_HOLDER_UNKNOWN, wait_ns - w->known_ns, ep);
+	}
+	if (t && got != GOT_NOT)
+		holder_got(w, self, t, TASK_READ(p, pid), got);
+}
+
+#endif

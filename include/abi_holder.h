@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --why: what every task's time went to (bpf/tasks.bpf.c keeps it), and who held what a wait was for
+ * (bpf/holder.bpf.h). A reading of a ledger is what its four sums were at a moment; the difference of
+ * two is the time between them, to the nanosecond.
+ */
+#ifndef WS_ABI_HOLDER_H
+#define WS_ABI_HOLDER_H
+
+#include "abi.h"
+
+#define ABI_DID_RUN 0
+#define ABI_DID_QUEUE 1	   /* woken or preempted, and not on a CPU */
+#define ABI_DID_THROTTLE 2 /* the same, out of CPU quota */
+#define ABI_DID_BLOCK 3
+#define ABI_DIDS 4
+
+struct abi_did {
+	__u64 ns[ABI_DIDS];
+};
+
+/* A wait that goes on: of the task in whose ledger it lies. */
+struct abi_held_wait {
+	__u64 lock;
+	__u64 space; /* whose address it is: a process, 0 the kernel's */
+	__u64 since;
+	__u64 line;	   /* the record of the lock's holders, */
+	__u64 tenures;	   /* and how many it had then */
+	struct abi_did at; /* of who held it then */
+};
+
+#define ABI_HELD_LOCK 0
+#define ABI_HELD_FUTEX 1 /* a futex call can wait for a lock of the kernel */
+#define ABI_HELD_WAITS 2
+
+/* Of a task, by its number. Its sums are those of the time from seen_ns to mark_ns: who finds them
+ * to be anything else has read them while they were written. */
+struct abi_ledger {
+	__u64 task; /* its address: numbers are used again */
+	__u64 seen_ns;
+	__u64 mark_ns;	/* since then it does `does` */
+	__u64 woken_ns; /* blocked, and woken then; 0: not yet */
+	struct abi_did did;
+	__u32 does; /* ABI_DID_* */
+	__u32 tgid;
+	__u32 vtid;	/* as its own pid namespace numbers it; 0: as we do */
+	__u32 waits;	/* bit for each of `wait` */
+	__u64 waker_ns; /* in the last of these it was last woken then, */
+	__u32 waker;	/* by that thread, */
+	__u32 pad;
+	struct abi_did waker_did; /* which had done that by then */
+	struct abi_held_wait wait[ABI_HELD_WAITS];
+};
+
+_Static_assert(sizeof(struct abi_ledger) == 128 + 2 * 72, "abi_ledger size");
+
+/* A thread as its process numbers it. */
+struct abi_vtid {
+	__u32 tgid;
+	__u32 vtid;
+};
+
+/* Who held it, where that is no thread. */
+#define ABI_HOLDER_UNKNOWN 0
+#define ABI_HOLDER_RELEASED 0xfffffffeU /* nobody: the waiter was woken, and had not come yet */
+#define ABI_HOLDER_READERS 0xffffffffU
+
+/* What waits of a row (its keyed entry) were for; tid: or ABI_HOLDER_*. */
+struct abi_holder_key {
+	struct abi_key row;
+	__u32 tid;
+	__u32 pad;
+};
+
+_Static_assert(sizeof(struct abi_holder_key) == 40, "abi_holder_key size");
+
+struct abi_holder {
+	__u64 count; /* waits that it held up, or some part of them */
+	__u64 wait_ns;
+	struct abi_did did;
+	__u32 pid;
+	__u32 pad;
+	char comm[ABI_COMM_LEN]; /* as last seen; empty: it was not there any more */
+};
+
+_Static_assert(sizeof(struct abi_holder) == 72, "abi_holder size");
+
+#endif

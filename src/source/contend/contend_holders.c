@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * --why: who held what a row's waits were for. The programs count by row and holder in a map for each
+ * bank (bpf/holder.bpf.h). What lies in the bank of an interval that has ended nobody writes: it is
+ * taken out. That goes before the rows' own counters are read, so that a row never has less than its
+ * holders; what it has more, nobody is known to have held.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/array.h"
+#include "source/contend/contend.h"
+
+#define ROW_HOLDERS_MAX 256 /* threads that a row tells apart */
+#define BATCH 256
+
+static const char *const maps[ABI_BANKS] = {"holders_even", "holders_odd"};
+
+/* An entry as it was taken out. */
+struct taken {
+	struct abi_holder_key key;
+	struct abi_holder h;
+};
+
+struct holders {
+	int fds[ABI_BANKS];
+	struct abi_holder_key *keys; /* of a batch */
+	struct abi_holder *values;
+	uint32_t batch;
+	struct taken *taken;
+	size_t ntaken, cap;
+	bool goes_on;  /* the interval that the last ones are of */
+	uint64_t lost; /* that a row had no place for, in the interval */
+};
+
+/* ---- maps ---- */
+
+int holders_setup(struct contend *c, struct bpf_object *obj)
+{
+	struct bpf_map *lines = bpf_object__find_map_by_name(obj, "timelines"), *m;
+	int ret = lines ? bpf_map__set_max_entries(lines, c->cfg->why ? HOLDER_LINES : 1) : -ENOENT;
+	size_t i;
+
+	for (i = 0; !ret && i < ABI_BANKS; i++) {
+		m = bpf_object__find_map_by_name(obj, maps[i]);
+		ret = m ? bpf_map__set_max_entries(m, c->cfg->why ? HOLDER_ENTRIES : 1) : -ENOENT;
+	}
+	if (ret || c->cfg->why)
+		return ret ? ret : ledgers_reuse(c->args.shared, obj);
+	bpf_object__for_each_map(m, obj)
+	{
+		static const char *const unused[] = {"tasks",	     "vtids",	    "timelines",
+						     "holders_even", "holders_odd", "holder_works",
+						     "holder_over"};
+
+		for (i = 0; !ret && i < sizeof(unused) / sizeof(unused[0]); i++)
+			if (!strcmp(bpf_map__name(m), unused[i]))
+				ret = bpf_map__set_autocreate(m, false);
+	}
+	return ret;
+}
+
+int holders_open(struct contend *c)
+{
+	struct holders *h;
+
+	if (!c->cfg->why)
+		return 0;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return -ENOMEM;
+	c->holders = h;
+	for (size_t i = 0; i < ABI_BANKS; i++)
+		h->fds[i] = bpf_object__find_map_fd_by_name(c->base.obj, maps[i]);
+	h->batch = BATCH;
+	h->keys = calloc(h->batch, sizeof(*h->keys));
+	h->values = calloc(h->batch, sizeof(*h->values));
+	return h->keys && h->values ? 0 : -ENOMEM;
+}
+
+void holders_close(struct holders *h)
+{
+	if (!h)
+		return;
+	free(h->keys);
+	free(h->values);
+	free(h->taken);
+	free(h);
+}
+
+/* ---- taken out ---- */
+
+static int keep(struct holders *h, uint32_t n)
+{
+	struct taken *v = array_room(h->taken, &h->cap, h->ntaken, n, sizeof(*v));
+
+	if (!v)
+		return n ? -ENOMEM : 0;
+	h->taken = v;
+	for (uint32_t i = 0; i < n; i++)
+		v[h->ntaken++] = (struct taken){h->keys[i], h->values[i]};
+	return 0;
+}
+
+/* A bucket of the map holds more than a batch. */
+static int widen(struct holders *h)
+{
+	struct abi_holder_key *keys = reallocarray(h->keys, h->batch, 2 * sizeof(*keys));
+	struct abi_holder *values;
+
+	if (!keys)
+		return -ENOMEM;
+	h->keys = keys;
+	values = reallocarray(h->values, h->batch, 2 * sizeof(*values));
+	if (!values)
+		return -ENOMEM;
+	h->values = values;
+	h->batch *= 2;
+	return 0;
+}
+
+static int take_bank(struct holders *h, int fd)
+{
+	uint32_t at = 0, next = 0, n;
+	bool begun = false;
+	int ret = 0;
+
+	while (!ret) {
+		n = h->batch;
+		ret = bpf_map_lookup_and_delete_batch(fd, begun ? &at : NULL, &next, h->keys,
+						      h->values, &n, NULL);
+		if (ret == -ENOSPC) {
+			ret = widen(h);
+			continue;
+		}
+		if (ret && ret != -ENOENT)
+			return ret;
+		if (keep(h, n))
+			return -ENOMEM;
+		at = next;
+		begun = true;
+	}
+	return ret == -ENOENT ? 0 : ret;
+}
+
+int holders_take(struct holders *h, uint64_t epoch)
+{
+	int ret = 0;
+
+	for (uint32_t bank = 0; h && !ret && bank < ABI_BANKS; bank++)
+		if (counts_bank_ended(bank, epoch))
+			ret = take_bank(h, h->fds[bank]);
+	return ret;
+}
+
+/* ---- into rows ---- */
+
+static void add(struct abi_holder *to, const struct abi_holder *h)
+{
+	to->count += h->count;
+	to->wait_ns += h->wait_ns;
+	for (int i = 0; i < ABI_DIDS; i++)
+		to->did.ns[i] += h->did.ns[i];
+}
+
+static struct row_holder *row_holder_get(struct row_holders *r, uint32_t tid)
+{
+	struct row_holder *v;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i].tid == tid)
+			return &r->v[i];
+	if (r->n >= ROW_HOLDERS_MAX)
+		return NULL;
+	v = array_room(r->v, &r->cap, r->n, 1, sizeof(*v));
+	if (!v)
+		return NULL;
+	r->v = v;
+	v[r->n] = (struct row_holder){.tid = tid};
+	return &v[r->n++];
+}
+
+static void into_row(struct holders *h, struct contend_row *r, const struct taken *t)
+{
+	struct row_holder *one = row_holder_get(&r->holders, t->key.tid);
+
+	if (!one) {
+		h->lost += t->h.count;
+		return;
+	}
+	add(&one->interval, &t->h);
+	add(&one->total, &t->h);
+	if (!t->h.pid)
+		return;
+	one->pid = t->h.pid;
+	memcpy(one->comm, t->h.comm, sizeof(t->h.comm));
+}
+
+/* Those of rows that are with the others by now have no place there: of others it is not told. */
+void holders_place(struct contend *c, bool ends)
+{
+	struct holders *h = c->holders;
+	struct keyed_row *k;
+
+	if (!h)
+		return;
+	for (k = keyed_first(c->keyed); k && !h->goes_on; k = k->next) {
+		struct row_holders *r = &((struct contend_row *)k)->holders;
+
+		for (size_t i = 0; i < r->n; i++)
+			memset(&r->v[i].interval, 0, sizeof(r->v[i].interval));
+	}
+	if (!h->goes_on)
+		h->lost = 0;
+	for (size_t i = 0; i < h->ntaken; i++) {
+		struct abi_key key = h->taken[i].key.row;
+
+		key.cpu = 0;
+		contend_join(c, &key);
+		k = keyed_find(c->keyed, &key);
+		if (k && key.obj != ABI_OBJ_OTHER)
+			into_row(h, (struct contend_row *)k, &h->taken[i]);
+	}
+	h->ntaken = 0;
+	h->goes_on = !ends;
+}
+
+void holders_forget(struct contend *c)
+{
+	struct keyed_row *k;
+
+	for (k = c->holders ? keyed_first(c->keyed) : NULL; k; k = k->next)
+		((struct contend_row *)k)->holders.n = 0;
+}
+
+uint64_t holders_lost(const struct holders *h)
+{
+	return h ? h->lost : 0;
+}
+
+/* ---- for a frame ---- */
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct holder *x = a, *y = b;
+
+	if (x->wait_ns != y->wait_ns)
+		return x->wait_ns < y->wait_ns ? 1 : -1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static struct holder shown(const struct row_holder *one, const struct abi_holder *h)
+{
+	struct holder out = {
+		.count = h->count,
+		.wait_ns = h->wait_ns,
+		.running_ns = h->did.ns[ABI_DID_RUN],
+		.runnable_ns = h->did.ns[ABI_DID_QUEUE],
+		.throttled_ns = h->did.ns[ABI_DID_THROTTLE],
+		.blocked_ns = h->did.ns[ABI_DID_BLOCK],
+	};
+
+	if (one->tid == ABI_HOLDER_READERS) {
+		out.comm = "(readers)";
+	} else if (one->tid == ABI_HOLDER_RELEASED) {
+		out.comm = "(released)";
+	} else {
+		out.tid = one->tid;
+		out.pid = one->pid;
+		out.comm = one->comm[0] ? one->comm : NULL;
+	}
+	return out;
+}
+
+int holders_fill(struct contend *c, const struct contend_row *r, bool total, struct contended *out)
+{
+	uint64_t sum = out->wait->sum_ns, known = 0, unknown = 0;
+	struct holder *v;
+	size_t n = 0;
+
+	if (!c->holders || !out->count || c->ops->unheld >> r->keyed.key.kind & 1)
+		return 0;
+	v = arena_take(&c->arena, (r->holders.n + 1) * sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->holders.n; i++) {
+		const struct row_holder *one = &r->holders.v[i];
+		const struct abi_holder *h = total ? &one->total : &one->interval;
+
+		if (one->tid == ABI_HOLDER_UNKNOWN) {
+			unknown = h->count;
+		} else if (h->count) {
+			v[n++] = shown(one, h);
+			known += h->wait_ns;
+		}
+	}
+	if (known > sum) /* a program was that late: it is not known whose they are */
+		n = known = unknown = 0;
+	if (known < sum)
+		v[n++] = (struct holder){.count = unknown ? unknown : out->count,
+					 .wait_ns = sum - known};
+	qsort(v, n, sizeof(*v), longest_first);
+	out->holders = v;
+	out->nholders = n;
+	return 0;
+}

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""--why of locks and futexes: who held them and what it did, against the holder's own account."""
+import tempfile
+
+import harness
+from harness import KernelTest
+
+PARTS = ("running_ns", "runnable_ns", "throttled_ns", "blocked_ns")
+
+
+def held(row):
+    """Waits for its holder, by tid; by name where that is no thread."""
+    return {h["tid"] or h["comm"]: h for h in row["holders"]}
+
+
+def wait_of(row, who):
+    return held(row).get(who, {"wait_ns": 0})["wait_ns"]
+
+
+class HoldersTest(KernelTest):
+    def run_load(self, *args, source="futex", tool_args=()):
+        """(all reports, the load's words)"""
+        load = self.load("holders", *args)
+        first = load.line()
+        pids = first.get("pids", [first["pid"]])
+        tool = self.tool("-s", source, "--why", "-i", "500ms", "-p", ",".join(map(str, pids)), *tool_args).ready()
+        load.go()
+        words = dict(first, **load.line())
+        load.go()
+        load.end()
+        report = tool.end() # its target has ended
+        self.assertEqual(report.status, 0, report.stderr)
+        for frame in report.of("interval") + [report.final]:
+            self.assertSums(frame)
+        return report, words
+
+    def assertSums(self, frame):
+        """Holders are all of a row's waits, and what a holder did is all of its share, exactly."""
+        for row in frame["tables"]["contended"]:
+            if row.get("futex", {}).get("idle") or not row["count"]:
+                self.assertNotIn("holders", row)
+                continue
+            self.assertEqual(sum(h["wait_ns"] for h in row["holders"]), row["wait_ns"]["sum"], row)
+            for h in row["holders"]:
+                self.assertEqual(sum(h[p] for p in PARTS), h["wait_ns"] if h["tid"] else 0, h)
+                self.assertLessEqual(h["count"], row["count"], row)
+                self.assertGreater(h["count"], 0, row)
+
+    def longest(self, report, kind):
+        """The row of this kind that was waited for longest."""
+        rows = [r for r in report.final["tables"]["contended"] if r["kind"] == kind and "holders" in r]
+        self.assertTrue(rows, report.final["tables"]["contended"])
+        return max(rows, key=lambda r: r["wait_ns"]["sum"])
+
+    def assertNothingLost(self, frame):
+        for loss in ("clamped", "map_full", "lost_events", "over_range", "unpaired", "recursion_misses"):
+            self.assertEqual(frame["quality"][loss], 0, frame["quality"])
+        self.assertEqual(frame["quality"]["in_flight"], 0, frame["quality"])
+
+
+class Held(HoldersTest):
+    def check(self, what, kind, *tool_args):
+        """The row and its holder, which did what its own account says, and how much of it was missed."""
+        report, words = self.run_load("hold", what, kind, 20, tool_args=tool_args)
+        self.assertNothingLost(report.final)
+        row = self.longest(report, "futex")
+        self.assertEqual(words["owner"], words["holder"])
+        holder, waited = held(row)[words["holder"]], row["wait_ns"]["sum"]
+        released = wait_of(row, "(released)")
+        self.note("%s %s: held %.1f ms, waited %.1f, for the holder %.1f (%s), released %.1f", what, kind,
+                  words["held_ns"] / 1e6, waited / 1e6, holder["wait_ns"] / 1e6,
+                  ", ".join("%s %.1f" % (p, holder[p] / 1e6) for p in PARTS), released / 1e6)
+        self.assertEqual((holder["pid"], holder["comm"]), (words["pid"], "holders"))
+        # After its release the waiter may be kept from its CPU, for as long as the machine is busy.
+        self.assertGreaterEqual(holder["wait_ns"], 0.95 * (waited - released))
+        self.assertLessEqual(holder["wait_ns"], words["held_ns"] * 1.02 + words["waits"] * 200000)
+        # And before it waits: what the holder did by then is in its account alone.
+        missed = max(0, words["held_ns"] - holder["wait_ns"])
+        room = missed + 0.03 * words["held_ns"]
+        slept = words["held_ns"] - words["ran_ns"] - words["queued_ns"]
+        self.assertWithin(holder["running_ns"], words["ran_ns"], 0, room, words)
+        self.assertWithin(holder["runnable_ns"] + holder["throttled_ns"], words["queued_ns"], 0, room, words)
+        self.assertWithin(holder["blocked_ns"], slept, 0, room, words)
+        return row, holder, words
+
+    def assertShare(self, holder, words, part, least, of_truth):
+        """Where its own account says so."""
+        if of_truth < (least + 0.02) * words["held_ns"]:
+            self.note("the holder itself: %s %.2f", part, of_truth / words["held_ns"])
+            return
+        if words["held_ns"] - holder["wait_ns"] < 0.02 * words["held_ns"]:
+            self.assertGreaterEqual(holder[part], least * holder["wait_ns"], words)
+
+    def test_starved(self):
+        """starved by four hogs on its CPU: runnable"""
+        self.two_cpus()
+        _, holder, words = self.check("starved", "normal")
+        self.assertShare(holder, words, "runnable_ns", 0.6, words["queued_ns"])
+
+    def test_asleep(self):
+        """asleep: blocked"""
+        for kind in ("normal", "robust"):
+            _, holder, words = self.check("asleep", kind)
+            self.assertShare(holder, words, "blocked_ns", 0.95,
+                             words["held_ns"] - words["ran_ns"] - words["queued_ns"])
+
+    def test_computing(self):
+        """computing: running"""
+        _, holder, words = self.check("computing", "normal")
+        self.assertShare(holder, words, "running_ns", 0.95, words["ran_ns"])
+
+    def test_pi(self):
+        """FUTEX_LOCK_PI: the word says who"""
+        row, _, _ = self.check("asleep", "pi")
+        self.assertEqual(row["futex"]["op"], "lock_pi")
+
+    def test_shared(self):
+        """a mutex of two processes: the holder is of the other one"""
+        row, holder, words = self.check("asleep", "pshared", "--follow")
+        self.assertNotEqual(words["waiter"], words["holder"])
+        self.assertEqual(holder["pid"], words["pid"])
+
+    def test_by_thread(self):
+        """with groups each row has its own"""
+        row, _, words = self.check("asleep", "normal", "--by", "tid")
+        self.assertEqual(row["labels"]["tid"], str(words["waiter"]))
+
+
+class Unknown(HoldersTest):
+    def check(self, *args):
+        report, words = self.run_load(*args)
+        row = self.longest(report, "futex")
+        self.assertNothingLost(report.final)
+        self.assertEqual([(h["tid"], h["pid"], h["comm"]) for h in row["holders"]], [(None, None, None)])
+        self.assertEqual(row["count"], words["waits"])
+        self.assertEqual(row["holders"][0]["count"], words["waits"])
+
+    def test_exit(self):
+        """held by a thread that has ended: not known"""
+        self.check("exit", 10)
+
+    def test_raw(self):
+        """no mutex of glibc's, though a thread's number lies in the same place: no guess"""
+        self.check("raw", 20)
+
+    def test_dies(self):
+        """a holder that ends while others wait: it, or nobody known, and the sums are right"""
+        report, words = self.run_load("dies", 10)
+        row = self.longest(report, "futex")
+        self.assertNothingLost(report.final)
+        self.assertEqual(row["count"], words["waits"])
+        self.assertLessEqual({h["pid"] for h in row["holders"]}, {None, words["pid"]})
+        self.note("by threads that ended: %.2f", sum(h["wait_ns"] for h in row["holders"] if h["tid"]) /
+                  row["wait_ns"]["sum"])
+
+
+class Kernel(HoldersTest):
+    def check(self, mode, rounds, kinds):
+        """Rows that some of the load's processes held for others of them."""
+        with tempfile.TemporaryDirectory() as where:
+            report, words = self.run_load(mode, where, rounds, source="lock")
+        rows = [r for r in report.final["tables"]["contended"] if r["kind"] in kinds]
+        self.assertTrue(rows, report.final["tables"]["contended"])
+        row = max(rows, key=lambda r: r["wait_ns"]["sum"])
+        ours = sum(h["wait_ns"] for h in row["holders"] if h["tid"] in words["pids"])
+        unknown = wait_of(row, None)
+        self.note("%s %s: %d waits, %.1f ms, ours %.2f, unknown %.2f, released %.2f, readers %.2f", row["kind"],
+                  row["name"], row["count"], row["wait_ns"]["sum"] / 1e6, ours / row["wait_ns"]["sum"],
+                  unknown / row["wait_ns"]["sum"], wait_of(row, "(released)") / row["wait_ns"]["sum"],
+                  wait_of(row, "(readers)") / row["wait_ns"]["sum"])
+        return row, ours, words
+
+    def test_file(self):
+        """four processes write to a file: each waits for the others"""
+        row, ours, words = self.check("file", 25, ("rwsem:w",))
+        self.assertIn("i_rwsem", row["name"])
+        self.assertGreaterEqual(ours, 0.5 * row["wait_ns"]["sum"], row["holders"])
+        self.assertGreaterEqual(len([h for h in row["holders"] if h["tid"] in words["pids"]]), 2)
+
+    def test_names(self):
+        """four processes make, rename and remove files in one directory"""
+        self.by_chance(self.look_at_names)
+
+    def look_at_names(self):
+        row, ours, _ = self.check("names", 20000, ("rwsem:w", "mutex"))
+        self.assertGreater(ours, 0, row["holders"])
+
+
+class Stress(HoldersTest):
+    def test_many(self):
+        """waits by the hundred thousand: none stuck, and the sums of each interval are right"""
+        report, words = self.run_load("stress", 40000)
+        self.assertNothingLost(report.final)
+        row = self.longest(report, "futex")
+        self.note("%d waits of %d, by threads %.2f", row["count"], words["waits"],
+                  sum(h["wait_ns"] for h in row["holders"] if h["tid"]) / row["wait_ns"]["sum"])
+        self.assertGreater(row["count"], 1000)
+
+
+if __name__ == "__main__":
+    harness.main()

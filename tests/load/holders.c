@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Locks whose holder is known, and what it does while another waits: taken from its own account.
+ *
+ *	holders hold starved|asleep|computing normal|pi|pshared|robust ROUNDS
+ *	holders exit ROUNDS	the holder ends with the lock held; who waits gives up
+ *	holders dies ROUNDS	the same of robust mutexes: the kernel hands them on
+ *	holders raw ROUNDS	a futex without an owner; what lies behind it looks a little like one
+ *	holders file DIR ROUNDS	processes that write to the same file: its inode's semaphore
+ *	holders names DIR ROUNDS	... that make and rename files in the same directory
+ *	holders stress ROUNDS	eight threads and a lock that is never free for long
+ *
+ *	stdout: {"pid":P}, then after a byte on stdin what was done, in one line
+ */
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "load.h"
+
+#define HOGS 4
+#define WRITERS 4
+#define BLOCK (16U << 20)
+#define STRESS 8
+
+enum what { STARVED, ASLEEP, COMPUTING };
+
+struct account {
+	uint64_t wall_ns, ran_ns, queued_ns;
+};
+
+/* Shared by parent and child. */
+struct stage {
+	pthread_mutex_t lock;
+	sem_t held, done;
+	volatile bool end;
+	uint64_t waits, waited_ns;
+	struct account did; /* of the holder, while it held */
+	pid_t holder, waiter, owner;
+	enum what what;
+	unsigned long rounds;
+	unsigned int cpu, other_cpu;
+	uint32_t raw[8];
+};
+
+static struct stage *stage_new(void)
+{
+	struct stage *s =
+		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	cpu_set_t set;
+	unsigned int cpu, n = 0;
+
+	if (s == MAP_FAILED || sched_getaffinity(0, sizeof(set), &set))
+		err(1, "stage");
+	sem_init(&s->held, 1, 0);
+	sem_init(&s->done, 1, 0);
+	for (cpu = 0; cpu < CPU_SETSIZE && n < 2; cpu++) {
+		if (!CPU_ISSET(cpu, &set))
+			continue;
+		s->other_cpu = cpu;
+		if (!n++)
+			s->cpu = cpu;
+	}
+	return s;
+}
+
+static void lock_init(pthread_mutex_t *m, const char *kind)
+{
+	pthread_mutexattr_t a;
+
+	pthread_mutexattr_init(&a);
+	if (!strcmp(kind, "pi"))
+		pthread_mutexattr_setprotocol(&a, PTHREAD_PRIO_INHERIT);
+	else if (!strcmp(kind, "pshared"))
+		pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+	else if (!strcmp(kind, "robust"))
+		pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
+	else if (strcmp(kind, "normal"))
+		errx(2, "lock: '%s': expected normal, pi, pshared or robust", kind);
+	pthread_mutex_init(m, &a);
+}
+
+static void sem_take(sem_t *s)
+{
+	while (sem_wait(s) && errno == EINTR)
+		;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+static struct account account(pid_t tid)
+{
+	return (struct account){load_now_ns(), cpu_ns(), load_schedstat(tid).delay_ns};
+}
+
+static void compute(uint64_t ns)
+{
+	uint64_t end = cpu_ns() + ns;
+
+	while (cpu_ns() < end)
+		;
+}
+
+static void *hog(void *arg)
+{
+	struct stage *s = arg;
+
+	load_pin(s->cpu);
+	while (!s->end)
+		;
+	return NULL;
+}
+
+static void *holder(void *arg)
+{
+	struct stage *s = arg;
+	struct account a, b;
+
+	s->holder = load_tid();
+	if (s->what == STARVED)
+		load_pin(s->cpu);
+	for (unsigned long i = 0; i < s->rounds; i++) {
+		(void)pthread_mutex_lock(&s->lock);
+		s->owner = s->lock.__data.__owner;
+		a = account(s->holder);
+		sem_post(&s->held);
+		if (s->what == ASLEEP)
+			load_sleep_ns(50000000);
+		else
+			compute(s->what == STARVED ? 15000000 : 40000000);
+		b = account(s->holder);
+		(void)pthread_mutex_unlock(&s->lock);
+		s->did.wall_ns += b.wall_ns - a.wall_ns;
+		s->did.ran_ns += b.ran_ns - a.ran_ns;
+		s->did.queued_ns += b.queued_ns - a.queued_ns;
+		sem_take(&s->done);
+	}
+	return NULL;
+}
+
+static void *waiter(void *arg)
+{
+	struct stage *s = arg;
+	uint64_t begin;
+
+	s->waiter = load_tid();
+	if (s->what == STARVED)
+		load_pin(s->other_cpu);
+	for (unsigned long i = 0; i < s->rounds; i++) {
+		sem_take(&s->held);
+		begin = load_now_ns();
+		(void)pthread_mutex_lock(&s->lock);
+		s->waited_ns += load_now_ns() - begin;
+		(void)pthread_mutex_unlock(&s->lock);
+		s->waits++;
+		sem_post(&s->done);
+	}
+	return NULL;
+}
+
+static pthread_t start(void *(*run)(void *), struct stage *s)
+{
+	pthread_t t;
+
+	errno = pthread_create(&t, NULL, run, s);
+	if (errno)
+		err(1, "thread");
+	return t;
+}
+
+static void begin(void)
+{
+	printf("{\"pid\":%d}\n", (int)getpid());
+	fflush(stdout);
+	load_wait_stdin();
+}
+
+static void print(const struct stage *s)
+{
+	printf("{\"holder\":%d,\"owner\":%d,\"waiter\":%d,\"cpus\":%d,\"waits\":%" PRIu64
+	       ",\"waited_ns\":%" PRIu64 ",\"held_ns\":%" PRIu64 ",\"ran_ns\":%" PRIu64
+	       ",\"queued_ns\":%" PRIu64 "}\n",
+	       (int)s->holder, (int)s->owner, (int)s->waiter, 1 + (s->cpu != s->other_cpu),
+	       s->waits, s->waited_ns, s->did.wall_ns, s->did.ran_ns, s->did.queued_ns);
+	fflush(stdout);
+	load_wait_stdin();
+}
+
+static void hold(struct stage *s, const char *kind)
+{
+	bool child = !strcmp(kind, "pshared");
+	pthread_t h, w, hogs[HOGS];
+	pid_t pid = 0;
+	int i;
+
+	lock_init(&s->lock, kind);
+	begin();
+	if (child) {
+		pid = fork();
+		if (pid < 0)
+			err(1, "fork");
+		if (!pid) {
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* of ours */
+			waiter(s);
+			_exit(0);
+		}
+	}
+	for (i = 0; s->what == STARVED && i < HOGS; i++)
+		hogs[i] = start(hog, s);
+	h = start(holder, s);
+	if (child) {
+		waitpid(pid, NULL, 0);
+	} else {
+		w = start(waiter, s);
+		pthread_join(w, NULL);
+	}
+	pthread_join(h, NULL);
+	s->end = true;
+	for (i = 0; s->what == STARVED && i < HOGS; i++)
+		pthread_join(hogs[i], NULL);
+	print(s);
+}
+
+/* ---- a holder that ends ---- */
+
+static void *ends(void *arg)
+{
+	struct stage *s = arg;
+
+	s->holder = load_tid();
+	(void)pthread_mutex_lock(&s->lock);
+	sem_post(&s->held);
+	if (s->what == ASLEEP)
+		load_sleep_ns(30000000);
+	return NULL;
+}
+
+static void give_up(struct stage *s)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	ts.tv_nsec += 20000000;
+	if (ts.tv_nsec >= 1000000000) {
+		ts.tv_nsec -= 1000000000;
+		ts.tv_sec++;
+	}
+	if (pthread_mutex_timedlock(&s->lock, &ts) == ETIMEDOUT)
+		s->waits++;
+}
+
+static void abandoned(struct stage *s, bool robust)
+{
+	begin();
+	s->what = robust ? ASLEEP : COMPUTING;
+	for (unsigned long i = 0; i < s->rounds; i++) {
+		pthread_t t;
+
+		lock_init(&s->lock, robust ? "robust" : "normal");
+		t = start(ends, s);
+		sem_take(&s->held);
+		if (!robust) {
+			pthread_join(t, NULL);
+			load_sleep_ns(2000000); /* until the kernel has done with it */
+			give_up(s);
+			continue;
+		}
+		if (pthread_mutex_lock(&s->lock) == EOWNERDEAD)
+			s->waits++;
+		(void)pthread_mutex_consistent(&s->lock);
+		(void)pthread_mutex_unlock(&s->lock);
+		pthread_join(t, NULL);
+	}
+	print(s);
+}
+
+/* ---- no owner ---- */
+
+static void *wakes(void *arg)
+{
+	struct stage *s = arg;
+
+	s->holder = load_tid();
+	s->raw[2] = (uint32_t)s->holder; /* a pthread_mutex_t has users then */
+	for (unsigned long i = 0; i < s->rounds; i++) {
+		__atomic_store_n(&s->raw[0], 2, __ATOMIC_SEQ_CST);
+		sem_post(&s->held);
+		load_sleep_ns(10000000);
+		__atomic_store_n(&s->raw[0], 0, __ATOMIC_SEQ_CST);
+		syscall(SYS_futex, &s->raw[0], FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+		sem_take(&s->done);
+	}
+	return NULL;
+}
+
+static void raw(struct stage *s)
+{
+	pthread_t t;
+
+	begin();
+	t = start(wakes, s);
+	for (unsigned long i = 0; i < s->rounds; i++) {
+		sem_take(&s->held);
+		if (!syscall(SYS_futex, &s->raw[0], FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0))
+			s->waits++;
+		sem_post(&s->done);
+	}
+	pthread_join(t, NULL);
+	print(s);
+}
+
+/* ---- kernel locks ---- */
+
+static void write_file(const char *path, unsigned long rounds)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	char *block = calloc(1, BLOCK);
+
+	if (fd < 0 || !block)
+		err(1, "%s", path);
+	while (rounds--)
+		if (pwrite(fd, block, BLOCK, 0) < 0)
+			err(1, "%s", path);
+	free(block);
+	close(fd);
+}
+
+static void make_names(const char *path, unsigned long rounds)
+{
+	char one[300], two[300];
+	int fd;
+
+	(void)snprintf(one, sizeof(one), "%s.%d", path, (int)getpid());	 /* fits */
+	(void)snprintf(two, sizeof(two), "%s.%d.", path, (int)getpid()); /* fits */
+	while (rounds--) {
+		fd = open(one, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		if (fd < 0 || close(fd) || rename(one, two) || unlink(two))
+			err(1, "%s", one);
+	}
+}
+
+static void writers(const char *dir, unsigned long rounds,
+		    void (*work)(const char *path, unsigned long rounds))
+{
+	pid_t pids[WRITERS];
+	char path[256];
+	int go[2], i;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/holders", dir) >= sizeof(path) || pipe(go))
+		errx(2, "%s: too long", dir);
+	for (i = 0; i < WRITERS; i++) {
+		pids[i] = fork();
+		if (pids[i])
+			continue;
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* of ours */
+		close(go[1]);
+		(void)!read(go[0], path + sizeof(path) - 1, 1); /* until it is closed */
+		work(path, rounds);
+		_exit(0);
+	}
+	printf("{\"pid\":%d,\"pids\":[%d", (int)getpid(), (int)pids[0]);
+	for (i = 1; i < WRITERS; i++)
+		printf(",%d", (int)pids[i]);
+	printf("]}\n");
+	fflush(stdout);
+	load_wait_stdin();
+	close(go[0]);
+	close(go[1]);
+	for (i = 0; i < WRITERS; i++)
+		waitpid(pids[i], NULL, 0);
+	(void)unlink(path); /* of names there is none */
+	printf("{\"done\":true}\n");
+	fflush(stdout);
+	load_wait_stdin();
+}
+
+static void *contends(void *arg)
+{
+	struct stage *s = arg;
+
+	for (unsigned long i = 0; i < s->rounds; i++) {
+		(void)pthread_mutex_lock(&s->lock);
+		sched_yield();
+		s->waits++;
+		(void)pthread_mutex_unlock(&s->lock);
+	}
+	return NULL;
+}
+
+static void stress(struct stage *s)
+{
+	pthread_t t[STRESS];
+	int i;
+
+	lock_init(&s->lock, "normal");
+	begin();
+	for (i = 0; i < STRESS; i++)
+		t[i] = start(contends, s);
+	for (i = 0; i < STRESS; i++)
+		pthread_join(t[i], NULL);
+	print(s);
+}
+
+static enum what what_of(const char *text)
+{
+	if (!strcmp(text, "starved"))
+		return STARVED;
+	if (!strcmp(text, "asleep"))
+		return ASLEEP;
+	if (strcmp(text, "computing"))
+		errx(2, "'%s': expected starved, asleep or computing", text);
+	return COMPUTING;
+}
+
+int main(int argc, char **argv)
+{
+	struct stage *s = stage_new();
+	const char *mode = argc > 2 ? argv[1] : "";
+
+	s->rounds = argc > 2 ? load_number(argv[argc - 1], 1, 100000000, "ROUNDS") : 0;
+	if (!strcmp(mode, "hold") && argc == 5) {
+		s->what = what_of(argv[2]);
+		hold(s, argv[3]);
+	} else if (!strcmp(mode, "exit")) {
+		abandoned(s, false);
+	} else if (!strcmp(mode, "dies")) {
+		abandoned(s, true);
+	} else if (!strcmp(mode, "raw")) {
+		raw(s);
+	} else if (!strcmp(mode, "file") && argc == 4) {
+		writers(argv[2], s->rounds, write_file);
+	} else if (!strcmp(mode, "names") && argc == 4) {
+		writers(argv[2], s->rounds, make_names);
+	} else if (!strcmp(mode, "stress")) {
+		stress(s);
+	} else {
+		errx(2, "usage: see the top of %s", __FILE__);
+	}
+	return 0;
+}
