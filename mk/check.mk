@@ -36,6 +36,7 @@ check-busy: $(O)/waitscope $(LOAD_BINS) $(KERNEL_TEST_BINS) ## kernel suites bes
 EVENTS ?= 10000000
 check-locks: $(O)/waitscope $(LOAD_BINS) ## lock waits by the million: no slot stuck (EVENTS=10000000)
 	$(Q)O=$(O) EVENTS=$(EVENTS) python3 tests/kernel/test_lock.py "many contended waits"
+	$(Q)O=$(O) EVENTS=$(EVENTS) python3 tests/kernel/test_holders.py "waits by the hundred thousand"
 .PHONY: check-locks
 
 # Damaged records are a few thousand, the first ones of these.

@@ -38,6 +38,16 @@ static void with_cgroup(struct config *cfg)
 	cfg->filter.late[ABI_FILTER_CGROUP] = (struct str_list){list, 1};
 }
 
+static void with_why(struct config *cfg)
+{
+	cfg->why = true;
+}
+
+static bool knows_why(const struct source_ops *ops)
+{
+	return ops->why;
+}
+
 static bool knows_slow(const struct source_ops *ops)
 {
 	return ops->slow;
@@ -51,6 +61,7 @@ static bool knows_groups(const struct source_ops *ops)
 static const struct way ways[] = {
 	{"", NULL, NULL},
 	{" --slower", with_slower, knows_slow},
+	{" --why", with_why, knows_why},
 	{" --by pid", with_groups, knows_groups},
 	{" -c CGROUP", with_cgroup, NULL},
 };

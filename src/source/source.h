@@ -93,6 +93,7 @@ struct source_ops {
 	bool files;	       /* and with --by file */
 	const char *ungrouped; /* else: why not, for who runs it beside one that has */
 	bool slow;	       /* tells of single waits with --slower */
+	bool why;	       /* says who is to blame with --why */
 	bool splits;	       /* says where its times went: blocked, on the run queue, on a CPU */
 	bool contends;	       /* has rows for the contended table */
 	bool lines;	       /* has rows for that of cache lines */

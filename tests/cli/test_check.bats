@@ -19,6 +19,7 @@ setup() {
 	grep -q "^kernel  *$(uname -r) $(uname -m), $(getconf _NPROCESSORS_ONLN) CPU" <<<"$output"
 	grep -q '^sched  *yes$' <<<"$output"
 	grep -q '^sched --slower  *\(yes$\|no: \)' <<<"$output"
+	grep -q '^futex --why  *\(yes$\|no: \)\|^[^:]*futex --why.* no: ' <<<"$output"
 	grep -q '^sched --by pid  *\(yes$\|no: \)' <<<"$output"
 	for source in ext4 lock futex line watch; do
 		grep -qE "(^|, )$source(,| ).*(yes|no: )" <<<"$output"

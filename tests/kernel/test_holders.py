@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """--why of locks and futexes: who held them and what it did, against the holder's own account."""
+import os
+import shutil
 import tempfile
 
 import harness
@@ -19,10 +21,13 @@ def wait_of(row, who):
 
 
 class HoldersTest(KernelTest):
-    def run_load(self, *args, source="futex", tool_args=()):
+    def run_load(self, *args, source="futex", tool_args=(), prefix=()):
         """(all reports, the load's words)"""
-        load = self.load("holders", *args)
+        command = [*prefix, harness.load_path("holders"), *args]
+        load = self.load(*command) # a path of its own
         first = load.line()
+        if prefix: # in a pid namespace
+            (first["pid"],) = harness.children_of(load.pid)
         pids = first.get("pids", [first["pid"]])
         tool = self.tool("-s", source, "--why", "-i", "500ms", "-p", ",".join(map(str, pids)), *tool_args).ready()
         load.go()
@@ -127,6 +132,21 @@ class Held(HoldersTest):
         self.assertEqual(row["labels"]["tid"], str(words["waiter"]))
 
 
+class Namespace(HoldersTest):
+    def test_container(self):
+        """in a pid namespace the number in the mutex is found to be that of a thread here"""
+        unshare = shutil.which("unshare")
+        report, words = self.run_load("hold", "asleep", "normal", 20, prefix=(
+            unshare, "--pid", "--fork", "--mount-proc", "--kill-child"))
+        (row,) = [r for r in report.final["tables"]["contended"] # another is of the one that joins its threads
+                  if r["count"] == words["waits"] and "holders" in r]
+        holders = [h for h in row["holders"] if h["tid"]]
+        self.assertEqual([(h["pid"], h["comm"]) for h in holders], [(words["pid"], "holders")])
+        self.assertNotEqual(holders[0]["tid"], words["holder"]) # as it is called in there
+        self.assertGreaterEqual(holders[0]["wait_ns"],
+                                0.95 * (row["wait_ns"]["sum"] - wait_of(row, "(released)")))
+
+
 class Unknown(HoldersTest):
     def check(self, *args):
         report, words = self.run_load(*args)
@@ -173,9 +193,12 @@ class Kernel(HoldersTest):
 
     def test_file(self):
         """four processes write to a file: each waits for the others"""
+        self.by_chance(self.look_at_file) # others may take it as it becomes free: those are not known
+
+    def look_at_file(self):
         row, ours, words = self.check("file", 25, ("rwsem:w",))
         self.assertIn("i_rwsem", row["name"])
-        self.assertGreaterEqual(ours, 0.5 * row["wait_ns"]["sum"], row["holders"])
+        self.assertGreaterEqual(ours, 0.4 * row["wait_ns"]["sum"], row["holders"])
         self.assertGreaterEqual(len([h for h in row["holders"] if h["tid"] in words["pids"]]), 2)
 
     def test_names(self):
@@ -189,8 +212,8 @@ class Kernel(HoldersTest):
 
 class Stress(HoldersTest):
     def test_many(self):
-        """waits by the hundred thousand: none stuck, and the sums of each interval are right"""
-        report, words = self.run_load("stress", 40000)
+        """waits by the hundred thousand (EVENTS: at most so many): none stuck, and the sums of each interval are right"""
+        report, words = self.run_load("stress", int(os.environ.get("EVENTS", 320000)) // 8)
         self.assertNothingLost(report.final)
         row = self.longest(report, "futex")
         self.note("%d waits of %d, by threads %.2f", row["count"], words["waits"],

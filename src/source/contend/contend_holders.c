@@ -38,6 +38,15 @@ struct holders {
 
 /* ---- maps ---- */
 
+static uint32_t entries(const struct contend *c)
+{
+	uint32_t n = c->ncpus * HOLDER_ENTRIES_OF_CPU;
+
+	if (!c->cfg->why)
+		return 1;
+	return n > HOLDER_ENTRIES ? n : HOLDER_ENTRIES;
+}
+
 int holders_setup(struct contend *c, struct bpf_object *obj)
 {
 	struct bpf_map *lines = bpf_object__find_map_by_name(obj, "timelines"), *m;
@@ -46,7 +55,7 @@ int holders_setup(struct contend *c, struct bpf_object *obj)
 
 	for (i = 0; !ret && i < ABI_BANKS; i++) {
 		m = bpf_object__find_map_by_name(obj, maps[i]);
-		ret = m ? bpf_map__set_max_entries(m, c->cfg->why ? HOLDER_ENTRIES : 1) : -ENOENT;
+		ret = m ? bpf_map__set_max_entries(m, entries(c)) : -ENOENT;
 	}
 	if (ret || c->cfg->why)
 		return ret ? ret : ledgers_reuse(c->args.shared, obj);

@@ -218,6 +218,7 @@ const struct source_ops source_lock = {
 	.metrics = SOURCE_METRICS(METRIC_LOCK_WAIT, METRIC_LOCK_WAIT),
 	.groups = true,
 	.contends = true,
+	.why = true,
 	.probe = lock_probe,
 	.open = lock_open,
 	.start = contend_start,
