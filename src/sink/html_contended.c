@@ -38,6 +38,7 @@ static void details(struct html_page *p, const struct contended *c)
 		html_fields(out, "line.members", "On its cache line", &member_fields, c->members,
 			    c->nmembers, sizeof(*c->members));
 		if (a) {
+			html_line(out, a);
 			html_fields(out, "offsets", "Bytes, and the code that touches them",
 				    &spot_fields, a->uses, a->nuses, sizeof(*a->uses));
 			html_fields(out, "tids", "Threads", &thread_fields, a->threads, a->nthreads,

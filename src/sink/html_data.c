@@ -80,6 +80,20 @@ static bool has_figure(const struct series *s)
 	       (!s->nlabels || role == METRIC_HEADLINE || role == METRIC_ROWS);
 }
 
+/* Of a group that was not woken the page shows its run delay instead. */
+static bool stands_in(const struct frame *f, const struct series *s)
+{
+	const struct series *head;
+
+	if (!s->nlabels || !s->hist || !s->hist->count || !s->desc->ranks)
+		return false;
+	for (head = s; head > f->series; head--)
+		if (!head[-1].nlabels || strcmp(head[-1].labels[0].key, s->labels[0].key) != 0 ||
+		    strcmp(head[-1].labels[0].value, s->labels[0].value) != 0)
+			break;
+	return head->desc->role != METRIC_HEADLINE || !head->hist || !head->hist->count;
+}
+
 struct html_row *html_data_row(const struct html_data *d, const struct series *s)
 {
 	char key[KEY_LEN];
@@ -110,7 +124,7 @@ int html_data_add(struct html_data *d, const struct frame *f)
 		compare_run_init(&d->run);
 	compare_run_next(&d->run, f->dur_ns);
 	for (size_t i = 0; i < f->nseries && !ret; i++)
-		if (has_figure(&f->series[i]))
+		if (has_figure(&f->series[i]) || stands_in(f, &f->series[i]))
 			ret = add_series(d, &f->series[i]);
 	return ret;
 }

@@ -290,6 +290,49 @@ def check_tables(page, final, slow):
     return n
 
 
+SERIES = 512  # of which heat maps are kept
+LINE_LEFT, LINE_BYTE, LINE_TOP, LINE_STRIP, LINE_HALF, LINE_MOST = 170, 9, 20, 22, 9, 16
+
+
+def strips_of(svg):
+    """The bytes that a cache line's picture shows: of each strip those read and those written."""
+    strips = {}
+    for rect in svg.find("rect"):
+        x, y, width, height = (int(rect.at[a]) for a in ("x", "y", "width", "height"))
+        at, off = divmod(y - LINE_TOP - 2, LINE_STRIP)
+        if height != LINE_HALF or off not in (0, LINE_HALF) or (x - LINE_LEFT) % LINE_BYTE or width % LINE_BYTE:
+            fail(f"a rectangle at {x},{y} in a cache line's picture")
+        if rect.at["class"] != ("c8" if off else "c4"):
+            fail(f"a rectangle of class {rect.at['class']}")
+        first = (x - LINE_LEFT) // LINE_BYTE
+        for byte in range(first, first + width // LINE_BYTE):
+            strips.setdefault(at, ([], []))[bool(off)].append(byte)
+    return strips
+
+
+def check_strips(page, final):
+    """Each cache line with threads has one, of the busiest."""
+    for table in page.root.find("table"):
+        if table.at["data-f"] != "contended":
+            continue
+        for row in table.find("tr"):
+            if "data-i" not in row.at:
+                continue
+            threads = final["tables"]["contended"][int(row.at["data-i"])].get("tids", [])
+            figures = list(row.find("figure"))
+            if len(figures) != (len(threads) > 0):
+                fail(f"{len(figures)} pictures of a line with {len(threads)} threads")
+            for svg in figures and figures[0].find("svg"):
+                got = strips_of(svg)
+                want = {i: tuple([b for b in range(64) if int(t[k], 16) >> b & 1] for k in ("read_bytes", "write_bytes"))
+                        for i, t in enumerate(threads[:LINE_MOST])}
+                if got != {i: w for i, w in want.items() if w[0] or w[1]}:
+                    fail(f"strips {got}, in JSON {want}")
+                said = re.findall(r"(\d+)\.\.(\d+)", svg.at["aria-label"])
+                if sum(int(b) - int(a) + 1 for a, b in said) != sum(len(w[0]) + len(w[1]) for w in want.values()):
+                    fail(f"spoken: {svg.at['aria-label']}")
+
+
 def check_script(text):
     """One script, which the policy in the head names by its hash."""
     scripts = re.findall(r"<script[^>]*>(.*?)</script>", text, re.S)
@@ -316,7 +359,12 @@ def main(record, page):
     if re.search(r"(?i)https?://|url\(|@import|javascript:", text.replace("http-equiv", "")):
         fail("an outside address")
     check_script(text)
-    n = check_tables(Page(text), finals[-1], [r for r in lines if r["type"] == "slow"])
+    tree = Page(text)
+    n = check_tables(tree, finals[-1], [r for r in lines if r["type"] == "slow"])
+    check_strips(tree, finals[-1])
+    series = {(m["name"], *m["labels"].items()) for r in lines if r["type"] == "interval" for m in r["metrics"]}
+    if 0 < len(series) < SERIES and "No heat map" in text:
+        fail(f"no heat map of one of {len(series)} series")
     if n < len([m for m in finals[-1]["metrics"] if not m["labels"] and m.get("count")]):
         fail(f"only {n} numbers")
 
