@@ -81,7 +81,10 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wshadow -Wno-unused-par
 BPF_SRCS := $(wildcard bpf/*.bpf.c)
 # Those that also come with raw tracepoints, for kernels without BTF.
 BPF_RAW := sched_raw
-BPF_OBJS := $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.bpf.o) $(BPF_RAW:%=$(O)/bpf/%.bpf.o)
+# Those that also come with what --why takes.
+BPF_WHY := sched_why
+BPF_OBJS := $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.bpf.o) $(BPF_RAW:%=$(O)/bpf/%.bpf.o) \
+	$(BPF_WHY:%=$(O)/bpf/%.bpf.o)
 SKELS := $(BPF_OBJS:$(O)/bpf/%.bpf.o=$(O)/gen/%.skel.h)
 SRCS := $(filter-out $(if $(filter 1,$(ZYDIS)),,src/insn/insn_x86.c),$(wildcard src/*.c src/*/*.c src/*/*/*.c))
 OBJS := $(SRCS:%.c=$(O)/%.o)
@@ -116,6 +119,9 @@ $(filter $(O)/src/source/% $(O)/src/names/%,$(OBJS)): | $(SKELS)
 
 $(BPF_RAW:%=$(O)/bpf/%.bpf.o): BPF_DEFS := -DWS_RAW_TP
 $(BPF_RAW:%=$(O)/bpf/%.bpf.o): $(O)/bpf/%_raw.bpf.o: bpf/%.bpf.c $(O)/bpf-flags
+	$(bpf-object)
+$(BPF_WHY:%=$(O)/bpf/%.bpf.o): BPF_DEFS := -DWS_WHY
+$(BPF_WHY:%=$(O)/bpf/%.bpf.o): $(O)/bpf/%_why.bpf.o: bpf/%.bpf.c $(O)/bpf-flags
 	$(bpf-object)
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c $(O)/bpf-flags
 	$(bpf-object)

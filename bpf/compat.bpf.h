@@ -12,6 +12,11 @@ struct task_struct___state {
 	long state;
 };
 
+/* See compat_task_cpu. */
+struct task_struct___cpu {
+	unsigned int cpu;
+};
+
 /*
  * 7f203bc89eb6 ("cgroup: Replace cgroup->ancestor_ids[] with ->ancestors[]", 6.1): before it the
  * ids of the ancestors themselves.
@@ -128,6 +133,34 @@ static __always_inline u64 compat_run_delay(struct task_struct *p)
 {
 	return compat_has_record() ? TRACED_READ(p, sched_info.run_delay) : 0;
 }
+
+#ifdef WS_WHY
+#define TASK_ON_RQ_MIGRATING 2 /* kernel/sched/sched.h: on its way from one queue to another */
+
+/* Until bcf9033e5449 ("sched: move CPU field back into thread_info if THREAD_INFO_IN_TASK=y", 5.16) it was
+ * in the task itself. */
+static __always_inline u32 compat_task_cpu(struct task_struct *p)
+{
+	if (bpf_core_field_exists(p->thread_info.cpu))
+		return p->thread_info.cpu;
+	if (bpf_core_field_exists(((struct task_struct___cpu *)p)->cpu))
+		return ((struct task_struct___cpu *)p)->cpu;
+	return ~0U;
+}
+
+/*
+ * Where the hypervisor tells a guest of KVM on x86 by itself how long this CPU has not been run
+ * although it could have: a per-CPU variable, so that it lies as far from the run queue as BTF says
+ * (user space has looked); kallsyms need not have it.
+ */
+static __always_inline u64 compat_steal_at(s64 from_rq)
+{
+	struct task_struct *cur = (void *)bpf_get_current_task();
+	u64 rq = (u64)BPF_CORE_READ(cur, se.cfs_rq, rq);
+
+	return rq ? rq + from_rq : 0;
+}
+#endif
 
 /* How often the task has come to a CPU, but for a switch-in that is being reported: as often as it
  * has left one. Of a switch-out that is being reported it is after it. */

@@ -19,6 +19,7 @@
 #include "follow.bpf.h"
 
 #include "keyed.bpf.h"
+#include "sched_why.bpf.h"
 #include "slow.bpf.h"
 #include "sched_account.bpf.h"
 
@@ -143,6 +144,8 @@ int ws_switch(u64 *ctx)
 		return 0;
 	bank->switches++;
 	state = switch_has_state ? (u32)((volatile u64 *)ctx)[3] : (u32)compat_task_state(prev);
+	if (WHY)
+		why_switch(next, preempted || !state);
 	if (by_record()) {
 		if (keeps_ledgers)
 			op_leaves(bank, prev, preempted || !state);

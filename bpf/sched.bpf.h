@@ -19,7 +19,7 @@ struct stamp {
 	u8 kind;    /* ABI_WAIT_* of a wait that a switch-out began; 0 after one that blocked */
 	u8 waker;
 	u8 in_op; /* it left its CPU in the middle of an operation: its ledger waits for it */
-	u8 pad;
+	u8 moved; /* --why: to another CPU, in the midst of this wait */
 	u32 last_cpu;
 	u32 waker_pid;
 	u32 waker_tid;

@@ -67,7 +67,7 @@ static __always_inline void wait_forget(struct abi_counts *bank, struct wait *w)
 	w->kind = (u32)unknown(bank, 1, w->kind);
 	w->t0 = unknown(bank, 2, w->t0);
 	w->t2 = unknown(bank, 3, w->t2);
-	if (slower)
+	if (slower || WHY)
 		w->t1 = unknown(bank, 4, w->t1);
 }
 
@@ -83,6 +83,8 @@ static __always_inline void finish(struct abi_counts *bank, struct task_struct *
 	account(bank, w, ep);
 	if (keyed.by != ABI_BY_NONE)
 		account_group(bank, p, w, ep);
+	if (WHY)
+		why_wait(p, prev, st, w, ep);
 	if (slower && w->wait_ns >= slower_ns)
 		slow_emit(bank, p, prev, st, w);
 }

@@ -144,6 +144,8 @@ static __always_inline void hidden_waits(struct abi_counts *bank, struct task_st
 	if (!filter_late(st, p))
 		return;
 	add_hidden(w->queued_ns, w->n, w->kind);
+	if (WHY)
+		why_hidden(p, w->queued_ns, w->n, ep);
 	if (keyed.by != ABI_BY_NONE)
 		account_group(bank, p, w, ep);
 	if (!slower || w->n != 1 || w->queued_ns < slower_ns)
@@ -218,7 +220,7 @@ static __always_inline void record_in(struct abi_counts *bank, struct task_struc
 	w.t0 = st->t0;
 	w.t1 = st->t1;
 	w.queued_ns = a->queued_ns;
-	if (slower || w.t0 || w.t1 || !a->seen || a->hidden)
+	if (slower || WHY || w.t0 || w.t1 || !a->seen || a->hidden)
 		w.t2 = bpf_ktime_get_ns();
 	if (a->hidden && w.t0 < w.t2 - compat_ran_for(p))
 		w.t0 = 0; /* of a wakeup that we did not see come to a CPU */

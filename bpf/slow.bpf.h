@@ -29,7 +29,7 @@ static __always_inline void slow_emit(struct abi_counts *bank, struct task_struc
 				      struct task_struct *prev, const struct stamp *st,
 				      const struct wait *w)
 {
-	struct abi_slow *s = bpf_ringbuf_reserve(&slow_events, sizeof(*s), 0);
+	struct abi_slow *s = bpf_ringbuf_reserve(&slow_events, WHY_SLOW_BYTES, 0);
 
 	if (!s) {
 		bank->slow_lost++;
@@ -57,6 +57,8 @@ static __always_inline void slow_emit(struct abi_counts *bank, struct task_struc
 	else
 		__builtin_memset(s->prev_comm, 0, sizeof(s->prev_comm));
 	__builtin_memcpy(s->waker_comm, st->waker_comm, sizeof(s->waker_comm));
+	if (WHY)
+		why_slow(s);
 	bpf_ringbuf_submit(s, slow_wakeup());
 }
 

@@ -18,6 +18,7 @@ struct way {
 	const char *suffix; /* as on the command line; "" is the plain way */
 	void (*change)(struct config *cfg);
 	bool (*means)(const struct source_ops *ops); /* NULL: something to every source */
+	bool lacks; /* what it lacks is said, as of the plain way */
 };
 
 static void with_slower(struct config *cfg)
@@ -59,11 +60,11 @@ static bool knows_groups(const struct source_ops *ops)
 }
 
 static const struct way ways[] = {
-	{"", NULL, NULL},
-	{" --slower", with_slower, knows_slow},
-	{" --why", with_why, knows_why},
-	{" --by pid", with_groups, knows_groups},
-	{" -c CGROUP", with_cgroup, NULL},
+	{"", NULL, NULL, true},
+	{" --slower", with_slower, knows_slow, false},
+	{" --by pid", with_groups, knows_groups, false},
+	{" -c CGROUP", with_cgroup, NULL, false},
+	{" --why", with_why, knows_why, true},
 };
 
 static int ignore_slow(void *ctx, const struct slow *w)
@@ -124,7 +125,7 @@ static int try_way(const struct source_ops *ops, const struct config *base, cons
 	ret = source_open(ops, &src, &args, why);
 	if (!ret) {
 		print_refusals(before, out);
-		print_yes(src, label, !way->change, out);
+		print_yes(src, label, way->lacks, out);
 		ops->close(src);
 	}
 	shared_close(&shared);

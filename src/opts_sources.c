@@ -42,6 +42,11 @@ static bool means_slower(const struct source_ops *ops, const struct option_row *
 	return ops->slow;
 }
 
+static bool means_why(const struct source_ops *ops, const struct option_row *o)
+{
+	return ops->why;
+}
+
 /* "sched, ext4 or lock" */
 static void sources_text(means_fn means, const struct option_row *o, char *out, size_t size)
 {
@@ -110,6 +115,8 @@ int opts_check_scopes(struct opts_run *r)
 		ret = check_scope(r, "by", means_by, NULL);
 	if (!ret && cfg->slower)
 		ret = check_scope(r, "slower", means_slower, NULL);
+	if (!ret && cfg->why)
+		ret = check_scope(r, "why", means_why, NULL);
 	return ret;
 }
 

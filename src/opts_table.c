@@ -67,8 +67,8 @@ const struct option_row opts_table[] = {
 	 .group = OPTION_WHEN},
 	{"slower", 0, "TIME", "also print every single wait and operation of TIME or longer; give a unit: 500us, 10ms",
 	 .set = opts_set_slower, .group = OPTION_WHEN},
-
-	{"why", 0, NULL, "also who held what was waited for, and what that thread did", FLAG(why), .group = OPTION_WHEN},
+	{"why", 0, NULL, "who had the CPU or held the lock that was waited for, and what that thread did", FLAG(why),
+	 .group = OPTION_WHEN},
 
 	{"output", 'o', "FORMAT[:FILE]", "format, and file if not stdout (default: table); may be repeated",
 	 .set = opts_set_output, .group = OPTION_OUTPUT, .kind = OPTION_FORMATS, .repeat = true},

@@ -80,6 +80,8 @@ struct sched_info {
 };
 
 struct thread_info {
+	unsigned long flags;
+	unsigned int cpu;
 	u64 preempt_count; /* arm64 and others; x86 keeps it per CPU */
 };
 

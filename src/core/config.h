@@ -89,7 +89,7 @@ struct config {
 	uint64_t warmup_ns;
 	bool slower; /* --slower given (0 is allowed: every wait) */
 	uint64_t slower_ns;
-	bool why; /* --why: who is to blame */
+	bool why; /* --why: who made a task wait */
 	struct output *outputs;
 	size_t noutputs; /* with `listen` there need be none */
 	char *listen;	 /* --listen: ADDR:PORT, or NULL */

@@ -186,6 +186,27 @@ static const struct field slow_op_rows[] = {
 };
 TABLE(slow_op_fields, slow_op_rows);
 
+static const struct field culprit_rows[] = {
+	{"kind", FIELD_TEXT, FIELD_NEVER_NULL, AT(culprit, kind)},
+	{"pid", FIELD_U32, FIELD_ZERO_IS_NULL, AT(culprit, pid)},
+	{"tid", FIELD_U32, FIELD_ZERO_IS_NULL, AT(culprit, tid)},
+	{"comm", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(culprit, comm)},
+	{"cgroup", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(culprit, cgroup)},
+	{"count", FIELD_U64, FIELD_NEVER_NULL, AT(culprit, count)},
+	{"wait_ns", FIELD_U64, FIELD_NEVER_NULL, AT(culprit, wait_ns)},
+};
+TABLE(culprit_fields, culprit_rows);
+
+static const struct field culprit_part_rows[] = {
+	{"kind", FIELD_TEXT, FIELD_NEVER_NULL, AT(culprit, kind)},
+	{"pid", FIELD_U32, FIELD_ZERO_IS_NULL, AT(culprit, pid)},
+	{"tid", FIELD_U32, FIELD_ZERO_IS_NULL, AT(culprit, tid)},
+	{"comm", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(culprit, comm)},
+	{"cgroup", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(culprit, cgroup)},
+	{"ns", FIELD_U64, FIELD_NEVER_NULL, AT(culprit, wait_ns)},
+};
+TABLE(culprit_part_fields, culprit_part_rows);
+
 void fields_add(const struct field_table *t, void *to, const void *from)
 {
 	for (size_t i = 0; i < t->n; i++) {

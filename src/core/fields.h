@@ -80,6 +80,10 @@ extern const struct field_table self_fields;
 /* Of struct site, holder, line_member, futex_counts, line_thread, line_hitm, slow, slow_op. */
 extern const struct field_table site_fields, holder_fields, member_fields, futex_fields,
 	thread_fields, hitm_fields, slow_fields, slow_op_fields;
+/* Of struct culprit, but for who waited. */
+extern const struct field_table culprit_fields;
+/* The same of a part of a slow wait. */
+extern const struct field_table culprit_part_fields;
 /* Of struct contended: before its address, after it, and numbers, which CSV has too. */
 extern const struct field_table contended_fields, contended_name_fields, contended_number_fields;
 /* Of struct line_accesses: of all lines, and of those whose accesses are counted exactly. */

@@ -168,6 +168,23 @@ struct contended {
 	size_t nmembers;
 };
 
+/*
+ * --why: what a CPU did while somebody waited for it. Of all rows of a frame `wait_ns` adds up to the
+ * sums of sched_run_delay and sched_throttle_wait; what could not be told is a row of its own.
+ */
+#define CULPRIT_LABELS 3
+struct culprit {
+	struct label victim[CULPRIT_LABELS]; /* who waited: labels of --by; none without */
+	uint32_t nvictim;
+	const char *kind;  /* "task" "idle-exit" "irq" "softirq" "steal" "throttle" "kernel"
+			      "unexplained" */
+	uint32_t pid, tid; /* of a task with --by pid or tid, else 0 */
+	const char *comm;  /* of a task; NULL: of several names, or one that found no row */
+	const char *cgroup;
+	uint64_t count; /* waits that it had a part in */
+	uint64_t wait_ns;
+};
+
 /* DESIGN 2.12. All counts of this report's period, but in_flight: now. */
 struct quality {
 	uint64_t unpaired;
@@ -214,6 +231,9 @@ struct frame {
 	size_t nseries;
 	const struct contended *contended;
 	size_t ncontended;
+	const struct culprit *culprits;
+	size_t nculprits;
+	bool why;      /* who made tasks wait is told; there may be none */
 	bool contends; /* a source runs that reports waits for addresses */
 	bool lines;    /* one that reports cache lines */
 	struct quality quality;
@@ -254,6 +274,9 @@ struct slow {
 	bool migrated;		     /* runs on another CPU than last time */
 	bool last_cpu_known;
 	uint32_t last_cpu;
+	const struct culprit *culprits; /* --why: their wait_ns add up to the wait; no victims, each
+					   counts 1 */
+	size_t nculprits;
 	const struct slow_op *op; /* NULL: a wait for a CPU; else nothing from has_legs on holds */
 };
 

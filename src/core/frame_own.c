@@ -269,6 +269,8 @@ int frame_own_add(struct frame_own *o, const struct frame *f, enum frame_join ho
 		ret = series_add(o, &f->series[i]);
 	for (size_t i = 0; i < f->ncontended && !ret; i++)
 		ret = own_contended_add(o, &f->contended[i], f->dur_ns);
+	for (size_t i = 0; i < f->nculprits && !ret; i++)
+		ret = own_culprit_add(o, &f->culprits[i]);
 	if (how == FRAME_THEN) {
 		to->quality.in_flight = to->quality.longest_ns = 0;
 		to->quality.longest_tid = 0;
@@ -281,6 +283,7 @@ int frame_own_add(struct frame_own *o, const struct frame *f, enum frame_join ho
 	to->mono_ns = f->mono_ns;
 	to->dur_ns += f->dur_ns;
 	to->last = f->last;
+	to->why |= f->why;
 	to->contends |= f->contends;
 	to->lines |= f->lines;
 	return ret ? ret : own_text(o, &to->end, f->end);
@@ -308,6 +311,8 @@ int frame_own_subtract(struct frame_own *o, const struct frame *earlier)
 		ret = series_subtract(o, &earlier->series[i]);
 	for (size_t i = 0; i < earlier->ncontended && !ret; i++)
 		ret = own_contended_subtract(o, &earlier->contended[i]);
+	for (size_t i = 0; i < earlier->nculprits && !ret; i++)
+		ret = own_culprit_subtract(o, &earlier->culprits[i]);
 	return ret;
 }
 
@@ -328,7 +333,7 @@ const struct frame *frame_own_view(struct frame_own *o)
 	}
 	o->frame.series = v;
 	o->frame.nseries = o->nseries;
-	return own_contended_view(o) ? NULL : &o->frame;
+	return own_contended_view(o) || own_culprits_view(o) ? NULL : &o->frame;
 }
 
 void frame_own_reset(struct frame_own *o)
@@ -340,6 +345,7 @@ void frame_own_reset(struct frame_own *o)
 	own_contended_free(o);
 	free(o->series);
 	free(o->contended);
+	free(o->culprits);
 	free(o->places);
 	free(o->key);
 	arena_free(&o->kept);

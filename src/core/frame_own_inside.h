@@ -10,7 +10,7 @@
 struct own_entry {
 	uint64_t hash;
 	size_t len;
-	uint32_t at; /* a key's: place in series or contended, from 1 on; 0: none yet */
+	uint32_t at; /* a key's: place in series, contended or culprits, from 1 on; 0: none yet */
 	char bytes[];
 };
 
@@ -51,6 +51,8 @@ struct frame_own {
 	size_t nseries, series_cap;
 	struct own_contended *contended;
 	size_t ncontended, contended_cap;
+	struct culprit *culprits;
+	size_t nculprits, culprits_cap;
 	bool subtracted;
 	double used_ns, costed_ns; /* of them, those whose cost is known: ours, and the kernel's */
 	struct own_entry **places;
@@ -95,5 +97,10 @@ int own_contended_subtract(struct frame_own *o, const struct contended *c);
 int own_contended_rescale(struct frame_own *o, uint32_t schema);
 int own_contended_view(struct frame_own *o);
 void own_contended_free(struct frame_own *o);
+
+/* frame_own_culprits.c */
+int own_culprit_add(struct frame_own *o, const struct culprit *c);
+int own_culprit_subtract(struct frame_own *o, const struct culprit *c);
+int own_culprits_view(struct frame_own *o);
 
 #endif

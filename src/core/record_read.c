@@ -201,6 +201,9 @@ static void read_tables(struct json_in *in, const struct json *o, struct frame *
 	const struct json *tables = json_in_object(in, o, "tables", false), *one;
 	struct contended *v;
 
+	f->why = !in->error && json_in_has(tables, "culprits");
+	if (f->why)
+		f->culprits = json_in_culprits(in, tables, &f->nculprits);
 	if (in->error || !json_in_has(tables, "contended"))
 		return;
 	one = json_in_array(in, tables, "contended", &f->ncontended);
@@ -290,6 +293,8 @@ static void read_slow(struct json_in *in, const struct json *o, struct slow *w)
 		read_op(in, o, w);
 	else if (!in->error)
 		read_legs(in, o, w);
+	if (!in->error && json_in_has(o, "culprits"))
+		json_in_slow_culprits(in, o, w);
 }
 
 /* ---- a line ---- */

@@ -118,6 +118,8 @@ int regroup(struct regroup *r, struct frame *f)
 	f->nseries = joined->nseries;
 	f->contended = joined->contended;
 	f->ncontended = joined->ncontended;
+	f->culprits = joined->culprits;
+	f->nculprits = joined->nculprits;
 	return 0;
 }
 

@@ -396,6 +396,23 @@ static int add_contended(const struct look *l, enum view_kind kind)
 	return 0;
 }
 
+static int add_culprits(const struct look *l)
+{
+	struct view_table t = begin_table(l);
+	struct view_section *sec;
+	uint64_t sum_ns = 0;
+	int ret = view_add_culprits(l, &t, &sum_ns);
+
+	if (ret || !l->f->why)
+		return ret;
+	sec = push_section(l->v, VIEW_CULPRITS);
+	if (!sec)
+		return -ENOMEM;
+	sec->rows = t;
+	sec->sum_ns = sum_ns;
+	return 0;
+}
+
 /* ---- a view ---- */
 
 int view_make(struct view *v, const struct frame *f, const struct config *cfg)
@@ -414,6 +431,8 @@ int view_make(struct view *v, const struct frame *f, const struct config *cfg)
 		else if (!s->nlabels && s->desc->role != METRIC_NOTE)
 			ret = add_headline(&l, i, &next);
 	}
+	if (!ret)
+		ret = add_culprits(&l);
 	if (!ret)
 		ret = add_contended(&l, VIEW_CONTENDED);
 	if (!ret)

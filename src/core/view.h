@@ -24,6 +24,7 @@ struct view_row {
 	const struct series *first; /* of a CPU or group: all its series, one after another */
 	size_t n;
 	const struct contended *c;
+	const struct culprit *k; /* VIEW_CULPRITS */
 	size_t values;	 /* VIEW_COUNTS: index of the first of its counters in view.values */
 	uint32_t rank;	 /* rows of a lower one come first, */
 	uint64_t weight; /* then heavier ones, then by name */
@@ -47,6 +48,7 @@ enum view_kind {
 	VIEW_COUNTS,	/* METRIC_COUNTS */
 	VIEW_CONTENDED, /* waits for addresses */
 	VIEW_LINES,	/* cache lines */
+	VIEW_CULPRITS,	/* who made tasks wait for a CPU */
 };
 
 struct view_column {
@@ -64,7 +66,7 @@ struct view_section {
 	struct view_table groups; /* VIEW_ROWS, VIEW_COUNTS: those of --by, below the others */
 	struct view_column columns[VIEW_COLUMNS]; /* VIEW_COUNTS */
 	size_t ncolumns;
-	/* Of its rows together (VIEW_CONTENDED: but for what waits for work; if any is `timed`,
+	/* Of its rows together (VIEW_CULPRITS: sum_ns is all that was waited. VIEW_CONTENDED: but for what waits for work; if any is `timed`,
 	 * of those that are. VIEW_LINES: of samples, if there are any): */
 	uint64_t count, sum_ns;
 	double share;	     /* VIEW_LINES: of the time of busy CPUs; 0: not known */

@@ -85,6 +85,14 @@ static int compare_addresses(const struct contended *x, const struct contended *
 	return ret ? ret : (x->addr > y->addr) - (x->addr < y->addr);
 }
 
+/* Of the same weight: by name, then as the report has them. */
+static int compare_culprits(const struct culprit *x, const struct culprit *y)
+{
+	int ret = compare_names(x->comm ? x->comm : x->kind, y->comm ? y->comm : y->kind);
+
+	return ret ? ret : (x > y) - (x < y);
+}
+
 /* A group that waited, but has no sample of the headline, comes after those that have. */
 static int compare_rows(const void *a, const void *b)
 {
@@ -98,6 +106,8 @@ static int compare_rows(const void *a, const void *b)
 		return x->weight > y->weight ? -1 : 1;
 	if (x->c)
 		return compare_addresses(x->c, y->c);
+	if (x->k)
+		return compare_culprits(x->k, y->k);
 	ex = !x->s || x->s == x->wait || view_series_empty(x->s);
 	ey = !y->s || y->s == y->wait || view_series_empty(y->s);
 	if (ex != ey)

@@ -295,6 +295,31 @@ static void csv_contended(struct csv_sink *sink, const struct csv_start *start,
 	csv_row_end(out, start->f, c->wait);
 }
 
+/* Of the metric `culprit`: kind, comm, pid and cgroup, then who waited, as far as there is room. */
+static void csv_culprit(struct csv_sink *c, const struct csv_start *start, const struct culprit *k)
+{
+	struct out *out = &c->out;
+	char pid[16];
+	size_t i;
+
+	csv_row_start(out, start, "culprit", "");
+	(void)snprintf(pid, sizeof(pid), "%" PRIu32, k->tid ? k->tid : k->pid); /* fits */
+	csv_label(out, "kind", k->kind);
+	csv_label(out, "comm", k->comm);
+	csv_label(out, k->tid ? "tid" : "pid", k->pid ? pid : NULL);
+	csv_label(out, "cgroup", k->cgroup);
+	for (i = 0; i < SERIES_LABELS - 4; i++)
+		csv_label(out, i < k->nvictim ? k->victim[i].key : NULL, k->victim[i].value);
+	out_printf(out, ",%" PRIu64 ",%" PRIu64 ",,", k->count, k->wait_ns);
+	for (i = 0; i < c->cfg->nquantiles; i++)
+		out_text(out, ",");
+	out_text(out, ",,");  /* few, value */
+	out_text(out, ",,,"); /* no split */
+	csv_fields(out, &contended_number_fields, NULL);
+	out_text(out, ",,,"); /* cpus, site, idle */
+	csv_row_end(out, start->f, NULL);
+}
+
 static int csv_report(struct csv_sink *c, const struct frame *f, const char *type, struct err *e)
 {
 	struct csv_start start = {.f = f, .type = type};
@@ -321,6 +346,8 @@ static int csv_report(struct csv_sink *c, const struct frame *f, const char *typ
 	}
 	for (i = 0; i < f->ncontended; i++)
 		csv_contended(c, &start, &f->contended[i]);
+	for (i = 0; i < f->nculprits; i++)
+		csv_culprit(c, &start, &f->culprits[i]);
 	return out_flush(&c->out, e);
 }
 

@@ -297,7 +297,7 @@ static int parts(struct html_page *p, const struct view_table *t)
 /* What a section is called; NULL: it is not one of these. */
 static const char *title_of(const struct view_section *sec)
 {
-	if (sec->kind == VIEW_CONTENDED || sec->kind == VIEW_LINES)
+	if (sec->kind == VIEW_CONTENDED || sec->kind == VIEW_LINES || sec->kind == VIEW_CULPRITS)
 		return NULL;
 	if (sec->kind == VIEW_HEADLINE && !sec->desc)
 		return sec->sides.n ? "Other waits" : NULL;
@@ -454,6 +454,7 @@ int html_sections(struct html_page *p)
 			break;
 		case VIEW_CONTENDED:
 		case VIEW_LINES:
+		case VIEW_CULPRITS: /* the table and JSON have it */
 			break;
 		}
 	}

@@ -211,6 +211,8 @@ static struct json_object *json_new_tables(struct json_build *b, const struct fr
 	struct json_object *tables = json_new_object(b), *rows;
 	size_t i;
 
+	if (f->why)
+		json_add(b, tables, "culprits", json_new_culprits(b, f));
 	if (!f->contends && !f->lines && !f->ncontended)
 		return tables;
 	rows = json_new_array(b);
@@ -336,6 +338,7 @@ static int json_slow(struct sink *s, const struct slow *w, struct err *e)
 		json_add_slow_op(&b, o, w);
 	else
 		json_add_slow_wait(&b, o, w);
+	json_add_slow_culprits(&b, o, w);
 	json_finish(&b, o, &j->out);
 	return out_flush_soon(&j->out, e); /* with the interval it is of */
 }

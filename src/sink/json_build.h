@@ -75,4 +75,8 @@ struct json_object *json_new_contended(struct json_build *b, const struct conten
 void json_add_accesses(struct json_build *b, struct json_object *o, const struct line_accesses *a,
 		       const struct config *cfg);
 
+/* json_culprits.c: tables.culprits, and what a slow wait has of it. */
+struct json_object *json_new_culprits(struct json_build *b, const struct frame *f);
+void json_add_slow_culprits(struct json_build *b, struct json_object *o, const struct slow *w);
+
 #endif

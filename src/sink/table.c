@@ -224,6 +224,8 @@ static void table_draw(struct table_sink *t, struct table_page *page)
 	if (page->f->type == FRAME_FINAL)
 		table_end(page);
 	table_sections(page);
+	if (page->f->type == FRAME_FINAL)
+		table_verdict(page);
 	table_gap(page);
 	table_foot(page);
 }

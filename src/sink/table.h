@@ -157,6 +157,9 @@ void table_rows(struct table_page *page, const struct view_table *t);
 /* The contended table (table_contended.c), cache lines (table_lines.c). */
 void table_contended(struct table_page *page);
 void table_lines(struct table_page *page);
+/* Whom tasks waited for (table_culprits.c); in words, at the end of the final report. */
+void table_culprits(struct table_page *page);
+void table_verdict(struct table_page *page);
 /* Columns of all fields that stand at a place of a table (TABLE_…), and their cells. */
 void table_add_fields(struct grid *g, uint32_t table, enum field_place place,
 		      const struct view_row *rows, size_t n);

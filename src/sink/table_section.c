@@ -293,7 +293,7 @@ void table_sections(struct table_page *page)
 	static void (*const draw[])(struct table_page * page) = {
 		[VIEW_HEADLINE] = section_headline, [VIEW_ROWS] = section_table,
 		[VIEW_COUNTS] = section_table,	    [VIEW_CONTENDED] = table_contended,
-		[VIEW_LINES] = table_lines,
+		[VIEW_LINES] = table_lines,	    [VIEW_CULPRITS] = table_culprits,
 	};
 	const struct view *v = page->view;
 

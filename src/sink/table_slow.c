@@ -19,10 +19,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/culprit.h"
 #include "core/text.h"
 #include "sink/table.h"
 
 #define SLOW_TEXT 256
+#define SLOW_INDENT 4
 #define SLOW_COMM 128	   /* 15 bytes, each cleaned into four at most */
 #define SLOW_WIDE 110	   /* from here on the wide layout */
 #define SLOW_NAMES_MIN 30  /* the names get this in the narrowest window */
@@ -278,9 +280,41 @@ static void slow_line(struct printer *p, bool fit, enum unit unit, const struct 
 	printer_line(&wide, w ? STYLE_PLAIN : STYLE_DIM, &l);
 }
 
+#define SLOW_CULPRITS 6 /* the largest; what is left is told together */
+
+/* "             for cc1 42 1,204, (hard interrupts) 16.2": what the CPU did meanwhile. */
+static void slow_culprits(struct printer *p, bool fit, enum unit unit, const struct slow *w)
+{
+	char name[CULPRIT_NAME_BYTES], clean[2 * CULPRIT_NAME_BYTES];
+	struct printer wide = *p;
+	uint64_t rest = 0;
+	struct line l;
+	size_t i;
+
+	if (!w->nculprits)
+		return;
+	line_start(&l);
+	line_to(&l, SLOW_INDENT);
+	line_add(&l, "for ");
+	for (i = 0; i < w->nculprits && i < SLOW_CULPRITS; i++) {
+		text_clean(clean, sizeof(clean), culprit_name(&w->culprits[i], name, sizeof(name)),
+			   SIZE_MAX);
+		line_add(&l, "%s%s %s", i ? ", " : "", clean,
+			 word_time(w->culprits[i].wait_ns, unit).s);
+	}
+	for (; i < w->nculprits; i++)
+		rest += w->culprits[i].wait_ns;
+	if (rest)
+		line_add(&l, ", others %s", word_time(rest, unit).s);
+	if (!fit)
+		wide.columns = LINE_BYTES;
+	printer_line(&wide, STYLE_PLAIN, &l);
+}
+
 void table_slow_line(struct printer *p, bool fit, enum unit unit, const struct slow *w)
 {
 	slow_line(p, fit, unit, w, w->op != NULL);
+	slow_culprits(p, fit, unit, w);
 }
 
 void table_slow_head(struct printer *p, bool fit, enum unit unit, bool op)

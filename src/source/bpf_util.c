@@ -215,6 +215,19 @@ int preempt_count_offset(const struct btf *btf, int64_t *from_rq)
 	return 0;
 }
 
+int steal_offset(const struct btf *btf, int64_t *from_rq)
+{
+	int64_t rq, steal;
+	__u32 type;
+	int ret = percpu_var(btf, "runqueues", &rq, &type);
+
+	if (!ret)
+		ret = percpu_var(btf, "steal_time", &steal, &type);
+	if (!ret)
+		*from_rq = steal - rq;
+	return ret;
+}
+
 bool bpf_locked_down(void)
 {
 	char line[128] = "";

@@ -35,6 +35,10 @@ int tracepoint_has_arg(const char *name, unsigned int n);
  */
 int preempt_count_offset(const struct btf *btf, int64_t *from_rq);
 
+/* The same to where a KVM guest is told what was stolen from the CPU; -ENOENT: this kernel is not made to be
+ * told. */
+int steal_offset(const struct btf *btf, int64_t *from_rq);
+
 /* Offset and type of a variable in a section; -ENOENT where BTF does not tell. */
 int btf_section_var(const struct btf *btf, const char *section, const char *name, int64_t *offset,
 		    uint32_t *type);

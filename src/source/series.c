@@ -58,18 +58,33 @@ int contended_push(struct contended_list *l, const struct contended *c)
 	return 0;
 }
 
+int culprit_push(struct culprit_list *l, const struct culprit *c)
+{
+	struct culprit *v;
+
+	if (l->unwanted)
+		return 0;
+	v = array_room(l->v, &l->cap, l->n, 1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	l->v = v;
+	l->v[l->n++] = *c;
+	return 0;
+}
+
 void rows_forget(struct report_rows *r)
 {
-	r->series.n = r->contended.n = 0;
+	r->series.n = r->contended.n = r->culprits.n = 0;
 }
 
 void rows_want(struct report_rows *r, bool wanted)
 {
-	r->series.unwanted = r->contended.unwanted = !wanted;
+	r->series.unwanted = r->contended.unwanted = r->culprits.unwanted = !wanted;
 }
 
 void rows_free(struct report_rows *r)
 {
 	free(r->series.v);
 	free(r->contended.v);
+	free(r->culprits.v);
 }

@@ -46,10 +46,19 @@ struct contended_list {
 };
 int contended_push(struct contended_list *l, const struct contended *c); /* 0, -ENOMEM */
 
+/* And for who made tasks wait. */
+struct culprit_list {
+	struct culprit *v;
+	size_t n, cap;
+	bool unwanted;
+};
+int culprit_push(struct culprit_list *l, const struct culprit *c); /* 0, -ENOMEM */
+
 /* What the sources report for one period: each puts its rows behind those of the ones before. */
 struct report_rows {
 	struct series_list series;
 	struct contended_list contended;
+	struct culprit_list culprits;
 };
 void rows_forget(struct report_rows *r);	    /* keeps the memory */
 void rows_want(struct report_rows *r, bool wanted); /* by the next collect */
@@ -93,7 +102,7 @@ struct source_ops {
 	bool files;	       /* and with --by file */
 	const char *ungrouped; /* else: why not, for who runs it beside one that has */
 	bool slow;	       /* tells of single waits with --slower */
-	bool why;	       /* says who is to blame with --why */
+	bool why;	       /* and who is to blame with --why */
 	bool splits;	       /* says where its times went: blocked, on the run queue, on a CPU */
 	bool contends;	       /* has rows for the contended table */
 	bool lines;	       /* has rows for that of cache lines */

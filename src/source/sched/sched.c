@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The scheduler source: its life cycle, and reports out of banks and groups. */
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,21 @@ static int open_keys(struct sched *s, struct err *e)
 	return sched_keys_open(&s->keys, &args, e);
 }
 
+static int open_why(struct sched *s, struct err *e)
+{
+	struct bpf_map *even = bpf_object__find_map_by_name(s->bpf.obj, "why_even");
+	const struct sched_why_args args = {
+		.fds = {bpf_map__fd(even), sched_object_map(&s->bpf, "why_odd")},
+		.culprits_fd = sched_object_map(&s->bpf, "why_culprits"),
+		.by = s->cfg->by,
+		.ncpus = s->ncpus,
+		.room = bpf_map__max_entries(even),
+		.names = s->base.filters.names,
+	};
+
+	return sched_why_open(&s->why, &args, e);
+}
+
 /* Before anything else is missing: without the kernel's own types a file of them. */
 static int need_types(const struct sched *s, struct err *e)
 {
@@ -65,7 +81,7 @@ static int open_all(struct sched *s, struct err *e)
 	if (ret < 0)
 		return ret;
 	s->ncpus = (uint32_t)ret;
-	ret = filters_open(&s->base.filters, &s->args, s->ncpus, s->cfg->slower, e);
+	ret = filters_open(&s->base.filters, &s->args, s->ncpus, s->cfg->slower || s->cfg->why, e);
 	if (!ret)
 		ret = sched_load(s, e);
 	if (ret)
@@ -75,6 +91,8 @@ static int open_all(struct sched *s, struct err *e)
 		return ret;
 	if (group_abi(s->cfg->by) != ABI_BY_NONE) /* files are not its groups */
 		ret = open_keys(s, e);
+	if (!ret && s->cfg->why)
+		ret = open_why(s, e);
 	if (!ret && s->cfg->slower)
 		ret = sched_slow_open(s, e);
 	if (!ret)
@@ -91,6 +109,7 @@ static void sched_close(struct source *src)
 	ring_close(&s->slow);
 	sched_object_close(&s->bpf);
 	sched_keys_close(s->keys);
+	sched_why_close(s->why);
 	banks_close(&s->banks);
 	bpf_source_close(&s->base);
 	free(s);
@@ -120,7 +139,9 @@ static int collect(struct sched *s, bool ends, struct err *e)
 	uint64_t ended = bpf_source_ended(&s->base);
 	int ret = banks_collect(&s->banks, ended, ends, e);
 
-	return ret || !s->keys ? ret : sched_keys_collect(s->keys, ended, ends, e);
+	if (!ret && s->keys)
+		ret = sched_keys_collect(s->keys, ended, ends, e);
+	return ret || !s->why ? ret : sched_why_collect(s->why, ended, ends, e);
 }
 
 static int sched_fold(struct source *src, struct err *e)
@@ -144,6 +165,8 @@ static int sched_start(struct source *src, struct err *e)
 	banks_forget(&s->banks);
 	if (s->keys)
 		sched_keys_forget(s->keys);
+	if (s->why)
+		sched_why_forget(s->why);
 	return 0;
 }
 
@@ -159,6 +182,8 @@ static int sched_collect(struct source *src, struct source_report *r, struct err
 	ret = banks_push(&s->banks, r);
 	if (!ret && s->keys)
 		ret = sched_keys_push(s->keys, r);
+	if (!ret && s->why)
+		ret = sched_why_push(s->why, r);
 	if (ret)
 		return err_sys(e, ret, "sched: report");
 	ret = sched_in_flight(s, &flight);
@@ -171,6 +196,13 @@ static int sched_collect(struct source *src, struct source_report *r, struct err
 static int sched_drain(struct source *src, struct err *e)
 {
 	return ring_drain(&sched_of(src)->slow, e);
+}
+
+static const char *const *sched_lacks(const struct source *src)
+{
+	const struct sched *s = (const struct sched *)src;
+
+	return s->why_lacks[0] ? s->why_lacks : NULL;
 }
 
 static const char *sched_how(const struct source *src)
@@ -189,6 +221,7 @@ const struct source_ops source_sched = {
 	.metrics = SOURCE_METRICS(0, SCHED_METRICS - 1),
 	.groups = true,
 	.slow = true,
+	.why = true,
 	.probe = bpf_probe_call,
 	.open = sched_open,
 	.start = sched_start,
@@ -203,5 +236,6 @@ const struct source_ops source_sched = {
 	.target_alive = bpf_source_target_alive,
 	.hooks = bpf_source_hooks,
 	.how = sched_how,
+	.lacks = sched_lacks,
 	.close = sched_close,
 };

@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-#include "abi.h"
+#include "abi_why.h"
 #include "core/metrics.h"
 #include "source/banks.h"
 #include "source/bpf_source.h"
@@ -30,6 +30,25 @@ void sched_keys_forget(struct sched_keys *k);
 int sched_keys_push(struct sched_keys *k, struct source_report *r); /* series of all groups */
 void sched_keys_close(struct sched_keys *k);
 
+/* sched_why.c: --why, who made tasks wait. */
+struct sched_why;
+struct sched_why_args {
+	int fds[ABI_BANKS];
+	int culprits_fd;
+	enum by_key by;
+	uint32_t ncpus; /* possible */
+	uint32_t room;	/* entries in each map */
+	struct cgroup_names *names;
+};
+int sched_why_open(struct sched_why **out, const struct sched_why_args *args, struct err *e);
+int sched_why_collect(struct sched_why *w, uint64_t epoch, bool ends, struct err *e);
+void sched_why_forget(struct sched_why *w);
+int sched_why_push(struct sched_why *w, struct source_report *r);
+void sched_why_close(struct sched_why *w);
+extern const char *const sched_why_kinds[];
+
+#define SCHED_WHY_LACKS 6
+
 struct sched {
 	struct bpf_source base;
 	const struct config *cfg;
@@ -38,14 +57,23 @@ struct sched {
 	uint32_t ncpus; /* possible */
 	bool by_record; /* when a task is queued is known by the kernel's own record of waits */
 	struct banks banks;
-	struct sched_keys *keys; /* NULL without --by */
-	struct ring slow;	 /* not open without --slower */
+	struct sched_keys *keys;		     /* NULL without --by */
+	struct sched_why *why;			     /* NULL without --why */
+	char *why_victim, *why_names[ABI_WHY_PARTS]; /* of a slow wait, while it is told */
+	int64_t why_steal;
+	const char *why_lacks[SCHED_WHY_LACKS + 1];
+	struct ring slow; /* not open without --slower */
 };
 
 /* sched_load.c: BPF object opened, configured for this kernel and these filters, loaded, attached.
  */
+struct btf;
 int sched_load(struct sched *s, struct err *e);
 int sched_attach(struct sched *s, struct err *e);
+
+/* sched_why_load.c: what of --why this kernel can do. */
+int sched_why_configure(struct sched *s, const struct btf *btf);
+int sched_why_fill(const struct sched *s); /* after the load */
 
 /* sched_slow.c: --slower */
 int sched_slow_open(struct sched *s, struct err *e);

@@ -129,6 +129,8 @@ static int configure(struct sched *s, const struct btf *btf, struct err *e)
 	if (ret)
 		return ret;
 	ret = configure_ledgers(s);
+	if (!ret && s->cfg->why)
+		ret = sched_why_configure(s, btf);
 	return ret ? err_sys(e, ret, "sched: ledgers") : 0;
 }
 
@@ -141,7 +143,14 @@ static int open_object(struct sched *s, struct err *e)
 
 	if (!btf)
 		return -ENOENT;
-	ret = sched_object_open(&s->bpf, s->cfg->btf, !kernel_has_btf());
+	if (s->cfg->why && !kernel_has_btf()) {
+		btf__free(btf);
+		return err_set(e, EXIT_CANNOT, -ENOTSUP, "sched: --why: this kernel has no BTF");
+	}
+	ret = sched_object_open(&s->bpf, s->cfg->btf,
+				!kernel_has_btf() ? SCHED_RAW
+				: s->cfg->why	  ? SCHED_WHY
+						  : SCHED_BTF);
 	ret = ret ? err_sys(e, ret, "sched: open BPF object") : configure(s, btf, e);
 	btf__free(btf);
 	return ret;
@@ -188,6 +197,9 @@ int sched_load(struct sched *s, struct err *e)
 	if (ret)
 		return ret;
 	s->base.epoch_word = sched_object_epoch(&s->bpf);
+	ret = s->cfg->why ? sched_why_fill(s) : 0;
+	if (ret)
+		return err_sys(e, ret, "sched: --why");
 	ret = shared_keep(s->args.shared, s->base.obj);
 	if (ret)
 		return err_sys(e, ret, "sched: ledgers");

@@ -9,14 +9,20 @@
 
 #include "sched.skel.h" /* need abi.h */
 #include "sched_raw.skel.h"
+#include "abi_why.h"
+#include "sched_why.skel.h"
 
 /* One source, one layout: who sets the options of either needs to know one of them alone. */
-#define SAME(field)                                                           \
-	_Static_assert(offsetof(struct sched_bpf__rodata, field) ==           \
-			       offsetof(struct sched_raw_bpf__rodata, field), \
-		       #field " lies elsewhere in the object of raw tracepoints")
-_Static_assert(sizeof(struct sched_bpf__rodata) == sizeof(struct sched_raw_bpf__rodata),
-	       "both objects have the same read-only data");
+#define SAME(field)                                                                \
+	_Static_assert(offsetof(struct sched_bpf__rodata, field) ==                \
+			       offsetof(struct sched_raw_bpf__rodata, field),      \
+		       #field " lies elsewhere in the object of raw tracepoints"); \
+	_Static_assert(offsetof(struct sched_bpf__rodata, field) ==                \
+			       offsetof(struct sched_why_bpf__rodata, field),      \
+		       #field " lies elsewhere in the object of --why")
+_Static_assert(sizeof(struct sched_bpf__rodata) == sizeof(struct sched_raw_bpf__rodata) &&
+		       sizeof(struct sched_bpf__rodata) == sizeof(struct sched_why_bpf__rodata),
+	       "the objects have the same read-only data");
 SAME(filter);
 SAME(hists);
 SAME(keyed);
@@ -51,27 +57,49 @@ static int open_raw(struct sched_object *o, const struct bpf_object_open_opts *o
 	return 0;
 }
 
-int sched_object_open(struct sched_object *o, const char *btf_file, bool raw)
+static int open_why(struct sched_object *o, const struct bpf_object_open_opts *opts)
 {
+	o->why = sched_why_bpf__open_opts(opts);
+	if (!o->why)
+		return -errno;
+	o->obj = o->why->obj;
+	o->skeleton = o->why->skeleton;
+	o->rodata = (struct sched_bpf__rodata *)(void *)o->why->rodata;
+	return 0;
+}
+
+int sched_object_open(struct sched_object *o, const char *btf_file, enum sched_variant variant)
+{
+	static int (*const open[])(struct sched_object *, const struct bpf_object_open_opts *) = {
+		[SCHED_BTF] = open_btf,
+		[SCHED_RAW] = open_raw,
+		[SCHED_WHY] = open_why,
+	};
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = btf_file);
 
 	memset(o, 0, sizeof(*o));
-	o->raw = raw;
-	return raw ? open_raw(o, &opts) : open_btf(o, &opts);
+	o->raw = variant == SCHED_RAW;
+	return open[variant](o, &opts);
 }
 
 volatile __u64 *sched_object_epoch(const struct sched_object *o)
 {
+	if (o->why)
+		return &o->why->bss->epoch;
 	return o->raw ? &o->raw_tp->bss->epoch : &o->btf->bss->epoch;
 }
 
 volatile __u64 *sched_object_started(const struct sched_object *o)
 {
+	if (o->why)
+		return &o->why->bss->started_ns;
 	return o->raw ? &o->raw_tp->bss->started_ns : &o->btf->bss->started_ns;
 }
 
 struct bpf_link *sched_object_iter(const struct sched_object *o)
 {
+	if (o->why)
+		return o->why->links.ws_in_flight;
 	return o->raw ? NULL : o->btf->links.ws_in_flight;
 }
 
@@ -84,6 +112,8 @@ void sched_object_close(struct sched_object *o)
 {
 	if (o->btf)
 		sched_bpf__destroy(o->btf);
+	if (o->why)
+		sched_why_bpf__destroy(o->why);
 	if (o->raw_tp)
 		sched_raw_bpf__destroy(o->raw_tp);
 	memset(o, 0, sizeof(*o));

@@ -2,6 +2,7 @@
 /* --slower: records of the ring buffer into struct slow. */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "source/sched/sched.h"
@@ -30,11 +31,57 @@ static uint64_t minus(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
+/* Of tasks that found no room in the record only the sum is known. */
+static size_t add_parts(struct sched *s, const struct abi_slow_why *r, struct culprit *to)
+{
+	uint64_t rest = r->kinds[ABI_WHY_TASK], i, n = 0;
+
+	for (i = 0; i < r->n && i < ABI_WHY_PARTS; i++) {
+		const struct abi_culprit *who = &r->parts[i].who;
+
+		s->why_names[i] = strdup(cgroup_name(s->base.filters.names, who->cgroup_id));
+		to[n++] = (struct culprit){
+			.kind = sched_why_kinds[ABI_WHY_TASK],
+			.pid = who->pid,
+			.tid = who->tid,
+			.comm = who->comm,
+			.cgroup = s->why_names[i],
+			.count = 1,
+			.wait_ns = r->parts[i].ns,
+		};
+		rest -= r->parts[i].ns;
+	}
+	for (i = ABI_WHY_TASK; i < ABI_WHY_KINDS; i++) {
+		to[n] = (struct culprit){.kind = sched_why_kinds[i], .count = 1};
+		to[n].wait_ns = i == ABI_WHY_TASK ? rest : r->kinds[i];
+		n += to[n].wait_ns != 0;
+	}
+	return n;
+}
+
+static int more_first(const void *a, const void *b)
+{
+	const struct culprit *x = a, *y = b;
+
+	return x->wait_ns < y->wait_ns ? 1 : -(x->wait_ns > y->wait_ns);
+}
+
+static void forget_names(struct sched *s)
+{
+	for (size_t i = 0; i < ABI_WHY_PARTS; i++) {
+		free(s->why_names[i]);
+		s->why_names[i] = NULL;
+	}
+}
+
 static int on_record(void *ctx, const void *data, size_t len)
 {
 	struct sched *s = ctx;
+	struct culprit parts[ABI_WHY_PARTS + ABI_WHY_KINDS];
+	struct abi_slow_why why;
 	struct abi_slow r;
 	struct slow w = {0};
+	int ret;
 
 	if (len < sizeof(r))
 		return -EINVAL;
@@ -68,7 +115,20 @@ static int on_record(void *ctx, const void *data, size_t len)
 	w.last_cpu_known = r.last_cpu != UINT32_MAX;
 	w.last_cpu = r.last_cpu;
 	w.migrated = w.last_cpu_known && r.last_cpu != r.cpu;
-	return s->args.on_slow ? s->args.on_slow(s->args.slow_ctx, &w) : 0;
+	if (s->why) {
+		if (len < sizeof(why))
+			return -EINVAL;
+		memcpy(&why, data, sizeof(why));
+		w.cgroup = s->why_victim = strdup(w.cgroup); /* others are looked up */
+		w.nculprits = add_parts(s, &why, parts);
+		w.culprits = parts;
+		qsort(parts, w.nculprits, sizeof(parts[0]), more_first);
+	}
+	ret = s->args.on_slow ? s->args.on_slow(s->args.slow_ctx, &w) : 0;
+	forget_names(s);
+	free(s->why_victim);
+	s->why_victim = NULL;
+	return ret;
 }
 
 int sched_slow_open(struct sched *s, struct err *e)

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --why: a wait is over: what its CPU did meanwhile, by why_cpu.bpf.h. Parts add up to the wait: they
+ * are taken from what is left of it, and what is left in the end is unexplained.
+ *
+ * No program runs when a task is queued, nothing is remembered then: the ring of stays and the
+ * readings hold the time before, and are looked at when the wait ends. Its beginning is a moment
+ * between two readings, see why_cpu.bpf.h.
+ */
+#ifndef WS_WHY_BPF_H
+#define WS_WHY_BPF_H
+
+#include "why_blame.bpf.h"
+
+/* ---- waits that go on on another CPU ---- */
+
+#define WHY_MOVES 3
+
+/* Since when it waited on which CPU, and until when; more moves than these stay unexplained. */
+struct why_moves {
+	u64 n;
+	u64 sum_ns;  /* of all */
+	u64 base_ns; /* of which wait they are: the kernel's sum of those before, or its t1 */
+	struct {
+		u64 from, to, cpu;
+	} v[WHY_MOVES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct why_moves);
+} why_moved SEC(".maps");
+
+/* The kernel has taken it from its queue, and added what it waited there to the sum. */
+SEC("tp_btf/sched_migrate_task")
+int ws_moved(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	struct why_moves *m;
+	struct stamp *st;
+	u64 part, now, base, i;
+
+	if (!epoch || p->on_rq != TASK_ON_RQ_MIGRATING || !filter_early(p))
+		return 0;
+	st = stamp_get(p, false);
+	if (!st || !(by_record() ? st->flags & STAMP_DELAY : st->t1) || !TASK_STORAGE)
+		return 0;
+	base = by_record() ? st->delay_ns : st->t1;
+	now = bpf_ktime_get_ns();
+	m = bpf_task_storage_get(&why_moved, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!m)
+		return 0;
+	if (!st->moved || m->base_ns != base) {
+		m->n = m->sum_ns = 0;
+		m->base_ns = base;
+	}
+	st->moved = 1;
+	part = why_minus(by_record() ? compat_run_delay(p) : now, base + m->sum_ns);
+	m->sum_ns += part;
+	i = m->n++;
+	if (i >= WHY_MOVES)
+		return 0;
+	m->v[i].from = now - part;
+	m->v[i].to = now;
+	m->v[i].cpu = compat_task_cpu(p);
+	return 0;
+}
+
+/* ---- what a moment between two readings is ---- */
+
+/* The last reading of a ring that is not later, as its number plus one; 0: it is gone or was never
+ * made. */
+__noinline u32 why_find(u64 cpu, u64 level, u64 at)
+{
+	struct why_cpu *of = why_of((u32)cpu);
+	u64 n, lo, mid;
+	u32 i;
+
+	if (!of)
+		return 0;
+	level &= 1;
+	n = of->nedges[level];
+	lo = n > WHY_EDGES - WHY_SLACK ? n - (WHY_EDGES - WHY_SLACK) : 0;
+	if (lo == n || of->edges[level][lo & (WHY_EDGES - 1)].at > at)
+		return 0;
+	for (i = 0; i < 10 && n - lo > 1; i++) {
+		mid = lo + (n - lo) / 2;
+		if (of->edges[level][mid & (WHY_EDGES - 1)].at <= at)
+			lo = mid;
+		else
+			n = mid;
+	}
+	return (u32)lo + 1;
+}
+
+/* The readings around a moment, as far as they are nearer than *e and *f. */
+static __always_inline void why_around(u64 cpu, struct why_cpu *of, u64 at,
+				       const struct why_mark **e, const struct why_mark **f)
+{
+	const struct why_mark *m;
+	u32 level, i;
+
+	for (level = 0; level < 2; level++) {
+		i = why_find(cpu, level, at);
+		if (i) {
+			m = &of->edges[level][(i - 1) & (WHY_EDGES - 1)];
+			if (m->at > (*e)->at)
+				*e = m;
+		}
+		if (i == (u32)of->nedges[level])
+			continue;
+		if (!i && of->nedges[level] > WHY_EDGES - WHY_SLACK)
+			i = (u32)of->nedges[level] - (WHY_EDGES - WHY_SLACK);
+		m = &of->edges[level][i & (WHY_EDGES - 1)];
+		if (m->at > at && m->at < (*f)->at)
+			*f = m;
+	}
+}
+
+/* Of `part` of a segment what must lie behind a moment, if only `before` of it lies in front. */
+static __always_inline u64 why_least(u64 of, u64 before)
+{
+	return why_minus(of, before);
+}
+
+/* What the CPU did in its stay `i` from `at` until where the walk is: walk.got. */
+__noinline u32 why_since(u64 cpu, u64 stay, u64 at)
+{
+	struct why_cpu *s = why_own(), *of = why_of((u32)cpu);
+	const struct why_mark *e, *f;
+	const struct why_stay *t;
+	struct why_walk *w;
+	struct why_mark got = {};
+	u64 before, all;
+
+	if (!s || !of)
+		return 0;
+	w = &s->walk;
+	t = &of->stays[stay & (WHY_STAYS - 1)];
+	e = &t->m;
+	f = &w->end;
+	if (at < e->at)
+		at = e->at;
+	if (f->irq == e->irq && f->softirq == e->softirq && f->steal == e->steal) {
+		w->got = got;
+		w->got.at = why_minus(f->at, at);
+		return 0;
+	}
+	if (at > e->at) {
+		why_around(cpu, of, at, &e, &f);
+		before = why_minus(at, e->at);
+		got.irq = why_minus(f->irq, e->irq);
+		got.softirq = why_minus(f->softirq, e->softirq);
+		got.steal = why_minus(f->steal, e->steal);
+		all = got.irq + got.softirq + got.steal;
+		got.at = why_least(why_minus(why_minus(f->at, e->at), all), before);
+		got.irq = why_least(got.irq, before);
+		got.softirq = why_least(got.softirq, before);
+		got.steal = why_least(got.steal, before);
+		e = f;
+		f = &w->end;
+	}
+	all = why_minus(f->irq, e->irq) + why_minus(f->softirq, e->softirq) +
+	      why_minus(f->steal, e->steal);
+	got.at += why_minus(why_minus(f->at, e->at), all);
+	got.irq += why_minus(f->irq, e->irq);
+	got.softirq += why_minus(f->softirq, e->softirq);
+	got.steal += why_minus(f->steal, e->steal);
+	w->got = got;
+	return 0;
+}
+
+/* ---- the walk ---- */
+
+/* Never more than is left of the wait. */
+static __always_inline u64 why_take(struct why_walk *w, u32 kind, u64 ns)
+{
+	if (ns > w->left)
+		ns = w->left;
+	w->left -= ns;
+	w->kinds[kind] += ns;
+	return ns;
+}
+
+/* --slower: the tasks one by one, until there is no room. */
+static __always_inline void why_part(struct why_walk *w, const struct why_stay *t, u64 ns)
+{
+	u32 i;
+
+	for (i = 0; i < ABI_WHY_PARTS && i < w->nparts; i++)
+		if (w->parts[i].who.tid == t->tid) {
+			w->parts[i].ns += ns;
+			return;
+		}
+	if (i >= ABI_WHY_PARTS)
+		return;
+	w->nparts = i + 1;
+	w->parts[i].ns = ns;
+	w->parts[i].who.pid = t->pid;
+	w->parts[i].who.tid = t->tid;
+	w->parts[i].who.cgroup_id = t->cgroup_id;
+	__builtin_memcpy(w->parts[i].who.comm, t->comm, sizeof(t->comm));
+}
+
+/* One stay further back; 0: that was the last one. */
+__noinline u32 why_step(u64 cpu, u64 stay)
+{
+	struct why_cpu *s = why_own(), *of = why_of((u32)cpu);
+	struct why_mark got;
+	struct why_stay *t;
+	struct why_walk *w;
+	u64 kernel = 0, ns;
+
+	if (!s || !of || of->nstays - stay > WHY_STAYS - WHY_SLACK)
+		return 0;
+	w = &s->walk;
+	t = &of->stays[stay & (WHY_STAYS - 1)];
+	if (t->m.at >= w->end.at) /* later than what is looked at */
+		return 1;
+	why_since(cpu, stay, w->from);
+	got = w->got;
+	if (t->tid && t->due_ns && t->due_ns < w->end.at) {
+		why_since(cpu, stay, t->due_ns > w->from ? t->due_ns : w->from);
+		kernel = w->got.at < got.at ? w->got.at : got.at;
+	}
+	why_take(w, ABI_WHY_IRQ, got.irq);
+	why_take(w, ABI_WHY_SOFTIRQ, got.softirq);
+	why_take(w, ABI_WHY_STEAL, got.steal);
+	why_take(w, ABI_WHY_KERNEL, kernel);
+	ns = why_take(w, t->tid ? ABI_WHY_TASK : ABI_WHY_IDLE, got.at - kernel);
+	if (t->tid && ns) {
+		if (w->tables)
+			why_blame(ABI_WHY_TASK, ns, cpu, stay);
+		if (w->slow)
+			why_part(w, t, ns);
+	}
+	w->end = t->m;
+	return t->m.at > w->from;
+}
+
+/* From `from` on until walk.end, on that CPU. */
+__noinline u32 why_piece(u64 cpu, u64 from)
+{
+	struct why_cpu *s = why_own(), *of = why_of((u32)cpu);
+	u64 n;
+	u32 i;
+
+	if (!s || !of)
+		return 0;
+	s->walk.from = from;
+	n = of->nstays;
+	for (i = 1; i <= WHY_STAYS && i <= n; i++)
+		if (!why_step(cpu, n - i))
+			break;
+	return 0;
+}
+
+/* The same until a moment that is over. It is between two readings, the later of which may not have
+ * been made. */
+__noinline u32 why_past(u64 cpu, u64 from, u64 to)
+{
+	struct why_cpu *s = why_own(), *of = why_of((u32)cpu);
+	const struct why_mark *e, *f;
+	struct why_mark *end;
+	u64 n, ns, all;
+	u32 i;
+
+	if (!s || !of || from >= to)
+		return 0;
+	end = &s->walk.end;
+	n = of->nstays;
+	for (i = 1; i < WHY_STAYS - WHY_SLACK && i <= n; i++)
+		if (of->stays[(n - i) & (WHY_STAYS - 1)].m.at < to)
+			break;
+	if (i >= WHY_STAYS - WHY_SLACK || i > n)
+		return 0;
+	s->now.at = ~0ULL; /* that of the switch is told; in its place: there is no later one */
+	e = &of->stays[(n - i) & (WHY_STAYS - 1)].m;
+	f = i > 1 ? &of->stays[(n - i + 1) & (WHY_STAYS - 1)].m : &s->now;
+	why_around(cpu, of, to, &e, &f);
+	*end = *e;
+	ns = why_minus(to, e->at);
+	if (f->at == ~0ULL) {
+		if (!e->interrupted)
+			end->at = to;
+		return why_piece(cpu, from);
+	}
+	all = why_minus(f->at, e->at);
+	if (f->irq == e->irq && f->softirq == e->softirq && f->steal == e->steal)
+		end->at = to;
+	else if (f->irq - e->irq == all)
+		end->at = to, end->irq += ns;
+	else if (f->softirq - e->softirq == all)
+		end->at = to, end->softirq += ns;
+	return why_piece(cpu, from);
+}
+
+/* ---- a wait ---- */
+
+static __always_inline void why_begin(struct why_walk *w, struct task_struct *p,
+				      const struct wait *wait, bool slow, u64 ep)
+{
+	struct abi_khead named;
+	u32 i;
+
+	__builtin_memset(&w->victim, 0, sizeof(w->victim));
+	group_key(&w->victim, p);
+	if (keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID) {
+		group_name(&named, p);
+		__builtin_memcpy(w->victim_comm, named.comm, sizeof(named.comm));
+		w->victim_pid = named.pid;
+		w->named_ns = named.named_ns;
+	}
+	w->ep = ep;
+	w->serial = wait->t2;
+	w->left = wait->queued_ns;
+	w->tables = 1;
+	w->slow = slow;
+	w->nparts = 0;
+	for (i = 0; i < ABI_WHY_KINDS; i++)
+		w->kinds[i] = 0;
+}
+
+/* false: there were some, and of which wait is not known. */
+static __always_inline bool why_moves_of(struct task_struct *p, struct stamp *st,
+					 const struct wait *w, struct why_moves **m)
+{
+	*m = NULL;
+	if (!st->moved || !TASK_STORAGE)
+		return true;
+	st->moved = 0;
+	*m = bpf_task_storage_get(&why_moved, p, NULL, 0);
+	if (!*m)
+		return false;
+	return by_record() ? (*m)->base_ns + w->queued_ns == st->delay_ns : (*m)->base_ns == w->t1;
+}
+
+static __always_inline void why_cpus_parts(struct why_cpu *s, struct why_moves *m,
+					   const struct wait *w, bool slow)
+{
+	u64 cpu = bpf_get_smp_processor_id(), t1 = w->t2 - w->queued_ns, here = w->queued_ns;
+	u32 i;
+
+	if (m)
+		here = why_minus(here, m->sum_ns);
+	s->walk.end = s->now;
+	s->walk.end.at = w->t2;
+	if (here)
+		why_piece(cpu, w->t2 - here);
+	for (i = 0; m && i < WHY_MOVES && i < m->n; i++)
+		why_past(m->v[i].cpu, m->v[i].from, m->v[i].to);
+	s->walk.kinds[ABI_WHY_UNEXPLAINED] = s->walk.left;
+	for (i = ABI_WHY_TASK + 1; i < ABI_WHY_KINDS; i++)
+		if (s->walk.kinds[i])
+			why_blame(i, s->walk.kinds[i], 0, 0);
+	if (!slow || !w->t0)
+		return;
+	/* A slow wakeup's way to the queue: what the CPU did that it was queued on. */
+	s->walk.tables = 0;
+	s->walk.left = w->to_queue_ns;
+	if (m && m->n)
+		why_past(m->v[0].cpu, m->v[0].from - w->to_queue_ns, m->v[0].from);
+	else
+		why_past(cpu, t1 - w->to_queue_ns, t1);
+	s->walk.kinds[ABI_WHY_UNEXPLAINED] += s->walk.left;
+}
+
+/* The wait of a task that comes to this CPU is over, as `w` tells. */
+static __always_inline void why_wait(struct task_struct *p, struct task_struct *prev,
+				     struct stamp *st, const struct wait *w, u64 ep)
+{
+	bool slow = slower && w->wait_ns >= slower_ns;
+	struct why_cpu *s = why_own();
+	struct why_moves *m;
+	bool known = prev && w->n == 1 && why_moves_of(p, st, w, &m);
+
+	if (!s)
+		return;
+	why_begin(&s->walk, p, w, slow, ep);
+	if (w->kind == ABI_WAIT_THROTTLE) {
+		s->walk.kinds[ABI_WHY_THROTTLE] = w->queued_ns;
+		why_blame(ABI_WHY_THROTTLE, w->queued_ns, 0, 0);
+	} else if (known) {
+		why_cpus_parts(s, m, w, slow);
+	} else { /* its end was not reported: who knows when, or where it began */
+		s->walk.kinds[ABI_WHY_UNEXPLAINED] = slow ? w->wait_ns : w->queued_ns;
+		why_blame(ABI_WHY_UNEXPLAINED, w->queued_ns, 0, 0);
+	}
+}
+
+/* Waits whose ends were not reported. */
+static __always_inline void why_hidden(struct task_struct *p, u64 sum_ns, u64 n, u64 ep)
+{
+	struct wait w = {.queued_ns = sum_ns, .wait_ns = sum_ns, .n = (u32)n};
+	struct why_cpu *s = why_own();
+
+	if (!s)
+		return;
+	w.t2 = bpf_ktime_get_ns();
+	why_begin(&s->walk, p, &w, false, ep);
+	s->walk.kinds[ABI_WHY_UNEXPLAINED] = sum_ns;
+	why_blame(ABI_WHY_UNEXPLAINED, sum_ns, 0, 0);
+}
+
+/* The record of a slow wait, with room for its parts. */
+static __always_inline void why_slow(struct abi_slow *slow)
+{
+	struct abi_slow_why *r = (void *)slow;
+	struct why_cpu *s = why_own();
+
+	if (!s)
+		return;
+	__builtin_memcpy(r->kinds, s->walk.kinds, sizeof(r->kinds));
+	r->n = s->walk.nparts;
+	bpf_probe_read_kernel(r->parts, sizeof(r->parts), s->walk.parts);
+}
+
+#endif

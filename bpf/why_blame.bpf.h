@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* --why: entries, of who waited and for whom. */
+#ifndef WS_WHY_BLAME_BPF_H
+#define WS_WHY_BLAME_BPF_H
+
+/* As those of keyed.bpf.h: the group that waited is the key's, `obj` who is blamed, `kind` the
+ * class. */
+struct keyed_map why_even SEC(".maps"), why_odd SEC(".maps");
+
+/* Who that is. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct abi_culprit);
+} why_culprits SEC(".maps");
+
+/* ---- entries ---- */
+
+static __always_inline struct abi_khead *why_entry(const struct abi_key *key, u64 ep)
+{
+	return ep & 1 ? bpf_map_lookup_elem(&why_odd, key) : bpf_map_lookup_elem(&why_even, key);
+}
+
+static __always_inline struct abi_khead *why_entry_made(const struct abi_key *key, u64 ep)
+{
+	const struct abi_khead zero = {};
+
+	if (ep & 1)
+		bpf_map_update_elem(&why_odd, key, &zero, BPF_NOEXIST);
+	else
+		bpf_map_update_elem(&why_even, key, &zero, BPF_NOEXIST);
+	return why_entry(key, ep);
+}
+
+/* 64 bits of a group's two words: of as many groups as fit into the map no two are the same. */
+static __always_inline u64 why_id(const struct why_stay *t)
+{
+	u64 h = t->key[0] * 0x9e3779b97f4a7c15ULL;
+
+	h = (h ^ h >> 29 ^ t->key[1]) * 0xbf58476d1ce4e5b9ULL;
+	h ^= h >> 32;
+	return h && h != ABI_OBJ_OTHER ? h : 1;
+}
+
+/* What all of the group have; a process has the name that it has now. */
+static __always_inline void why_describe(struct abi_counts *bank, u64 id, const struct why_stay *t)
+{
+	struct abi_culprit c = {}, *known = bpf_map_lookup_elem(&why_culprits, &id);
+
+	if (known && keyed.by != ABI_BY_PID && keyed.by != ABI_BY_TID)
+		return;
+	if (keyed.by == ABI_BY_CGROUP) {
+		c.cgroup_id = t->cgroup_id;
+	} else if (keyed.by == ABI_BY_PID) {
+		__builtin_memcpy(c.comm, t->name, sizeof(c.comm));
+		c.pid = t->pid;
+		c.cgroup_id = t->cgroup_id;
+	} else {
+		__builtin_memcpy(c.comm, t->comm, sizeof(c.comm));
+	}
+	if (keyed.by == ABI_BY_TID) {
+		c.pid = t->pid;
+		c.tid = t->tid;
+		c.cgroup_id = t->cgroup_id;
+	}
+	if (known)
+		*known = c;
+	else if (bpf_map_update_elem(&why_culprits, &id, &c, BPF_ANY))
+		bank->keys_full++; /* a row without a name */
+}
+
+static __always_inline void why_add(struct abi_khead *e, const struct why_walk *w, u64 ns)
+{
+	e->sums[ABI_WHY_NS] += ns;
+	if (e->sums[ABI_WHY_LAST] != w->serial)
+		e->sums[ABI_WHY_COUNT]++;
+	e->sums[ABI_WHY_LAST] = w->serial;
+	if (keyed.by != ABI_BY_PID && keyed.by != ABI_BY_TID)
+		return;
+	__builtin_memcpy(e->comm, w->victim_comm, sizeof(e->comm));
+	e->pid = w->victim_pid;
+	e->named_ns = w->named_ns;
+}
+
+/* `stay` of `cpu` says which task, if it was one. Global, as all that is called more than once: the
+ * verifier takes it by itself. */
+__noinline u32 why_blame(u64 kind, u64 ns, u64 cpu, u64 stay)
+{
+	struct why_cpu *s = why_own(), *of = why_of((u32)cpu);
+	struct abi_counts *bank;
+	const struct why_stay *t;
+	struct abi_khead *e;
+	struct abi_key key;
+
+	if (!s || !of || !ns)
+		return 0;
+	bank = bank_get(s->walk.ep);
+	if (!bank)
+		return 0;
+	key = s->walk.victim;
+	key.kind = (u32)kind;
+	t = &of->stays[stay & (WHY_STAYS - 1)];
+	if (kind == ABI_WHY_TASK)
+		key.obj = why_id(t);
+	e = why_entry(&key, s->walk.ep);
+	if (kind == ABI_WHY_TASK && (!e || keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID))
+		why_describe(bank, key.obj, t);
+	if (!e)
+		e = why_entry_made(&key, s->walk.ep);
+	if (e) {
+		why_add(e, &s->walk, ns);
+		return 0;
+	}
+	bank->keys_full++;
+	__builtin_memset(&key, 0, sizeof(key));
+	key.obj = ABI_OBJ_OTHER;
+	key.kind = (u32)kind;
+	key.cpu = bpf_get_smp_processor_id();
+	e = why_entry(&key, s->walk.ep);
+	if (e)
+		why_add(e, &s->walk, ns);
+	return 0;
+}
+
+#endif

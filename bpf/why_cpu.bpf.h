@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --why: what each CPU did, so that whoever waited for it can be told. Three writers, each with
+ * fields of its own, since interrupts come in the middle of whatever else runs here:
+ *
+ *	sched_switch	stays: who came to the CPU, and the classes' sums at that moment
+ *	hard interrupts	their sum; readings at each entry and exit
+ *	soft interrupts	their sum, turned over by one store; readings as well
+ *
+ * A reading has the sums of all classes up to its moment; what is in none of them is the task's
+ * whose stay it is, or idle. Between two readings that follow each other nearly always one class
+ * alone goes on, so that a moment between them is known exactly; else (the hypervisor took some of
+ * it) only what must lie on this side of it is counted, the rest stays unexplained: since() in
+ * why.bpf.h.
+ */
+#ifndef WS_WHY_CPU_BPF_H
+#define WS_WHY_CPU_BPF_H
+
+#include "abi_why.h"
+
+#define WHY_STAYS 256 /* powers of two */
+#define WHY_EDGES 512
+#define WHY_SLACK 4 /* the oldest of a ring may just be written over */
+
+/* Sums up to a moment. */
+struct why_mark {
+	u64 at;
+	u64 irq;
+	u64 softirq;
+	u64 steal;
+	u64 interrupted; /* from here on an interrupt runs */
+};
+
+struct why_stay {
+	struct why_mark m;
+	u64 due_ns; /* when a reschedule was due, if the task could still have run on; else 0 */
+	u64 key[2]; /* the group that is blamed */
+	u64 cgroup_id;
+	u32 pid;
+	u32 tid; /* 0: idle */
+	char comm[ABI_COMM_LEN];
+	char name[ABI_COMM_LEN]; /* of its group: of a process the first thread's */
+};
+
+/* Soft interrupts, as far as they are over; since when one runs. */
+struct why_soft {
+	u64 ns;
+	u64 start; /* 0: none runs */
+	u64 irq;
+	u64 steal;
+};
+
+#define WHY_HARD 0
+#define WHY_SOFT 1
+
+/* A wait being looked at. */
+struct why_walk {
+	struct abi_key victim;
+	char victim_comm[ABI_COMM_LEN];
+	u64 victim_pid;
+	u64 named_ns;
+	u64 ep;
+	u64 serial;
+	u64 from;
+	struct why_mark end; /* what comes from there on is told */
+	u64 left;	     /* of the wait, not told yet */
+	u64 slow;	     /* its parts are wanted by themselves */
+	u64 tables;	     /* it counts, and not only as a slow wait */
+	struct why_mark got; /* of since(): what is left to the task or idle is `at` */
+	u64 kinds[ABI_WHY_KINDS];
+	u64 nparts;
+	struct abi_why_part parts[ABI_WHY_PARTS];
+};
+
+struct why_cpu {
+	s64 steal_from_rq; /* of user space; 0: nothing tells */
+	u64 steal_at;
+	u64 irq_ns; /* of hard interrupts that are over */
+	u64 irq_start;
+	u64 irq_steal, irq_nmi; /* when it began */
+	u64 irq_depth;
+	u64 nmi_ns;
+	struct why_soft soft[2];
+	u64 soft_at; /* which of them holds */
+	u64 nedges[2];
+	u64 nstays;
+	u64 due_ns; /* also written by other CPUs, under this one's run-queue lock */
+	u64 due_flag;
+	struct why_walk walk;
+	struct why_mark now; /* of the switch that is being reported */
+	struct why_mark edges[2][WHY_EDGES];
+	struct why_stay stays[WHY_STAYS];
+};
+
+/* One entry a CPU, set at load. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct why_cpu);
+} why_cpus SEC(".maps");
+
+static __always_inline struct why_cpu *why_of(u32 cpu)
+{
+	return bpf_map_lookup_elem(&why_cpus, &cpu);
+}
+
+static __always_inline struct why_cpu *why_own(void)
+{
+	return why_of(bpf_get_smp_processor_id());
+}
+
+static __always_inline u64 why_minus(u64 a, u64 b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* In its own time, since it began to count. */
+static __always_inline u64 why_steal(struct why_cpu *s)
+{
+	u64 ns = 0;
+
+	if (!s->steal_from_rq)
+		return 0;
+	if (!s->steal_at)
+		s->steal_at = compat_steal_at(s->steal_from_rq);
+	if (s->steal_at)
+		bpf_probe_read_kernel(&ns, sizeof(ns), (void *)s->steal_at);
+	return ns;
+}
+
+/* Sums at `now` on this CPU. */
+static __always_inline void why_read(struct why_cpu *s, struct why_mark *m, u64 now)
+{
+	const struct why_soft *soft = &s->soft[s->soft_at & 1];
+	u64 nmi = s->nmi_ns, in;
+
+	m->at = now;
+	m->steal = why_steal(s);
+	m->irq = s->irq_ns + nmi;
+	if (s->irq_depth) {
+		in = why_minus(m->steal, s->irq_steal) + why_minus(nmi, s->irq_nmi);
+		m->irq += why_minus(why_minus(now, s->irq_start), in);
+	}
+	m->softirq = soft->ns;
+	if (soft->start) {
+		in = why_minus(m->irq, soft->irq) + why_minus(m->steal, soft->steal);
+		m->softirq += why_minus(why_minus(now, soft->start), in);
+	}
+	m->interrupted = s->irq_depth || soft->start;
+}
+
+static __always_inline void why_edge(struct why_cpu *s, u32 level, const struct why_mark *m)
+{
+	s->edges[level][s->nedges[level] & (WHY_EDGES - 1)] = *m;
+	barrier();
+	s->nedges[level]++;
+}
+
+/* ---- hard interrupts: nothing but an NMI comes in between ---- */
+
+static __always_inline int why_irq_begins(void)
+{
+	struct why_cpu *s = why_own();
+	struct why_mark m;
+
+	if (!s || s->irq_depth++)
+		return 0;
+	s->irq_start = bpf_ktime_get_ns();
+	s->irq_nmi = s->nmi_ns;
+	s->irq_steal = why_steal(s);
+	why_read(s, &m, s->irq_start);
+	why_edge(s, WHY_HARD, &m);
+	return 0;
+}
+
+/* A due reschedule that has been looked after, and the same task was picked, is due no more. */
+static __always_inline void why_still_due(struct why_cpu *s)
+{
+	struct task_struct *cur = (void *)bpf_get_current_task();
+
+	if (s->due_ns && !(BPF_CORE_READ(cur, thread_info.flags) >> s->due_flag & 1))
+		s->due_ns = 0;
+}
+
+static __always_inline int why_irq_ends(void)
+{
+	struct why_cpu *s = why_own();
+	struct why_mark m;
+
+	if (!s || !s->irq_depth) /* it began before we did */
+		return 0;
+	if (s->irq_depth > 1) {
+		s->irq_depth--;
+		return 0;
+	}
+	why_read(s, &m, bpf_ktime_get_ns());
+	s->irq_ns = m.irq - s->nmi_ns;
+	s->irq_depth = 0;
+	m.interrupted = s->soft[s->soft_at & 1].start != 0;
+	why_edge(s, WHY_HARD, &m);
+	why_still_due(s);
+	return 0;
+}
+
+#define WHY_IRQ(name, hook)              \
+	SEC("tp_btf/" hook "_entry")     \
+	int ws_##name##_begins(u64 *ctx) \
+	{                                \
+		return why_irq_begins(); \
+	}                                \
+	SEC("tp_btf/" hook "_exit")      \
+	int ws_##name##_ends(u64 *ctx)   \
+	{                                \
+		return why_irq_ends();   \
+	}
+
+/* x86 tells of the vectors of its own apart, arm64 of IPIs; user space loads those that are there
+ * (sched_why_load.c has the list). */
+WHY_IRQ(irq, "irq_handler")
+WHY_IRQ(ipi, "ipi")
+WHY_IRQ(timer, "local_timer")
+WHY_IRQ(resched, "reschedule")
+WHY_IRQ(call, "call_function")
+WHY_IRQ(call1, "call_function_single")
+WHY_IRQ(work, "irq_work")
+WHY_IRQ(platform, "x86_platform_ipi")
+WHY_IRQ(spurious, "spurious_apic")
+WHY_IRQ(error, "error_apic")
+WHY_IRQ(thermal, "thermal_apic")
+WHY_IRQ(threshold, "threshold_apic")
+WHY_IRQ(deferred, "deferred_error_apic")
+
+/* It tells at the end of a handler how long that took. */
+SEC("tp_btf/nmi_handler")
+int ws_nmi(u64 *ctx)
+{
+	struct why_cpu *s = why_own();
+
+	if (s && (s64)ctx[1] > 0)
+		s->nmi_ns += ctx[1];
+	return 0;
+}
+
+/* ---- soft interrupts: hard ones come in between ---- */
+
+#define WHY_TRIES 4
+
+/* A reading in which no hard interrupt began or ended. */
+static __always_inline void why_read_soft(struct why_cpu *s, struct why_mark *m)
+{
+	u32 i;
+	u64 n;
+
+	for (i = 0; i < WHY_TRIES; i++) {
+		n = *(const volatile u64 *)&s->nedges[WHY_HARD];
+		barrier();
+		why_read(s, m, bpf_ktime_get_ns());
+		barrier();
+		if (n == *(const volatile u64 *)&s->nedges[WHY_HARD])
+			break;
+	}
+}
+
+static __always_inline int why_soft_turns(bool begins)
+{
+	struct why_cpu *s = why_own();
+	struct why_soft *next;
+	struct why_mark m;
+
+	if (!s)
+		return 0;
+	why_read_soft(s, &m);
+	next = &s->soft[(s->soft_at + 1) & 1];
+	next->ns = m.softirq;
+	next->start = begins ? m.at : 0;
+	next->irq = m.irq;
+	next->steal = m.steal;
+	barrier();
+	s->soft_at++;
+	m.interrupted = begins;
+	why_edge(s, WHY_SOFT, &m);
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int ws_softirq_begins(u64 *ctx)
+{
+	return why_soft_turns(true);
+}
+
+SEC("tp_btf/softirq_exit")
+int ws_softirq_ends(u64 *ctx)
+{
+	return why_soft_turns(false);
+}
+
+/* ---- a reschedule is due ---- */
+
+/* Asked for lazily first, then for good: the first moment counts. `tif` is a flag's number. */
+SEC("tp_btf/sched_set_need_resched_tp")
+int ws_resched_due(u64 *ctx)
+{
+	struct task_struct *cur = (void *)ctx[0];
+	struct why_cpu *s = why_of((u32)ctx[1]);
+	u64 flag = ctx[2] & 63;
+
+	if (!s)
+		return 0;
+	if (s->due_ns && s->due_flag != flag && cur->thread_info.flags >> s->due_flag & 1)
+		return 0;
+	s->due_flag = flag;
+	s->due_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* ---- who is on the CPU ---- */
+
+static __always_inline void why_name_stay(struct why_stay *t, struct task_struct *p)
+{
+	struct task_struct *leader;
+	struct abi_key key = {};
+
+	t->tid = TASK_READ(p, pid);
+	t->pid = TASK_READ(p, tgid);
+	if (!t->tid) /* idle: a CPU's own task, nobody to be blamed */
+		return;
+	t->cgroup_id = task_cgroup_id(p);
+	TASK_COMM(t->comm, p);
+	if (keyed.by == ABI_BY_NONE)
+		group_comm(&key, p);
+	else
+		group_key(&key, p);
+	t->key[0] = key.id;
+	t->key[1] = key.born;
+	if (keyed.by != ABI_BY_PID)
+		return;
+	leader = TASK_READ(p, group_leader);
+	if (leader)
+		TASK_COMM(t->name, leader);
+}
+
+/* A switch: one stay ends, the next begins. Interrupts do not nest around it. */
+static __always_inline void why_switch(struct task_struct *next, bool runnable)
+{
+	struct why_cpu *s = why_own();
+	struct why_stay *t;
+
+	if (!s)
+		return;
+	if (s->irq_depth) /* an end was not reported */
+		s->irq_depth = 0;
+	if (s->soft[s->soft_at & 1].start) {
+		s->soft[(s->soft_at + 1) & 1] = s->soft[s->soft_at & 1];
+		s->soft[(s->soft_at + 1) & 1].start = 0;
+		s->soft_at++;
+	}
+	why_read(s, &s->now, bpf_ktime_get_ns());
+	/* Who blocked may have been picked again since: then it was no more due, unseen. */
+	if (runnable)
+		s->stays[(s->nstays - 1) & (WHY_STAYS - 1)].due_ns = s->due_ns;
+	s->due_ns = 0;
+	t = &s->stays[s->nstays & (WHY_STAYS - 1)];
+	t->m = s->now;
+	t->due_ns = 0;
+	why_name_stay(t, next);
+	barrier();
+	s->nstays++;
+}
+
+#endif

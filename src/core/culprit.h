@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* --why in words: what a culprit is called, and the verdict of a final report. */
+#ifndef WS_CULPRIT_H
+#define WS_CULPRIT_H
+
+#include "core/frame.h"
+
+#define CULPRIT_NAME_BYTES 512
+
+/* "cc1", "postgres 42", "(soft interrupts)": raw bytes, for a sink to clean. Returns out. */
+const char *culprit_name(const struct culprit *k, char *out, size_t len);
+
+#define VERDICT_LINES 5
+#define VERDICT_BYTES 640
+
+struct verdict {
+	char line[VERDICT_LINES][VERDICT_BYTES]; /* raw bytes, too */
+	size_t n;
+};
+
+/* From the report's numbers alone; no line where there is nothing to be said. 0 or -ENOMEM. */
+int verdict_make(struct verdict *v, const struct frame *f);
+
+#endif

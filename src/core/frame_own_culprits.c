@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Who made tasks wait: a row for each pair of who waited and what for. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/array.h"
+#include "core/frame_own_inside.h"
+
+static int key_text(struct frame_own *o, const char *text)
+{
+	return own_key(o, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+/* A process or thread is its number, whatever it is called now; so is one that waited. */
+static int culprit_key(struct frame_own *o, const struct culprit *c)
+{
+	const uint32_t ids[] = {c->pid, c->tid};
+	int ret;
+
+	o->key_len = 0;
+	ret = own_key(o, "w", 1) ?: key_text(o, c->kind);
+	if (!ret)
+		ret = own_key(o, ids, sizeof(ids));
+	if (!ret && !c->pid)
+		ret = key_text(o, c->comm) ?: key_text(o, c->cgroup);
+	if (!ret && c->nvictim)
+		ret = key_text(o, c->victim[0].key) ?: key_text(o, c->victim[0].value);
+	return ret;
+}
+
+/* Its own of that key; NULL: there is none, and `add` was not asked for. */
+static int culprit_find(struct frame_own *o, const struct culprit *c, bool add,
+			struct culprit **out)
+{
+	int ret = culprit_key(o, c);
+	struct own_entry *e = ret ? NULL : own_entry(o, o->key, o->key_len);
+	struct culprit *v;
+
+	*out = NULL;
+	if (!e)
+		return -ENOMEM;
+	if (!e->at && add) {
+		v = array_room(o->culprits, &o->culprits_cap, o->nculprits, 1, sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		o->culprits = v;
+		v[o->nculprits] = (struct culprit){0};
+		e->at = (uint32_t)++o->nculprits;
+	}
+	*out = e->at ? &o->culprits[e->at - 1] : NULL;
+	return 0;
+}
+
+int own_culprit_add(struct frame_own *o, const struct culprit *c)
+{
+	struct culprit *to;
+	int ret = culprit_find(o, c, true, &to);
+
+	for (uint32_t i = 0; i < c->nvictim && !ret; i++)
+		ret = own_text(o, &to->victim[i].key, c->victim[i].key)
+			      ?: own_text(o, &to->victim[i].value, c->victim[i].value);
+	if (!ret)
+		ret = own_text(o, &to->kind, c->kind) ?: own_text(o, &to->comm, c->comm);
+	if (!ret)
+		ret = own_text(o, &to->cgroup, c->cgroup);
+	if (ret)
+		return ret;
+	to->nvictim = c->nvictim;
+	to->pid = c->pid;
+	to->tid = c->tid;
+	to->count += c->count;
+	to->wait_ns += c->wait_ns;
+	return 0;
+}
+
+int own_culprit_subtract(struct frame_own *o, const struct culprit *c)
+{
+	struct culprit *to;
+	int ret = culprit_find(o, c, false, &to);
+
+	if (ret || !to)
+		return ret ? ret : c->wait_ns ? -EINVAL : 0;
+	if (to->wait_ns < c->wait_ns || to->count < c->count)
+		return -EINVAL;
+	to->wait_ns -= c->wait_ns;
+	to->count -= c->count;
+	return 0;
+}
+
+int own_culprits_view(struct frame_own *o)
+{
+	struct culprit *v = arena_take(&o->view, (o->nculprits + 1) * sizeof(*v));
+	size_t n = 0;
+
+	if (!v)
+		return -ENOMEM;
+	for (size_t i = 0; i < o->nculprits; i++)
+		if (o->culprits[i].wait_ns || !o->subtracted)
+			v[n++] = o->culprits[i];
+	o->frame.culprits = v;
+	o->frame.nculprits = n;
+	return 0;
+}

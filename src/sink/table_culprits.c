@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * --why: whom tasks waited for, the worst first; with --by pairs of who waited and for whom.
+ *
+ *	Who made tasks wait for a CPU  17.0 s waited
+ *	WAITED FOR                KIND      share     total     waits
+ *	cc1                       task       61.2    10.4 s     1,203
+ *	(soft interrupts)         softirq     3.1    527 ms     4,921
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/culprit.h"
+#include "core/text.h"
+#include "sink/table.h"
+
+enum culprits_column { CULPRITS_NAME, CULPRITS_KIND };
+
+static const char *culprits_cell(const struct grid_column *col, struct table_page *page,
+				 const struct view_row *row, char *out, size_t len)
+{
+	const struct culprit *k = row->k;
+	char name[CULPRIT_NAME_BYTES];
+
+	switch (col->kind) {
+	case GRID_LABEL:
+		for (uint32_t i = 0; i < k->nvictim; i++)
+			if (!strcmp(k->victim[i].key, col->key))
+				return text_clean(out, len, k->victim[i].value, SIZE_MAX);
+		return "-";
+	case GRID_SHARE:
+		return format_share(out, len, k->wait_ns, page->section->sum_ns, 1);
+	case GRID_TOTAL:
+		return format_duration(out, len, k->wait_ns);
+	case GRID_COUNT:
+		return format_count(out, len, k->count);
+	default:
+		if (col->index == CULPRITS_KIND)
+			return text_clean(out, len, k->kind, SIZE_MAX);
+		return text_clean(out, len, culprit_name(k, name, sizeof(name)), SIZE_MAX);
+	}
+}
+
+/* Who waited: the labels of the first row that has some; all have the same. */
+static void add_victim(struct grid *g, const struct view_row *rows, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && !rows[i].k->nvictim)
+		i++;
+	for (uint32_t v = 0; i < n && v < rows[i].k->nvictim; v++) {
+		const char *key = rows[i].k->victim[v].key;
+		bool number = !strcmp(key, "pid") || !strcmp(key, "tid") || !strcmp(key, "cpu");
+
+		grid_add_label(g, key, number);
+	}
+}
+
+static void culprits_grid(struct grid *g, struct table_page *page, const struct view_row *rows,
+			  size_t n)
+{
+	struct grid_column *c;
+
+	g->cell = culprits_cell;
+	add_victim(g, rows, n);
+	c = grid_add(g, GRID_TEXT, "WAITED FOR", 0, YIELD_NEVER);
+	c->left = c->middle = true;
+	c->shorten_to = page->printer.columns * 2 / 5;
+	c = grid_add(g, GRID_TEXT, "KIND", 0, YIELD_LAST);
+	c->left = true;
+	c->index = CULPRITS_KIND;
+	grid_add(g, GRID_SHARE, "share%", 0, YIELD_NEVER);
+	grid_add(g, GRID_TOTAL, "total", 0, YIELD_NEVER);
+	grid_add(g, GRID_COUNT, "waits", 0, YIELD_LAST);
+	grid_measure(g, page, rows, n);
+	grid_fit(g, page);
+}
+
+void table_culprits(struct table_page *page)
+{
+	const struct view_table *t = &page->section->rows;
+	const struct view_row *rows;
+	struct grid g = {0};
+	struct line text;
+	size_t shown;
+
+	table_gap(page);
+	line_start(&text);
+	if (t->n)
+		line_add(&text, "%s waited", word_duration(page->section->sum_ns).s);
+	else
+		line_add(&text, "nobody");
+	table_title(page, "Who made tasks wait for a CPU", false, text.text);
+	if (!t->n)
+		return;
+	shown = table_shown(page, t);
+	rows = view_first(page->view, t, shown);
+	culprits_grid(&g, page, rows, shown);
+	grid_head(&g, page);
+	for (size_t i = 0; i < shown; i++)
+		table_row(&g, page, &rows[i]);
+	table_rest(page, "");
+}
+
+void table_verdict(struct table_page *page)
+{
+	char clean[2 * VERDICT_BYTES];
+	struct verdict v;
+	struct line l;
+	int ret = verdict_make(&v, page->f);
+
+	if (ret && !page->error)
+		page->error = ret;
+	if (ret || !v.n)
+		return;
+	table_gap(page);
+	for (size_t i = 0; i < v.n; i++) {
+		text_clean(clean, sizeof(clean), v.line[i], SIZE_MAX);
+		line_start(&l);
+		line_add(&l, "%s", clean);
+		printer_line(&page->printer, STYLE_PLAIN, &l);
+	}
+}

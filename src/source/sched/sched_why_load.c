@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* --why: its maps, and which of its hooks this kernel has. A class without a hook stays unexplained,
+ * or with the task that ran, and --check names it. */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
+#include "abi_why.h"
+#include "source/kmaps.h"
+#include "source/sched/sched.h"
+
+#include "sched.skel.h" /* needs abi.h */
+
+#define CULPRITS 65536 /* descriptions */
+#define UP_FRONT 65536 /* entries: 10 MB in each of two maps */
+
+static const char *const maps[] = {"why_even", "why_odd"};
+
+/* Those without which there is no scheduler at all. */
+static bool always_there(const char *hook)
+{
+	return !strncmp(hook, "sched_", 6) && strcmp(hook, "sched_set_need_resched_tp");
+}
+
+/* On PREEMPT_RT tasks do the work of soft interrupts, and may be preempted in it: theirs is the
+ * blame. */
+static bool is_rt(const struct btf *btf)
+{
+	return struct_has_member(btf, "task_struct", "softirq_disable_cnt");
+}
+
+static int configure_hooks(const struct sched *s, const struct btf *btf)
+{
+	struct bpf_program *p;
+	int ret = 0;
+
+	bpf_object__for_each_program(p, s->bpf.obj)
+	{
+		const char *section = bpf_program__section_name(p), *hook = section + 7;
+
+		if (strncmp(section, "tp_btf/", 7) || always_there(hook))
+			continue;
+		if (strncmp(hook, "softirq_", 8) == 0 && is_rt(btf))
+			ret = bpf_program__set_autoload(p, false);
+		else if (tracepoint_args(btf, hook) < 0)
+			ret = bpf_program__set_autoload(p, false);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Does a hypervisor that runs us tell what it took? On bare metal there is nothing to tell. */
+static bool steal_untold(const struct btf *btf, int64_t *from_rq)
+{
+#ifdef __x86_64__
+	const unsigned int hypervisor = 1U << 31, steal_time = 1U << 5;
+	unsigned int a, b, c, d;
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & hypervisor))
+		return false;
+	__cpuid(0x40000000, a, b, c, d);
+	if (b != 0x4b4d564b || c != 0x564b4d56 || d != 0x4d) /* "KVMKVMKVM" */
+		return true;
+	__cpuid(0x40000001, a, b, c, d);
+	return !(a & steal_time) || steal_offset(btf, from_rq);
+#else
+	return true;
+#endif
+}
+
+/* Bytes from a CPU's struct rq to what it is told; 0: nothing. */
+static bool steal_told(struct sched *s, const struct btf *btf)
+{
+	s->why_steal = 0;
+	return !steal_untold(btf, &s->why_steal);
+}
+
+static void find_lacks(struct sched *s, const struct btf *btf)
+{
+	const char **to = s->why_lacks;
+
+	if (tracepoint_args(btf, "irq_handler_entry") < 0)
+		*to++ = "hard interrupts of devices: no tracepoint irq_handler_entry";
+	if (tracepoint_args(btf, "local_timer_entry") < 0 && tracepoint_args(btf, "ipi_entry") < 0)
+		*to++ = "interrupts between CPUs: no tracepoints irq_vectors or ipi_entry";
+	if (is_rt(btf))
+		*to++ = "soft interrupts: on this kernel (PREEMPT_RT) tasks do their work";
+	else if (tracepoint_args(btf, "softirq_entry") < 0)
+		*to++ = "soft interrupts: no tracepoint softirq_entry";
+	if (!steal_told(s, btf))
+		*to++ = "the hypervisor: it does not tell what it took";
+	if (tracepoint_args(btf, "sched_set_need_resched_tp") < 0)
+		*to++ = "kernel: no tracepoint sched_set_need_resched_tp";
+	if (!s->bpf.rodata->filter.task_storage)
+		*to++ = "waits that are moved to another CPU: no task storage";
+	*to = NULL;
+}
+
+static int configure_moves(const struct sched *s)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(s->bpf.obj, "why_moved");
+
+	if (s->bpf.rodata->filter.task_storage)
+		return 0;
+	return m ? bpf_map__set_autocreate(m, false) : -ENOENT;
+}
+
+static int configure_map(const struct sched *s, const char *name, uint32_t entries, bool on_demand)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(s->bpf.obj, name);
+	int ret = m ? bpf_map__set_max_entries(m, entries) : -ENOENT;
+
+	if (!ret && on_demand)
+		ret = bpf_map__set_map_flags(m, BPF_F_NO_PREALLOC);
+	return ret;
+}
+
+int sched_why_configure(struct sched *s, const struct btf *btf)
+{
+	uint32_t entries = (s->cfg->max_keys + ABI_WHY_KINDS) * s->ncpus;
+	/* Up front as long as it is little: on demand some are refused now and then. */
+	bool on_demand = kmaps_on_demand(btf) && entries > UP_FRONT;
+	int ret = configure_map(s, "why_cpus", s->ncpus, false);
+
+	for (size_t i = 0; !ret && i < ABI_BANKS; i++) {
+		ret = configure_map(s, maps[i], entries, on_demand);
+		if (!ret)
+			ret = bpf_map__set_value_size(
+				bpf_object__find_map_by_name(s->bpf.obj, maps[i]),
+				sizeof(struct abi_khead));
+	}
+	if (!ret)
+		ret = configure_map(s, "why_culprits", entries < CULPRITS ? entries : CULPRITS,
+				    on_demand);
+	if (!ret)
+		ret = configure_moves(s);
+	if (!ret)
+		ret = configure_hooks(s, btf);
+	find_lacks(s, btf);
+	return ret;
+}
+
+/* Each CPU's entry begins with where it is told what was stolen from it. */
+static int fill_cpus(const struct sched *s)
+{
+	const struct bpf_map *m = bpf_object__find_map_by_name(s->bpf.obj, "why_cpus");
+	char *entry = calloc(1, bpf_map__value_size(m));
+	uint32_t cpu;
+	int ret = entry ? 0 : -ENOMEM;
+
+	if (entry)
+		memcpy(entry, &s->why_steal, sizeof(s->why_steal));
+	for (cpu = 0; !ret && cpu < s->ncpus; cpu++)
+		if (bpf_map_update_elem(bpf_map__fd(m), &cpu, entry, BPF_ANY))
+			ret = -errno;
+	free(entry);
+	return ret;
+}
+
+/* What finds no room counts there: sums stay true. */
+static int fill_others(const struct sched *s)
+{
+	const struct abi_khead zero = {0};
+	struct abi_key key = {.obj = ABI_OBJ_OTHER};
+	size_t i;
+
+	for (i = 0; i < ABI_BANKS; i++)
+		for (key.kind = 0; key.kind < ABI_WHY_KINDS; key.kind++)
+			for (key.cpu = 0; key.cpu < s->ncpus; key.cpu++)
+				if (bpf_map_update_elem(sched_object_map(&s->bpf, maps[i]), &key,
+							&zero, BPF_NOEXIST))
+					return -errno;
+	return 0;
+}
+
+int sched_why_fill(const struct sched *s)
+{
+	int ret = fill_cpus(s);
+
+	return ret ? ret : fill_others(s);
+}
