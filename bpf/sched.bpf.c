@@ -156,7 +156,7 @@ int ws_switch(u64 *ctx)
 		record_in(bank, next, prev, ep);
 		return 0;
 	}
-	now = bpf_ktime_get_ns();
+	now = switch_now_ns();
 	stamped_out(bank, prev, preempted || !state, now, ep);
 	stamped_in(bank, next, prev, now, ep);
 	return 0;

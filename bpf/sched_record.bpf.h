@@ -221,7 +221,7 @@ static __always_inline void record_in(struct abi_counts *bank, struct task_struc
 	w.t1 = st->t1;
 	w.queued_ns = a->queued_ns;
 	if (slower || WHY || w.t0 || w.t1 || !a->seen || a->hidden)
-		w.t2 = bpf_ktime_get_ns();
+		w.t2 = switch_now_ns();
 	if (a->hidden && w.t0 < w.t2 - compat_ran_for(p))
 		w.t0 = 0; /* of a wakeup that we did not see come to a CPU */
 	w.kind = kind_of(a, st->kind, w.t0);

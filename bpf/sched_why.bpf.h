@@ -14,8 +14,10 @@
 static __always_inline bool by_record(void);
 #include "why_cpu.bpf.h"
 #include "why.bpf.h"
+#define switch_now_ns() why_now_ns()
 #else
 #define WHY false
+#define switch_now_ns() bpf_ktime_get_ns()
 #define WHY_SLOW_BYTES sizeof(struct abi_slow)
 #define why_switch(next, runnable) ((void)0)
 #define why_wait(p, prev, st, w, ep) ((void)0)

@@ -189,6 +189,8 @@ static __always_inline void why_part(struct why_walk *w, const struct why_stay *
 {
 	u32 i;
 
+	if (!ns)
+		return;
 	for (i = 0; i < ABI_WHY_PARTS && i < w->nparts; i++)
 		if (w->parts[i].who.tid == t->tid) {
 			w->parts[i].ns += ns;
@@ -228,11 +230,12 @@ __noinline u32 why_step(u64 cpu, u64 stay)
 	why_take(w, ABI_WHY_IRQ, got.irq);
 	why_take(w, ABI_WHY_SOFTIRQ, got.softirq);
 	why_take(w, ABI_WHY_STEAL, got.steal);
-	why_take(w, ABI_WHY_KERNEL, kernel);
-	ns = why_take(w, t->tid ? ABI_WHY_TASK : ABI_WHY_IDLE, got.at - kernel);
-	if (t->tid && ns) {
+	ns = got.at - kernel;
+	kernel = why_take(w, ABI_WHY_KERNEL, kernel);
+	ns = why_take(w, t->tid ? ABI_WHY_TASK : ABI_WHY_IDLE, ns);
+	if (t->tid) {
 		if (w->tables)
-			why_blame(ABI_WHY_TASK, ns, cpu, stay);
+			why_blame(ABI_WHY_TASK, ns, kernel, cpu, stay);
 		if (w->slow)
 			why_part(w, t, ns);
 	}
@@ -337,6 +340,30 @@ static __always_inline bool why_moves_of(struct task_struct *p, struct stamp *st
 	return by_record() ? (*m)->base_ns + w->queued_ns == st->delay_ns : (*m)->base_ns == w->t1;
 }
 
+/* What most waits are: all of it fell into one stay, which no interrupt and no thief came into. */
+static __always_inline bool why_simple(struct why_cpu *s, u64 cpu, u64 ns)
+{
+	u64 stay = s->nstays - 2;
+	const struct why_stay *t = &s->stays[stay & (WHY_STAYS - 1)];
+	u32 kind = t->tid ? ABI_WHY_TASK : ABI_WHY_IDLE;
+	u64 due = 0;
+
+	if (s->nstays < 2 || t->m.at > s->now.at - ns || t->m.irq != s->now.irq ||
+	    t->m.softirq != s->now.softirq || t->m.steal != s->now.steal)
+		return false;
+	if (kind == ABI_WHY_TASK && t->due_ns) {
+		due = why_minus(s->now.at, t->due_ns);
+		due = why_take(&s->walk, ABI_WHY_KERNEL, due < ns ? due : ns);
+		ns -= due;
+	}
+	ns = why_take(&s->walk, kind, ns);
+	if (kind == ABI_WHY_TASK)
+		why_blame(ABI_WHY_TASK, ns, due, cpu, stay);
+	if (kind == ABI_WHY_TASK && s->walk.slow)
+		why_part(&s->walk, t, ns);
+	return true;
+}
+
 static __always_inline void why_cpus_parts(struct why_cpu *s, struct why_moves *m,
 					   const struct wait *w, bool slow)
 {
@@ -345,16 +372,16 @@ static __always_inline void why_cpus_parts(struct why_cpu *s, struct why_moves *
 
 	if (m)
 		here = why_minus(here, m->sum_ns);
-	s->walk.end = s->now;
-	s->walk.end.at = w->t2;
-	if (here)
-		why_piece(cpu, w->t2 - here);
+	if (here && !why_simple(s, cpu, here)) {
+		s->walk.end = s->now;
+		why_piece(cpu, s->now.at - here);
+	}
 	for (i = 0; m && i < WHY_MOVES && i < m->n; i++)
 		why_past(m->v[i].cpu, m->v[i].from, m->v[i].to);
 	s->walk.kinds[ABI_WHY_UNEXPLAINED] = s->walk.left;
 	for (i = ABI_WHY_TASK + 1; i < ABI_WHY_KINDS; i++)
-		if (s->walk.kinds[i])
-			why_blame(i, s->walk.kinds[i], 0, 0);
+		if (i != ABI_WHY_KERNEL && s->walk.kinds[i])
+			why_blame(i, s->walk.kinds[i], 0, 0, 0);
 	if (!slow || !w->t0)
 		return;
 	/* A slow wakeup's way to the queue: what the CPU did that it was queued on. */
@@ -381,12 +408,12 @@ static __always_inline void why_wait(struct task_struct *p, struct task_struct *
 	why_begin(&s->walk, p, w, slow, ep);
 	if (w->kind == ABI_WAIT_THROTTLE) {
 		s->walk.kinds[ABI_WHY_THROTTLE] = w->queued_ns;
-		why_blame(ABI_WHY_THROTTLE, w->queued_ns, 0, 0);
+		why_blame(ABI_WHY_THROTTLE, w->queued_ns, 0, 0, 0);
 	} else if (known) {
 		why_cpus_parts(s, m, w, slow);
 	} else { /* its end was not reported: who knows when, or where it began */
 		s->walk.kinds[ABI_WHY_UNEXPLAINED] = slow ? w->wait_ns : w->queued_ns;
-		why_blame(ABI_WHY_UNEXPLAINED, w->queued_ns, 0, 0);
+		why_blame(ABI_WHY_UNEXPLAINED, w->queued_ns, 0, 0, 0);
 	}
 }
 
@@ -401,7 +428,7 @@ static __always_inline void why_hidden(struct task_struct *p, u64 sum_ns, u64 n,
 	w.t2 = bpf_ktime_get_ns();
 	why_begin(&s->walk, p, &w, false, ep);
 	s->walk.kinds[ABI_WHY_UNEXPLAINED] = sum_ns;
-	why_blame(ABI_WHY_UNEXPLAINED, sum_ns, 0, 0);
+	why_blame(ABI_WHY_UNEXPLAINED, sum_ns, 0, 0, 0);
 }
 
 /* The record of a slow wait, with room for its parts. */

@@ -43,8 +43,16 @@ static __always_inline u64 why_id(const struct why_stay *t)
 	return h && h != ABI_OBJ_OTHER ? h : 1;
 }
 
+static __always_inline void why_full(u64 ep)
+{
+	struct abi_counts *bank = bank_get(ep);
+
+	if (bank)
+		bank->keys_full++;
+}
+
 /* What all of the group have; a process has the name that it has now. */
-static __always_inline void why_describe(struct abi_counts *bank, u64 id, const struct why_stay *t)
+static __always_inline void why_describe(u64 ep, u64 id, const struct why_stay *t)
 {
 	struct abi_culprit c = {}, *known = bpf_map_lookup_elem(&why_culprits, &id);
 
@@ -67,15 +75,26 @@ static __always_inline void why_describe(struct abi_counts *bank, u64 id, const 
 	if (known)
 		*known = c;
 	else if (bpf_map_update_elem(&why_culprits, &id, &c, BPF_ANY))
-		bank->keys_full++; /* a row without a name */
+		why_full(ep); /* a row without a name */
 }
 
-static __always_inline void why_add(struct abi_khead *e, const struct why_walk *w, u64 ns)
+/* The serial number has a bit for each of the two counts. */
+static __always_inline void why_add(struct abi_khead *e, const struct why_walk *w, u64 ns,
+				    u64 due_ns)
 {
+	u64 last = e->sums[ABI_WHY_LAST], counted = (last ^ w->serial) >> 2 ? 0 : last & 3;
+
 	e->sums[ABI_WHY_NS] += ns;
-	if (e->sums[ABI_WHY_LAST] != w->serial)
+	e->sums[ABI_WHY_DUE_NS] += due_ns;
+	if (ns && !(counted & 1)) {
 		e->sums[ABI_WHY_COUNT]++;
-	e->sums[ABI_WHY_LAST] = w->serial;
+		counted |= 1;
+	}
+	if (due_ns && !(counted & 2)) {
+		e->sums[ABI_WHY_DUE_COUNT]++;
+		counted |= 2;
+	}
+	e->sums[ABI_WHY_LAST] = (w->serial & ~3ULL) | counted;
 	if (keyed.by != ABI_BY_PID && keyed.by != ABI_BY_TID)
 		return;
 	__builtin_memcpy(e->comm, w->victim_comm, sizeof(e->comm));
@@ -85,18 +104,14 @@ static __always_inline void why_add(struct abi_khead *e, const struct why_walk *
 
 /* `stay` of `cpu` says which task, if it was one. Global, as all that is called more than once: the
  * verifier takes it by itself. */
-__noinline u32 why_blame(u64 kind, u64 ns, u64 cpu, u64 stay)
+__noinline u32 why_blame(u64 kind, u64 ns, u64 due_ns, u64 cpu, u64 stay)
 {
 	struct why_cpu *s = why_own(), *of = why_of((u32)cpu);
-	struct abi_counts *bank;
 	const struct why_stay *t;
 	struct abi_khead *e;
 	struct abi_key key;
 
-	if (!s || !of || !ns)
-		return 0;
-	bank = bank_get(s->walk.ep);
-	if (!bank)
+	if (!s || !of || !(ns | due_ns))
 		return 0;
 	key = s->walk.victim;
 	key.kind = (u32)kind;
@@ -105,21 +120,21 @@ __noinline u32 why_blame(u64 kind, u64 ns, u64 cpu, u64 stay)
 		key.obj = why_id(t);
 	e = why_entry(&key, s->walk.ep);
 	if (kind == ABI_WHY_TASK && (!e || keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID))
-		why_describe(bank, key.obj, t);
+		why_describe(s->walk.ep, key.obj, t);
 	if (!e)
 		e = why_entry_made(&key, s->walk.ep);
 	if (e) {
-		why_add(e, &s->walk, ns);
+		why_add(e, &s->walk, ns, due_ns);
 		return 0;
 	}
-	bank->keys_full++;
+	why_full(s->walk.ep);
 	__builtin_memset(&key, 0, sizeof(key));
 	key.obj = ABI_OBJ_OTHER;
 	key.kind = (u32)kind;
 	key.cpu = bpf_get_smp_processor_id();
 	e = why_entry(&key, s->walk.ep);
 	if (e)
-		why_add(e, &s->walk, ns);
+		why_add(e, &s->walk, ns, due_ns);
 	return 0;
 }
 

@@ -316,6 +316,14 @@ int ws_resched_due(u64 *ctx)
 
 /* ---- who is on the CPU ---- */
 
+/* Eight bytes of a name without what older kernels leave behind its NUL. */
+static __always_inline u64 why_text(u64 word)
+{
+	u64 nul = (word - 0x0101010101010101ULL) & ~word & 0x8080808080808080ULL;
+
+	return nul ? word & (((nul & -nul) >> 7) - 1) : word;
+}
+
 static __always_inline void why_name_stay(struct why_stay *t, struct task_struct *p)
 {
 	struct task_struct *leader;
@@ -325,12 +333,15 @@ static __always_inline void why_name_stay(struct why_stay *t, struct task_struct
 	t->pid = TASK_READ(p, tgid);
 	if (!t->tid) /* idle: a CPU's own task, nobody to be blamed */
 		return;
-	t->cgroup_id = task_cgroup_id(p);
+	if (slower || (keyed.by != ABI_BY_NONE && keyed.by != ABI_BY_COMM))
+		t->cgroup_id = task_cgroup_id(p);
 	TASK_COMM(t->comm, p);
-	if (keyed.by == ABI_BY_NONE)
-		group_comm(&key, p);
-	else
-		group_key(&key, p);
+	if (keyed.by == ABI_BY_NONE || keyed.by == ABI_BY_COMM) {
+		t->key[0] = why_text(((u64 *)t->comm)[0]);
+		t->key[1] = t->key[0] == ((u64 *)t->comm)[0] ? why_text(((u64 *)t->comm)[1]) : 0;
+		return;
+	}
+	group_key(&key, p);
 	t->key[0] = key.id;
 	t->key[1] = key.born;
 	if (keyed.by != ABI_BY_PID)
@@ -338,6 +349,14 @@ static __always_inline void why_name_stay(struct why_stay *t, struct task_struct
 	leader = TASK_READ(p, group_leader);
 	if (leader)
 		TASK_COMM(t->name, leader);
+}
+
+/* When the switch that is being reported was. */
+static __always_inline u64 why_now_ns(void)
+{
+	struct why_cpu *s = why_own();
+
+	return s ? s->now.at : bpf_ktime_get_ns();
 }
 
 /* A switch: one stay ends, the next begins. Interrupts do not nest around it. */

@@ -20,6 +20,9 @@
 #define ABI_WHY_NS 0
 #define ABI_WHY_COUNT 1 /* waits that it had a part in */
 #define ABI_WHY_LAST 2	/* no sum: when the last of them ended */
+/* Of a task's entry: what of class ABI_WHY_KERNEL fell into its stays, which has no entry of its own. */
+#define ABI_WHY_DUE_NS 3
+#define ABI_WHY_DUE_COUNT 4
 
 /* A task that was blamed: abi_key.obj of its entries -> who it is. Of a group only what all of the
  * group have. */

@@ -19,6 +19,7 @@ struct sched_why {
 	enum by_key by;
 	int culprits_fd;
 	struct cgroup_names *names;
+	struct keyed_row **due; /* while a report is made */
 };
 
 struct why_row {
@@ -158,14 +159,70 @@ static int push_row(const struct sched_why *w, struct why_row *r, struct source_
 	return ret ? ret : push_sums(&report->total.culprits, &c, r->row.sums_total);
 }
 
+/* ---- where a reschedule was due: of all who waited, whichever task ran on ---- */
+
+static int compare_groups(const void *a, const void *b)
+{
+	const struct keyed_row *x = *(struct keyed_row *const *)a;
+	const struct keyed_row *y = *(struct keyed_row *const *)b;
+	int order = memcmp(x->key.comm, y->key.comm, sizeof(x->key.comm));
+
+	if (!order && x->key.cpu != y->key.cpu)
+		order = x->key.cpu < y->key.cpu ? -1 : 1;
+	return order ? order : is_other(x) - is_other(y);
+}
+
+static int push_due(const struct sched_why *w, struct keyed_row *const *rows, size_t n,
+		    struct source_report *report)
+{
+	struct culprit c = {.kind = sched_why_kinds[ABI_WHY_KERNEL]};
+	uint64_t interval[ABI_SUMS] = {0}, total[ABI_SUMS] = {0};
+	size_t i;
+	int ret;
+
+	for (i = 0; i < n; i++) {
+		interval[ABI_WHY_NS] += rows[i]->sums_interval[ABI_WHY_DUE_NS];
+		interval[ABI_WHY_COUNT] += rows[i]->sums_interval[ABI_WHY_DUE_COUNT];
+		total[ABI_WHY_NS] += rows[i]->sums_total[ABI_WHY_DUE_NS];
+		total[ABI_WHY_COUNT] += rows[i]->sums_total[ABI_WHY_DUE_COUNT];
+	}
+	c.nvictim = victim_labels(w, (struct why_row *)rows[0], c.victim);
+	ret = push_sums(&report->interval.culprits, &c, interval);
+	return ret ? ret : push_sums(&report->total.culprits, &c, total);
+}
+
+static int push_all_due(struct sched_why *w, size_t n, struct source_report *report)
+{
+	struct keyed_row **rows, *row;
+	size_t from, to;
+	int ret = 0;
+
+	rows = reallocarray(w->due, n + 1, sizeof(struct keyed_row *));
+	if (!rows)
+		return -ENOMEM;
+	w->due = rows;
+	n = 0;
+	for (row = keyed_first(w->keyed); row; row = row->next)
+		if (row->sums_total[ABI_WHY_DUE_NS])
+			rows[n++] = row;
+	qsort(rows, n, sizeof(struct keyed_row *), compare_groups);
+	for (from = 0; !ret && from < n; from = to) {
+		for (to = from + 1; to < n && !compare_groups(&rows[from], &rows[to]); to++)
+			;
+		ret = push_due(w, rows + from, to - from, report);
+	}
+	return ret;
+}
+
 int sched_why_push(struct sched_why *w, struct source_report *r)
 {
 	struct keyed_row *row;
+	size_t n = 0;
 	int ret = 0;
 
-	for (row = keyed_first(w->keyed); !ret && row; row = row->next)
+	for (row = keyed_first(w->keyed); !ret && row; row = row->next, n++)
 		ret = push_row(w, (struct why_row *)row, r);
-	return ret;
+	return ret ? ret : push_all_due(w, n, r);
 }
 
 void sched_why_close(struct sched_why *w)
@@ -173,5 +230,6 @@ void sched_why_close(struct sched_why *w)
 	if (!w)
 		return;
 	keyed_close(w->keyed);
+	free(w->due);
 	free(w);
 }
