@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The reference for --why: what a CPU did in a stretch of time, by the kernel's own event trace.
+
+No code and no BPF of waitscope, and another way to the answer: the whole list of switches and interrupts of
+a CPU, cut into segments of one class each, of which those within the stretch are added up.
+"""
+import bisect
+import collections
+import os
+
+import sched_trace
+from sched_trace import Format, read, write
+
+VECTORS = ("local_timer", "reschedule", "call_function", "call_function_single", "irq_work",
+           "x86_platform_ipi", "spurious_apic", "error_apic", "thermal_apic", "threshold_apic",
+           "deferred_error_apic")
+EVENTS = {
+    "sched": {"sched_switch": ("prev_pid", "next_pid"),
+              "sched_migrate_task": ("pid", "orig_cpu", "dest_cpu")},
+    "irq": {"irq_handler_entry": (), "irq_handler_exit": (), "softirq_entry": (), "softirq_exit": ()},
+    "irq_vectors": {v + end: () for v in VECTORS for end in ("_entry", "_exit")},
+}
+NEEDED = ("sched", "irq")  # irq_vectors are x86's
+
+Segment = collections.namedtuple("Segment", "start kind tid")
+
+
+class Tracer(sched_trace.Tracer):
+    """As the scheduler's reference, of several systems' events."""
+
+    def _setup(self):
+        path = os.path.join(self.fs.path, "instances", "ws-why-%d" % os.getpid())
+        os.mkdir(path)
+        self.dir = path
+        write(self.dir + "/tracing_on", "0")
+        write(self.dir + "/trace_clock", "mono")
+        write(self.dir + "/options/overwrite", "0")
+        write(self.dir + "/buffer_size_kb", str(self.buffer_kb))
+        self.formats = {}
+        for system, events in EVENTS.items():
+            for name, wanted in events.items():
+                self._enable("%s/events/%s/%s" % (self.dir, system, name), system, name, wanted)
+        write(self.dir + "/tracing_on", "1")
+
+    def _enable(self, where, system, name, wanted):
+        if not os.path.isdir(where):
+            if system in NEEDED:
+                raise sched_trace.TraceError("this kernel has no event %s:%s" % (system, name))
+            return
+        fmt = Format(name, read(where + "/format"), wanted)
+        self.formats[fmt.id] = fmt
+        write(where + "/enable", "1")
+
+
+class Cpu:
+    """Segments of one CPU, each of one class, one after the other."""
+
+    def __init__(self):
+        self.segments = []
+        self.tid = None
+        self.hard = 0
+        self.soft = False
+
+    def cut(self, ts):
+        if self.hard:
+            kind = "irq"
+        elif self.soft:
+            kind = "softirq"
+        elif self.tid is None:
+            kind = "unknown"
+        else:
+            kind = "task" if self.tid else "idle-exit"
+        self.segments.append(Segment(ts, kind, self.tid if kind == "task" else None))
+
+    def take(self, e):
+        if e.name == "sched_switch":
+            self.tid = e.fields["next_pid"]
+            self.hard, self.soft = 0, False
+        elif e.name.startswith("softirq_"):
+            self.soft = e.name == "softirq_entry"
+        elif e.name.endswith("_entry"):
+            self.hard += 1
+        elif e.name.endswith("_exit"):
+            self.hard = max(0, self.hard - 1)
+        self.cut(e.ts)
+
+
+class Timeline:
+    def __init__(self, events):
+        self.cpus = collections.defaultdict(Cpu)
+        self.moves = collections.defaultdict(list)
+        for e in events:
+            if e.name == "sched_migrate_task":
+                self.moves[e.fields["pid"]].append(e.ts)
+            else:
+                self.cpus[e.cpu].take(e)
+        self.starts = {c: [s.start for s in v.segments] for c, v in self.cpus.items()}
+
+    def moved(self, tid, start, end):
+        return any(start <= ts <= end for ts in self.moves[tid])
+
+    def parts(self, cpu, start, end):
+        """({(kind, tid or None): ns} of that stretch, segments in it); None: it began before the trace."""
+        segments, starts = self.cpus[cpu].segments, self.starts[cpu]
+        i = bisect.bisect_right(starts, start) - 1
+        if i < 0:
+            return None, 0
+        out, first = collections.Counter(), i
+        while i < len(segments) and segments[i].start < end:
+            to = segments[i + 1].start if i + 1 < len(segments) else end
+            ns = min(to, end) - max(segments[i].start, start)
+            if ns > 0:
+                out[segments[i].kind, segments[i].tid] += ns
+            i += 1
+        return out, i - first
