@@ -20,6 +20,7 @@
 
 #define WHY_STAYS 256 /* powers of two */
 #define WHY_EDGES 512
+#define WHY_STEAL_NS 3000
 #define WHY_SLACK 4 /* the oldest of a ring may just be written over */
 
 /* Sums up to a moment. */
@@ -75,6 +76,7 @@ struct why_walk {
 struct why_cpu {
 	s64 steal_from_rq; /* of user space; 0: nothing tells */
 	u64 steal_at;
+	u64 steal_asked, steal_ns;
 	u64 irq_ns; /* of hard interrupts that are over */
 	u64 irq_start;
 	u64 irq_steal, irq_nmi; /* when it began */
@@ -115,17 +117,24 @@ static __always_inline u64 why_minus(u64 a, u64 b)
 	return a > b ? a - b : 0;
 }
 
-/* In its own time, since it began to count. */
-static __always_inline u64 why_steal(struct why_cpu *s)
+/*
+ * In its own time, since it began to count. Not asked again at once: what can have been stolen since is
+ * less than that time, and is found by the next reading.
+ */
+static __always_inline u64 why_steal(struct why_cpu *s, u64 now)
 {
 	u64 ns = 0;
 
 	if (!s->steal_from_rq)
 		return 0;
+	if (now - s->steal_asked < WHY_STEAL_NS)
+		return s->steal_ns;
 	if (!s->steal_at)
 		s->steal_at = compat_steal_at(s->steal_from_rq);
 	if (s->steal_at)
 		bpf_probe_read_kernel(&ns, sizeof(ns), (void *)s->steal_at);
+	s->steal_asked = now;
+	s->steal_ns = ns;
 	return ns;
 }
 
@@ -136,7 +145,7 @@ static __always_inline void why_read(struct why_cpu *s, struct why_mark *m, u64 
 	u64 nmi = s->nmi_ns, in;
 
 	m->at = now;
-	m->steal = why_steal(s);
+	m->steal = why_steal(s, now);
 	m->irq = s->irq_ns + nmi;
 	if (s->irq_depth) {
 		in = why_minus(m->steal, s->irq_steal) + why_minus(nmi, s->irq_nmi);
@@ -168,7 +177,7 @@ static __always_inline int why_irq_begins(void)
 		return 0;
 	s->irq_start = bpf_ktime_get_ns();
 	s->irq_nmi = s->nmi_ns;
-	s->irq_steal = why_steal(s);
+	s->irq_steal = why_steal(s, s->irq_start);
 	why_read(s, &m, s->irq_start);
 	why_edge(s, WHY_HARD, &m);
 	return 0;

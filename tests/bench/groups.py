@@ -6,6 +6,7 @@ from added import Budget, Group
 
 EMPTY, SCHEME = "empty programs", "fsdist's scheme"
 SCHED, DEFAULT, RUNQLAT = "waitscope -s sched", "waitscope", "runqlat"
+WHY = "waitscope --why"
 PIPE, TBENCH = "pipe, one CPU", "tbench, 2 clients"
 
 
@@ -18,6 +19,7 @@ def sched(build, loads, quick):
             Budget(PIPE, SCHED, RUNQLAT, 0.42, 1 / 3),
             Budget(PIPE, SCHED, EMPTY, 1.5, 1.2),
             Budget(PIPE, DEFAULT, SCHED, 1.15, 1),
+            Budget(PIPE, WHY, DEFAULT, 1.6, 1.6),
             Budget(TBENCH, DEFAULT, RUNQLAT, 0.6, 0.6, stats.lost),
         ),
     )

@@ -198,6 +198,7 @@ def of_sched(build, quick):
         empty(build, "empty"),
         own(build, "-s", "sched"),
         own(build),
+        own(build, "--why"),
         Side("runqlat", ["runqlat", "1000"]),
     ], more)
 
