@@ -132,8 +132,7 @@ static void contended_name(const struct contended *c, char *out, size_t len)
 		(void)snprintf(out, len, "%s", name);
 	else if (c->accesses && c->accesses->sharing)
 		(void)snprintf(out, len, "%s  %s", name,
-			       !strcmp(c->accesses->sharing, "false") ? "(false sharing)"
-								      : "(true sharing)");
+			       !strcmp(c->accesses->sharing, "false") ? "(false)" : "(true)");
 	else
 		(void)snprintf(out, len, "%s  %s", name, kind);
 }

@@ -16,6 +16,8 @@
 #include "sink/printer.h"
 #include "sink/tui.h"
 
+#define KEPT_NAME 8 /* columns, at least, beside a kind */
+
 static const struct {
 	const char *key, *does;
 } keys[] = {
@@ -206,6 +208,29 @@ static void draw_head(struct tui *t, size_t line)
 	}
 }
 
+/* What stands behind the name of an address, its kind, is never cut. */
+static void draw_name(struct tui *t, const struct tui_row *r, size_t line, size_t x, size_t width,
+		      enum tui_style style)
+{
+	struct tui_canvas *c = &t->canvas;
+	char text[TUI_NAME], *kind = NULL;
+	size_t behind;
+
+	(void)tui_name(t, r, text, sizeof(text));
+	for (char *at = strstr(text, "  "); at && r->kind == TUI_ROW_CONTENDED;
+	     at = strstr(at + 1, "  "))
+		kind = at;
+	behind = kind ? text_width(kind) : 0;
+	if (text_width(text) <= width || behind + KEPT_NAME > width) {
+		(void)tui_text_middle(c, line, x, width, style, text);
+		return;
+	}
+	(void)tui_text(c, line, x + width - behind, behind, style, kind ? kind : "");
+	if (kind)
+		*kind = '\0';
+	(void)tui_text_middle(c, line, x, width - behind, style, text);
+}
+
 static void draw_row(struct tui *t, const struct tui_row *r, size_t line, bool cursor)
 {
 	struct tui_canvas *c = &t->canvas;
@@ -229,8 +254,7 @@ static void draw_row(struct tui *t, const struct tui_row *r, size_t line, bool c
 
 		(void)tui_cell(t, r, col, text, sizeof(text));
 		if (col->kind == TUI_COLUMN_NAME)
-			(void)tui_text_middle(c, line, indent, col->width - indent - 1, style,
-					      text);
+			draw_name(t, r, line, indent, col->width - indent - 1, style);
 		else if (col->kind == TUI_COLUMN_WHO)
 			(void)tui_text(c, line, col->x + 2, col->width - 2,
 				       cursor ? style : TUI_DIM, text);

@@ -568,6 +568,7 @@ static void test_addresses(void **state)
 	assert_shows(s, "75 %  app`one+0x1");
 	assert_shows(s, "CPUs 0-2,5");
 	press(s, "4");
+	assert_shows(s, "0x7f0000000040  (false) ");
 	press_key(s, TUI_KEY_DOWN);
 	press_key(s, TUI_KEY_ENTER);
 	assert_shows(s, "Who touches which of its 64 bytes: false sharing");
