@@ -147,6 +147,15 @@ static bool lines(const struct run *r)
 	return false;
 }
 
+/* Made-up data has waits, and nobody who made them. */
+static bool tells_why(const struct run *r)
+{
+	each_source (r, s)
+		if (r->cfg->why && s->ops->why)
+			return true;
+	return false;
+}
+
 static struct frame frame_of(const struct run *r, enum frame_type type, const struct moment *since,
 			     const struct report_rows *rows)
 {
@@ -162,7 +171,7 @@ static struct frame frame_of(const struct run *r, enum frame_type type, const st
 		.ncontended = rows->contended.n,
 		.culprits = rows->culprits.v,
 		.nculprits = rows->culprits.n,
-		.why = r->cfg->why,
+		.why = tells_why(r),
 		.contends = contends(r),
 		.lines = lines(r),
 		.self = r->cost,
