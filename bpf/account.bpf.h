@@ -20,35 +20,51 @@ struct {
 	__type(value, u32);
 } vtids SEC(".maps");
 
-/*
- * The sums at `now`. false: they are being written on another CPU, which has then gone past `now` or
- * is about to, or there was never a whole reading of them.
- */
-static __always_inline bool account_read(const volatile struct abi_ledger *l, u64 now,
-					 struct abi_did *out)
+static __always_inline void did_add(struct abi_did *d, u32 does, u64 ns)
+{
+	if (does == ABI_DID_RUN)
+		d->ns[ABI_DID_RUN] += ns;
+	else if (does == ABI_DID_QUEUE)
+		d->ns[ABI_DID_QUEUE] += ns;
+	else if (does == ABI_DID_THROTTLE)
+		d->ns[ABI_DID_THROTTLE] += ns;
+	else
+		d->ns[ABI_DID_BLOCK] += ns;
+}
+
+/* false: it is being written. */
+static __always_inline bool account_try(const volatile struct abi_ledger *l, u64 now,
+					struct abi_did *out)
 {
 	u64 mark = l->mark_ns, woken = l->woken_ns, seen = l->seen_ns;
-	u32 does = l->does & (ABI_DIDS - 1);
+	u32 does = l->does;
 
 	out->ns[0] = l->did.ns[0];
 	out->ns[1] = l->did.ns[1];
 	out->ns[2] = l->did.ns[2];
 	out->ns[3] = l->did.ns[3];
-	if (now < mark || out->ns[0] + out->ns[1] + out->ns[2] + out->ns[3] != mark - seen)
+	if (out->ns[0] + out->ns[1] + out->ns[2] + out->ns[3] != mark - seen)
 		return false;
-	if (does == ABI_DID_BLOCK && woken >= mark && woken <= now) {
-		out->ns[ABI_DID_BLOCK] += woken - mark;
-		out->ns[ABI_DID_QUEUE] += now - woken;
-	} else if (does == ABI_DID_RUN) {
-		out->ns[ABI_DID_RUN] += now - mark;
-	} else if (does == ABI_DID_QUEUE) {
-		out->ns[ABI_DID_QUEUE] += now - mark;
-	} else if (does == ABI_DID_THROTTLE) {
-		out->ns[ABI_DID_THROTTLE] += now - mark;
+	if (now < mark) { /* it has turned to something else since */
+		if (now < l->before_ns || now < seen)
+			return false;
+		did_add(out, l->did_last, now - mark);
+	} else if (does == ABI_DID_BLOCK && woken >= mark && woken <= now) {
+		did_add(out, ABI_DID_BLOCK, woken - mark);
+		did_add(out, ABI_DID_QUEUE, now - woken);
 	} else {
-		out->ns[ABI_DID_BLOCK] += now - mark;
+		did_add(out, does, now - mark);
 	}
 	return true;
+}
+
+/*
+ * The sums at `now`, which was a moment ago. false: they are being written on another CPU, or the task
+ * has done more than one other thing since.
+ */
+static __noinline bool account_read(const struct abi_ledger *l, u64 now, struct abi_did *out)
+{
+	return account_try(l, now, out) || account_try(l, now, out);
 }
 
 #endif

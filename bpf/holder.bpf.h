@@ -72,6 +72,8 @@ struct holder_work {
 	u64 from, to; /* the piece that is looked at; to 0: its end is not known */
 	struct abi_did at, from_at, to_at;
 	struct abi_did did; /* of the piece */
+	u64 nseen, again;   /* holders of this wait so far; the piece is of one of them */
+	u64 seen[TENURES];
 	struct abi_holder zero;
 };
 
@@ -132,7 +134,7 @@ static __noinline u32 holder_count(struct abi_counts *bank, struct holder_work *
 		bank->keys_full++;
 		return 0;
 	}
-	h->count++;
+	h->count += !w->again;
 	h->wait_ns += wait_ns;
 	for (i = 0; i < ABI_DIDS; i++)
 		h->did.ns[i] += w->did.ns[i];
@@ -144,6 +146,21 @@ static __noinline u32 holder_count(struct abi_counts *bank, struct holder_work *
 static __always_inline void did_clear(struct abi_did *d)
 {
 	d->ns[0] = d->ns[1] = d->ns[2] = d->ns[3] = 0;
+}
+
+/* A thread may have held the lock several times in a wait, which counts once. */
+static __noinline u32 holder_again_in(struct holder_work *w, u32 tid)
+{
+	u64 at = w->nseen, lim = TENURES;
+	u32 i;
+
+	for (i = 0; i < TENURES && i < w->nseen; i++)
+		if (w->seen[i] == tid)
+			return 1;
+	CLAMP_INDEX(at, lim);
+	w->seen[at] = tid;
+	w->nseen = at + 1;
+	return 0;
 }
 
 /* The piece from w->from to w->to; how long it is, 0: not known. */
@@ -166,7 +183,9 @@ static __noinline u64 holder_piece(struct abi_counts *bank, struct holder_work *
 	} else {
 		did_clear(&w->did);
 	}
+	w->again = holder_again_in(w, tid);
 	holder_count(bank, w, tid, ns, ep);
+	w->again = 0;
 	w->known_ns += ns;
 	return ns;
 }
@@ -351,6 +370,7 @@ static __always_inline void wait_apart(struct abi_counts *bank, struct holder_wo
 	w->at = w->to_at;
 	w->released_ns = to && to < w->now ? w->now - to : 0;
 	w->known_ns = w->released_ns;
+	w->nseen = 0;
 	if (w->counts)
 		holder_pieces(bank, w, t, n, ep);
 	if (w->counts && w->released_ns) {

@@ -73,7 +73,7 @@ static __always_inline void ledger_begin(struct abi_ledger *l, struct task_struc
 {
 	l->task = 0;
 	l->did = (struct abi_did){};
-	l->seen_ns = l->mark_ns = now;
+	l->seen_ns = l->mark_ns = l->before_ns = now;
 	l->woken_ns = 0;
 	l->does = does;
 	l->tgid = (u32)p->tgid;
@@ -86,14 +86,9 @@ static __always_inline void ledger_turn(struct abi_ledger *l, u32 from, u64 sinc
 {
 	u64 ns = now > since ? now - since : 0;
 
-	if (from == ABI_DID_RUN)
-		l->did.ns[ABI_DID_RUN] += ns;
-	else if (from == ABI_DID_QUEUE)
-		l->did.ns[ABI_DID_QUEUE] += ns;
-	else if (from == ABI_DID_THROTTLE)
-		l->did.ns[ABI_DID_THROTTLE] += ns;
-	else
-		l->did.ns[ABI_DID_BLOCK] += ns;
+	did_add(&l->did, from, ns);
+	l->before_ns = since;
+	l->did_last = from;
 	l->mark_ns = since + ns;
 	l->does = to;
 }

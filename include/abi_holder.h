@@ -38,8 +38,9 @@ struct abi_held_wait {
 struct abi_ledger {
 	__u64 task; /* its address: numbers are used again */
 	__u64 seen_ns;
-	__u64 mark_ns;	/* since then it does `does` */
-	__u64 woken_ns; /* blocked, and woken then; 0: not yet */
+	__u64 mark_ns;	 /* since then it does `does`, */
+	__u64 before_ns; /* and since then it did `did_last` */
+	__u64 woken_ns;	 /* blocked, and woken then; 0: not yet */
 	struct abi_did did;
 	__u32 does; /* ABI_DID_* */
 	__u32 tgid;
@@ -47,12 +48,12 @@ struct abi_ledger {
 	__u32 waits;	/* bit for each of `wait` */
 	__u64 waker_ns; /* in the last of these it was last woken then, */
 	__u32 waker;	/* by that thread, */
-	__u32 pad;
+	__u32 did_last;
 	struct abi_did waker_did; /* which had done that by then */
 	struct abi_held_wait wait[ABI_HELD_WAITS];
 };
 
-_Static_assert(sizeof(struct abi_ledger) == 128 + 2 * 72, "abi_ledger size");
+_Static_assert(sizeof(struct abi_ledger) == 136 + 2 * 72, "abi_ledger size");
 
 /* A thread as its process numbers it. */
 struct abi_vtid {

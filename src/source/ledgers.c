@@ -13,7 +13,7 @@
 
 #include "tasks.skel.h" /* needs abi_holder.h */
 
-#define TASKS_MAX 32768 /* with 272 bytes each */
+#define TASKS_MAX 32768 /* with 280 bytes each */
 
 struct ledgers {
 	struct tasks_bpf *skel;
