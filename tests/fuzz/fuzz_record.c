@@ -91,7 +91,7 @@ static bool is_small(const struct frame *f)
 	return true;
 }
 
-/* Every format draws it, and what is kept of it. */
+/* Every format but the one for eyes draws it, and what is kept of it. */
 static void draw(const struct record *r, const struct frame *kept)
 {
 	static struct quantile q = {.ppb = 990000000, .text = "99"};
@@ -103,6 +103,8 @@ static void draw(const struct record *r, const struct frame *kept)
 	struct sink *s;
 
 	for (const struct sink_ops *const *ops = sink_list; *ops; ops++) {
+		if (*ops == &sink_tui) /* takes a terminal */
+			continue;
 		MUST(!(*ops)->open(&s, &args, &e));
 		MUST(!(*ops)->meta(s, r->type == RECORD_META ? &r->meta : &m, &e));
 		if (r->type == RECORD_SLOW && (*ops)->slow)
