@@ -21,6 +21,7 @@ DOCDIR ?= $(PREFIX)/share/doc/waitscope
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 
 CC ?= cc
+HOSTCC ?= cc
 CLANG ?= clang
 BPFTOOL ?= bpftool
 LLVM_OBJCOPY ?= llvm-objcopy
@@ -126,12 +127,20 @@ $(BPF_WHY:%=$(O)/bpf/%.bpf.o): $(O)/bpf/%_why.bpf.o: bpf/%.bpf.c $(O)/bpf-flags
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c $(O)/bpf-flags
 	$(bpf-object)
 
-# The labels of basic blocks, which clang leaves in the symbol table, are a seventh of an object.
+$(O)/noline: scripts/noline.c
+	@mkdir -p $(@D)
+	$(call say,HOSTCC,$@)
+	$(Q)$(HOSTCC) $(WARN) -O2 -o $@ $< -lelf
+$(BPF_OBJS): | $(O)/noline
+
+# Half of an object is what nobody reads at run time: the labels of basic blocks, which clang leaves in the
+# symbol table, and line information (scripts/noline.c; BPF_LINES=1 keeps it, for a verifier's log).
 define bpf-object
 @mkdir -p $(@D)
 $(call say,BPF,$@)
 $(Q)$(CLANG) $(BPF_CFLAGS) $(BPF_DEFS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $(@:.bpf.o=.tmp.o) $<
 $(Q)$(LLVM_OBJCOPY) -w --strip-symbol='LBB*' $(@:.bpf.o=.tmp.o)
+$(if $(BPF_LINES),,$(Q)$(O)/noline $(@:.bpf.o=.tmp.o))
 $(Q)$(BPFTOOL) gen object $@ $(@:.bpf.o=.tmp.o)
 endef
 
