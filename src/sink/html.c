@@ -74,8 +74,10 @@ static void put_slow(struct html_page *p)
 	html_table_end(p->out);
 }
 
-static void put_head(struct html_page *p, const struct html_sink *h)
+static int put_head(struct html_page *p, const struct html_sink *h)
 {
+	int ret;
+
 	html_begin(p->out, "waitscope report");
 	out_printf(p->out, "<header><h1>Where tasks waited</h1>\n<p class=dim>%s, %s interval%s.",
 		   word_duration(p->f->dur_ns).s, word_count(p->data->intervals).s,
@@ -85,16 +87,20 @@ static void put_head(struct html_page *p, const struct html_sink *h)
 		html_text(p->out, p->f->end);
 		out_text(p->out, ".");
 	}
-	out_text(p->out, "</p>\n<dl>");
+	out_text(p->out, "</p>\n");
+	ret = html_verdict(p);
+	out_text(p->out, "<dl>");
 	if (h->facts.len)
 		out_put(p->out, h->facts.buf, h->facts.len);
 	out_text(p->out,
 		 "</dl></header>\n<nav aria-label=Contents><a href=\"#overview\">Overview</a>\n");
 	html_section_links(p);
+	html_culprits_link(p);
 	html_contended_links(p);
 	if (p->data->nslow)
 		out_text(p->out, "<a href=\"#slow\">Slow waits</a>\n");
 	out_text(p->out, "<a href=\"#quality\">Quality and cost</a></nav>\n<main>\n");
+	return ret;
 }
 
 static int put_page(struct html_sink *h, const struct frame *f)
@@ -104,9 +110,11 @@ static int put_page(struct html_sink *h, const struct frame *f)
 
 	if (ret)
 		return ret;
-	put_head(&p, h);
+	ret = put_head(&p, h);
 	put_overview(&p);
-	ret = html_sections(&p);
+	if (!ret)
+		ret = html_sections(&p);
+	html_culprits(&p);
 	html_contended(&p);
 	put_slow(&p);
 	html_quality(p.out, f);

@@ -124,7 +124,11 @@ int html_sections(struct html_page *p);			 /* html_series.c: all but addresses *
 void html_series_heads(struct html_page *p, bool split); /* count, sum, min, percentiles, max */
 void html_hist_cells(struct html_page *p, const struct hist *h);
 void html_contended_links(struct html_page *p);
-void html_contended(struct html_page *p);			/* html_contended.c */
+void html_contended(struct html_page *p);     /* html_contended.c */
+void html_culprits_link(struct html_page *p); /* html_culprits.c: --why */
+void html_culprits(struct html_page *p);
+int html_verdict(struct html_page *p);				/* 0 or -ENOMEM */
+void html_slow_culprits(struct out *out, const struct slow *w); /* a cell */
 void html_line(struct out *out, const struct line_accesses *a); /* html_line.c */
 void html_slow_row(struct out *out, const struct slow *w, enum unit unit);
 void html_slow_heads(struct out *out, enum unit unit);

@@ -191,6 +191,7 @@ void html_slow_heads(struct out *out, enum unit unit)
 	html_head(out, "path", "file", NULL);
 	html_head(out, "blocked_ns", "blocked", unit_name(unit));
 	html_head(out, "run_queue_ns", "run queue", unit_name(unit));
+	html_head(out, "culprits", "waited for", NULL);
 }
 
 static void known_time(struct out *out, bool known, uint64_t ns, enum unit unit)
@@ -235,5 +236,6 @@ void html_slow_row(struct out *out, const struct slow *w, enum unit unit)
 	html_cell(out, op ? op->path : NULL);
 	known_time(out, op && op->has_split, op ? op->split.blocked_ns : 0, unit);
 	known_time(out, op && op->has_split, op ? op->split.run_queue_ns : 0, unit);
+	html_slow_culprits(out, w);
 	out_text(out, "</tr>\n");
 }

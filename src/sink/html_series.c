@@ -454,7 +454,7 @@ int html_sections(struct html_page *p)
 			break;
 		case VIEW_CONTENDED:
 		case VIEW_LINES:
-		case VIEW_CULPRITS: /* the table and JSON have it */
+		case VIEW_CULPRITS:
 			break;
 		}
 	}

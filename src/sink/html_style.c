@@ -28,6 +28,7 @@ const char html_style[] =
 	"details{border:1px solid var(--line);border-radius:6px;margin:.5em 0;padding:0 .8em}"
 	"td details{min-width:12rem;margin:.2em 0}"
 	"summary{cursor:pointer;padding:.35em 0;overflow-wrap:anywhere}details[open]{padding-bottom:.8em}"
+	".verdict{font-size:1.05rem;font-weight:600;padding-left:1.2em;overflow-wrap:anywhere}"
 	".wide{position:relative;overflow-x:auto;margin:.6em 0 1.2em}"
 	"table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
 	"caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}"

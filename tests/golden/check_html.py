@@ -204,6 +204,65 @@ def contended_value(final, row, cell, field):
     return of_contended(final["tables"]["contended"][int(row.at["data-i"])], field)
 
 
+SPOKEN = {"idle-exit": "way out of idle", "irq": "hard interrupts", "softirq": "soft interrupts", "steal": "hypervisor",
+          "throttle": "out of quota", "kernel": "kernel: reschedule due", "unexplained": "unexplained"}
+
+
+def culprit_name(row):
+    """As the manual says who was waited for."""
+    if row["kind"] in SPOKEN:
+        return f"({SPOKEN[row['kind']]})"
+    if row["pid"]:
+        return f"{row['comm'] or '?'} {row['tid'] or row['pid']}"
+    return row["comm"] or row["cgroup"] or "(other tasks)"
+
+
+def check_culprits(table, rows, most):
+    """Names, kinds, who waited, and numbers; a share is of all that was waited."""
+    n, everything, seen = 0, sum(r["wait_ns"] for r in rows), []
+    for line, cells in rows_of(table):
+        seen.append(int(line.at["data-i"]))
+        want = rows[seen[-1]]
+        for head, cell in cells:
+            field, text = head.at["data-f"], cell.text()
+            if field == "share":
+                if text != cell.at["data-v"] or abs(float(text) - 100 * want["wait_ns"] / everything) > 0.1:
+                    fail(f"culprits: {text} % of {want['wait_ns']} ns of {everything}")
+            elif "data-v" in cell.at:
+                if str(at_path(want, field)) != cell.at["data-v"]:
+                    fail(f"culprits: {head.text()} {cell.at['data-v']}, in JSON {want}")
+                check_shown(cell, head, True)
+            else:
+                said = culprit_name(want) if not field else at_path(want, field) if field in want or \
+                    field.partition(".")[2] in want["victim"] else ""
+                if plain(said) and text != said:
+                    fail(f"culprits: {head.text()} is {text}, in JSON {want}")
+            n += 1
+        if not {"wait_ns", "count", "kind", *("victim." + k for k in want["victim"])} <= {h.at["data-f"] for h, _ in cells}:
+            fail(f"culprits: not all columns of {want}")
+    if len(set(seen)) != len(seen) or len(seen) + most != len(rows):
+        fail(f"culprits: {len(seen)} rows and {most} more, in JSON {len(rows)}")
+    return n
+
+
+def check_verdict(page, final):
+    """At the head, of whom tasks waited for most and how much is not explained; only if anything was waited."""
+    rows = final.get("tables", {}).get("culprits", [])
+    everything = sum(r["wait_ns"] for r in rows)
+    found = [u for u in page.root.find("ul") if u.at.get("class") == "verdict"]
+    if len(found) != (everything > 0):
+        fail(f"{len(found)} verdicts of {everything} ns")
+    for verdict in found:
+        said = [li.text() for li in verdict.find("li")]
+        for words, kinds in ((r"interrupts: ([0-9.]+) % of it", ("irq", "softirq")),
+                             (r"taken by the hypervisor: ([0-9.]+) %", ("steal",)),
+                             (r"unexplained: ([0-9.]+) %", ("unexplained",))):
+            part = [m[1] for m in (re.search(words, line) for line in said) if m]
+            of = 100 * sum(r["wait_ns"] for r in rows if r["kind"] in kinds) / everything
+            if len(part) != 1 or abs(float(part[0]) - of) > 0.1:
+                fail(f"the verdict {said}, but {kinds} is {of} %")
+
+
 def check_inner(table, value):
     """A table within a row of contended addresses, column by column as in JSON."""
     want = at_path(value, table.at["data-f"])
@@ -241,6 +300,10 @@ def check_slow(table, slow):
                     fail(f"slow: {head.text()} {cell.at['data-v']}, in JSON {w[head.at['data-f']]}")
                 check_shown(cell, head, False)
                 n += 1
+        inner = list(by["culprits"].find("table"))
+        if len(inner) != bool(w.get("culprits")):
+            fail(f"slow: {len(inner)} tables of what {key} waited for")
+        n += sum(check_inner(table, w) for table in inner)
         if by["ts"].text() != w["ts"] or (last is not None and last < key[2]):
             fail(f"slow: {by['ts'].text()} after a wait of {last}")
         last = key[2]
@@ -263,7 +326,7 @@ def tables_of(node):
 
 
 def inside(table):
-    while table and (table.tag != "tr" or "data-i" not in table.at):
+    while table and (table.tag != "tr" or not {"data-i", "data-mono"} & set(table.at)):
         table = table.parent
     return table
 
@@ -273,6 +336,8 @@ def check_tables(page, final, slow):
     for table in tables_of(page.root):
         kind = table.at["data-f"]
         row = inside(table)
+        if row and "data-mono" in row.at:
+            continue  # check_slow
         if row:
             n += check_inner(table, final["tables"]["contended"][int(row.at["data-i"])])
         elif kind == "metrics":
@@ -281,6 +346,12 @@ def check_tables(page, final, slow):
             n += check_numbers(table, final, True, counter_value)
         elif kind == "contended":
             n += check_numbers(table, final, True, contended_value)
+        elif kind == "culprits":
+            rest = [p.text() for p in page.root.find("p") if "-n 0 has all" in p.text()]
+            rows, shown = final["tables"]["culprits"], len(list(rows_of(table)))
+            if shown < len(rows) and not any(t.startswith(f"{len(rows) - shown:,} more") for t in rest):
+                fail(f"culprits: {shown} of {len(rows)} rows, and no word of the rest: {rest}")
+            n += check_culprits(table, rows, len(rows) - shown)
         elif kind == "slow":
             n += check_slow(table, slow)
         elif kind in ("quality", "self"):
@@ -362,6 +433,9 @@ def main(record, page):
     tree = Page(text)
     n = check_tables(tree, finals[-1], [r for r in lines if r["type"] == "slow"])
     check_strips(tree, finals[-1])
+    check_verdict(tree, finals[-1])
+    if bool(finals[-1].get("tables", {}).get("culprits")) != ('data-f="culprits"><caption>Who' in text):
+        fail("a table of whom tasks waited for")
     series = {(m["name"], *m["labels"].items()) for r in lines if r["type"] == "interval" for m in r["metrics"]}
     if 0 < len(series) < SERIES and "No heat map" in text:
         fail(f"no heat map of one of {len(series)} series")

@@ -47,6 +47,43 @@ def numbers():
         check(record, again)
 
 
+def whom():
+    """--why: culprits, those of slow waits and the verdict are JSON's; one number off in any is found."""
+    with tempfile.TemporaryDirectory() as where:
+        html, other = os.path.join(where, "why.html"), os.path.join(where, "other.json")
+        tables = 0
+        for name in ("why", "why_by", "why_none", "why_slow"):
+            record = os.path.join(os.path.dirname(CHECK), "expected", name + ".json")
+            with open(record, encoding="utf-8") as f:
+                lines = [json.loads(line) for line in f]
+            if not any(r["type"] == "final" for r in lines):
+                last = [r for r in lines if r["type"] == "interval"][-1]
+                lines.append(dict(last, type="final", end="done"))
+            write(other, lines)
+            others.waitscope("report", other, "-q", "-n", "0", "-o", "html:" + html)
+            check(other, html)
+            rows = lines[-1]["tables"].get("culprits", [])
+            slow = [k for r in lines if r["type"] == "slow" for k in r.get("culprits", [])]
+            for row in rows + slow:
+                for field in {"wait_ns", "count", "ns"} & set(row):
+                    row[field] += 1
+                    write(other, lines)
+                    refused(other, html)
+                    row[field] -= 1
+                tables += 1
+        assert tables > 20, f"{tables} rows"
+
+
+def write(path, lines):
+    with open(path, "w", encoding="utf-8") as f:
+        f.writelines(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+
+
+def refused(record, html):
+    result = subprocess.run([sys.executable, CHECK, record, html], capture_output=True, text=True)
+    assert result.returncode, "the comparison took other numbers"
+
+
 def hour():
     """An hour at 1 s is at most 3 MB, and its columns are joined intervals."""
     with tempfile.TemporaryDirectory() as where:
@@ -253,4 +290,4 @@ def compared_opened():
 
 
 if __name__ == "__main__":
-    others.run(numbers, hour, opened, driven, without_script, compared, compared_opened)
+    others.run(numbers, whom, hour, opened, driven, without_script, compared, compared_opened)

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* --why on a page: whom tasks waited for, what a slow wait was for, and the verdict in words. */
+#include <string.h>
+
+#include "core/culprit.h"
+#include "core/text.h"
+#include "sink/html.h"
+#include "sink/printer.h"
+
+static const char title[] = "Who made tasks wait for a CPU";
+
+static const struct view_section *section(const struct html_page *p)
+{
+	for (size_t i = 0; i < p->view->nsections; i++)
+		if (p->view->sections[i].kind == VIEW_CULPRITS)
+			return &p->view->sections[i];
+	return NULL;
+}
+
+void html_culprits_link(struct html_page *p)
+{
+	if (section(p))
+		out_printf(p->out, "<a href=\"#culprits\">%s</a>\n", title);
+}
+
+/* The row whose labels name the columns of who waited: all that have some have the same. */
+static const struct culprit *labelled(const struct view_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].k->nvictim)
+			return rows[i].k;
+	return NULL;
+}
+
+static void heads(struct html_page *p, const struct culprit *victims)
+{
+	html_head(p->out, "", "waited for", NULL);
+	html_head(p->out, "kind", "kind", NULL);
+	for (uint32_t i = 0; victims && i < victims->nvictim; i++) {
+		out_text(p->out, "<th scope=col data-f=\"victim.");
+		html_text(p->out, victims->victim[i].key);
+		out_text(p->out, "\">waited: ");
+		html_text(p->out, victims->victim[i].key);
+		out_text(p->out, "</th>");
+	}
+	html_head(p->out, "share", "share", "%");
+	html_head(p->out, "wait_ns", "total", unit_name(p->cfg->unit));
+	html_head(p->out, "count", "waits", NULL);
+}
+
+static void victim_cell(struct out *out, const struct culprit *k, const char *key)
+{
+	const char *value = NULL;
+
+	for (uint32_t i = 0; i < k->nvictim; i++)
+		if (!strcmp(k->victim[i].key, key))
+			value = k->victim[i].value;
+	if (value && *value && !value[strspn(value, "0123456789")])
+		out_printf(out, "<td data-v=%s>%s</td>", value, value); /* sorted as a number */
+	else
+		html_cell(out, value);
+}
+
+static void row(struct html_page *p, const struct culprit *k, const struct culprit *victims,
+		uint64_t all)
+{
+	char name[CULPRIT_NAME_BYTES], percent[32];
+
+	out_printf(p->out, "<tr data-i=%td><th scope=row>", k - p->f->culprits);
+	html_text(p->out, culprit_name(k, name, sizeof(name)));
+	out_text(p->out, "</th>");
+	html_cell(p->out, k->kind);
+	for (uint32_t i = 0; victims && i < victims->nvictim; i++)
+		victim_cell(p->out, k, victims->victim[i].key);
+	format_share(percent, sizeof(percent), k->wait_ns, all, 1);
+	out_printf(p->out, "<td data-v=%s>%s</td>", percent, percent);
+	html_time(p->out, k->wait_ns, p->cfg->unit);
+	html_number(p->out, k->count, word_count(k->count).s);
+	out_text(p->out, "</tr>\n");
+}
+
+void html_culprits(struct html_page *p)
+{
+	const struct view_section *sec = section(p);
+	const struct culprit *victims;
+	const struct view_row *rows;
+	size_t shown;
+
+	if (!sec)
+		return;
+	out_printf(p->out, "<h2 id=culprits>%s</h2>\n", title);
+	if (!sec->rows.n) {
+		out_text(p->out, "<p>Nobody.</p>\n");
+		return;
+	}
+	shown = sec->rows.limit && sec->rows.n > sec->rows.limit ? sec->rows.limit : sec->rows.n;
+	rows = view_first((struct view *)p->view, &sec->rows, shown);
+	victims = labelled(rows, shown);
+	html_table(p->out, "culprits", title);
+	heads(p, victims);
+	html_table_body(p->out);
+	for (size_t i = 0; i < shown; i++)
+		row(p, rows[i].k, victims, sec->sum_ns);
+	html_table_end(p->out);
+	if (shown < sec->rows.n)
+		out_printf(p->out, "<p class=dim>%s more (-n 0 has all of them).</p>\n",
+			   word_count(sec->rows.n - shown).s);
+}
+
+int html_verdict(struct html_page *p)
+{
+	struct verdict v;
+	int ret = verdict_make(&v, p->f);
+
+	if (ret || !v.n)
+		return ret;
+	out_text(p->out, "<ul class=verdict>\n");
+	for (size_t i = 0; i < v.n; i++)
+		html_element(p->out, "li", v.line[i]);
+	out_text(p->out, "</ul>\n");
+	return 0;
+}
+
+/* In the row itself, so that they go with it where it is sorted to. */
+void html_slow_culprits(struct out *out, const struct slow *w)
+{
+	const struct culprit *most = w->culprits;
+	char name[CULPRIT_NAME_BYTES];
+
+	out_text(out, "<td class=t>");
+	if (w->nculprits) {
+		for (size_t i = 1; i < w->nculprits; i++)
+			if (w->culprits[i].wait_ns > most->wait_ns)
+				most = &w->culprits[i];
+		out_text(out, "<details><summary>");
+		html_text(out, culprit_name(most, name, sizeof(name)));
+		out_text(out, "</summary>\n");
+		html_fields(out, "culprits", "What it waited for", &culprit_part_fields,
+			    w->culprits, w->nculprits, sizeof(*w->culprits));
+		out_text(out, "</details>");
+	}
+	out_text(out, "</td>");
+}
