@@ -34,10 +34,21 @@ static int no_memory(struct reader *r)
 
 /* ---- words ---- */
 
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static char *after_blanks(char *p)
+{
+	while (is_blank(*p))
+		p++;
+	return p;
+}
+
 static void skip_blanks(struct reader *r)
 {
-	while (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')
-		r->at++;
+	r->at = after_blanks(r->at);
 }
 
 static bool take(struct reader *r, char c)
@@ -240,14 +251,14 @@ static int read_number(struct reader *r, struct json *v)
 	return 0;
 }
 
-/* From after the bracket, if the array has whole numbers alone, and no blanks; else it is not touched. */
+/* From after the bracket, if the array has whole numbers alone; else it is not touched. */
 static int read_numbers(struct reader *r, struct json *v)
 {
 	char *p = r->at, *end;
 	uint64_t *numbers;
 	uint32_t n = 1, i;
 
-	for (; is_digit(*p) || *p == ','; p++)
+	for (; is_digit(*p) || *p == ',' || is_blank(*p); p++)
 		n += *p == ',';
 	if (*p != ']' || p == r->at)
 		return 0;
@@ -255,9 +266,14 @@ static int read_numbers(struct reader *r, struct json *v)
 	numbers = arena_take(r->memory, n * sizeof(*numbers));
 	if (!numbers)
 		return no_memory(r);
-	for (p = r->at, i = 0; i < n; i++, p++)
-		if (!read_digits(&p, &numbers[i]) || p > end || *p != (i + 1 < n ? ',' : ']'))
+	for (p = r->at, i = 0; i < n; i++, p++) {
+		p = after_blanks(p);
+		if (!read_digits(&p, &numbers[i]))
 			return 0; /* it is said what is wrong where each is read */
+		p = after_blanks(p);
+		if (*p != (i + 1 < n ? ',' : ']'))
+			return 0;
+	}
 	v->type = JSON_NUMBERS;
 	v->numbers = numbers;
 	v->n = n;

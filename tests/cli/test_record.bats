@@ -361,3 +361,16 @@ counts() {
 		exec setpriv --reuid 65534 --regid 65534 --clear-groups "$1/ws" report - <"$1/a.json"' - "$dir" >"$dir/o"
 	cmp "$dir/o" "$dir/a.table"
 }
+
+@test "report: a record as Python's json.dumps writes it, blanks and \\u escapes, is the same" {
+	for name in contended lines_pmu; do
+		record=$ROOT/tests/golden/expected/$name.json
+		python3 -c 'import json, sys
+for line in open(sys.argv[1], encoding="utf-8"):
+    print(json.dumps(json.loads(line)))' "$record" >"$dir/blanks.json"
+		grep -q "\[[0-9]*, " "$dir/blanks.json"
+		"$WS" report "$record" -q -o "json:$dir/a.json"
+		"$WS" report "$dir/blanks.json" -q -o "json:$dir/b.json"
+		cmp "$dir/a.json" "$dir/b.json"
+	done
+}

@@ -44,6 +44,13 @@ static const struct {
 	{"[1,]", "at byte 3"},
 	{"[,1]", "at byte 1"},
 	{"[1,,2]", "at byte 3"},
+	{"[ 1 , 2\t,\r\n3 ]", NULL},
+	{"[ ]", NULL},
+	{"[1, ]", "at byte 4"},
+	{"[ , 1]", "at byte 2"},
+	{"[1, 02]", "at byte 4"},
+	{"[1, 2 3]", "at byte 6: expected a comma or ]"},
+	{"[1, 2 ", "too early"},
 	{"[\"a\",]", "at byte 5"},
 	{"[1 2]", "at byte 3: expected a comma or ]"},
 	{"[1}", "at byte 2"},
@@ -123,7 +130,8 @@ static void cut(void **state)
 static void values(void **state)
 {
 	static const char text[] =
-		"{\"n\":[0,7,18446744073709551615],\"big\":[1,18446744073709551616],"
+		"{\"wide\": [ 0 ,\t7,\r\n18446744073709551615 ], \"none in\": [ ], "
+		"\"n\":[0,7,18446744073709551615],\"big\":[1,18446744073709551616],"
 		"\"mixed\":[1,\"x\"],\"whole\":18446744073709551615,\"neg\":-9223372036854775808,"
 		"\"below\":-9223372036854775809,\"half\":0.5,\"yes\":true,\"no\":null,"
 		"\"text\":\"a\\u00e9\xc3\xa9\\ud83d\\udc27\\ud83d-\\n\",\"nul\":\"x\\u0000y\","
@@ -135,11 +143,16 @@ static void values(void **state)
 
 	assert_int_equal(read_text(&o, text, sizeof(text) - 1, &a, &copy, &e), 0);
 	assert_int_equal(o->type, JSON_OBJECT);
-	assert_int_equal(o->n, 13);
+	assert_int_equal(o->n, 15);
 	v = json_member(o, "n");
 	assert_int_equal(v->type, JSON_NUMBERS);
 	assert_int_equal(v->n, 3);
 	assert_true(!v->numbers[0] && v->numbers[1] == 7 && v->numbers[2] == UINT64_MAX);
+	v = json_member(o, "wide"); /* as other programs write them */
+	assert_int_equal(v->type, JSON_NUMBERS);
+	assert_int_equal(v->n, 3);
+	assert_true(!v->numbers[0] && v->numbers[1] == 7 && v->numbers[2] == UINT64_MAX);
+	assert_int_equal(json_member(o, "none in")->n, 0);
 	v = json_member(o, "big"); /* no whole number of 64 bits: each by itself */
 	assert_int_equal(v->type, JSON_ARRAY);
 	assert_int_equal(v->first->type, JSON_WHOLE);
