@@ -9,6 +9,7 @@
  *			|w|-- queue-to-run -|
  *	  operations	  |------ fsync ------|
  *	CPU 1		  |----- fio -------|
+ *			  |- cc1 -|(irq)|ld|		<- --why: how long it waited for whom
  *	sched_wakeup_latency p99  __--__-___
  */
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/culprit.h"
 #include "core/fields.h"
 #include "core/view.h"
 #include "sink/perfetto.h"
@@ -213,10 +215,44 @@ static void put_thread_slice(struct perfetto *p, const struct slow *w, uint64_t 
 	perfetto_put_end(&p->out, track, w->mono_ns);
 }
 
-/* On the CPU: who waited for it, from being queued there on. */
+/* One culprit of a wait, of all its parts in it. */
+static void put_culprit(struct perfetto *p, uint64_t track, const struct culprit *k, uint64_t from)
+{
+	char name[CULPRIT_NAME_BYTES];
+	struct perfetto_event e = perfetto_begin(&p->out, PERFETTO_BEGIN, track, from);
+
+	perfetto_name(&p->out, CATEGORY_CULPRIT, culprit_name(k, name, sizeof(name)), NULL);
+	perfetto_note(&p->out, WORD_KIND, k->kind);
+	perfetto_note(&p->out, WORD_COMM, k->comm);
+	if (k->pid)
+		perfetto_note_u64(&p->out, WORD_PID, k->pid);
+	if (k->tid)
+		perfetto_note_u64(&p->out, WORD_TID, k->tid);
+	perfetto_note(&p->out, WORD_CGROUP, k->cgroup);
+	perfetto_note(&p->out, WORD_MEANING, "a sum over the wait, not a moment in it");
+	perfetto_end(&p->out, e);
+	perfetto_put_end(&p->out, track, from + k->wait_ns);
+}
+
+/* Do they fill the wait, as what --why tells does? */
+static bool fill_wait(const struct slow *w)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < w->nculprits; i++)
+		sum += w->culprits[i].wait_ns;
+	return w->nculprits && sum == w->wait_ns && w->mono_ns >= w->wait_ns;
+}
+
+/*
+ * On the CPU: who waited for it, from being queued there on; with --why from the beginning, since
+ * culprits have the way to the queue, too. They stand one after another.
+ */
 static void put_cpu_slice(struct perfetto *p, const struct slow *w)
 {
-	uint64_t begin = before(w->mono_ns, w->has_legs ? w->queue_to_run_ns : w->wait_ns);
+	bool why = fill_wait(w);
+	uint64_t waited = w->has_legs && !why ? w->queue_to_run_ns : w->wait_ns;
+	uint64_t begin = before(w->mono_ns, waited), at = begin;
 	uint64_t track = perfetto_lane(p, ROW_CPU, 0, w->cpu, begin, w->mono_ns);
 	struct perfetto_event e = perfetto_begin(&p->out, PERFETTO_BEGIN, track, begin);
 
@@ -224,6 +260,10 @@ static void put_cpu_slice(struct perfetto *p, const struct slow *w)
 	note_task(&p->out, WORD_COMM, w->comm, w->pid, w->tid);
 	note_prev(&p->out, w);
 	perfetto_end(&p->out, e);
+	for (size_t i = 0; why && i < w->nculprits; i++) {
+		put_culprit(p, track, &w->culprits[i], at);
+		at += w->culprits[i].wait_ns;
+	}
 	perfetto_put_end(&p->out, track, w->mono_ns);
 }
 

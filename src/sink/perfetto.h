@@ -65,6 +65,8 @@ enum perfetto_word {
 	WORD_BLOCKED_NS,
 	WORD_RUN_QUEUE_NS,
 	WORD_CPU_NS,
+	WORD_KIND,
+	WORD_MEANING,
 	WORDS,
 };
 
@@ -75,6 +77,7 @@ enum perfetto_category {
 	CATEGORY_WAKING,   /* on the waker's track */
 	CATEGORY_CPU,	   /* a wait on the track of the CPU waited for */
 	CATEGORY_QUALITY,
+	CATEGORY_CULPRIT, /* part of a wait on the CPU's track: whom it was for */
 	CATEGORIES,
 };
 

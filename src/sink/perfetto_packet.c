@@ -83,11 +83,14 @@ static const char *const words[WORDS] = {
 	[WORD_BLOCKED_NS] = "blocked_ns",
 	[WORD_RUN_QUEUE_NS] = "run_queue_ns",
 	[WORD_CPU_NS] = "cpu_ns",
+	[WORD_KIND] = "kind",
+	[WORD_MEANING] = "meaning",
 };
 
 static const char *const categories[CATEGORIES] = {
-	[CATEGORY_WAIT] = "wait",     [CATEGORY_OP] = "operation", [CATEGORY_LEG] = "leg",
-	[CATEGORY_WAKING] = "waking", [CATEGORY_CPU] = "cpu",	   [CATEGORY_QUALITY] = "quality",
+	[CATEGORY_WAIT] = "wait",	[CATEGORY_OP] = "operation", [CATEGORY_LEG] = "leg",
+	[CATEGORY_WAKING] = "waking",	[CATEGORY_CPU] = "cpu",	     [CATEGORY_QUALITY] = "quality",
+	[CATEGORY_CULPRIT] = "culprit",
 };
 
 /* Raw bytes of the kernel's: UTF-8, and nothing in it that a reader does not see. */

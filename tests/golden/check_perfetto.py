@@ -9,6 +9,8 @@ import struct
 import sys
 from collections import Counter, defaultdict, namedtuple
 
+from check_html import culprit_name
+
 BEGIN, END, INSTANT, VALUE = 1, 2, 3, 4
 MONOTONIC, REALTIME = 3, 1
 GROUPS = {"cpu", "pid", "tid", "comm", "cgroup", "file", "unit", "container_id"}
@@ -247,10 +249,44 @@ def check_slow(trace, slices, slow):
     same(legs, want, "legs")
     got = [(trace.tracks[s.track]["name"], s.begin, s.end, s.event.name, frozen(s.event.notes))
            for s in slices if s.event.category == "cpu"]
-    same(got, [(f"CPU {r['cpu']}", max(r["mono_ns"] - r.get("queue_to_run_ns", r["wait_ns"]), 0), r["mono_ns"],
+    same(got, [(f"CPU {r['cpu']}", queued_at(r), r["mono_ns"],
                 clean(r["comm"]), frozen({"comm": clean(r["comm"]), "pid": r["pid"], "tid": r["tid"],
                                           **expected_prev(r)})) for r in waits], "CPUs")
+    check_culprits(trace, slices, waits)
     check_flows(trace, waits)
+
+
+def told_whom(r):
+    """Culprits fill the wait, which must not begin before the clock does."""
+    return r["culprits"] if r.get("culprits") and r["mono_ns"] >= r["wait_ns"] else []
+
+
+def queued_at(r):
+    """Where the slice of the CPU's track begins."""
+    return begin_of(r) if told_whom(r) else max(r["mono_ns"] - r.get("queue_to_run_ns", r["wait_ns"]), 0)
+
+
+def check_culprits(trace, slices, waits):
+    """One after another below the wait, as long as JSON says, and ending with it."""
+    got = [(trace.tracks[s.track]["name"], s.begin, s.end - s.begin, s.event.name, frozen(s.event.notes))
+           for s in slices if s.event.category == "culprit"]
+    want, outer = [], defaultdict(list)
+    for r in waits:
+        at = begin_of(r)
+        for k in told_whom(r):
+            notes = {key: clean(k[key]) if isinstance(k[key], str) else k[key]
+                     for key in ("kind", "comm", "pid", "tid", "cgroup") if k[key] is not None}
+            want.append((f"CPU {r['cpu']}", at, k["ns"], clean(culprit_name(k)),
+                         frozen({**notes, "meaning": "a sum over the wait, not a moment in it"})))
+            at += k["ns"]
+        check(not told_whom(r) or at == r["mono_ns"], f"culprits of {r['wait_ns']} ns end {r['mono_ns'] - at} ns early")
+    same(got, want, "culprits")
+    for s in slices:
+        if s.event.category == "cpu":
+            outer[s.track].append((s.begin, s.end))
+    for s in slices:
+        check(s.event.category != "culprit" or any(a <= s.begin and s.end <= b for a, b in outer[s.track]),
+              f"{s.event.name} lies in no wait of its track")
 
 
 def check_flows(trace, waits):

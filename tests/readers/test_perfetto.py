@@ -115,6 +115,32 @@ def told_apart():
     raise AssertionError("slices that cross were taken")
 
 
+def whom():
+    """--why: each culprit of a slow wait is a slice of its length in JSON; one 1 ns longer is found."""
+    record = os.path.join(HERE, "..", "golden", "expected", "why_slow.json")
+    with open(record, encoding="utf-8") as f:
+        lines = [json.loads(line) for line in f]
+    with tempfile.TemporaryDirectory() as where:
+        path = os.path.join(where, "why.pftrace")
+        others.waitscope("report", record, "-q", "-o", "perfetto:" + path)
+        try:
+            trace, slices = check_perfetto.check_files(record, path)
+        except check_perfetto.Bad as bad:
+            raise AssertionError(bad) from bad
+    found = [s for s in slices if s.event.category == "culprit"]
+    assert len(found) > 10, f"{len(found)} culprits"
+    for r in lines:
+        for k, other in zip(r.get("culprits", []), r.get("culprits", [])[1:]):
+            k["ns"], other["ns"] = k["ns"] + 1, other["ns"] - 1
+            try:
+                check_perfetto.compare(trace, slices, lines)
+            except check_perfetto.Bad:
+                continue
+            finally:
+                k["ns"], other["ns"] = k["ns"] - 1, other["ns"] + 1
+            assert r["mono_ns"] < r["wait_ns"], f"{k} was taken though it is longer"
+
+
 def by_classes():
     """PyPI perfetto's classes parse the trace: slices' durations equal the slow waits'."""
     python = others.python_with("perfetto", "perfetto.protos.perfetto.trace.perfetto_trace_pb2")
@@ -218,4 +244,4 @@ def ask(b):
     assert [r[0] for r in wall] == ["MONOTONIC", "REALTIME"], f"clocks {wall}"
 
 
-others.run(numbers, replayed, told_apart, by_classes, ui)
+others.run(numbers, replayed, told_apart, whom, by_classes, ui)
