@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is known of an address: whose it is, who waited where, what lies on its cache line, and which
- * bytes of it who touches:
+ * What is known of an address: whose it is, who held it, who waited where, what lies on its cache
+ * line, and which bytes of it who touches:
  *
  *	                0       8       16      24      32      40      48      56
  *	worker 101      wwwwwwww........rrrr............................................
@@ -54,6 +54,49 @@ static void list_identity(struct tui_list *l, const struct contended *c)
 			     word_count(c->futex->eagain).s, word_count(c->futex->timeouts).s,
 			     word_count(c->futex->wakes).s, word_count(c->futex->woken).s,
 			     c->futex->idle ? ", waits for work" : "");
+}
+
+/* "running 3 %, runnable 60 %": of what waited for this holder */
+static const char *did(const struct holder *h, char *out, size_t len)
+{
+	const struct {
+		const char *did;
+		uint64_t ns;
+	} parts[] = {{"running", h->running_ns},
+		     {"runnable", h->runnable_ns},
+		     {"throttled", h->throttled_ns},
+		     {"blocked", h->blocked_ns}};
+	size_t at = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i].ns && at < len)
+			at += (size_t)snprintf(out + at, len - at, "%s%s %s %%", at ? ", " : "",
+					       parts[i].did,
+					       word_share(parts[i].ns, h->wait_ns, 0).s);
+	return out;
+}
+
+/* --why: all of them, the longest first as the report has them. */
+static void list_holders(struct tui_list *l, const struct contended *c)
+{
+	char comm[64], text[128];
+
+	if (!c->nholders || !c->wait)
+		return;
+	tui_list_add(l, TUI_HEADING, "Who held it, and what that thread did meanwhile");
+	for (size_t i = 0; i < c->nholders; i++) {
+		const struct holder *h = &c->holders[i];
+		struct word share = word_share(h->wait_ns, c->wait->sum_ns, 0);
+
+		text_clean(comm, sizeof(comm), h->comm ? h->comm : "?", SIZE_MAX);
+		if (h->tid)
+			tui_list_add(l, TUI_PLAIN, "%5s %%  %s/%" PRIu32 "  %s", share.s, comm,
+				     h->tid, did(h, text, sizeof(text)));
+		else
+			tui_list_add(l, TUI_PLAIN, "%5s %%  %s", share.s,
+				     h->comm ? comm : "holder not known");
+	}
 }
 
 static void list_sites(struct tui_list *l, const struct contended *c)
@@ -161,7 +204,7 @@ static void list_line(struct tui_list *l, const struct line_accesses *a)
 	}
 }
 
-/* In this order; what a later version knows besides (who holds it) is a line here. */
+/* In this order. */
 static void list_accesses(struct tui_list *l, const struct contended *c)
 {
 	if (c->accesses)
@@ -171,10 +214,7 @@ static void list_accesses(struct tui_list *l, const struct contended *c)
 void tui_detail_contended(struct tui_list *l, const struct contended *c)
 {
 	static void (*const parts[])(struct tui_list * l, const struct contended *c) = {
-		list_accesses,
-		list_identity,
-		list_sites,
-		list_members,
+		list_accesses, list_identity, list_holders, list_sites, list_members,
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)

@@ -581,6 +581,61 @@ static void test_addresses(void **state)
 	close_seen(s);
 }
 
+/* --why: each holder with its share of the wait, and what cannot be told in the table's words. */
+static void test_holders(void **state)
+{
+	struct seen *s = open_seen(BY_NONE);
+	struct made *m = new_frame(1);
+	uint64_t sum;
+
+	add_series(m, "sched_wakeup_latency", NULL, NULL, 1000, 100); /* its histogram is lent */
+	sum = m->h[0].sum_ns;
+	assert_int_equal(sum % 100, 0);
+	{
+		const struct holder holders[] = {
+			{.pid = 30,
+			 .tid = 31,
+			 .comm = "db",
+			 .count = 60,
+			 .wait_ns = sum / 2,
+			 .running_ns = sum / 8,
+			 .runnable_ns = sum / 8,
+			 .throttled_ns = sum / 20,
+			 .blocked_ns = sum / 5},
+			{.pid = 30,
+			 .tid = 32,
+			 .comm = "d\033b",
+			 .count = 20,
+			 .wait_ns = sum / 4,
+			 .blocked_ns = sum / 4},
+			{.comm = "(released)", .count = 10, .wait_ns = sum / 5},
+			{.count = 10, .wait_ns = sum / 20},
+		};
+
+		m->c[0] = (struct contended){.source = "lock",
+					     .kind = "mutex",
+					     .addr = 0xffff888000001000,
+					     .count = 100,
+					     .wait = &m->h[0],
+					     .holders = holders,
+					     .nholders = ROWS(holders)};
+		m->f.contended = m->c;
+		m->f.ncontended = 1;
+		m->f.contends = m->f.why = true;
+		add(s, m); /* a copy: the array ends here */
+	}
+	press(s, "3");
+	press_key(s, TUI_KEY_DOWN);
+	press_key(s, TUI_KEY_ENTER);
+	s->lines = 50;
+	assert_shows(s, "Who held it, and what that thread did meanwhile");
+	assert_shows(s, "50 %  db/31  running 25 %, runnable 25 %, throttled 10 %, blocked 40 %\n");
+	assert_shows(s, "25 %  d\\x1bb/32  blocked 100 %\n");
+	assert_shows(s, "20 %  (released)\n");
+	assert_shows(s, " 5 %  holder not known\n");
+	close_seen(s);
+}
+
 /* ---- windows ---- */
 
 static void test_sizes(void **state)
@@ -701,8 +756,8 @@ int main(void)
 		cmocka_unit_test(test_filter),	    cmocka_unit_test(test_time),
 		cmocka_unit_test(test_oldest_goes), cmocka_unit_test(test_cursor_stays_on_its_row),
 		cmocka_unit_test(test_detail),	    cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_sizes),	    cmocka_unit_test(test_ascii),
-		cmocka_unit_test(test_cost),
+		cmocka_unit_test(test_holders),	    cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_ascii),	    cmocka_unit_test(test_cost),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
