@@ -68,7 +68,8 @@ enum tui_row_kind {
 	TUI_ROW_COUNTS, /* counters of one set of labels */
 	TUI_ROW_GROUP,	/* of --by, with all its series */
 	TUI_ROW_CONTENDED,
-	TUI_ROW_REST, /* so many are on the source's own page */
+	TUI_ROW_CULPRIT, /* what was waited for */
+	TUI_ROW_REST,	 /* so many are on the source's own page */
 };
 
 struct tui_row {
@@ -82,7 +83,7 @@ struct tui_row {
 	const char *key;    /* heading: of a label, or NULL */
 	size_t n;	    /* rest: how many */
 	struct view_row r;
-	const struct view_section *s; /* TUI_ROW_COUNTS */
+	const struct view_section *s; /* TUI_ROW_COUNTS, TUI_ROW_CULPRIT */
 };
 
 struct tui_rows {
@@ -206,6 +207,16 @@ void tui_list_add(struct tui_list *l, enum tui_style style, const char *fmt, ...
 /* The canvas's line that the next one is drawn on; SIZE_MAX: on none. */
 size_t tui_list_line(struct tui_list *l);
 void tui_detail_contended(struct tui_list *l, const struct contended *c); /* tui_detail_address.c */
+/* tui_culprits.c */
+void tui_culprit_name(const struct tui *t, const struct culprit *k, char *out, size_t len);
+/* "61.2 %   10.4 s in 1,203 waits" */
+const char *tui_culprit_text(const struct culprit *k, uint64_t of_ns, char *out, size_t len);
+void tui_culprit_cell(const struct tui *t, const struct tui_row *r, char *out, size_t len);
+/* The same, of the same who waited; NULL: there is none. */
+const struct culprit *tui_find_culprit(const struct frame *f, const struct culprit *k);
+void tui_detail_culprit(struct tui_list *l, const struct culprit *k);
+/* Of a group of --by; of other series nothing. */
+void tui_detail_waited_for(struct tui_list *l, const struct series *s);
 /* tui_picture.c */
 void tui_draw_spark(struct tui *t, size_t line, size_t x, size_t width, const struct view_row *r,
 		    enum tui_style style);

@@ -37,6 +37,8 @@ static uint64_t count_of(const struct tui *t, const struct tui_row *r)
 
 	if (r->r.c)
 		return r->r.c->count;
+	if (r->r.k)
+		return r->r.k->count;
 	if (r->kind == TUI_ROW_COUNTS)
 		return view_sum(&t->view, r->s, &r->r, r->r.s->desc);
 	return h ? h->count : r->r.s ? r->r.s->value : 0;
@@ -52,6 +54,8 @@ uint64_t tui_weight(const struct tui *t, const struct tui_row *r, const struct t
 		return 0;
 	if (c->kind == TUI_COLUMN_RATE || c->kind == TUI_COLUMN_COUNT)
 		return count_of(t, r);
+	if (r->r.k) /* all that there is of one */
+		return r->r.k->wait_ns;
 	if (c->kind == TUI_COLUMN_SUM || c->kind == TUI_COLUMN_SHARE)
 		return w ? w->sum_ns : 0;
 	if (!h || !h->count)
@@ -155,6 +159,9 @@ const char *tui_name(const struct tui *t, const struct tui_row *r, char *out, si
 	case TUI_ROW_CONTENDED:
 		contended_name(r->r.c, out, len);
 		break;
+	case TUI_ROW_CULPRIT:
+		tui_culprit_name(t, r->r.k, out, len);
+		break;
 	case TUI_ROW_SERIES:
 		series_name(r, out, len);
 		break;
@@ -214,6 +221,8 @@ static void who(const struct tui *t, const struct tui_row *r, char *out, size_t 
 	out[0] = '\0';
 	if (r->r.c) {
 		contended_who(r->r.c, out, len);
+	} else if (r->r.k) {
+		tui_culprit_cell(t, r, out, len);
 	} else if (r->kind == TUI_ROW_COUNTS) {
 		counts_who(t, r, out, len);
 	} else if (s && s->split && s->hist && s->hist->sum_ns) {

@@ -53,6 +53,8 @@ bool tui_detail_choose(struct tui *t, const struct tui_row *r)
 	if (r->r.c) {
 		one = (struct frame){.contended = r->r.c, .ncontended = 1};
 		one.dur_ns = tui_frame(t)->dur_ns;
+	} else if (r->r.k) {
+		one = (struct frame){.culprits = r->r.k, .nculprits = 1, .why = true};
 	}
 	if (!t->kept)
 		t->kept = frame_own_new();
@@ -85,11 +87,15 @@ void tui_detail_find(struct tui *t)
 		return;
 	if (kept->ncontended)
 		t->chosen.c = tui_find_contended(f, kept->contended, &hint);
+	else if (kept->nculprits)
+		t->chosen.k = tui_find_culprit(f, kept->culprits);
 	else if (kept->nseries)
 		t->chosen.s = tui_find_series(f, kept->series, &hint);
-	t->gone = !t->chosen.c && !t->chosen.s;
+	t->gone = !t->chosen.c && !t->chosen.k && !t->chosen.s;
 	if (t->gone && kept->ncontended)
 		t->chosen.c = kept->contended;
+	else if (t->gone && kept->nculprits)
+		t->chosen.k = kept->culprits;
 	else if (t->gone && kept->nseries)
 		t->chosen.s = kept->series;
 }
@@ -185,6 +191,7 @@ static void detail_series(struct tui_list *l, const struct series *s)
 			     word_share(s->split->run_queue_ns, sum, 1).s,
 			     word_share(rest, sum, 1).s);
 	}
+	tui_detail_waited_for(l, s);
 	tui_list_add(l, TUI_HEADING, s->nlabels ? "All that was measured of it" : "All metrics");
 	list_series(l, NULL);
 	for (size_t i = 0; i < f->nseries; i++)
@@ -228,7 +235,10 @@ void tui_draw_detail(struct tui *t, size_t from)
 		       t->gone ? "not in this report" : "Esc: back");
 	if (t->gone)
 		return;
-	count = t->chosen.c ? t->chosen.c->count : h ? h->count : t->chosen.s->value;
+	count = t->chosen.c   ? t->chosen.c->count
+		: t->chosen.k ? t->chosen.k->count
+		: h	      ? h->count
+			      : t->chosen.s->value;
 	draw_numbers(t, line + 1, count, h);
 	line += 2;
 	if (h && h->count) {
@@ -243,6 +253,8 @@ void tui_draw_detail(struct tui *t, size_t from)
 		list.n = 0;
 		if (t->chosen.c)
 			tui_detail_contended(&list, t->chosen.c);
+		else if (t->chosen.k)
+			tui_detail_culprit(&list, t->chosen.k);
 		else
 			detail_series(&list, t->chosen.s);
 		if (!pass && t->detail_top + list.room > list.n)

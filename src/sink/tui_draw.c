@@ -253,6 +253,12 @@ static void draw_row(struct tui *t, const struct tui_row *r, size_t line, bool c
 		size_t indent = t->page == TUI_GROUPS ? 0 : 2;
 
 		(void)tui_cell(t, r, col, text, sizeof(text));
+		if (r->kind == TUI_ROW_CULPRIT && i > 1) {
+			/* Of parts of waits there are no percentiles: words in their place. */
+			tui_culprit_cell(t, r, text, sizeof(text));
+			(void)tui_text(c, line, col->x + 2, c->columns - col->x - 3, style, text);
+			break;
+		}
 		if (col->kind == TUI_COLUMN_NAME)
 			draw_name(t, r, line, indent, col->width - indent - 1, style);
 		else if (col->kind == TUI_COLUMN_WHO)

@@ -50,6 +50,7 @@ void tui_pages_make(struct tui *t, const struct frame *f)
 		there[page_of(f->series[i].desc->name)] = true;
 	for (size_t i = 0; i < f->ncontended; i++)
 		there[page_of(f->contended[i].source)] = true;
+	there[TUI_SCHED] |= f->nculprits > 0;
 	t->npages = 0;
 	for (enum tui_page p = 0; p < TUI_PAGES; p++)
 		if (there[p])
@@ -72,6 +73,12 @@ uint64_t tui_row_id(const struct view_row *r, uint32_t salt)
 		h = mix(mix(h, r->c->source), r->c->kind);
 		h = (h ^ r->c->addr) * 0x9e3779b97f4a7c15ULL + r->c->pid;
 		return r->c->group.key ? mix(h, r->c->group.value) : h;
+	}
+	if (r->k) {
+		h = mix(mix(h, r->k->kind), r->k->comm ? r->k->comm : "");
+		h = (mix(h, r->k->cgroup ? r->k->cgroup : "") ^ r->k->pid) * 0x9e3779b97f4a7c15ULL +
+		    r->k->tid;
+		return r->k->nvictim ? mix(h, r->k->victim[0].value) : h;
 	}
 	if (!s)
 		return h;
@@ -144,6 +151,8 @@ static int add(struct tui *t, enum tui_row_kind kind, const struct view_row *row
 /* Does the row belong on the page? Rows of addresses of several sources stand in one table. */
 static bool belongs(const struct view_row *row, enum tui_page page)
 {
+	if (row->k)
+		return page == TUI_SCHED;
 	return page_of(row->c ? row->c->source : row->s->desc->name) == page;
 }
 
@@ -154,6 +163,7 @@ static int add_table(struct tui *t, const struct view_section *s, const struct v
 	struct view_row *rows = view_first(&t->view, table, table->n);
 	enum tui_row_kind kind =
 		s->kind == VIEW_COUNTS					? TUI_ROW_COUNTS
+		: s->kind == VIEW_CULPRITS				? TUI_ROW_CULPRIT
 		: s->kind == VIEW_CONTENDED || s->kind == VIEW_LINES	? TUI_ROW_CONTENDED
 		: rows && table == &s->rows && s->kind == VIEW_HEADLINE ? TUI_ROW_GROUP
 									: TUI_ROW_SERIES;
@@ -237,6 +247,8 @@ static const char *title_of(const struct view_section *s)
 		return "contended addresses";
 	if (s->kind == VIEW_LINES)
 		return "cache lines";
+	if (s->kind == VIEW_CULPRITS)
+		return "waited for";
 	return s->desc ? s->desc->title : "waits";
 }
 

@@ -636,6 +636,91 @@ static void test_holders(void **state)
 	close_seen(s);
 }
 
+/* --why: the worst first; sorted and filtered as other rows; the same one in the next report. */
+static void test_culprits(void **state)
+{
+	static const struct culprit rows[] = {
+		{.kind = "softirq", .count = 30, .wait_ns = 1000000},
+		{.kind = "task", .comm = "c\033c1", .count = 20, .wait_ns = 6000000},
+		{.kind = "task", .comm = "make", .count = 40, .wait_ns = 3000000},
+	};
+	struct seen *s = open_seen(BY_NONE);
+
+	for (uint64_t i = 1; i <= 3; i++) {
+		struct made *m = usual(i);
+
+		m->f.why = true;
+		m->f.culprits = rows;
+		m->f.nculprits = i == 2 ? 1 : ROWS(rows);
+		add(s, m);
+	}
+	assert_shows(s, "waited for c\\x1bc1");
+	assert_true(line_of(s, "waited for c") > line_of(s, "run-delay"));
+	press(s, "2");
+	assert_shows(s, "60.0 %   6.0 ms in 20 waits  task");
+	assert_shows(s, "30.0 %   3.0 ms in 40 waits");
+	assert_shows(s, "10.0 %   1.0 ms in 30 waits  softirq");
+	assert_true(line_of(s, "c\\x1bc1  ") < line_of(s, "make  "));
+	assert_true(line_of(s, "make  ") < line_of(s, "(soft interrupts)"));
+	press_key(s, TUI_KEY_RIGHT);
+	press_key(s, TUI_KEY_RIGHT); /* by rate */
+	assert_true(line_of(s, "make  ") < line_of(s, "(soft interrupts)"));
+	assert_true(line_of(s, "(soft interrupts)") < line_of(s, "c\\x1bc1  "));
+	press(s, "/mak");
+	assert_shows(s, "make");
+	assert_hides(s, "c\\x1bc1");
+	press_key(s, TUI_KEY_ENTER);
+	press_key(s, TUI_KEY_END);
+	press_key(s, TUI_KEY_ENTER);
+	assert_shows(s, "40, 40/s");
+	assert_shows(s, "30.0 %   3.0 ms in 40 waits");
+	assert_shows(s, "75.0 us of each of these waits");
+	press(s, "[");
+	assert_shows(s, "not in this report");
+	press(s, "[");
+	assert_shows(s, "40, 40/s");
+	close_seen(s);
+}
+
+/* With --by the rows are pairs: in a group's detail its own, in a culprit's who waited for it. */
+static void test_pairs(void **state)
+{
+	static const struct culprit rows[] = {
+		{{{"comm", "task1"}}, 1, "task", 0, 0, "cc1", NULL, 5, 3000000},
+		{{{"comm", "task1"}}, 1, "irq", 0, 0, NULL, NULL, 9, 1000000},
+		{{{"comm", "task2"}}, 1, "task", 0, 0, "cc1", NULL, 7, 6000000},
+	};
+	struct seen *s = open_seen(BY_COMM);
+	struct made *m = groups(1, 3);
+
+	m->f.why = true;
+	m->f.culprits = rows;
+	m->f.nculprits = ROWS(rows);
+	add(s, m);
+	s->lines = 60;
+	s->columns = 100;
+	press(s, "2");
+	assert_true(line_of(s, "task2 for cc1") < line_of(s, "task1 for cc1"));
+	assert_shows(s, "60.0 %   6.0 ms in 7 waits");
+	press(s, "/task1 for cc1");
+	press_key(s, TUI_KEY_ENTER);
+	press_key(s, TUI_KEY_END);
+	press_key(s, TUI_KEY_ENTER);
+	assert_shows(s, "Who waited for it");
+	assert_shows(s, "66.7 %   6.0 ms in 7 waits   task2\n");
+	assert_shows(s, "33.3 %   3.0 ms in 5 waits   task1\n");
+	press_key(s, TUI_KEY_ESCAPE);
+	press_key(s, TUI_KEY_ESCAPE);
+	press(s, "3/task1");
+	press_key(s, TUI_KEY_ENTER);
+	press_key(s, TUI_KEY_ENTER);
+	assert_shows(s, "What it waited for");
+	assert_shows(s, "75.0 %   3.0 ms in 5 waits   cc1\n");
+	assert_shows(s, "25.0 %   1.0 ms in 9 waits   (hard interrupts)\n");
+	assert_hides(s, "6.0 ms in 7");
+	close_seen(s);
+}
+
 /* ---- windows ---- */
 
 static void test_sizes(void **state)
@@ -756,6 +841,7 @@ int main(void)
 		cmocka_unit_test(test_filter),	    cmocka_unit_test(test_time),
 		cmocka_unit_test(test_oldest_goes), cmocka_unit_test(test_cursor_stays_on_its_row),
 		cmocka_unit_test(test_detail),	    cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_culprits),    cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_holders),	    cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_ascii),	    cmocka_unit_test(test_cost),
 	};

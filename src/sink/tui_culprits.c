@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * --why: what tasks waited for, as rows and as details:
+ *
+ *	waited for
+ *	  cc1                  1,203   61.2 %   10.4 s in 1,203 waits  task
+ *	  (soft interrupts)    4,921    3.1 %   527 ms in 4,921 waits  softirq
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/culprit.h"
+#include "core/text.h"
+#include "sink/printer.h"
+#include "sink/tui.h"
+
+#define NAME 40 /* columns of a name in a list */
+
+static const char *clean_name(const struct culprit *k, char *out, size_t len)
+{
+	char name[CULPRIT_NAME_BYTES];
+
+	return text_clean(out, len, culprit_name(k, name, sizeof(name)), SIZE_MAX);
+}
+
+/* "app 42": the labels of who waited. */
+static const char *victim_name(const struct culprit *k, char *out, size_t len)
+{
+	const struct series as = {.nlabels = k->nvictim};
+	struct series s = as;
+
+	memcpy(s.labels, k->victim, k->nvictim * sizeof(k->victim[0]));
+	return tui_label_text(&s, 0, out, len);
+}
+
+void tui_culprit_name(const struct tui *t, const struct culprit *k, char *out, size_t len)
+{
+	char name[TUI_NAME], victim[TUI_NAME] = "";
+
+	clean_name(k, name, sizeof(name));
+	if (k->nvictim)
+		victim_name(k, victim, sizeof(victim));
+	(void)snprintf(out, len, "%s%s%s%s", victim, victim[0] ? " for " : "",
+		       t->page == TUI_SCHED || victim[0] ? "" : "waited for ",
+		       name); /* a name is cut */
+}
+
+static uint64_t waited_ns(const struct frame *f)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < f->nculprits; i++)
+		sum += f->culprits[i].wait_ns;
+	return sum;
+}
+
+const char *tui_culprit_text(const struct culprit *k, uint64_t of_ns, char *out, size_t len)
+{
+	(void)snprintf(out, len, "%6s %%   %s in %s wait%s", word_share(k->wait_ns, of_ns, 1).s,
+		       word_duration(k->wait_ns).s, word_count(k->count).s,
+		       k->count == 1 ? "" : "s"); /* fits */
+	return out;
+}
+
+void tui_culprit_cell(const struct tui *t, const struct tui_row *r, char *out, size_t len)
+{
+	char text[192], kind[32];
+
+	(void)snprintf(out, len, "%s  %s",
+		       tui_culprit_text(r->r.k, r->s->sum_ns, text, sizeof(text)),
+		       text_clean(kind, sizeof(kind), r->r.k->kind, SIZE_MAX)); /* fits */
+}
+
+/* ---- the same in another report ---- */
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+/* But for who waited. */
+static bool same_culprit(const struct culprit *a, const struct culprit *b)
+{
+	return !strcmp(a->kind, b->kind) && a->pid == b->pid && a->tid == b->tid &&
+	       (a->pid || (same_text(a->comm, b->comm) && same_text(a->cgroup, b->cgroup)));
+}
+
+/* The first label is who it is; the others describe it. */
+static bool same_victim(const struct culprit *a, const struct label *v, uint32_t n)
+{
+	if (!a->nvictim || !n)
+		return !a->nvictim && !n;
+	return same_text(a->victim[0].key, v[0].key) && same_text(a->victim[0].value, v[0].value);
+}
+
+const struct culprit *tui_find_culprit(const struct frame *f, const struct culprit *k)
+{
+	for (size_t i = 0; i < f->nculprits; i++)
+		if (same_culprit(&f->culprits[i], k) &&
+		    same_victim(&f->culprits[i], k->victim, k->nvictim))
+			return &f->culprits[i];
+	return NULL;
+}
+
+/* ---- details ---- */
+
+static int by_wait(const void *a, const void *b)
+{
+	const struct culprit *x = *(const struct culprit *const *)a;
+	const struct culprit *y = *(const struct culprit *const *)b;
+
+	if (x->wait_ns != y->wait_ns)
+		return x->wait_ns > y->wait_ns ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static void list_pairs(struct tui_list *l, const struct culprit **v, size_t n, uint64_t sum,
+		       bool victims)
+{
+	char name[TUI_NAME], cut[4 * NAME + 1], text[192];
+
+	qsort(v, n, sizeof(*v), by_wait);
+	for (size_t i = 0; i < n; i++) {
+		if (victims)
+			victim_name(v[i], name, sizeof(name));
+		else
+			clean_name(v[i], name, sizeof(name));
+		line_cut(cut, sizeof(cut), name, NAME);
+		tui_list_add(l, TUI_PLAIN, "%s   %s",
+			     tui_culprit_text(v[i], sum, text, sizeof(text)), cut);
+	}
+}
+
+/* Those of a frame that a group waited for (`k` NULL), or all that waited for `k`. */
+static void list_matching(struct tui_list *l, const struct frame *f, const struct series *group,
+			  const struct culprit *k)
+{
+	const struct culprit **v = calloc(f->nculprits + 1, sizeof(*v));
+	uint64_t sum = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; v && i < f->nculprits; i++) {
+		const struct culprit *one = &f->culprits[i];
+
+		if (!one->wait_ns || !one->nvictim ||
+		    !(k ? same_culprit(one, k) : same_victim(one, group->labels, group->nlabels)))
+			continue;
+		sum += one->wait_ns;
+		v[n++] = one;
+	}
+	if (n)
+		tui_list_add(l, TUI_HEADING, k ? "Who waited for it" : "What it waited for");
+	if (!v)
+		tui_list_add(l, TUI_PLAIN, "no memory for what was waited for");
+	else
+		list_pairs(l, v, n, sum, k != NULL);
+	free(v);
+}
+
+void tui_detail_waited_for(struct tui_list *l, const struct series *s)
+{
+	const char *by = view_by(l->t->cfg->by);
+
+	if (by && s->nlabels && !strcmp(s->labels[0].key, by))
+		list_matching(l, tui_frame(l->t), s, NULL);
+}
+
+void tui_detail_culprit(struct tui_list *l, const struct culprit *k)
+{
+	const struct frame *f = tui_frame(l->t);
+	char text[TUI_NAME];
+
+	tui_list_add(l, TUI_HEADING, "Of all that was waited for a CPU");
+	tui_list_add(l, TUI_PLAIN, "%s", tui_culprit_text(k, waited_ns(f), text, sizeof(text)));
+	if (k->count)
+		tui_list_add(l, TUI_PLAIN, "%s of each of these waits",
+			     word_duration(k->wait_ns / k->count).s);
+	if (k->cgroup)
+		tui_list_add(l, TUI_PLAIN, "cgroup %s",
+			     text_clean(text, sizeof(text), k->cgroup, SIZE_MAX));
+	list_matching(l, f, NULL, k);
+}
