@@ -49,6 +49,25 @@ def colour(name):
     return COLOURS.get(name.replace("bright", ""), "#" + name if re.fullmatch("[0-9a-f]{6}", name) else COLOURS["default"])
 
 
+BARS, SHADES = "▁▂▃▄▅▆▇█", "░▒▓"
+
+
+def bars(x, y, text, fg):
+    """Bars and shades fill their cells, whatever font the viewer has; the same ones beside each other take one element."""
+    out = ""
+    for found in re.finditer(r"(.)\1*", text):
+        c, height, shade = found[1], LINE, ""
+        if c in BARS:
+            height = LINE * (BARS.index(c) + 1) / len(BARS)
+        elif c in SHADES:
+            shade = f' fill-opacity="{(SHADES.index(c) + 1) / 4}"'
+        else:
+            continue
+        out += (f'<rect x="{(x + found.start()) * CHAR:.1f}" y="{(y + 1) * LINE - height:.1f}" '
+                f'width="{len(found[0]) * CHAR:.1f}" height="{height:.1f}" fill="{colour(fg)}"{shade}/>')
+    return out
+
+
 def run_of(x, y, text, fg, bold, reverse):
     """Text of one style, on its cells; blanks at its ends take no element."""
     out = ""
@@ -56,6 +75,8 @@ def run_of(x, y, text, fg, bold, reverse):
         out += (f'<rect x="{x * CHAR:.1f}" y="{y * LINE}" width="{len(text) * CHAR:.1f}" height="{LINE}" '
                 f'fill="{colour(fg)}"/>')
         fg = BACK[1:]
+    out += bars(x, y, text, fg)
+    text = re.sub(f"[{BARS}{SHADES}]", " ", text)
     start = len(text) - len(text.lstrip())
     text = text.strip()
     if text:
@@ -65,12 +86,12 @@ def run_of(x, y, text, fg, bold, reverse):
     return out
 
 
-def terminal(path, title, columns, lines, seconds, first, last, *command):
+def terminal(path, title, columns, lines, seconds, first, last, *command, keys=""):
     """What a terminal shows when the command has ended, or after so many seconds, of which it is drawn from the
     line that matches `first` to the one before `last`."""
     python = need(others.python_with("pyte", "pyte"), "pyte from PyPI")
     rows = json.loads(subprocess.run(
-        [python, os.path.join(ROOT, "scripts", "screen.py"), str(columns), str(lines), str(seconds), "", *command],
+        [python, os.path.join(ROOT, "scripts", "screen.py"), str(columns), str(lines), str(seconds), keys, *command],
         check=True, capture_output=True, text=True).stdout)
     texts = ["".join(run[0] for run in row).rstrip() for row in rows]
     begin = next(i for i, text in enumerate(texts) if re.search(first, text))
@@ -99,8 +120,9 @@ def table(path):
 
 
 def tui(path):
-    terminal(path, "waitscope's full-screen display", 100, 34, 5, r".", None,
-             others.WAITSCOPE, "report", RECORD, "-o", "tui")
+    # The detail of the first row; Ctrl-L, as pyte does not know how ncurses scrolls.
+    terminal(path, "waitscope -o tui: a row's percentiles and its times over 32 seconds", 110, 32, 8, r".", None,
+             others.WAITSCOPE, "report", RECORD, "-o", "tui", "--color", "always", keys="\r\f")
 
 
 # ---- pages: PNG ----
