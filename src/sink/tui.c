@@ -91,19 +91,20 @@ static void on_keys(evutil_socket_t fd, short what, void *ctx)
 {
 	struct tui_sink *s = ctx;
 	struct tui_input in;
-	bool any = false;
+	bool any = false, composed = false;
 
 	while (!s->leaving && tui_term_next(s->term, &in)) {
 		ask(s, in.key ? tui_key(&s->t, in.key) : tui_click(&s->t, in.line, in.column));
 		any = true;
-		(void)compose(s);
+		composed = compose(s);
 	}
 	if (!any && !s->leaving && tui_term_gone(s->term)) {
 		(void)event_del(s->keys);
 		s->error = -EPIPE;
 		leave(s);
 	}
-	draw(s);
+	if (composed && !s->leaving)
+		tui_term_show(s->term, &s->t.canvas);
 }
 
 /* Ctrl-Z: the screen is given back first, and what the signal means to others happens. */

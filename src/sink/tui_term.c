@@ -246,14 +246,16 @@ static wchar_t fitting(const struct tui_cell *cell)
 									   : (wchar_t)cell->c;
 }
 
-static void show_line(struct tui_term *t, const struct tui_canvas *c, size_t y)
+/* But for the cells that are there already; `before` NULL: none is. */
+static void show_line(struct tui_term *t, const struct tui_canvas *c, size_t y,
+		      const struct tui_cell *before)
 {
 	for (size_t x = 0; x < c->columns; x++) {
 		const struct tui_cell *cell = tui_canvas_at(c, y, x);
 		wchar_t text[2] = {fitting(cell), 0};
 		cchar_t ch;
 
-		if (!cell->width)
+		if (!cell->width || (before && !memcmp(&before[x], cell, sizeof(*cell))))
 			continue;
 		(void)setcchar(&ch, text, t->attr[cell->style], t->pair[cell->style], NULL);
 		(void)mvadd_wch((int)y, (int)x,
@@ -277,7 +279,7 @@ void tui_term_show(struct tui_term *t, const struct tui_canvas *c)
 
 		if (same && before && !memcmp(before, now, line))
 			continue;
-		show_line(t, c, y);
+		show_line(t, c, y, same ? before : NULL);
 		if (before)
 			memcpy(before, now, line);
 	}
