@@ -7,9 +7,8 @@
 
 #include "core/text.h"
 #include "sink/tui.h"
-#include "unit.h"
+#include "tui_frames.h"
 
-#define GROUPS 1000
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 #define SLOWER 40 /* no measure, but an end */
 #else
@@ -18,87 +17,6 @@
 
 static struct quantile quantiles[] = {
 	{500000000, "50"}, {900000000, "90"}, {990000000, "99"}, {999000000, "99.9"}};
-
-/* ---- frames ---- */
-
-struct made {
-	struct frame f;
-	struct series s[6 + 3 * GROUPS];
-	struct hist h[6 + 3 * GROUPS];
-	char name[GROUPS][16];
-	struct contended c[3];
-	size_t n;
-};
-
-static struct bucket_table table;
-
-static void add_series(struct made *m, const char *metric, const char *key, const char *value,
-		       uint64_t ns, uint64_t count)
-{
-	struct series *s = &m->s[m->n];
-	struct hist *h = &m->h[m->n];
-
-	hist_init(h, 5);
-	for (uint64_t i = 0; i < count; i++)
-		assert_int_equal(hist_add(h, &table, ns * (1 + i % 10)), 0);
-	*s = (struct series){.desc = metric_find(metric), .hist = h};
-	assert_non_null(s->desc);
-	if (key) {
-		s->labels[0] = (struct label){key, value};
-		s->nlabels = 1;
-	}
-	m->f.series = m->s;
-	m->f.nseries = ++m->n;
-}
-
-static struct made *new_frame(uint64_t seq)
-{
-	struct made *m = calloc(1, sizeof(*m));
-
-	assert_non_null(m);
-	m->f.type = FRAME_INTERVAL;
-	m->f.seq = seq;
-	m->f.dur_ns = 1000000000;
-	m->f.time.tv_sec = 1767225600;
-	return m;
-}
-
-/* 100 waits of seq to 10 * seq usec, of which CPU 1 has the longer half. */
-static struct made *usual(uint64_t seq)
-{
-	struct made *m = new_frame(seq);
-
-	add_series(m, "sched_wakeup_latency", NULL, NULL, seq * 1000, 100);
-	add_series(m, "sched_run_delay", NULL, NULL, seq * 500, 40);
-	add_series(m, "sched_wakeup_latency", "cpu", "0", seq * 1000, 40);
-	add_series(m, "sched_wakeup_latency", "cpu", "1", seq * 2000, 60);
-	add_series(m, "ext4_op_latency", "op", "fsync", seq * 70000, 30);
-	add_series(m, "ext4_op_latency", "op", "write", seq * 3000, 20);
-	return m;
-}
-
-/* Groups that each have half as many waits as the one before, which wait longer. */
-static struct made *groups(uint64_t seq, size_t n)
-{
-	struct made *m = new_frame(seq);
-
-	add_series(m, "sched_wakeup_latency", NULL, NULL, 1000, 10);
-	add_series(m, "sched_run_delay", NULL, NULL, 1000, 10);
-	for (size_t i = 0; i < n; i++) {
-		(void)snprintf(m->name[i], sizeof(m->name[i]), "task%zu", i);
-		add_series(m, "sched_wakeup_latency", "comm", m->name[i], 1000 + i, 30);
-		add_series(m, "sched_queue_to_run", "comm", m->name[i], 900 + i, 30);
-		add_series(m, "sched_run_delay", "comm", m->name[i], 1000 + i, 1 + i % 40);
-	}
-	return m;
-}
-
-static void drop(struct made *m)
-{
-	for (size_t i = 0; i < m->n; i++)
-		hist_free(&m->h[i]);
-	free(m);
-}
 
 /* ---- looking ---- */
 
@@ -185,52 +103,6 @@ static size_t line_of(struct seen *s, const char *what)
 			return y;
 	fail_msg("no line has '%s':\n%s", what, s->text);
 	return 0;
-}
-
-/* ---- the canvas ---- */
-
-static void test_text(void **state)
-{
-	static const struct {
-		const char *text;
-		size_t width;
-		bool ascii;
-		const char *shown, *why;
-	} rows[] = {
-		{"worker", 10, false, "worker", "fits"},
-		{"worker/1", 6, false, "worke…", "cut at the end"},
-		{"worker/1", 6, true, "worke~", "the same in ASCII"},
-		{"a\033[31mred\007", 20, false, "a\\x1b[31mred\\x07",
-		 "no byte reaches the terminal"},
-		{"bad\377\303(", 10, false, "bad\357\277\275\357\277\275(", "broken UTF-8"},
-		{"e\xcc\x81t\xc3\xa9", 10, false, "e\357\277\275t\xc3\xa9",
-		 "what stands on another is replaced"},
-		{"e\xcc\x81t\xc3\xa9", 10, true, "e?t?", "and in ASCII"},
-		{"\xe5\xad\x97\xe5\xad\x97", 3, false, "\xe5\xad\x97…", "two columns each"},
-		{"\xe5\xad\x97\xe5\xad\x97", 4, false, "\xe5\xad\x97\xe5\xad\x97", "both fit"},
-		{"\xe5\xad\x97", 4, true, "??", "a place for a place in ASCII"},
-		{"\xe2\x80\xae"
-		 "evil",
-		 10, false, "\357\277\275evil", "no bidi override"},
-		{"abc", 0, false, "", "no room"},
-	};
-	struct tui_canvas c = {0};
-	char line[128];
-
-	for (size_t i = 0; i < ROWS(rows); i++) {
-		c.utf8 = !rows[i].ascii;
-		assert_int_equal(tui_canvas_begin(&c, 1, 20), 0);
-		assert_true(tui_text(&c, 0, 0, rows[i].width, TUI_PLAIN, rows[i].text) <=
-			    rows[i].width);
-		if (strcmp(tui_line_text(&c, 0, line, sizeof(line)), rows[i].shown) != 0)
-			fail_msg("%s: '%s'", rows[i].why, line);
-	}
-	tui_text_middle(&c, 0, 0, 10, TUI_PLAIN, "ext4_sb_info.s_es_lock");
-	assert_string_equal(tui_line_text(&c, 0, line, sizeof(line)), "ext4_…lock");
-	tui_put(&c, 5, 5, 'x', TUI_PLAIN); /* outside */
-	tui_text_right(&c, 0, 10, 8, TUI_PLAIN, "12");
-	assert_string_equal(tui_line_text(&c, 0, line, sizeof(line)), "ext4_…lock      12");
-	tui_canvas_free(&c);
 }
 
 /* ---- what is kept ---- */
@@ -835,15 +707,23 @@ static int set_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),	    cmocka_unit_test(test_keep),
-		cmocka_unit_test(test_find),	    cmocka_unit_test(test_overview),
-		cmocka_unit_test(test_long_times),  cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_filter),	    cmocka_unit_test(test_time),
-		cmocka_unit_test(test_oldest_goes), cmocka_unit_test(test_cursor_stays_on_its_row),
-		cmocka_unit_test(test_detail),	    cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_culprits),    cmocka_unit_test(test_pairs),
-		cmocka_unit_test(test_holders),	    cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_ascii),	    cmocka_unit_test(test_cost),
+		cmocka_unit_test(test_keep),
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_overview),
+		cmocka_unit_test(test_long_times),
+		cmocka_unit_test(test_sort),
+		cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_oldest_goes),
+		cmocka_unit_test(test_cursor_stays_on_its_row),
+		cmocka_unit_test(test_detail),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_culprits),
+		cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_holders),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_ascii),
+		cmocka_unit_test(test_cost),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
