@@ -164,6 +164,16 @@ static int series_find(struct frame_own *o, const struct series *s, bool add,
 	return ret;
 }
 
+size_t frame_own_find(struct frame_own *o, const struct series *s)
+{
+	size_t at;
+
+	if (!o->nplaces || series_key(o, s))
+		return SIZE_MAX;
+	at = own_place(o, o->key, o->key_len, text_hash(o->key, o->key_len));
+	return o->places[at] && o->places[at]->at ? o->places[at]->at - 1 : SIZE_MAX;
+}
+
 static int series_add(struct frame_own *o, const struct series *s)
 {
 	struct own_series *to;

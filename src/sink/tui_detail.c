@@ -90,7 +90,7 @@ void tui_detail_find(struct tui *t)
 	else if (kept->nculprits)
 		t->chosen.k = tui_find_culprit(f, kept->culprits);
 	else if (kept->nseries)
-		t->chosen.s = tui_find_series(f, kept->series, &hint);
+		t->chosen.s = tui_keep_series(&t->keep, t->number, kept->series);
 	t->gone = !t->chosen.c && !t->chosen.k && !t->chosen.s;
 	if (t->gone && kept->ncontended)
 		t->chosen.c = kept->contended;

@@ -113,20 +113,6 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-static bool same_series(const struct series *a, const struct series *b)
-{
-	if (a->nlabels != b->nlabels)
-		return false;
-	if (a->desc != b->desc && strcmp(a->desc->name, b->desc->name) != 0)
-		return false;
-	for (uint32_t i = 0; i < a->nlabels; i++)
-		if (!series_label_describes(a, i) &&
-		    (strcmp(a->labels[i].value, b->labels[i].value) != 0 ||
-		     strcmp(a->labels[i].key, b->labels[i].key) != 0))
-			return false;
-	return true;
-}
-
 static bool same_contended(const struct contended *a, const struct contended *b)
 {
 	return a->addr == b->addr && a->pid == b->pid && a->other == b->other &&
@@ -146,16 +132,14 @@ static bool outward(size_t hint, size_t n, size_t step, size_t *at)
 	return *at < n;
 }
 
-const struct series *tui_find_series(const struct frame *f, const struct series *s, size_t *hint)
+const struct series *tui_keep_series(const struct tui_keep *k, uint64_t number,
+				     const struct series *s)
 {
-	size_t at;
+	const struct frame *f = tui_keep_get(k, number);
+	size_t at =
+		f ? frame_own_find(k->v[k->first + (size_t)(number - k->gone)].own, s) : SIZE_MAX;
 
-	for (size_t step = 0; step <= 2 * (f->nseries + *hint); step++)
-		if (outward(*hint, f->nseries, step, &at) && same_series(&f->series[at], s)) {
-			*hint = at;
-			return &f->series[at];
-		}
-	return NULL;
+	return at == SIZE_MAX ? NULL : &f->series[at];
 }
 
 const struct contended *tui_find_contended(const struct frame *f, const struct contended *c,

@@ -29,11 +29,13 @@ const struct frame *tui_keep_get(const struct tui_keep *k, uint64_t number);
 uint64_t tui_keep_end(const struct tui_keep *k); /* one behind the newest */
 void tui_keep_free(struct tui_keep *k);
 
+/* The series of that report that is the same as this one; NULL: it has none. */
+const struct series *tui_keep_series(const struct tui_keep *k, uint64_t number,
+				     const struct series *s);
 /*
- * The series or row of another frame that is the same as this one; *hint: where it was found last,
- * and is looked for first. NULL: it has none.
+ * The row of another frame that is the same as this one; *hint: where it was found last, and is looked
+ * for first. NULL: it has none.
  */
-const struct series *tui_find_series(const struct frame *f, const struct series *s, size_t *hint);
 const struct contended *tui_find_contended(const struct frame *f, const struct contended *c,
 					   size_t *hint);
 

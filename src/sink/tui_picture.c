@@ -31,7 +31,7 @@ static const struct hist *hist_at(const struct tui *t, const struct view_row *r,
 		c = tui_find_contended(f, r->c, hint);
 		return c ? c->wait : NULL;
 	}
-	s = r->s ? tui_find_series(f, r->s, hint) : NULL;
+	s = r->s ? tui_keep_series(&t->keep, number, r->s) : NULL;
 	return s ? s->hist : NULL;
 }
 
@@ -42,8 +42,6 @@ static size_t first_hint(const struct tui *t, const struct view_row *r)
 
 	if (r->c && r->c >= f->contended && r->c < f->contended + f->ncontended)
 		return (size_t)(r->c - f->contended);
-	if (r->s && r->s >= f->series && r->s < f->series + f->nseries)
-		return (size_t)(r->s - f->series);
 	return 0;
 }
 

@@ -134,23 +134,30 @@ static void test_keep(void **state)
 	tui_keep_free(&k);
 }
 
-/* Wherever the hint points, the same series is found, and none that is not there. */
+/* The same series is found in a report that has them in another order, and none that is not there. */
 static void test_find(void **state)
 {
-	struct made *m = usual(1);
+	struct tui_keep k = {.most = 5, .most_bytes = SIZE_MAX};
+	struct made *m = usual(1), *other = new_frame(2);
+	struct series described;
 
-	for (size_t from = 0; from < 10; from++)
-		for (size_t i = 0; i < m->n; i++) {
-			size_t hint = from;
-
-			assert_ptr_equal(tui_find_series(&m->f, &m->s[i], &hint), &m->s[i]);
-			assert_int_equal(hint, i);
-		}
-	m->f.nseries = 3;
-	assert_null(tui_find_series(&m->f, &m->s[5], &(size_t){2}));
-	m->f.nseries = 0;
-	assert_null(tui_find_series(&m->f, &m->s[0], &(size_t){7}));
+	add_series(other, "ext4_op_latency", "op", "write", 1, 1);
+	add_series(other, "sched_wakeup_latency", "comm", "0", 1, 1);
+	add_series(other, "sched_wakeup_latency", NULL, NULL, 1, 1);
+	assert_int_equal(tui_keep_add(&k, &m->f) | tui_keep_add(&k, &other->f), 0);
+	for (size_t i = 0; i < m->n; i++)
+		assert_ptr_equal(tui_keep_series(&k, 0, &m->s[i]), &tui_keep_get(&k, 0)->series[i]);
+	assert_ptr_equal(tui_keep_series(&k, 1, &m->s[0]), &tui_keep_get(&k, 1)->series[2]);
+	assert_ptr_equal(tui_keep_series(&k, 1, &m->s[5]), &tui_keep_get(&k, 1)->series[0]);
+	for (size_t i = 1; i < 5; i++)
+		assert_null(tui_keep_series(&k, 1, &m->s[i]));
+	described = m->s[5];
+	described.labels[described.nlabels++] = (struct label){"dev", "8:1"};
+	assert_null(tui_keep_series(&k, 1, &described));
+	assert_null(tui_keep_series(&k, 2, &m->s[0]));
+	tui_keep_free(&k);
 	drop(m);
+	drop(other);
 }
 
 /* ---- pages ---- */
