@@ -441,14 +441,13 @@ static void holders_join(void **state)
 		{.comm = "(readers)", .count = 1, .wait_ns = 12},
 		{.count = 1, .wait_ns = 8},
 	};
-	struct hist wait = {.count = 4, .sum_ns = 100};
+	struct hist wait = samples(5, 25, 1);
 	struct contended row = {
 		.source = "lock", .kind = "rwsem:w", .addr = 64, .count = 4, .wait = &wait};
 	struct frame f = {.dur_ns = 1000, .contended = &row, .ncontended = 1};
 	struct frame_own *o = frame_own_new();
 	const struct contended *c;
 
-	wait = samples(5, 25, 1);
 	wait.count = 4;
 	wait.sum_ns = 100;
 	assert_int_equal(frame_own_add(o, &f, FRAME_THEN), 0); /* does not tell */
@@ -476,6 +475,7 @@ static void holders_join(void **state)
 	all[0].running_ns = 1000;
 	assert_int_equal(frame_own_subtract(o, &f), -EINVAL);
 	frame_own_free(o);
+	hist_free(&wait);
 }
 
 int main(void)
