@@ -56,6 +56,23 @@ struct word word_share(uint64_t part, uint64_t all, int most)
 	return w;
 }
 
+struct word word_did(const struct holder *h, size_t i)
+{
+	const struct {
+		const char *did;
+		uint64_t ns;
+	} parts[HOLDER_DID] = {{"running", h->running_ns},
+			       {"runnable", h->runnable_ns},
+			       {"throttled", h->throttled_ns},
+			       {"blocked", h->blocked_ns}};
+	struct word w = {""};
+
+	if (parts[i].ns)
+		(void)snprintf(w.s, sizeof(w.s), "%s %.40s %%", parts[i].did,
+			       word_share(parts[i].ns, h->wait_ns, 0).s); /* fits */
+	return w;
+}
+
 void line_start(struct line *l)
 {
 	l->len = 0;

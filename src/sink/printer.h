@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/config.h"
+#include "core/frame.h"
 #include "sink/out.h"
 
 #define LINE_BYTES 4096
@@ -37,6 +38,9 @@ struct word word_rate(uint64_t n, uint64_t dur_ns);
 struct word word_time(uint64_t ns, enum unit unit);
 struct word word_duration(uint64_t ns);
 struct word word_share(uint64_t part, uint64_t all, int most);
+/* "running 3 %": what a holder did for the i-th part of what waited for it; "": nothing of that. */
+#define HOLDER_DID 4
+struct word word_did(const struct holder *h, size_t i);
 
 /* A line being put together; what does not fit is left off at a character's edge. */
 struct line {

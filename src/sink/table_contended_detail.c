@@ -377,22 +377,14 @@ static void detail_joined(struct detail *d, const struct contended *line)
 /* "running 3 %, runnable 60 %": of what waited for this holder */
 static void detail_did(struct detail *d, const struct holder *h)
 {
-	const struct {
-		const char *did;
-		uint64_t ns;
-	} parts[] = {{"running", h->running_ns},
-		     {"runnable", h->runnable_ns},
-		     {"throttled", h->throttled_ns},
-		     {"blocked", h->blocked_ns}};
 	const char *sep = ": ";
-	char text[128];
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (!parts[i].ns)
+	for (size_t i = 0; i < HOLDER_DID; i++) {
+		struct word w = word_did(h, i);
+
+		if (!w.s[0])
 			continue;
-		(void)snprintf(text, sizeof(text), "%s %s %%", parts[i].did,
-			       word_share(parts[i].ns, h->wait_ns, 0).s); /* fits */
-		detail_item(d, sep, text);
+		detail_item(d, sep, w.s);
 		sep = ", ";
 	}
 }

@@ -59,21 +59,15 @@ static void list_identity(struct tui_list *l, const struct contended *c)
 /* "running 3 %, runnable 60 %": of what waited for this holder */
 static const char *did(const struct holder *h, char *out, size_t len)
 {
-	const struct {
-		const char *did;
-		uint64_t ns;
-	} parts[] = {{"running", h->running_ns},
-		     {"runnable", h->runnable_ns},
-		     {"throttled", h->throttled_ns},
-		     {"blocked", h->blocked_ns}};
 	size_t at = 0;
 
 	out[0] = '\0';
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (parts[i].ns && at < len)
-			at += (size_t)snprintf(out + at, len - at, "%s%s %s %%", at ? ", " : "",
-					       parts[i].did,
-					       word_share(parts[i].ns, h->wait_ns, 0).s);
+	for (size_t i = 0; i < HOLDER_DID; i++) {
+		struct word w = word_did(h, i);
+
+		if (w.s[0] && at < len)
+			at += (size_t)snprintf(out + at, len - at, "%s%s", at ? ", " : "", w.s);
+	}
 	return out;
 }
 

@@ -10,6 +10,7 @@
 #include "core/err.h"
 #include "core/frame.h"
 
+struct bpf_link;
 struct bpf_object;
 struct btf;
 
@@ -63,6 +64,8 @@ int bpf_fail(struct err *e, int err, const char *what);
 /* Does this kernel run a program of ours when asked to (BPF_PROG_TEST_RUN)? 0, or negative errno.
  */
 int bpf_test_runs(void);
+/* Runs an attached iterator, which writes nothing, over all there is. 0 or negative errno. */
+int bpf_iter_run(const struct bpf_link *link);
 /* Our process as the initial pid namespace numbers it, which in another getpid does not tell. 0 or
  * negative errno. */
 int self_tgid(uint32_t *tgid);

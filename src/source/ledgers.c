@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "abi_holder.h"
+#include "source/bpf_util.h"
 #include "source/ledgers.h"
 #include "source/shared.h"
 
@@ -28,24 +29,6 @@ int ledgers_probe(const struct btf *btf, struct err *e)
 	return 0;
 }
 
-/* Tasks that are not switched for long have a ledger from the start too. */
-static int walk(const struct ledgers *l)
-{
-	int fd = bpf_iter_create(bpf_link__fd(l->skel->links.ws_tasks_walk)), ret = 0;
-	char buf[64];
-	ssize_t n;
-
-	if (fd < 0)
-		return fd;
-	do {
-		n = read(fd, buf, sizeof(buf)); /* the program writes nothing: reading runs it */
-	} while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
-	if (n < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
 static int load(struct ledgers *l, const struct config *cfg, const struct btf *btf)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = cfg->btf);
@@ -62,7 +45,8 @@ static int load(struct ledgers *l, const struct config *cfg, const struct btf *b
 		ret = tasks_bpf__load(l->skel);
 	if (!ret)
 		ret = tasks_bpf__attach(l->skel);
-	return ret ? ret : walk(l);
+	/* tasks that are not switched for long have a ledger from the start, too */
+	return ret ? ret : bpf_iter_run(l->skel->links.ws_tasks_walk);
 }
 
 int ledgers_open(struct shared_maps *s, const struct config *cfg, const struct btf *btf,
