@@ -11,6 +11,7 @@
 
 #include "loop.h"
 #include "opts.h"
+#include "source/bpf_util.h"
 
 /* The linker puts it in the place of the loop's (--wrap). */
 int __real_run_fold(struct run *r, struct err *e);
@@ -36,6 +37,7 @@ int main(int argc, char **argv)
 
 	if (!ms)
 		errx(2, "usage: fold_often MS OPTIONS...");
+	bpf_util_log(false); /* as main does */
 	loop_block_signals(&old);
 	argv[1] = argv[0];
 	ret = opts_parse(&cfg, stdout, argc - 1, argv + 1, &action, &e);

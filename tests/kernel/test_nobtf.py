@@ -66,8 +66,11 @@ class Words(KernelTest):
         status, out, err = self.hidden("--check", "-s", "sched", "--btf", COPY)
         self.assertEqual(status, 0, err)
         ways = [line for line in out.splitlines() if line.startswith("sched")]
-        self.assertGreater(len(ways), 3)
+        self.assertGreater(len(ways), 4)
         for line in ways:
+            if "--why" in line:
+                self.assertRegex(line, r" no: sched: --why: this kernel has no BTF$")
+                continue
             self.assertRegex(line, r" yes \(raw tracepoints: this kernel has no BTF\)$")
 
     def test_cut_down(self):
