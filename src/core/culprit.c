@@ -44,10 +44,8 @@ const char *culprit_name(const struct culprit *k, char *out, size_t len)
 
 /* ---- the verdict ---- */
 
-static int compare_who(const void *a, const void *b)
+int culprit_compare(const struct culprit *x, const struct culprit *y)
 {
-	const struct culprit *x = *(const struct culprit *const *)a;
-	const struct culprit *y = *(const struct culprit *const *)b;
 	int order = strcmp(x->kind, y->kind);
 
 	if (!order && x->pid != y->pid)
@@ -59,6 +57,12 @@ static int compare_who(const void *a, const void *b)
 	if (!order && !x->pid)
 		order = strcmp(x->cgroup ? x->cgroup : "", y->cgroup ? y->cgroup : "");
 	return order;
+}
+
+static int compare_who(const void *a, const void *b)
+{
+	return culprit_compare(*(const struct culprit *const *)a,
+			       *(const struct culprit *const *)b);
 }
 
 /* Who is to blame most, of all who waited together. What is unexplained is nobody. */
@@ -84,7 +88,7 @@ static int find_largest(const struct culprit *rows, size_t n, struct culprit *ou
 	return 0;
 }
 
-static uint64_t sum_of(const struct frame *f, const char *kind)
+uint64_t culprit_sum(const struct frame *f, const char *kind)
 {
 	uint64_t sum = 0;
 
@@ -124,7 +128,7 @@ static int say_largest(struct verdict *v, const struct frame *f, uint64_t all)
 /* Two of the five lines are left, for what is known of locks. */
 int verdict_make(struct verdict *v, const struct frame *f)
 {
-	uint64_t all = sum_of(f, NULL), part;
+	uint64_t all = culprit_sum(f, NULL), part;
 	char a[SHARE_BYTES], b[SHARE_BYTES];
 	int ret;
 
@@ -134,11 +138,11 @@ int verdict_make(struct verdict *v, const struct frame *f)
 	ret = say_largest(v, f, all);
 	if (ret)
 		return ret;
-	part = sum_of(f, "irq") + sum_of(f, "softirq");
+	part = culprit_sum(f, "irq") + culprit_sum(f, "softirq");
 	(void)snprintf(next_line(v), VERDICT_BYTES,
 		       "interrupts: %s %% of it; taken by the hypervisor: %s %%",
-		       share(part, all, a), share(sum_of(f, "steal"), all, b));
+		       share(part, all, a), share(culprit_sum(f, "steal"), all, b));
 	(void)snprintf(next_line(v), VERDICT_BYTES, "unexplained: %s %%",
-		       share(sum_of(f, "unexplained"), all, a));
+		       share(culprit_sum(f, "unexplained"), all, a));
 	return 0;
 }

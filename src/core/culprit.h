@@ -10,6 +10,11 @@
 /* "cc1", "postgres 42", "(soft interrupts)": raw bytes, for a sink to clean. Returns out. */
 const char *culprit_name(const struct culprit *k, char *out, size_t len);
 
+/* In some order of who is blamed, whoever waited; 0: the same one. */
+int culprit_compare(const struct culprit *x, const struct culprit *y);
+/* What was waited for that kind; NULL: for all. */
+uint64_t culprit_sum(const struct frame *f, const char *kind);
+
 #define VERDICT_LINES 5
 #define VERDICT_BYTES 640
 

@@ -108,6 +108,9 @@ void view_free(struct view *v);
 const struct view_join *view_joined(const struct view *v, const struct contended *row, size_t *n);
 /* The table's rows of which `n` are to be shown: the first ones. */
 struct view_row *view_first(struct view *v, const struct view_table *t, size_t n);
+/* Of rows of VIEW_CULPRITS one whose labels say who waited: all that have some have the same keys. NULL:
+ * none has. */
+const struct culprit *view_victims(const struct view_row *rows, size_t n);
 /* What a counter of a metric came to in a row: all values of its pivot. */
 uint64_t view_sum(const struct view *v, const struct view_section *s, const struct view_row *row,
 		  const struct metric_desc *desc);

@@ -4,6 +4,14 @@
 
 #include "core/view_inside.h"
 
+const struct culprit *view_victims(const struct view_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].k->nvictim)
+			return rows[i].k;
+	return NULL;
+}
+
 int view_add_culprits(const struct look *l, struct view_table *t, uint64_t *sum_ns)
 {
 	enum sort_key sort = l->cfg->sort;

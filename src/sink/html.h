@@ -120,7 +120,9 @@ struct html_page {
 /* Heat map and curve (html_series.c). 0 or -ENOMEM. */
 int html_figure(struct html_page *p, const struct series *s);
 void html_section_links(struct html_page *p);
-int html_sections(struct html_page *p);			 /* html_series.c: all but addresses */
+int html_sections(struct html_page *p);	       /* html_series.c: all but addresses */
+size_t html_shown(const struct view_table *t); /* rows, the others apart */
+void html_rest(struct html_page *p, const struct view_table *t); /* "12 more" */
 void html_series_heads(struct html_page *p, bool split); /* count, sum, min, percentiles, max */
 void html_hist_cells(struct html_page *p, const struct hist *h);
 void html_contended_links(struct html_page *p);

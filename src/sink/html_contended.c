@@ -114,7 +114,7 @@ static void table(struct html_page *p, const struct view_section *sec)
 {
 	bool lines = sec->kind == VIEW_LINES;
 	const struct view_table *t = &sec->rows;
-	size_t n = t->limit && t->n - t->others > t->limit ? t->limit : t->n - t->others;
+	size_t n = html_shown(t);
 	const struct view_row *rows = view_first((struct view *)p->view, t, t->n);
 
 	html_table(p->out, "contended", titles[sec->kind]);
@@ -137,9 +137,7 @@ static void table(struct html_page *p, const struct view_section *sec)
 		out_text(p->out, "</tr>\n");
 	}
 	html_table_end(p->out);
-	if (n < t->n - t->others)
-		out_printf(p->out, "<p class=dim>%s more (-n 0 has all of them).</p>\n",
-			   word_count(t->n - t->others - n).s);
+	html_rest(p, t);
 }
 
 static bool is_one(const struct view_section *sec)

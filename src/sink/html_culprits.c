@@ -23,15 +23,6 @@ void html_culprits_link(struct html_page *p)
 		out_printf(p->out, "<a href=\"#culprits\">%s</a>\n", title);
 }
 
-/* The row whose labels name the columns of who waited: all that have some have the same. */
-static const struct culprit *labelled(const struct view_row *rows, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (rows[i].k->nvictim)
-			return rows[i].k;
-	return NULL;
-}
-
 static void heads(struct html_page *p, const struct culprit *victims)
 {
 	html_head(p->out, "", "waited for", NULL);
@@ -93,18 +84,16 @@ void html_culprits(struct html_page *p)
 		out_text(p->out, "<p>Nobody.</p>\n");
 		return;
 	}
-	shown = sec->rows.limit && sec->rows.n > sec->rows.limit ? sec->rows.limit : sec->rows.n;
+	shown = html_shown(&sec->rows);
 	rows = view_first((struct view *)p->view, &sec->rows, shown);
-	victims = labelled(rows, shown);
+	victims = view_victims(rows, shown);
 	html_table(p->out, "culprits", title);
 	heads(p, victims);
 	html_table_body(p->out);
 	for (size_t i = 0; i < shown; i++)
 		row(p, rows[i].k, victims, sec->sum_ns);
 	html_table_end(p->out);
-	if (shown < sec->rows.n)
-		out_printf(p->out, "<p class=dim>%s more (-n 0 has all of them).</p>\n",
-			   word_count(sec->rows.n - shown).s);
+	html_rest(p, &sec->rows);
 }
 
 int html_verdict(struct html_page *p)

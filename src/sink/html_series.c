@@ -178,14 +178,14 @@ static void begin_row(struct html_page *p, const struct series *s)
 }
 
 /* How many rows of a table are shown. */
-static size_t shown_of(const struct view_table *t)
+size_t html_shown(const struct view_table *t)
 {
 	return t->limit && t->n - t->others > t->limit ? t->limit : t->n - t->others;
 }
 
-static void note_rest(struct html_page *p, const struct view_table *t)
+void html_rest(struct html_page *p, const struct view_table *t)
 {
-	size_t left = t->n - t->others - shown_of(t);
+	size_t left = t->n - t->others - html_shown(t);
 
 	if (left)
 		out_printf(p->out, "<p class=dim>%s more (-n 0 has all of them).</p>\n",
@@ -202,7 +202,7 @@ static const struct series *ranking(const struct view_row *rows, size_t n)
 
 static void series_table(struct html_page *p, const struct view_table *t, const char *caption)
 {
-	size_t n = shown_of(t);
+	size_t n = html_shown(t);
 	const struct view_row *rows = view_first((struct view *)p->view, t, n);
 	const struct series *rank = ranking(rows, n);
 	bool split = false;
@@ -234,13 +234,13 @@ static void series_table(struct html_page *p, const struct view_table *t, const 
 		out_text(p->out, "</tr>\n");
 	}
 	html_table_end(p->out);
-	note_rest(p, t);
+	html_rest(p, t);
 }
 
 /* Each row's figure, one of them to be seen at a time. */
 static int panels(struct html_page *p, const struct view_table *t)
 {
-	size_t n = shown_of(t), left = p->left_out;
+	size_t n = html_shown(t), left = p->left_out;
 	const struct view_row *rows = view_first((struct view *)p->view, t, n);
 	int ret = 0;
 
@@ -376,7 +376,7 @@ static bool is_pivot(const struct view_section *sec, const char *key)
 static void counts_table(struct html_page *p, const struct view_section *sec,
 			 const struct view_table *t, const char *caption)
 {
-	size_t n = shown_of(t);
+	size_t n = html_shown(t);
 	const struct view_row *r = view_first((struct view *)p->view, t, n);
 
 	html_table(p->out, "counters", caption);
@@ -402,7 +402,7 @@ static void counts_table(struct html_page *p, const struct view_section *sec,
 		out_text(p->out, "</tr>\n");
 	}
 	html_table_end(p->out);
-	note_rest(p, t);
+	html_rest(p, t);
 }
 
 static void counts(struct html_page *p, const struct view_section *sec)

@@ -42,15 +42,12 @@ static const char *culprits_cell(const struct grid_column *col, struct table_pag
 	}
 }
 
-/* Who waited: the labels of the first row that has some; all have the same. */
 static void add_victim(struct grid *g, const struct view_row *rows, size_t n)
 {
-	size_t i = 0;
+	const struct culprit *k = view_victims(rows, n);
 
-	while (i < n && !rows[i].k->nvictim)
-		i++;
-	for (uint32_t v = 0; i < n && v < rows[i].k->nvictim; v++) {
-		const char *key = rows[i].k->victim[v].key;
+	for (uint32_t v = 0; k && v < k->nvictim; v++) {
+		const char *key = k->victim[v].key;
 		bool number = !strcmp(key, "pid") || !strcmp(key, "tid") || !strcmp(key, "cpu");
 
 		grid_add_label(g, key, number);
