@@ -36,6 +36,23 @@ static int own_more_places(struct frame_own *o)
 	return o->places ? 0 : -ENOMEM;
 }
 
+int own_key_entry(struct frame_own *o, bool add, struct own_entry **out)
+{
+	size_t at;
+
+	if (add) {
+		*out = own_entry(o, o->key, o->key_len);
+		return *out ? 0 : -ENOMEM;
+	}
+	*out = NULL;
+	if (!o->nplaces)
+		return 0;
+	at = own_place(o, o->key, o->key_len, text_hash(o->key, o->key_len));
+	if (o->places[at] && o->places[at]->at)
+		*out = o->places[at];
+	return 0;
+}
+
 struct own_entry *own_entry(struct frame_own *o, const char *bytes, size_t len)
 {
 	uint64_t hash = text_hash(bytes, len);
@@ -141,15 +158,14 @@ static int series_key(struct frame_own *o, const struct series *s)
 static int series_find(struct frame_own *o, const struct series *s, bool add,
 		       struct own_series **out)
 {
+	struct own_entry *e = NULL;
 	struct own_series *v;
-	struct own_entry *e;
-	int ret = series_key(o, s);
+	int ret = series_key(o, s) ?: own_key_entry(o, add, &e);
 
 	*out = NULL;
-	e = ret ? NULL : own_entry(o, o->key, o->key_len);
-	if (!e)
-		return -ENOMEM;
-	if (!e->at && add) {
+	if (ret || !e)
+		return ret;
+	if (!e->at) {
 		v = array_room(o->series, &o->series_cap, o->nseries, 1, sizeof(*v));
 		if (!v)
 			return -ENOMEM;
@@ -160,18 +176,15 @@ static int series_find(struct frame_own *o, const struct series *s, bool add,
 			return -ENOMEM;
 		e->at = (uint32_t)++o->nseries;
 	}
-	*out = e->at ? &o->series[e->at - 1] : NULL;
-	return ret;
+	*out = &o->series[e->at - 1];
+	return 0;
 }
 
-size_t frame_own_find(struct frame_own *o, const struct series *s)
+const struct series *frame_own_find_series(struct frame_own *o, const struct series *s)
 {
-	size_t at;
+	struct own_series *own;
 
-	if (!o->nplaces || series_key(o, s))
-		return SIZE_MAX;
-	at = own_place(o, o->key, o->key_len, text_hash(o->key, o->key_len));
-	return o->places[at] && o->places[at]->at ? o->places[at]->at - 1 : SIZE_MAX;
+	return series_find(o, s, false, &own) || !own ? NULL : &o->frame.series[own - o->series];
 }
 
 static int series_add(struct frame_own *o, const struct series *s)

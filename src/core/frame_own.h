@@ -45,9 +45,13 @@ int frame_own_subtract(struct frame_own *o, const struct frame *earlier);
  * call with `o`. NULL: no memory.
  */
 const struct frame *frame_own_view(struct frame_own *o);
-/* Where in the view the series is that is one with `s`; SIZE_MAX: it has none, or no memory. The view
- * stays valid. */
-size_t frame_own_find(struct frame_own *o, const struct series *s);
+/*
+ * What in the last view is one with this, of a frame from which nothing was taken away; NULL: it has
+ * none, or no memory. The view stays valid.
+ */
+const struct series *frame_own_find_series(struct frame_own *o, const struct series *s);
+const struct contended *frame_own_find_row(struct frame_own *o, const struct contended *c);
+const struct culprit *frame_own_find_culprit(struct frame_own *o, const struct culprit *c);
 /* Forgets what was added; NULL is fine for free. */
 void frame_own_reset(struct frame_own *o);
 void frame_own_free(struct frame_own *o);

@@ -165,15 +165,14 @@ static int row_key(struct frame_own *o, const struct contended *c)
 static int row_find(struct frame_own *o, const struct contended *c, bool add,
 		    struct own_contended **out)
 {
+	struct own_entry *e = NULL;
 	struct own_contended *v;
-	struct own_entry *e;
-	int ret = row_key(o, c);
+	int ret = row_key(o, c) ?: own_key_entry(o, add, &e);
 
 	*out = NULL;
-	e = ret ? NULL : own_entry(o, o->key, o->key_len);
-	if (!e)
-		return -ENOMEM;
-	if (!e->at && add) {
+	if (ret || !e)
+		return ret;
+	if (!e->at) {
 		v = array_room(o->contended, &o->contended_cap, o->ncontended, 1, sizeof(*v));
 		if (!v)
 			return -ENOMEM;
@@ -181,8 +180,15 @@ static int row_find(struct frame_own *o, const struct contended *c, bool add,
 		v[o->ncontended] = (struct own_contended){0};
 		e->at = (uint32_t)++o->ncontended;
 	}
-	*out = e->at ? &o->contended[e->at - 1] : NULL;
+	*out = &o->contended[e->at - 1];
 	return 0;
+}
+
+const struct contended *frame_own_find_row(struct frame_own *o, const struct contended *c)
+{
+	struct own_contended *own;
+
+	return row_find(o, c, false, &own) || !own ? NULL : &o->frame.contended[own - o->contended];
 }
 
 static int row_head(struct frame_own *o, struct contended *to, const struct contended *c)

@@ -33,14 +33,14 @@ static int culprit_key(struct frame_own *o, const struct culprit *c)
 static int culprit_find(struct frame_own *o, const struct culprit *c, bool add,
 			struct culprit **out)
 {
-	int ret = culprit_key(o, c);
-	struct own_entry *e = ret ? NULL : own_entry(o, o->key, o->key_len);
+	struct own_entry *e = NULL;
 	struct culprit *v;
+	int ret = culprit_key(o, c) ?: own_key_entry(o, add, &e);
 
 	*out = NULL;
-	if (!e)
-		return -ENOMEM;
-	if (!e->at && add) {
+	if (ret || !e)
+		return ret;
+	if (!e->at) {
 		v = array_room(o->culprits, &o->culprits_cap, o->nculprits, 1, sizeof(*v));
 		if (!v)
 			return -ENOMEM;
@@ -48,8 +48,16 @@ static int culprit_find(struct frame_own *o, const struct culprit *c, bool add,
 		v[o->nculprits] = (struct culprit){0};
 		e->at = (uint32_t)++o->nculprits;
 	}
-	*out = e->at ? &o->culprits[e->at - 1] : NULL;
+	*out = &o->culprits[e->at - 1];
 	return 0;
+}
+
+const struct culprit *frame_own_find_culprit(struct frame_own *o, const struct culprit *c)
+{
+	struct culprit *own;
+
+	return culprit_find(o, c, false, &own) || !own ? NULL
+						       : &o->frame.culprits[own - o->culprits];
 }
 
 int own_culprit_add(struct frame_own *o, const struct culprit *c)

@@ -65,6 +65,8 @@ struct frame_own {
 
 /* The entry of a byte string, made if there is none; NULL: no memory. */
 struct own_entry *own_entry(struct frame_own *o, const char *bytes, size_t len);
+/* That of o->key; without `add` NULL where there is no series or row of that key. 0, -ENOMEM. */
+int own_key_entry(struct frame_own *o, bool add, struct own_entry **out);
 /* A text of its own, or NULL for NULL. 0, -ENOMEM. */
 int own_text(struct frame_own *o, const char **out, const char *text);
 /* Puts bytes behind o->key. 0, -ENOMEM. */

@@ -213,7 +213,6 @@ void tui_culprit_name(const struct tui *t, const struct culprit *k, char *out, s
 const char *tui_culprit_text(const struct culprit *k, uint64_t of_ns, char *out, size_t len);
 void tui_culprit_cell(const struct tui *t, const struct tui_row *r, char *out, size_t len);
 /* The same, of the same who waited; NULL: there is none. */
-const struct culprit *tui_find_culprit(const struct frame *f, const struct culprit *k);
 void tui_detail_culprit(struct tui_list *l, const struct culprit *k);
 /* Of a group of --by; of other series nothing. */
 void tui_detail_waited_for(struct tui_list *l, const struct series *s);

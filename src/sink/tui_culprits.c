@@ -47,15 +47,6 @@ void tui_culprit_name(const struct tui *t, const struct culprit *k, char *out, s
 		       name); /* a name is cut */
 }
 
-static uint64_t waited_ns(const struct frame *f)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < f->nculprits; i++)
-		sum += f->culprits[i].wait_ns;
-	return sum;
-}
-
 const char *tui_culprit_text(const struct culprit *k, uint64_t of_ns, char *out, size_t len)
 {
 	(void)snprintf(out, len, "%6s %%   %s in %s wait%s", word_share(k->wait_ns, of_ns, 1).s,
@@ -73,35 +64,11 @@ void tui_culprit_cell(const struct tui *t, const struct tui_row *r, char *out, s
 		       text_clean(kind, sizeof(kind), r->r.k->kind, SIZE_MAX)); /* fits */
 }
 
-/* ---- the same in another report ---- */
-
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
-}
-
-/* But for who waited. */
-static bool same_culprit(const struct culprit *a, const struct culprit *b)
-{
-	return !strcmp(a->kind, b->kind) && a->pid == b->pid && a->tid == b->tid &&
-	       (a->pid || (same_text(a->comm, b->comm) && same_text(a->cgroup, b->cgroup)));
-}
-
 /* The first label is who it is; the others describe it. */
 static bool same_victim(const struct culprit *a, const struct label *v, uint32_t n)
 {
-	if (!a->nvictim || !n)
-		return !a->nvictim && !n;
-	return same_text(a->victim[0].key, v[0].key) && same_text(a->victim[0].value, v[0].value);
-}
-
-const struct culprit *tui_find_culprit(const struct frame *f, const struct culprit *k)
-{
-	for (size_t i = 0; i < f->nculprits; i++)
-		if (same_culprit(&f->culprits[i], k) &&
-		    same_victim(&f->culprits[i], k->victim, k->nvictim))
-			return &f->culprits[i];
-	return NULL;
+	return a->nvictim && n && !strcmp(a->victim[0].key, v[0].key) &&
+	       !strcmp(a->victim[0].value, v[0].value);
 }
 
 /* ---- details ---- */
@@ -145,7 +112,8 @@ static void list_matching(struct tui_list *l, const struct frame *f, const struc
 		const struct culprit *one = &f->culprits[i];
 
 		if (!one->wait_ns || !one->nvictim ||
-		    !(k ? same_culprit(one, k) : same_victim(one, group->labels, group->nlabels)))
+		    !(k ? !culprit_compare(one, k)
+			: same_victim(one, group->labels, group->nlabels)))
 			continue;
 		sum += one->wait_ns;
 		v[n++] = one;
@@ -173,7 +141,8 @@ void tui_detail_culprit(struct tui_list *l, const struct culprit *k)
 	char text[TUI_NAME];
 
 	tui_list_add(l, TUI_HEADING, "Of all that was waited for a CPU");
-	tui_list_add(l, TUI_PLAIN, "%s", tui_culprit_text(k, waited_ns(f), text, sizeof(text)));
+	tui_list_add(l, TUI_PLAIN, "%s",
+		     tui_culprit_text(k, culprit_sum(f, NULL), text, sizeof(text)));
 	if (k->count)
 		tui_list_add(l, TUI_PLAIN, "%s of each of these waits",
 			     word_duration(k->wait_ns / k->count).s);

@@ -80,24 +80,20 @@ no_memory:
 void tui_detail_find(struct tui *t)
 {
 	const struct frame *f = tui_frame(t), *kept = frame_own_view(t->kept);
-	size_t hint = 0;
+	struct view_row own = {0};
 
-	t->chosen = (struct view_row){0};
+	t->chosen = own;
 	if (!f || !kept)
 		return;
 	if (kept->ncontended)
-		t->chosen.c = tui_find_contended(f, kept->contended, &hint);
+		own.c = kept->contended;
 	else if (kept->nculprits)
-		t->chosen.k = tui_find_culprit(f, kept->culprits);
+		own.k = kept->culprits;
 	else if (kept->nseries)
-		t->chosen.s = tui_keep_series(&t->keep, t->number, kept->series);
-	t->gone = !t->chosen.c && !t->chosen.k && !t->chosen.s;
-	if (t->gone && kept->ncontended)
-		t->chosen.c = kept->contended;
-	else if (t->gone && kept->nculprits)
-		t->chosen.k = kept->culprits;
-	else if (t->gone && kept->nseries)
-		t->chosen.s = kept->series;
+		own.s = kept->series;
+	t->gone = !tui_keep_row(&t->keep, t->number, &own, &t->chosen);
+	if (t->gone)
+		t->chosen = own;
 }
 
 /* ---- numbers ---- */

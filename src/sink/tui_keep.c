@@ -106,52 +106,20 @@ void tui_keep_free(struct tui_keep *k)
 	*k = (struct tui_keep){.most = k->most, .most_bytes = k->most_bytes};
 }
 
-/* ---- the same in another frame ---- */
-
-static bool same_text(const char *a, const char *b)
+bool tui_keep_row(const struct tui_keep *k, uint64_t number, const struct view_row *like,
+		  struct view_row *out)
 {
-	return a == b || (a && b && !strcmp(a, b));
-}
+	struct frame_own *own;
 
-static bool same_contended(const struct contended *a, const struct contended *b)
-{
-	return a->addr == b->addr && a->pid == b->pid && a->other == b->other &&
-	       !strcmp(a->source, b->source) && !strcmp(a->kind, b->kind) &&
-	       same_text(a->group.key, b->group.key) && same_text(a->group.value, b->group.value);
-}
-
-/* Places to look at, from the hint outwards: rows of two reports stand about where they stood. */
-static bool outward(size_t hint, size_t n, size_t step, size_t *at)
-{
-	size_t far = step / 2 + step % 2;
-
-	if (step % 2)
-		*at = hint + far;
-	else
-		*at = hint - far; /* wraps below 0, and is no place then */
-	return *at < n;
-}
-
-const struct series *tui_keep_series(const struct tui_keep *k, uint64_t number,
-				     const struct series *s)
-{
-	const struct frame *f = tui_keep_get(k, number);
-	size_t at =
-		f ? frame_own_find(k->v[k->first + (size_t)(number - k->gone)].own, s) : SIZE_MAX;
-
-	return at == SIZE_MAX ? NULL : &f->series[at];
-}
-
-const struct contended *tui_find_contended(const struct frame *f, const struct contended *c,
-					   size_t *hint)
-{
-	size_t at;
-
-	for (size_t step = 0; step <= 2 * (f->ncontended + *hint); step++)
-		if (outward(*hint, f->ncontended, step, &at) &&
-		    same_contended(&f->contended[at], c)) {
-			*hint = at;
-			return &f->contended[at];
-		}
-	return NULL;
+	*out = (struct view_row){0};
+	if (!tui_keep_get(k, number))
+		return false;
+	own = k->v[k->first + (size_t)(number - k->gone)].own;
+	if (like->c)
+		out->c = frame_own_find_row(own, like->c);
+	else if (like->k)
+		out->k = frame_own_find_culprit(own, like->k);
+	else if (like->s)
+		out->s = frame_own_find_series(own, like->s);
+	return out->c || out->k || out->s;
 }

@@ -7,6 +7,7 @@
 #define WS_SINK_TUI_KEEP_H
 
 #include "core/frame_own.h"
+#include "core/view.h"
 
 struct tui_kept {
 	struct frame_own *own;
@@ -29,14 +30,8 @@ const struct frame *tui_keep_get(const struct tui_keep *k, uint64_t number);
 uint64_t tui_keep_end(const struct tui_keep *k); /* one behind the newest */
 void tui_keep_free(struct tui_keep *k);
 
-/* The series of that report that is the same as this one; NULL: it has none. */
-const struct series *tui_keep_series(const struct tui_keep *k, uint64_t number,
-				     const struct series *s);
-/*
- * The row of another frame that is the same as this one; *hint: where it was found last, and is looked
- * for first. NULL: it has none.
- */
-const struct contended *tui_find_contended(const struct frame *f, const struct contended *c,
-					   size_t *hint);
+/* The series, address or culprit of that report that is the same as this one. false: it has none. */
+bool tui_keep_row(const struct tui_keep *k, uint64_t number, const struct view_row *like,
+		  struct view_row *out);
 
 #endif

@@ -17,32 +17,15 @@
 
 static const struct quantile p99 = {PPB_P99, "99"};
 
-/* The same row in the report `number`, or NULL; see tui_keep.h on hints. */
-static const struct hist *hist_at(const struct tui *t, const struct view_row *r, uint64_t number,
-				  size_t *hint)
+/* The same row in the report `number`, or NULL. */
+static const struct hist *hist_at(const struct tui *t, const struct view_row *r, uint64_t number)
 {
 	const struct frame *f = tui_keep_get(&t->keep, number);
-	const struct contended *c;
-	const struct series *s;
+	struct view_row there;
 
-	if (!f || f->type == FRAME_FINAL)
+	if (!f || f->type == FRAME_FINAL || !tui_keep_row(&t->keep, number, r, &there))
 		return NULL;
-	if (r->c) {
-		c = tui_find_contended(f, r->c, hint);
-		return c ? c->wait : NULL;
-	}
-	s = r->s ? tui_keep_series(&t->keep, number, r->s) : NULL;
-	return s ? s->hist : NULL;
-}
-
-/* Where it stands in the report shown: it is near there in the others. */
-static size_t first_hint(const struct tui *t, const struct view_row *r)
-{
-	const struct frame *f = tui_frame(t);
-
-	if (r->c && r->c >= f->contended && r->c < f->contended + f->ncontended)
-		return (size_t)(r->c - f->contended);
-	return 0;
+	return tui_hist(&there);
 }
 
 /* The number of the last interval that a picture has: the one shown, or the last before the end. */
@@ -72,12 +55,12 @@ static double low_of(const struct hist *h)
 void tui_draw_spark(struct tui *t, size_t line, size_t x, size_t width, const struct view_row *r,
 		    enum tui_style style)
 {
-	size_t hint = first_hint(t, r), n = width < SPARKS_MOST ? width : SPARKS_MOST;
+	size_t n = width < SPARKS_MOST ? width : SPARKS_MOST;
 	double v[SPARKS_MOST], low = INFINITY, high = -INFINITY;
 	uint64_t last = last_shown(t);
 
 	for (size_t i = 0; i < n; i++) {
-		const struct hist *h = last >= i ? hist_at(t, r, last - i, &hint) : NULL;
+		const struct hist *h = last >= i ? hist_at(t, r, last - i) : NULL;
 
 		v[i] = h && h->count ? log_ns(hist_quantile(h, &p99).ns) : -1;
 		if (v[i] < 0)
@@ -219,7 +202,7 @@ static void heat_column(struct tui *t, const struct hist *h, const struct heat *
 
 void tui_draw_heat(struct tui *t, size_t line, size_t x, size_t height, size_t width)
 {
-	size_t columns = width - LABEL, rows = height - 1, hint = first_hint(t, &t->chosen);
+	size_t columns = width - LABEL, rows = height - 1;
 	const struct hist *h[HEAT_COLUMNS];
 	uint64_t last = last_shown(t);
 	struct heat heat = {.most = 1};
@@ -230,7 +213,7 @@ void tui_draw_heat(struct tui *t, size_t line, size_t x, size_t height, size_t w
 	if (rows > HEAT_ROWS)
 		rows = HEAT_ROWS;
 	for (size_t i = 0; i < columns; i++)
-		h[i] = last >= i ? hist_at(t, &t->chosen, last - i, &hint) : NULL;
+		h[i] = last >= i ? hist_at(t, &t->chosen, last - i) : NULL;
 	if (!heat_range(h, columns, &heat.low, &heat.high))
 		return;
 	heat.rows = rows;

@@ -139,22 +139,27 @@ static void test_find(void **state)
 {
 	struct tui_keep k = {.most = 5, .most_bytes = SIZE_MAX};
 	struct made *m = usual(1), *other = new_frame(2);
+	struct view_row row = {0}, got;
 	struct series described;
 
 	add_series(other, "ext4_op_latency", "op", "write", 1, 1);
 	add_series(other, "sched_wakeup_latency", "comm", "0", 1, 1);
 	add_series(other, "sched_wakeup_latency", NULL, NULL, 1, 1);
 	assert_int_equal(tui_keep_add(&k, &m->f) | tui_keep_add(&k, &other->f), 0);
-	for (size_t i = 0; i < m->n; i++)
-		assert_ptr_equal(tui_keep_series(&k, 0, &m->s[i]), &tui_keep_get(&k, 0)->series[i]);
-	assert_ptr_equal(tui_keep_series(&k, 1, &m->s[0]), &tui_keep_get(&k, 1)->series[2]);
-	assert_ptr_equal(tui_keep_series(&k, 1, &m->s[5]), &tui_keep_get(&k, 1)->series[0]);
-	for (size_t i = 1; i < 5; i++)
-		assert_null(tui_keep_series(&k, 1, &m->s[i]));
+	for (size_t i = 0; i < m->n; i++) {
+		row.s = &m->s[i];
+		assert_true(tui_keep_row(&k, 0, &row, &got));
+		assert_ptr_equal(got.s, &tui_keep_get(&k, 0)->series[i]);
+		assert_int_equal(tui_keep_row(&k, 1, &row, &got), i == 0 || i == 5);
+		if (i == 0 || i == 5)
+			assert_ptr_equal(got.s, &tui_keep_get(&k, 1)->series[i ? 0 : 2]);
+	}
 	described = m->s[5];
 	described.labels[described.nlabels++] = (struct label){"dev", "8:1"};
-	assert_null(tui_keep_series(&k, 1, &described));
-	assert_null(tui_keep_series(&k, 2, &m->s[0]));
+	row.s = &described;
+	assert_false(tui_keep_row(&k, 1, &row, &got));
+	row.s = &m->s[0];
+	assert_false(tui_keep_row(&k, 2, &row, &got));
 	tui_keep_free(&k);
 	drop(m);
 	drop(other);
