@@ -11,12 +11,10 @@
 #define NS_PER_S 1e9
 #define ROWS_LEAST 12
 
-/* The row of a slot: bucket b of schema s lies in bucket ceil(b / 2) of schema s - 1. */
+/* The row of a slot. */
 static int32_t row_of(uint32_t schema, uint32_t slot)
 {
-	int32_t bucket = hist_schema_base(schema) + (int32_t)slot;
-
-	return -((-bucket) >> (schema - ROW_SCHEMA));
+	return hist_bucket_at(slot, schema, ROW_SCHEMA);
 }
 
 /* Rows from the lowest to the highest that there is something in. */
