@@ -38,38 +38,40 @@ struct holders {
 
 /* ---- maps ---- */
 
-static uint32_t entries(const struct contend *c)
+static int leave_out(struct bpf_object *obj)
 {
-	uint32_t n = c->ncpus * HOLDER_ENTRIES_OF_CPU;
+	static const char *const unused[] = {"tasks",	     "vtids",	    "timelines",
+					     "holders_even", "holders_odd", "holder_works",
+					     "holder_over"};
+	int ret = 0;
 
-	if (!c->cfg->why)
-		return 1;
-	return n > HOLDER_ENTRIES ? n : HOLDER_ENTRIES;
+	for (size_t i = 0; !ret && i < sizeof(unused) / sizeof(unused[0]); i++) {
+		struct bpf_map *m = bpf_object__find_map_by_name(obj, unused[i]);
+
+		if (m) /* not each object has all */
+			ret = bpf_map__set_autocreate(m, false);
+	}
+	return ret;
+}
+
+static int set_entries(struct bpf_object *obj, const char *name, uint32_t n)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(obj, name);
+
+	return m ? bpf_map__set_max_entries(m, n) : -ENOENT;
 }
 
 int holders_setup(struct contend *c, struct bpf_object *obj)
 {
-	struct bpf_map *lines = bpf_object__find_map_by_name(obj, "timelines"), *m;
-	int ret = lines ? bpf_map__set_max_entries(lines, c->cfg->why ? HOLDER_LINES : 1) : -ENOENT;
-	size_t i;
+	uint32_t n = c->ncpus * HOLDER_ENTRIES_OF_CPU;
+	int ret;
 
-	for (i = 0; !ret && i < ABI_BANKS; i++) {
-		m = bpf_object__find_map_by_name(obj, maps[i]);
-		ret = m ? bpf_map__set_max_entries(m, entries(c)) : -ENOENT;
-	}
-	if (ret || c->cfg->why)
-		return ret ? ret : ledgers_reuse(c->args.shared, obj);
-	bpf_object__for_each_map(m, obj)
-	{
-		static const char *const unused[] = {"tasks",	     "vtids",	    "timelines",
-						     "holders_even", "holders_odd", "holder_works",
-						     "holder_over"};
-
-		for (i = 0; !ret && i < sizeof(unused) / sizeof(unused[0]); i++)
-			if (!strcmp(bpf_map__name(m), unused[i]))
-				ret = bpf_map__set_autocreate(m, false);
-	}
-	return ret;
+	if (!c->cfg->why)
+		return leave_out(obj);
+	ret = set_entries(obj, "timelines", HOLDER_LINES);
+	for (size_t i = 0; !ret && i < ABI_BANKS; i++)
+		ret = set_entries(obj, maps[i], n > HOLDER_ENTRIES ? n : HOLDER_ENTRIES);
+	return ret ? ret : ledgers_reuse(c->args.shared, obj);
 }
 
 int holders_open(struct contend *c)
