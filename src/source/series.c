@@ -6,19 +6,25 @@
 #include "core/array.h"
 #include "source/source.h"
 
-int series_push(struct series_list *l, const struct series *s)
-{
-	struct series *v;
+/* A row more, if anybody looks at them. */
+#define DEFINE_PUSH(type)                                              \
+	int type##_push(struct type##_list *l, const struct type *one) \
+	{                                                              \
+		struct type *v = l->v;                                 \
+                                                                       \
+		if (l->unwanted)                                       \
+			return 0;                                      \
+		v = array_room(v, &l->cap, l->n, 1, sizeof(*v));       \
+		if (!v)                                                \
+			return -ENOMEM;                                \
+		l->v = v;                                              \
+		v[l->n++] = *one;                                      \
+		return 0;                                              \
+	}
 
-	if (l->unwanted)
-		return 0;
-	v = array_room(l->v, &l->cap, l->n, 1, sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	l->v = v;
-	l->v[l->n++] = *s;
-	return 0;
-}
+DEFINE_PUSH(series)
+DEFINE_PUSH(contended)
+DEFINE_PUSH(culprit)
 
 int series_push_hists(struct source_report *r, const struct metric_desc *metrics, uint32_t n,
 		      uint32_t optional, const struct hist *interval, const struct hist *total,
@@ -42,34 +48,6 @@ int series_push_hists(struct source_report *r, const struct metric_desc *metrics
 			ret = series_push(&r->total.series, &one);
 	}
 	return ret;
-}
-
-int contended_push(struct contended_list *l, const struct contended *c)
-{
-	struct contended *v;
-
-	if (l->unwanted)
-		return 0;
-	v = array_room(l->v, &l->cap, l->n, 1, sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	l->v = v;
-	l->v[l->n++] = *c;
-	return 0;
-}
-
-int culprit_push(struct culprit_list *l, const struct culprit *c)
-{
-	struct culprit *v;
-
-	if (l->unwanted)
-		return 0;
-	v = array_room(l->v, &l->cap, l->n, 1, sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	l->v = v;
-	l->v[l->n++] = *c;
-	return 0;
 }
 
 void rows_forget(struct report_rows *r)
