@@ -164,6 +164,10 @@ class Unknown(HoldersTest):
         """no mutex of glibc's, though a thread's number lies in the same place: no guess"""
         self.check("raw", 20)
 
+    def test_odd(self):
+        """nor one of no kind that glibc knows, though it has users and an owner"""
+        self.check("odd", 20)
+
     def test_dies(self):
         """a holder that ends while others wait: it, or nobody known, and the sums are right"""
         report, words = self.run_load("dies", 10)

@@ -34,6 +34,8 @@ class Hooks(KernelTest):
 class Moved(KernelTest):
     """Part of a wait before a move to another CPU is in the kernel's sum by then, and not in last_queued."""
 
+    PERIOD_S = 0.003
+
     def push(self, tids, cpus):
         """Moves the threads, which mostly wait, from CPU to CPU."""
         turn = 0
@@ -41,7 +43,7 @@ class Moved(KernelTest):
             turn += 1
             for i, tid in enumerate(tids):
                 os.sched_setaffinity(tid, {cpus[(turn + i) % 2]})
-            self.done.wait(0.003)
+            self.done.wait(self.PERIOD_S)
 
     def moved(self):
         cpus = self.two_cpus()

@@ -6,10 +6,12 @@ import importlib.util
 import os
 import subprocess
 import sys
+import threading
 import time
 
 import harness
-from harness import ROOT, Cgroup, KernelTest, mount_of, runs, total_ns
+import test_record
+from harness import ROOT, Cgroup, KernelTest, metric, mount_of, runs, total_ns
 
 
 def load_why_reference():
@@ -113,6 +115,46 @@ class Sums(KernelTest):
         hooks = [h for s in report.meta["sources"] for h in s.get("hooks", ())]
         for hook in ("softirq_entry", "irq_handler_entry", "sched_migrate_task"):
             self.assertNotIn(hook, hooks)
+
+
+class Moves(test_record.Moved):
+    """Waits that go on on another CPU: what they waited for on the one before is told, too."""
+
+    PERIOD_S = 0.012  # of a wait three moves are kept apart: beside other work it is longer
+    STAYS = 200  # of a CPU a few more than these are kept: who switches more often in a wait pushes them out
+
+    @staticmethod
+    def switches():
+        with open("/proc/stat") as f:
+            (line,) = [line for line in f if line.startswith("ctxt ")]
+        return int(line.split()[1])
+
+    def test_moved(self):
+        """threads that are moved while they wait: whom they waited for is known on each CPU"""
+        cpus = self.two_cpus()
+        load = self.load("hog", "--wait", 7, 2)
+        first = load.line()
+        tool = self.tool("--why", "-t", ",".join(map(str, first["tids"]))).ready()
+        self.done = threading.Event()
+        pusher = threading.Thread(target=self.push, args=(first["tids"], cpus))
+        before = self.switches()
+        load.go()
+        pusher.start()
+        time.sleep(1.5)
+        rate = (self.switches() - before) / 1.5
+        self.done.set()
+        pusher.join()
+        load.end()
+        final = tool.stop().final
+        waited = sum(r["wait_ns"] for r in culprits(final))
+        rest = blame(final, kind="unexplained")
+        longest = metric(final, "sched_run_delay")["p"]["90"]
+        self.note("%.0f ms, of a wait %.0f, %.0f switches a second, %.1f %% unexplained", waited / 1e6, longest / 1e6,
+                  rate, 100 * rest / waited)
+        self.assertEqual(waited, total_ns(final, "sched_run_delay") + total_ns(final, "sched_throttle_wait"))
+        # As if all were on one CPU: exact where the machine is at rest, never red where it is not.
+        if longest < 3 * self.PERIOD_S * 1e9 and rate * longest / 1e9 < self.STAYS:
+            self.assertLess(rest, 0.1 * waited)
 
 
 class Truths(KernelTest):

@@ -6,6 +6,7 @@
  *	holders exit ROUNDS	the holder ends with the lock held; who waits gives up
  *	holders dies ROUNDS	the same of robust mutexes: the kernel hands them on
  *	holders raw ROUNDS	a futex without an owner; what lies behind it looks a little like one
+ *	holders odd ROUNDS	it looks like one but for the kind of mutex, of which there is none such
  *	holders file DIR ROUNDS	processes that write to the same file: its inode's semaphore
  *	holders names DIR ROUNDS	... that make and rename files in the same directory
  *	holders stress ROUNDS	eight threads and a lock that is never free for long
@@ -435,7 +436,11 @@ int main(int argc, char **argv)
 		abandoned(s, false);
 	} else if (!strcmp(mode, "dies")) {
 		abandoned(s, true);
-	} else if (!strcmp(mode, "raw")) {
+	} else if (!strcmp(mode, "raw") || !strcmp(mode, "odd")) {
+		if (*mode == 'o') {
+			s->raw[3] = 1;
+			s->raw[4] = 64;
+		}
 		raw(s);
 	} else if (!strcmp(mode, "file") && argc == 4) {
 		writers(argv[2], s->rounds, write_file);
