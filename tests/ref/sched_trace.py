@@ -178,7 +178,7 @@ class Tracer:
         write(self.dir + "/tracing_on", "0")
         write(self.dir + "/trace_clock", "mono")
         write(self.dir + "/options/overwrite", "0")
-        write(self.dir + "/buffer_size_kb", str(self.buffer_kb))
+        self._buffers()
         self.formats = {}
         for name, wanted in self.EVENTS.items():
             where = "%s/events/%s/%s" % (self.dir, self.SYSTEM, name)
@@ -188,6 +188,27 @@ class Tracer:
             self.formats[fmt.id] = fmt
             write(where + "/enable", "1")
         write(self.dir + "/tracing_on", "1")
+
+    def _buffers(self):
+        """Makes them and fills them once, each on its CPU: the first use of a page that a host has yet to
+        back stalls the CPU in the middle of an event, which who stands behind us at the tracepoint sees later."""
+        write(self.dir + "/buffer_size_kb", str(self.buffer_kb))
+        write(self.dir + "/tracing_on", "1")
+        before = os.sched_getaffinity(0)
+        fd = os.open(self.dir + "/trace_marker", os.O_WRONLY)
+        try:
+            for cpu in before:
+                os.sched_setaffinity(0, {cpu})
+                for _ in range(self.buffer_kb):
+                    try:
+                        os.write(fd, b"-" * 1000)
+                    except OSError:  # full
+                        break
+        finally:
+            os.close(fd)
+            os.sched_setaffinity(0, before)
+        write(self.dir + "/tracing_on", "0")
+        write(self.dir + "/trace", "")
 
     def stop(self):
         write(self.dir + "/tracing_on", "0")

@@ -36,7 +36,7 @@ class Tracer(sched_trace.Tracer):
         write(self.dir + "/tracing_on", "0")
         write(self.dir + "/trace_clock", "mono")
         write(self.dir + "/options/overwrite", "0")
-        write(self.dir + "/buffer_size_kb", str(self.buffer_kb))
+        self._buffers()
         self.formats = {}
         for system, events in EVENTS.items():
             for name, wanted in events.items():
