@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Histograms in the per-CPU banks: for the few that every event goes to. Two banks.
+/*
+ * Histograms in the per-CPU banks: for the few that every event goes to. User space reads only banks
+ * of which a counter has moved: who adds to a histogram also adds to `switches`.
  */
 #ifndef WS_HIST_BPF_H
 #define WS_HIST_BPF_H
