@@ -47,9 +47,10 @@ int frame_own_subtract(struct frame_own *o, const struct frame *earlier);
 const struct frame *frame_own_view(struct frame_own *o);
 /*
  * What in the last view is one with this, of a frame from which nothing was taken away; NULL: it has
- * none, or no memory. The view stays valid.
+ * none, or no memory. The view stays valid. `near`: its index in a report that is much like this.
  */
-const struct series *frame_own_find_series(struct frame_own *o, const struct series *s);
+const struct series *frame_own_find_series(struct frame_own *o, const struct series *s,
+					   size_t near);
 const struct contended *frame_own_find_row(struct frame_own *o, const struct contended *c);
 const struct culprit *frame_own_find_culprit(struct frame_own *o, const struct culprit *c);
 /* Forgets what was added; NULL is fine for free. */

@@ -108,6 +108,10 @@ static bool is_control(uint32_t c)
 /* What a character of `n` bytes at p becomes on a terminal, in out; returns its length. */
 static size_t clean_char(char out[CHAR_BYTES + 1], const uint8_t *p, size_t n, uint32_t c)
 {
+	if (c >= ' ' && c < 0x7f) { /* nearly all there are: no table is asked */
+		out[0] = (char)c;
+		return 1;
+	}
 	if (is_control(c)) {
 		(void)snprintf(out, CHAR_BYTES + 1, "\\x%02x", c); /* four bytes, always */
 		return 4;
@@ -192,7 +196,9 @@ size_t text_width(const char *s)
 	while (n) {
 		size_t taken = next_char(p, n, &c);
 
-		if (IN(two_columns, c))
+		if (c < no_columns[0].first) /* before the first of either table */
+			width++;
+		else if (IN(two_columns, c))
 			width += 2;
 		else if (!IN(no_columns, c))
 			width++;

@@ -46,8 +46,7 @@ static bool ranks(const struct metric_desc *desc, const struct metric_desc *head
 }
 
 /* A group's head without samples is none; a CPU's is: that it idles is an answer. */
-static void fill_group(const struct look *l, struct view_row *row, const struct metric_desc *head,
-		       bool cpus, bool rank)
+static void fill_group(struct view_row *row, const struct metric_desc *head, bool cpus, bool rank)
 {
 	const struct series *s;
 
@@ -59,18 +58,25 @@ static void fill_group(const struct look *l, struct view_row *row, const struct 
 		if (rank && !empty && ranks(s->desc, head))
 			row->wait = s;
 	}
-	if (row->s)
-		row->weight = view_series_weight(
-			row->s, l->cfg->sort == SORT_DEFAULT ? SORT_P99 : l->cfg->sort);
-	else
+	if (!row->s)
 		row->s = row->wait;
+}
+
+/* By what was waited, if any row of the table says that. */
+static uint64_t group_weight(const struct view_row *row, const struct metric_desc *head,
+			     enum sort_key sort, bool ranked)
+{
+	if (ranked && (sort == SORT_DEFAULT || sort == SORT_SUM))
+		return row->wait ? row->wait->hist->sum_ns : 0;
+	if (!row->s || strcmp(row->s->desc->name, head->name) != 0)
+		return 0;
+	return view_series_weight(row->s, sort == SORT_DEFAULT ? SORT_P99 : sort);
 }
 
 int view_add_groups(const struct look *l, struct view_table *t, const struct metric_desc *head,
 		    bool cpus, bool rank, bool all)
 {
 	const struct series *s = l->f->series, *end = l->f->nseries ? s + l->f->nseries : s;
-	enum sort_key sort = l->cfg->sort;
 	bool ranked = false;
 	int ret = 0;
 
@@ -85,15 +91,15 @@ int view_add_groups(const struct look *l, struct view_table *t, const struct met
 		s += row.n;
 		if (!group || view_is_cpu(row.first) != cpus)
 			continue;
-		fill_group(l, &row, head, cpus, rank);
+		fill_group(&row, head, cpus, rank);
 		ranked |= row.wait != NULL;
 		if (row.s || all)
 			ret = view_push(l->v, t, &row);
 	}
-	for (size_t i = 0; ranked && (sort == SORT_DEFAULT || sort == SORT_SUM) && i < t->n; i++) {
+	for (size_t i = 0; i < t->n; i++) {
 		struct view_row *row = &l->v->rows[t->from + i];
 
-		row->weight = row->wait ? row->wait->hist->sum_ns : 0;
+		row->weight = group_weight(row, head, l->cfg->sort, ranked);
 	}
 	return ret;
 }

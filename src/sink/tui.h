@@ -22,6 +22,7 @@
 #define TUI_LINES_FOOT 2
 #define TUI_NAME 512
 #define TUI_FILTER 64 /* characters */
+#define TUI_EIGHTHS 8 /* of a cell: a bar's steps */
 
 /* Keys as the model knows them: characters by their code point, and these. */
 enum tui_key {
@@ -91,6 +92,17 @@ struct tui_rows {
 	size_t n, cap;
 	uint32_t sections;
 	size_t left; /* by the filter */
+	char *names; /* when they are sorted by them */
+	size_t names_cap;
+};
+
+/* What the rows were made of: as long as nothing of it changes, they are the same. */
+struct tui_made {
+	bool valid, total, reversed;
+	enum tui_page page;
+	uint64_t number;
+	uint32_t sort, columns;
+	char filter[4 * TUI_FILTER + 1];
 };
 
 enum tui_column_kind {
@@ -131,6 +143,8 @@ struct tui {
 	struct frame_own *total; /* -z: shown in place of the last interval */
 	struct view view;
 	struct tui_rows rows;
+	struct tui_made made;
+	struct tui_sparks *sparks;
 	struct tui_canvas canvas;
 	struct tui_column column[TUI_COLUMNS];
 	size_t ncolumns;
@@ -172,8 +186,11 @@ int tui_draw(struct tui *t, uint32_t lines, uint32_t columns);
 /* The report shown; NULL: none yet. */
 const struct frame *tui_frame(const struct tui *t);
 const char *tui_page_name(const struct tui *t, enum tui_page page);
-/* tui_rows.c: rows of the page from the report shown, in order. After any change of those. */
+/* tui_rows.c: rows of the page from the report shown, in order; those that there are, if nothing
+ * changed. */
 int tui_rows_make(struct tui *t);
+void tui_rows_drop(struct tui *t); /* what they point to may go */
+int tui_rows_sort(struct tui *t);  /* tui_order.c */
 void tui_pages_make(struct tui *t, const struct frame *f);
 uint64_t tui_row_id(const struct view_row *r, uint32_t salt);
 /* tui_cells.c */
@@ -217,10 +234,16 @@ void tui_detail_culprit(struct tui_list *l, const struct culprit *k);
 /* Of a group of --by; of other series nothing. */
 void tui_detail_waited_for(struct tui_list *l, const struct series *s);
 /* tui_picture.c */
-void tui_draw_spark(struct tui *t, size_t line, size_t x, size_t width, const struct view_row *r,
-		    enum tui_style style);
+/* The same row in the report `number`, or NULL. */
+const struct hist *tui_hist_at(const struct tui *t, const struct view_row *r, uint64_t number);
+/* The number of the last interval that a picture has: the one shown, or the last before the end. */
+uint64_t tui_last_shown(const struct tui *t);
 void tui_draw_curve(struct tui *t, size_t line, size_t x, size_t height, size_t width,
 		    const struct hist *h);
 void tui_draw_heat(struct tui *t, size_t line, size_t x, size_t height, size_t width);
+/* tui_spark.c */
+void tui_draw_spark(struct tui *t, size_t line, size_t x, size_t width, const struct tui_row *r,
+		    enum tui_style style);
+void tui_sparks_free(struct tui_sparks *s);
 
 #endif

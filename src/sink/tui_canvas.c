@@ -98,8 +98,14 @@ static uint32_t code_point(const char *s, size_t n)
 static size_t next(const char *s, uint32_t *c, size_t *width)
 {
 	char one[8] = "";
-	size_t n = text_char(s, strnlen(s, 4));
+	size_t n;
 
+	if ((uint8_t)*s < 0x80) { /* nearly all there are */
+		*c = (uint8_t)*s;
+		*width = 1;
+		return 1;
+	}
+	n = text_char(s, strnlen(s, 4));
 	if (!n)
 		n = 1; /* of no character: text_clean leaves none */
 	memcpy(one, s, n);

@@ -91,7 +91,7 @@ void tui_detail_find(struct tui *t)
 		own.k = kept->culprits;
 	else if (kept->nseries)
 		own.s = kept->series;
-	t->gone = !tui_keep_row(&t->keep, t->number, &own, &t->chosen);
+	t->gone = !tui_keep_row(&t->keep, t->number, &own, SIZE_MAX, &t->chosen);
 	if (t->gone)
 		t->chosen = own;
 }

@@ -265,7 +265,7 @@ static void draw_row(struct tui *t, const struct tui_row *r, size_t line, bool c
 			(void)tui_text(c, line, col->x + 2, col->width - 2,
 				       cursor ? style : TUI_DIM, text);
 		else if (col->kind == TUI_COLUMN_SPARK && tui_hist(&r->r))
-			tui_draw_spark(t, line, col->x + 2, col->width - 2, &r->r,
+			tui_draw_spark(t, line, col->x + 2, col->width - 2, r,
 				       cursor ? style : TUI_GRAPH);
 		else
 			tui_text_right(c, line, col->x, col->width,

@@ -107,7 +107,7 @@ void tui_keep_free(struct tui_keep *k)
 }
 
 bool tui_keep_row(const struct tui_keep *k, uint64_t number, const struct view_row *like,
-		  struct view_row *out)
+		  size_t near, struct view_row *out)
 {
 	struct frame_own *own;
 
@@ -120,6 +120,6 @@ bool tui_keep_row(const struct tui_keep *k, uint64_t number, const struct view_r
 	else if (like->k)
 		out->k = frame_own_find_culprit(own, like->k);
 	else if (like->s)
-		out->s = frame_own_find_series(own, like->s);
+		out->s = frame_own_find_series(own, like->s, near);
 	return out->c || out->k || out->s;
 }

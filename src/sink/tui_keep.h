@@ -30,8 +30,9 @@ const struct frame *tui_keep_get(const struct tui_keep *k, uint64_t number);
 uint64_t tui_keep_end(const struct tui_keep *k); /* one behind the newest */
 void tui_keep_free(struct tui_keep *k);
 
-/* The series, address or culprit of that report that is the same as this one. false: it has none. */
+/* The series, address or culprit of that report that is the same as this one. `near`: a series' index in a report
+ * that is much like that one; SIZE_MAX: not known. false: it has none. */
 bool tui_keep_row(const struct tui_keep *k, uint64_t number, const struct view_row *like,
-		  struct view_row *out);
+		  size_t near, struct view_row *out);
 
 #endif

@@ -31,6 +31,8 @@ void tui_close(struct tui *t)
 	frame_own_free(t->kept);
 	view_free(&t->view);
 	free(t->rows.v);
+	free(t->rows.names);
+	tui_sparks_free(t->sparks);
 	tui_canvas_free(&t->canvas);
 }
 
@@ -90,8 +92,10 @@ static int take_total(struct tui *t, const struct frame *total)
 
 int tui_add(struct tui *t, const struct frame *f, const struct frame *total)
 {
-	int ret = tui_keep_add(&t->keep, f);
+	int ret;
 
+	tui_rows_drop(t);
+	ret = tui_keep_add(&t->keep, f);
 	if (!ret && total)
 		ret = take_total(t, total);
 	if (ret)

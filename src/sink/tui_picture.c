@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Pictures of cells: a value over time, latencies over time, percentiles with the tail stretched. */
+/* Pictures of cells: latencies over time, percentiles with the tail stretched. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,28 +8,32 @@
 #include "sink/table.h"
 #include "sink/tui.h"
 
-#define EIGHTHS 8
+#define EIGHTHS TUI_EIGHTHS
 #define LABEL 8	     /* columns left of a picture */
 #define NINES_MOST 7 /* 99.99999 */
 #define HEAT_ROWS 64
 #define HEAT_COLUMNS 512
-#define SPARKS_MOST 120
 
-static const struct quantile p99 = {PPB_P99, "99"};
+/* A series' index in the report, if it is of that one. */
+static size_t index_in(const struct frame *f, const struct series *s)
+{
+	bool of = f && s >= f->series && s < f->series + f->nseries;
 
-/* The same row in the report `number`, or NULL. */
-static const struct hist *hist_at(const struct tui *t, const struct view_row *r, uint64_t number)
+	return of ? (size_t)(s - f->series) : SIZE_MAX;
+}
+
+const struct hist *tui_hist_at(const struct tui *t, const struct view_row *r, uint64_t number)
 {
 	const struct frame *f = tui_keep_get(&t->keep, number);
 	struct view_row there;
 
-	if (!f || f->type == FRAME_FINAL || !tui_keep_row(&t->keep, number, r, &there))
+	if (!f || f->type == FRAME_FINAL ||
+	    !tui_keep_row(&t->keep, number, r, index_in(tui_frame(t), r->s), &there))
 		return NULL;
 	return tui_hist(&there);
 }
 
-/* The number of the last interval that a picture has: the one shown, or the last before the end. */
-static uint64_t last_shown(const struct tui *t)
+uint64_t tui_last_shown(const struct tui *t)
 {
 	const struct frame *f = tui_keep_get(&t->keep, t->number);
 
@@ -49,33 +53,6 @@ static double low_of(const struct hist *h)
 	if (!h->min_ns && hist_next(h, &w))
 		return log_ns(hist_slot_value(h, w.slot));
 	return log_ns(h->min_ns);
-}
-
-/* Its p99 in each of the last intervals; the scale is its own, from its lowest to its highest. */
-void tui_draw_spark(struct tui *t, size_t line, size_t x, size_t width, const struct view_row *r,
-		    enum tui_style style)
-{
-	size_t n = width < SPARKS_MOST ? width : SPARKS_MOST;
-	double v[SPARKS_MOST], low = INFINITY, high = -INFINITY;
-	uint64_t last = last_shown(t);
-
-	for (size_t i = 0; i < n; i++) {
-		const struct hist *h = last >= i ? hist_at(t, r, last - i) : NULL;
-
-		v[i] = h && h->count ? log_ns(hist_quantile(h, &p99).ns) : -1;
-		if (v[i] < 0)
-			continue;
-		low = fmin(low, v[i]);
-		high = fmax(high, v[i]);
-	}
-	for (size_t i = 0; i < n; i++) {
-		/* Less than an octave is no climb: it stays near the middle. */
-		double part = 0.5 + (v[i] - (low + high) / 2) / fmax(high - low, 2);
-
-		if (v[i] >= 0)
-			tui_bar(&t->canvas, line, x + width - 1 - i,
-				1 + (unsigned int)(part * (EIGHTHS - 1) + 0.5), style);
-	}
 }
 
 /* ---- percentiles: as many columns for 90 to 99 as for 99 to 99.9 ---- */
@@ -204,7 +181,7 @@ void tui_draw_heat(struct tui *t, size_t line, size_t x, size_t height, size_t w
 {
 	size_t columns = width - LABEL, rows = height - 1;
 	const struct hist *h[HEAT_COLUMNS];
-	uint64_t last = last_shown(t);
+	uint64_t last = tui_last_shown(t);
 	struct heat heat = {.most = 1};
 	char text[64];
 
@@ -213,7 +190,7 @@ void tui_draw_heat(struct tui *t, size_t line, size_t x, size_t height, size_t w
 	if (rows > HEAT_ROWS)
 		rows = HEAT_ROWS;
 	for (size_t i = 0; i < columns; i++)
-		h[i] = last >= i ? hist_at(t, &t->chosen, last - i) : NULL;
+		h[i] = last >= i ? tui_hist_at(t, &t->chosen, last - i) : NULL;
 	if (!heat_range(h, columns, &heat.low, &heat.high))
 		return;
 	heat.rows = rows;

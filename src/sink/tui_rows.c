@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which rows a page has: those of the view, by source; then the filter, then the order. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -308,93 +309,68 @@ static int groups_page(struct tui *t, const struct frame *f)
 	return ret;
 }
 
-/* ---- order ---- */
-
-static int rank(const struct tui_row *r)
+/* Of what they were made; the widths of columns are none of theirs. */
+static struct tui_made made_of(const struct tui *t)
 {
-	return r->kind == TUI_ROW_HEADING ? 0 : r->kind == TUI_ROW_REST ? 2 : 1;
-}
-
-static int by_weight(const void *x, const void *y)
-{
-	const struct tui_row *a = x, *b = y;
-
-	if (a->section != b->section)
-		return a->section < b->section ? -1 : 1;
-	if (rank(a) != rank(b))
-		return rank(a) - rank(b);
-	if (a->weight != b->weight)
-		return a->weight > b->weight ? -1 : 1;
-	return a->order < b->order ? -1 : a->order > b->order;
-}
-
-static int by_name(const void *x, const void *y, void *ctx)
-{
-	const struct tui_row *a = x, *b = y;
-	char left[TUI_NAME], right[TUI_NAME];
-	int ret;
-
-	if (a->section != b->section || rank(a) != rank(b))
-		return by_weight(x, y);
-	ret = strcmp(tui_name(ctx, a, left, sizeof(left)), tui_name(ctx, b, right, sizeof(right)));
-	return ret ? ret : a->order < b->order ? -1 : a->order > b->order;
-}
-
-static int by_name_reversed(const void *x, const void *y, void *ctx)
-{
-	const struct tui_row *a = x, *b = y;
-
-	if (a->section != b->section || rank(a) != rank(b))
-		return by_weight(x, y);
-	return by_name(y, x, ctx);
-}
-
-static void sort(struct tui *t)
-{
-	const struct tui_place *p = &t->place[t->page];
-	const struct tui_column *c = NULL;
-	struct tui_rows *rows = &t->rows;
+	struct tui_made m = {.number = t->number,
+			     .page = t->page,
+			     .total = t->follow && t->total,
+			     .sort = t->place[t->page].sort,
+			     .reversed = t->place[t->page].reversed,
+			     .valid = true};
 
 	for (size_t i = 0; i < t->ncolumns; i++)
-		if (p->sort && t->column[i].number + 1 == p->sort)
-			c = &t->column[i];
-	if (!rows->n || (!c && !p->reversed))
-		return;
-	if (c && c->kind == TUI_COLUMN_NAME) {
-		qsort_r(rows->v, rows->n, sizeof(*rows->v),
-			p->reversed ? by_name_reversed : by_name, t);
-		return;
-	}
-	for (size_t i = 0; i < rows->n; i++) {
-		struct tui_row *r = &rows->v[i];
+		m.columns |= 1U << t->column[i].number; /* one that is not shown is not sorted by */
+	(void)snprintf(m.filter, sizeof(m.filter), "%s", t->filter); /* fits */
+	return m;
+}
 
-		r->weight = c ? tui_weight(t, r, c) : UINT64_MAX - r->order;
-		if (p->reversed)
-			r->weight = UINT64_MAX - r->weight;
-	}
-	qsort(rows->v, rows->n, sizeof(*rows->v), by_weight);
+static bool same_made(const struct tui_made *a, const struct tui_made *b)
+{
+	return a->valid && b->valid && a->number == b->number && a->page == b->page &&
+	       a->total == b->total && a->sort == b->sort && a->reversed == b->reversed &&
+	       a->columns == b->columns && !strcmp(a->filter, b->filter);
+}
+
+static int make(struct tui *t, const struct frame *f)
+{
+	int ret;
+
+	if (t->page == TUI_GROUPS)
+		return groups_page(t, f);
+	ret = view_make(&t->view, f, t->cfg);
+	if (!ret && t->page != TUI_OVERVIEW)
+		ret = source_page(t, t->page);
+	for (enum tui_page p = TUI_SCHED; p <= TUI_MORE && !ret; p++)
+		if (t->page == TUI_OVERVIEW)
+			ret = overview_source(t, p);
+	return ret;
+}
+
+void tui_rows_drop(struct tui *t)
+{
+	t->rows.n = t->rows.left = 0;
+	t->rows.sections = 0;
+	t->made.valid = false;
 }
 
 int tui_rows_make(struct tui *t)
 {
+	const struct tui_made now = made_of(t);
 	const struct frame *f = tui_frame(t);
-	int ret = 0;
+	int ret;
 
-	t->rows.n = t->rows.left = 0;
-	t->rows.sections = 0;
+	if (same_made(&now, &t->made))
+		return 0;
+	tui_rows_drop(t);
 	if (!f)
 		return 0;
-	if (t->page == TUI_GROUPS) {
-		ret = groups_page(t, f);
-	} else {
-		ret = view_make(&t->view, f, t->cfg);
-		if (!ret && t->page != TUI_OVERVIEW)
-			ret = source_page(t, t->page);
-		for (enum tui_page p = TUI_SCHED; p <= TUI_MORE && !ret; p++)
-			if (t->page == TUI_OVERVIEW)
-				ret = overview_source(t, p);
-	}
+	ret = make(t, f);
 	if (!ret)
-		sort(t);
+		ret = tui_rows_sort(t);
+	if (ret)
+		tui_rows_drop(t); /* half of them */
+	else
+		t->made = now;
 	return ret;
 }

@@ -3,17 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
 #include "core/text.h"
 #include "sink/tui.h"
 #include "tui_frames.h"
-
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-#define SLOWER 40 /* no measure, but an end */
-#else
-#define SLOWER 1
-#endif
 
 static struct quantile quantiles[] = {
 	{500000000, "50"}, {900000000, "90"}, {990000000, "99"}, {999000000, "99.9"}};
@@ -148,18 +140,20 @@ static void test_find(void **state)
 	assert_int_equal(tui_keep_add(&k, &m->f) | tui_keep_add(&k, &other->f), 0);
 	for (size_t i = 0; i < m->n; i++) {
 		row.s = &m->s[i];
-		assert_true(tui_keep_row(&k, 0, &row, &got));
+		assert_true(tui_keep_row(&k, 0, &row, i, &got));
 		assert_ptr_equal(got.s, &tui_keep_get(&k, 0)->series[i]);
-		assert_int_equal(tui_keep_row(&k, 1, &row, &got), i == 0 || i == 5);
+		assert_true(tui_keep_row(&k, 0, &row, SIZE_MAX, &got));
+		assert_ptr_equal(got.s, &tui_keep_get(&k, 0)->series[i]);
+		assert_int_equal(tui_keep_row(&k, 1, &row, i, &got), i == 0 || i == 5);
 		if (i == 0 || i == 5)
 			assert_ptr_equal(got.s, &tui_keep_get(&k, 1)->series[i ? 0 : 2]);
 	}
 	described = m->s[5];
 	described.labels[described.nlabels++] = (struct label){"dev", "8:1"};
 	row.s = &described;
-	assert_false(tui_keep_row(&k, 1, &row, &got));
+	assert_false(tui_keep_row(&k, 1, &row, 5, &got));
 	row.s = &m->s[0];
-	assert_false(tui_keep_row(&k, 2, &row, &got));
+	assert_false(tui_keep_row(&k, 2, &row, 0, &got));
 	tui_keep_free(&k);
 	drop(m);
 	drop(other);
@@ -334,6 +328,24 @@ static void test_oldest_goes(void **state)
 	assert_shows(s, "interval 2, ");
 	assert_shows(s, "older reports are no longer kept");
 	assert_shows(s, "percentiles, the tail stretched");
+	close_seen(s);
+}
+
+/* The rows of a report that is no longer kept are none to be chosen, though nothing was drawn since. */
+static void test_small_window(void **state)
+{
+	struct seen *s = open_seen(BY_NONE);
+
+	s->t.keep.most = 1;
+	add(s, usual(1));
+	(void)look(s);
+	s->lines = 10;
+	assert_shows(s, "80x10: at least 80x24, please");
+	add(s, usual(2));
+	press_key(s, TUI_KEY_ENTER);
+	assert_false(s->t.detail);
+	s->lines = 24;
+	assert_shows(s, "interval 2, ");
 	close_seen(s);
 }
 
@@ -661,56 +673,6 @@ static void test_ascii(void **state)
 	close_seen(s);
 }
 
-static double cpu_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-/* 1,000 groups: 5 ms for each redraw, and 1 % of a CPU at an interval of a second: 10 ms for a report
- * that is kept and drawn. Of several the quickest: others use the caches too. */
-static void test_cost(void **state)
-{
-	struct seen *s = open_seen(BY_COMM);
-	double drawn = 1e9, kept = 1e9, from, to;
-
-	s->lines = 100;
-	s->columns = 300;
-	for (uint64_t i = 1; i <= 60; i++) {
-		struct made *m = groups(i, GROUPS);
-
-		from = cpu_ms();
-		assert_int_equal(tui_add(&s->t, &m->f, NULL), 0);
-		assert_int_equal(tui_draw(&s->t, s->lines, s->columns), 0);
-		to = cpu_ms();
-		kept = to - from < kept && i > 50 ? to - from : kept;
-		drop(m);
-	}
-	for (size_t page = 0; page < s->t.npages; page++)
-		for (int detail = 0; detail < 2; detail++) {
-			drawn = 1e9;
-			s->t.page = s->t.pages[page];
-			s->t.detail = false;
-			(void)look(s);
-			if (detail)
-				press_key(s, TUI_KEY_ENTER);
-			for (int i = 0; i < 10; i++) {
-				from = cpu_ms();
-				assert_int_equal(tui_draw(&s->t, s->lines, s->columns), 0);
-				to = cpu_ms();
-				drawn = to - from < drawn ? to - from : drawn;
-			}
-			print_message("# page %zu, detail %d: %.2f ms a redraw\n", page, detail,
-				      drawn);
-			assert_true(drawn < 5 * SLOWER);
-		}
-	print_message("# %.2f ms to keep and draw a report\n", kept);
-	assert_true(kept < 10 * SLOWER);
-	close_seen(s);
-}
-
 static int set_up(void **state)
 {
 	return bucket_table_init(&table, 5);
@@ -719,23 +681,15 @@ static int set_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keep),
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_overview),
-		cmocka_unit_test(test_long_times),
-		cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_filter),
-		cmocka_unit_test(test_time),
-		cmocka_unit_test(test_oldest_goes),
-		cmocka_unit_test(test_cursor_stays_on_its_row),
-		cmocka_unit_test(test_detail),
-		cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_culprits),
-		cmocka_unit_test(test_pairs),
-		cmocka_unit_test(test_holders),
-		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_keep),	     cmocka_unit_test(test_find),
+		cmocka_unit_test(test_overview),     cmocka_unit_test(test_long_times),
+		cmocka_unit_test(test_sort),	     cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_time),	     cmocka_unit_test(test_oldest_goes),
+		cmocka_unit_test(test_small_window), cmocka_unit_test(test_cursor_stays_on_its_row),
+		cmocka_unit_test(test_detail),	     cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_culprits),     cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_holders),	     cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_ascii),
-		cmocka_unit_test(test_cost),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

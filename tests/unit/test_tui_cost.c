@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What it costs to keep and to draw 1,000 groups on the largest terminal. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/text.h"
+#include "sink/tui.h"
+#include "tui_frames.h"
+
+#define LINES 100
+#define COLUMNS 300
+
+#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
+#define SLOWER 40 /* no measure, but an end */
+#else
+#define SLOWER 1
+#endif
+
+static double cpu_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* What 5 ms are on a machine that is as fast as this one is now: numbers are formatted and texts hashed,
+ * which takes 5 ms on a Xeon at 2.5 GHz. A slower one, or a busy one, has as much longer. */
+static double limit_ms(void)
+{
+	double best = 1e9, from, took;
+	uint64_t h = 0;
+	char text[64];
+
+	for (int i = 0; i < 5; i++) {
+		from = cpu_ms();
+		for (int k = 0; k < 11000; k++) {
+			int n = snprintf(text, sizeof(text), "%.1f %s", (double)k / 7,
+					 "calibration");
+
+			h += text_hash(text, (size_t)n);
+		}
+		took = cpu_ms() - from;
+		best = took < best ? took : best;
+	}
+	assert_true(h != 0);
+	return best > 5 ? best : 5;
+}
+
+enum redraw { REDRAW_SAME, REDRAW_SORTED, REDRAW_OTHER_PAGE };
+
+/* The fastest of some: what others do on the machine is not ours. */
+static double redraw_ms(struct tui *t, enum redraw how)
+{
+	double best = 1e9, from, took;
+
+	for (int i = 0; i < 10; i++) {
+		if (how == REDRAW_SORTED)
+			tui_rows_drop(t); /* as a key for another order does */
+		if (how == REDRAW_OTHER_PAGE) {
+			tui_rows_drop(t);
+			tui_sparks_free(t->sparks);
+			t->sparks = NULL;
+		}
+		from = cpu_ms();
+		assert_int_equal(tui_draw(t, LINES, COLUMNS), 0);
+		took = cpu_ms() - from;
+		best = took < best ? took : best;
+	}
+	return best;
+}
+
+static void assert_fast(struct tui *t, const char *what, size_t which, enum redraw how)
+{
+	double took = redraw_ms(t, how), limit = limit_ms() * SLOWER;
+
+	print_message("# page %zu, %s %zu: %.2f ms of %.2f\n", (size_t)t->page, what, which, took,
+		      limit);
+	assert_true(took < limit);
+}
+
+static void keep_a_minute_of_groups(struct tui *t)
+{
+	double best = 1e9, from, took, limit = 2 * limit_ms() * SLOWER;
+
+	for (uint64_t i = 1; i <= 60; i++) {
+		struct made *m = groups(i, GROUPS);
+
+		from = cpu_ms();
+		assert_int_equal(tui_add(t, &m->f, NULL), 0);
+		assert_int_equal(tui_draw(t, LINES, COLUMNS), 0);
+		took = cpu_ms() - from;
+		best = took < best && i > 50 ? took : best;
+		drop(m);
+	}
+	print_message("# %.2f ms of %.2f to keep and draw a report\n", best, limit);
+	assert_true(best < limit);
+}
+
+/* 1,000 groups: 5 ms for each redraw, and 1 % of a CPU at an interval of a second: 10 ms for a report
+ * that is kept and drawn. */
+static void test_cost(void **state)
+{
+	static struct quantile quantiles[] = {
+		{500000000, "50"}, {900000000, "90"}, {990000000, "99"}, {999000000, "99.9"}};
+	const struct config cfg = {.quantiles = quantiles,
+				   .nquantiles = ROWS(quantiles),
+				   .by = BY_COMM,
+				   .interval_ns = 1000000000};
+	struct tui t;
+
+	tui_open(&t, &cfg, true, false);
+	keep_a_minute_of_groups(&t);
+	for (size_t page = 0; page < t.npages; page++) {
+		t.page = t.pages[page];
+		t.detail = false;
+		assert_fast(&t, "just opened", 0, REDRAW_OTHER_PAGE);
+		assert_fast(&t, "as it was", 0, REDRAW_SAME);
+		for (uint32_t sort = 0; sort <= t.ncolumns; sort++) {
+			t.place[t.page].sort = sort;
+			assert_fast(&t, "sorted", sort, REDRAW_SORTED);
+		}
+		assert_int_equal(tui_key(&t, TUI_KEY_ENTER), TUI_ASK_NOTHING);
+		assert_int_equal(tui_draw(&t, LINES, COLUMNS), 0);
+		assert_true(t.detail);
+		assert_fast(&t, "detail", 0, REDRAW_SAME);
+	}
+	tui_close(&t);
+}
+
+static int set_up(void **state)
+{
+	(void)usual; /* the other tests' */
+	return bucket_table_init(&table, 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cost),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
