@@ -6,7 +6,8 @@
  * recorded as tenures, the last few of each lock:
  *
  *	a wait begins	the holder is looked up: another than that of the last tenure begins one
- *	a wait ends	the waiter has the lock: its tenure begins (of a futex it is presumed)
+ *	a wait ends	the waiter has the lock: its tenure begins (of a futex it is presumed, if that tells
+ *			its holders)
  *
  * A tenure is known to have lasted until the next waiter was woken, if it was its holder who did that:
  * who gives a lock up wakes who waits for it. A wait is cut at these moments, and each piece is of the
@@ -33,8 +34,10 @@ struct tenure {
 };
 
 struct timeline {
-	u64 id; /* when it was made: another one of the same lock is not this one */
-	u64 n;	/* tenures so far */
+	u64 id;	  /* when it was made: another one of the same lock is not this one */
+	u64 n;	  /* tenures so far */
+	u64 told; /* it has told of a thread that held it: locks that never do are not presumed to be
+		     held by who was woken, who may come too late, and none would be the wiser */
 	struct tenure v[TENURES];
 };
 
@@ -98,6 +101,11 @@ static __always_inline struct abi_ledger *ledger_by_tid(u32 tid)
 
 /* ---- what is counted ---- */
 
+static __always_inline bool holder_is_thread(u32 tid)
+{
+	return tid != ABI_HOLDER_UNKNOWN && tid < ABI_HOLDER_RELEASED;
+}
+
 static __always_inline struct abi_holder *holder_in(void *map, struct holder_work *w)
 {
 	struct abi_holder *h = bpf_map_lookup_elem(map, &w->key);
@@ -138,7 +146,7 @@ static __noinline u32 holder_count(struct abi_counts *bank, struct holder_work *
 	h->wait_ns += wait_ns;
 	for (i = 0; i < ABI_DIDS; i++)
 		h->did.ns[i] += w->did.ns[i];
-	if (tid != ABI_HOLDER_UNKNOWN && tid < ABI_HOLDER_RELEASED)
+	if (holder_is_thread(tid))
 		holder_name(h, tid);
 	return 0;
 }
@@ -232,7 +240,7 @@ static __always_inline u32 holder_known(struct holder_work *w, const struct abi_
 	const struct abi_ledger *l;
 
 	did_clear(&w->at);
-	if (tid == ABI_HOLDER_UNKNOWN || tid >= ABI_HOLDER_RELEASED)
+	if (!holder_is_thread(tid))
 		return tid;
 	l = ledger_by_tid(tid);
 	return l && l != self && account_read(l, w->now, &w->at) ? tid : ABI_HOLDER_UNKNOWN;
@@ -257,6 +265,7 @@ static __always_inline void holder_begin(struct task_struct *p, u32 which,
 	if (!t)
 		return;
 	tid = holder_known(w, self, tid);
+	t->told |= holder_is_thread(tid);
 	if (!t->n || tenure_last(t)->tid != tid)
 		tenure_begin(t, w, tid);
 	wait->lock = key->lock;
@@ -394,6 +403,7 @@ static __always_inline void holder_again(struct task_struct *p, const struct lin
 	w->now = now;
 	tenure_end(w, self, tenure_last(t), self->waker_ns ? GOT : GOT_NOT, 0);
 	tid = holder_known(w, self, tid);
+	t->told |= holder_is_thread(tid);
 	tenure_begin(t, w, tid);
 }
 
@@ -406,7 +416,8 @@ static __always_inline void holder_got(struct holder_work *w, const struct abi_l
 		tid = ABI_HOLDER_READERS;
 		if (t->n && tenure_last(t)->tid == tid)
 			return;
-	} else if (!account_read(self, w->now, &w->at)) {
+	} else if ((got == GOT_PRESUMED && !t->told) || !account_read(self, w->now, &w->at)) {
+		did_clear(&w->at);
 		tid = ABI_HOLDER_UNKNOWN;
 	}
 	tenure_begin(t, w, tid);

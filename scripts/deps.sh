@@ -60,6 +60,8 @@ rows() {
 		test c:aarch64-linux-gnu-objdump binutils-aarch64-linux-gnu binutils-aarch64-linux-gnu
 		test f:/usr/aarch64-linux-gnu/lib/libc.so.6 libc6-arm64-cross -
 		test c:rustc rustc rust
+		test c:go golang-go golang
+		test c:gdb gdb gdb
 		test c:dwz dwz dwz
 		test l:libdebuginfod libdebuginfod-dev elfutils-debuginfod-client-devel
 		test z:fuzzer libclang-rt-dev compiler-rt

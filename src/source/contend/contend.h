@@ -63,7 +63,7 @@ void sites_free(struct sites *s);
 
 /* ---- contend_holders.c: who held it (--why) ---- */
 
-#define HOLDER_LINES 4096    /* locks whose holders are followed, with 704 bytes each */
+#define HOLDER_LINES 4096    /* locks whose holders are followed, with 728 bytes each */
 #define HOLDER_ENTRIES 16384 /* of a bank, at least, with 112 bytes each: */
 #define HOLDER_ENTRIES_OF_CPU 1024
 
