@@ -22,6 +22,14 @@
 #include "sink/tui_terminfo.h"
 
 #define ESCAPE_MS 25 /* a lone Esc is one after that long */
+#define RUN 256	     /* cells handed over at once */
+#define MADE 256     /* characters, a power of two */
+
+struct tui_term_made {
+	struct tui_cell cell;
+	bool there;
+	cchar_t ch;
+};
 
 struct tui_term {
 	int fd; /* of keys */
@@ -31,6 +39,7 @@ struct tui_term {
 	struct tui_canvas shown; /* what is on the screen */
 	attr_t attr[TUI_STYLES];
 	short pair[TUI_STYLES];
+	struct tui_term_made made[MADE][TUI_STYLES];
 };
 
 /* Colours of 8, and of 256; without colours the attributes alone. */
@@ -246,20 +255,45 @@ static wchar_t fitting(const struct tui_cell *cell)
 									   : (wchar_t)cell->c;
 }
 
+/* To make one takes as long as to hand it over, and most cells are like one of these. */
+static const cchar_t *made(struct tui_term *t, const struct tui_cell *cell)
+{
+	struct tui_term_made *m = &t->made[(cell->c ^ cell->c >> 7) % MADE][cell->style];
+	wchar_t text[2] = {0};
+
+	if (m->there && !memcmp(&m->cell, cell, sizeof(*cell)))
+		return &m->ch;
+	text[0] = fitting(cell);
+	(void)setcchar(&m->ch, text, t->attr[cell->style], t->pair[cell->style], NULL);
+	m->cell = *cell;
+	m->there = true;
+	return &m->ch;
+}
+
 /* But for the cells that are there already; `before` NULL: none is. */
 static void show_line(struct tui_term *t, const struct tui_canvas *c, size_t y,
 		      const struct tui_cell *before)
 {
-	for (size_t x = 0; x < c->columns; x++) {
-		const struct tui_cell *cell = tui_canvas_at(c, y, x);
-		wchar_t text[2] = {fitting(cell), 0};
-		cchar_t ch;
+	const struct tui_cell *now = tui_canvas_at(c, y, 0);
+	cchar_t run[RUN];
+	size_t x = 0, from, n;
 
-		if (!cell->width || (before && !memcmp(&before[x], cell, sizeof(*cell))))
+	while (x < c->columns) {
+		if (!now[x].width) { /* the right half of a character that is there already */
+			x++;
 			continue;
-		(void)setcchar(&ch, text, t->attr[cell->style], t->pair[cell->style], NULL);
-		(void)mvadd_wch((int)y, (int)x,
-				&ch); /* the last cell of all is an error, and written */
+		}
+		from = x;
+		for (n = 0; x < c->columns && n < RUN; x++) {
+			if (before && !memcmp(&before[x], &now[x], sizeof(*now)))
+				break;
+			if (now[x].width)
+				run[n++] = *made(t, &now[x]);
+		}
+		if (n) /* the last cell of all is an error, and written */
+			(void)mvadd_wchnstr((int)y, (int)from, run, (int)n);
+		else
+			x++;
 	}
 }
 

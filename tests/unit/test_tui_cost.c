@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What it costs to keep and to draw 1,000 groups on the largest terminal. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/text.h"
 #include "sink/tui.h"
+#include "sink/tui_term.h"
 #include "tui_frames.h"
 
 #define LINES 100
@@ -98,16 +104,17 @@ static void keep_a_minute_of_groups(struct tui *t)
 	assert_true(best < limit);
 }
 
+static struct quantile quantiles[] = {
+	{500000000, "50"}, {900000000, "90"}, {990000000, "99"}, {999000000, "99.9"}};
+static const struct config cfg = {.quantiles = quantiles,
+				  .nquantiles = ROWS(quantiles),
+				  .by = BY_COMM,
+				  .interval_ns = 1000000000};
+
 /* 1,000 groups: 5 ms for each redraw, and 1 % of a CPU at an interval of a second: 10 ms for a report
  * that is kept and drawn. */
 static void test_cost(void **state)
 {
-	static struct quantile quantiles[] = {
-		{500000000, "50"}, {900000000, "90"}, {990000000, "99"}, {999000000, "99.9"}};
-	const struct config cfg = {.quantiles = quantiles,
-				   .nquantiles = ROWS(quantiles),
-				   .by = BY_COMM,
-				   .interval_ns = 1000000000};
 	struct tui t;
 
 	tui_open(&t, &cfg, true, false);
@@ -129,6 +136,104 @@ static void test_cost(void **state)
 	tui_close(&t);
 }
 
+/* ---- with ncurses, onto a terminal ---- */
+
+struct terminal {
+	int out, in; /* ours, as they were */
+	pid_t reader;
+	struct tui_term *term;
+};
+
+/* Standard input and output are a terminal of that size, and someone reads what comes. */
+static void open_terminal(struct terminal *x)
+{
+	const struct winsize size = {.ws_row = LINES, .ws_col = COLUMNS};
+	char bytes[65536];
+	int master, slave;
+
+	assert_int_equal(openpty(&master, &slave, NULL, NULL, &size), 0);
+	(void)fflush(stdout);
+	x->reader = fork();
+	assert_true(x->reader >= 0);
+	if (!x->reader) {
+		(void)close(slave);
+		while (read(master, bytes, sizeof(bytes)) > 0)
+			;
+		_exit(0);
+	}
+	(void)close(master);
+	x->out = dup(STDOUT_FILENO);
+	x->in = dup(STDIN_FILENO);
+	assert_true(dup2(slave, STDIN_FILENO) == STDIN_FILENO);
+	assert_true(dup2(slave, STDOUT_FILENO) == STDOUT_FILENO);
+	(void)close(slave);
+	(void)setenv("TERM", "xterm-256color", 1);
+	(void)setenv("LC_ALL", "C.UTF-8", 1);
+	assert_int_equal(tui_term_open(&x->term, true, NULL), 0);
+	assert_int_equal(tui_term_enter(x->term, NULL), 0);
+}
+
+static void close_terminal(struct terminal *x)
+{
+	tui_term_close(x->term);
+	(void)fflush(stdout);
+	(void)dup2(x->out, STDOUT_FILENO);
+	(void)dup2(x->in, STDIN_FILENO);
+	(void)close(x->out);
+	(void)close(x->in);
+	assert_int_equal(waitpid(x->reader, NULL, 0), x->reader);
+}
+
+/* From a key to the last byte: the slower one of there and back. */
+static double shown_ms(struct tui *t, struct tui_term *term, const uint32_t keys[2])
+{
+	double best[2] = {1e9, 1e9}, from, took;
+
+	for (int i = 0; i < 20; i++) {
+		from = cpu_ms();
+		(void)tui_key(t, keys[i % 2]);
+		if (tui_draw(t, LINES, COLUMNS))
+			return 1e9;
+		tui_term_show(term, &t->canvas);
+		took = cpu_ms() - from;
+		best[i % 2] = took < best[i % 2] ? took : best[i % 2];
+	}
+	return best[0] > best[1] ? best[0] : best[1];
+}
+
+static void test_cost_shown(void **state)
+{
+	static const struct {
+		const char *what;
+		uint32_t keys[2]; /* there and back */
+	} keys[] = {
+		{"another page", {'2', '3'}},
+		{"another row", {TUI_KEY_DOWN, TUI_KEY_UP}},
+		{"other rows", {TUI_KEY_END, TUI_KEY_HOME}},
+		{"another order", {'r', 'r'}},
+		{"the report before", {'[', ']'}},
+		{"detail", {TUI_KEY_ENTER, TUI_KEY_ENTER}},
+	};
+	double took[ROWS(keys)];
+	struct terminal x;
+	struct tui t;
+
+	tui_open(&t, &cfg, true, false);
+	keep_a_minute_of_groups(&t);
+	open_terminal(&x); /* nothing is to be printed from here on */
+	for (size_t i = 0; i < ROWS(keys); i++)
+		took[i] = shown_ms(&t, x.term, keys[i].keys);
+	close_terminal(&x);
+	for (size_t i = 0; i < ROWS(keys); i++) {
+		double limit = limit_ms() * SLOWER;
+
+		print_message("# %s, on a terminal: %.2f ms of %.2f\n", keys[i].what, took[i],
+			      limit);
+		assert_true(took[i] < limit);
+	}
+	tui_close(&t);
+}
+
 static int set_up(void **state)
 {
 	(void)usual; /* the other tests' */
@@ -139,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cost),
+		cmocka_unit_test(test_cost_shown),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
