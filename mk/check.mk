@@ -10,17 +10,17 @@ endif
 
 # vm.mk, which comes after this file, says what some of these are.
 .SECONDEXPANSION:
-check: $$(CHECK_DEPS) ## all tests (as root) [TESTS='unit kernel/lock': only those whose names have one of the words]
+check: $$(CHECK_DEPS) ## all tests (as root) [TESTS='unit kernel/lock': only those whose names have one of the words] [JOBS=1]
 ifndef SAN
 	$(Q)$(MAKE) SAN=1 O=$(CHECK_SAN_O) check-san-build
 endif
-	$(Q)O=$(O) SAN_O=$(CHECK_SAN_O) tests/run.sh $(TESTS)
+	$(Q)O=$(O) SAN_O=$(CHECK_SAN_O) tests/run.sh $(if $(JOBS),-j $(JOBS)) $(TESTS)
 
 check-san-build: $(UNIT_BINS) $(GOLDEN_BIN) $(COMPARE_BIN) $(NAMES_ASK)
 
 # No kernel, no root: what to run after each change.
 check-unit: $(UNIT_BINS) $(GOLDEN_BIN) ## unit and golden tests: no root, under a minute [TESTS=unit/opts]
-	$(Q)O=$(O) tests/run.sh $(or $(TESTS),unit golden)
+	$(Q)O=$(O) tests/run.sh $(if $(JOBS),-j $(JOBS)) $(or $(TESTS),unit golden)
 
 .PHONY: check check-unit check-san-build
 

@@ -3,10 +3,12 @@
 #
 # All tests. Each suite's TAP goes to $O/test-logs/SUITE.log; what failed is shown; the last line is
 #	N passed, N failed, N skipped
-# Suites that trace the machine run one after another; those that only compute run beside them, at a
-# low priority (nice 10: on a busy machine SCHED_IDLE would not come to an end).
+# First those that only compute, as many at once as there are CPUs (or -j N), at a low priority (nice 10: on a
+# busy machine SCHED_IDLE would not come to an end), and beside them, one by one, those that look at the time but
+# mostly wait. Then those that trace the machine, one by one and alone. What each has to say is said in the order
+# below, whichever ends first.
 # A skip that tests/expect/skips does not allow counts as failed. Words select suites by name:
-#	tests/run.sh [WORD...]		tests/run.sh kernel/slower unit
+#	tests/run.sh [-j N] [WORD...]		tests/run.sh kernel/slower unit
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export O=${O:-build} LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 CMOCKA_MESSAGE_OUTPUT=TAP
@@ -14,9 +16,29 @@ SAN_O=${SAN_O:-}
 LOGS=$O/test-logs
 LIMIT_S=900 # of a suite: the longest takes 100 s alone, 280 were seen on a machine with ten times its load
 passed=0 failed=0 skipped=0
-lane='' child=''
+jobs=$(nproc)
+lane='' child='' number=0
+
+usage() {
+	echo "usage: tests/run.sh [-j N] [WORD...], with N from 1 to 999" >&2
+	exit 2
+}
+
+while getopts j: option; do
+	[[ $option == j && $OPTARG =~ ^[1-9][0-9]{0,2}$ ]] || usage
+	jobs=$OPTARG
+done
+shift $((OPTIND - 1))
+
+# Each python3 that a version manager's script finds costs a tenth of a second and more, some thousand times.
+if python=$(python3 -c 'import sys; print(sys.executable)'); then
+	PATH=${python%/*}:$PATH
+fi
 
 summary() {
+	cat "$STATE"/times.* 2>/dev/null | sort -rn | awk -v whole="$SECONDS" '
+		NR <= 10 { slowest = slowest (NR > 1 ? ", " : "") $2 " " $1 }
+		END { printf "%d:%02d minutes; the slowest, in seconds: %s\n", whole / 60, whole % 60, slowest }'
 	echo "$passed passed, $failed failed, $skipped skipped" | tee "$LOGS/summary"
 }
 
@@ -91,25 +113,60 @@ count() {
 		"$([ "$skip" -eq 0 ] || echo "$skip skipped ")"
 }
 
-# suite NAME COMMAND...: its TAP is on stdout.
+# suite NAME COMMAND...: its TAP is on stdout. Done by the first worker of its lane that comes to it.
 suite() {
-	local name=$1 log=$LOGS/${1//\//-}.log status began=$SECONDS
+	local name=$1 log=$LOGS/${1//\//-}.log status began took
 
 	shift
-	[ "$lane" = "$(lane_of "$name")" ] && selected "$name" || return 0
+	selected "$name" || return 0
+	number=$((number + 1))
+	[[ $lane == "$(lane_of "$name")"* ]] || return 0
+	mkdir "$STATE/$number" 2>/dev/null || return 0
+	began=${EPOCHREALTIME/[.,]/}
 	timeout --kill-after=15 "$LIMIT_S" "$@" >"$log" 2>&1 </dev/null &
 	child=$!
 	wait "$child"
 	status=$?
 	child=
-	count "$name" "$log" "$status" $((SECONDS - began)) >"$LOGS/said.$lane"
-	cat "$LOGS/said.$lane"
+	took=$(((${EPOCHREALTIME/[.,]/} - began + 500000) / 1000000))
+	count "$name" "$log" "$status" "$took" >"$STATE/$number/saying"
+	echo "$took $name" >>"$STATE/times.$lane"
+	mv "$STATE/$number/saying" "$STATE/$number/said"
+	say
+}
+
+# Says what suites had to say: of each when all before it are done.
+say() {
+	local next
+
+	exec 9>>"$STATE/next"
+	flock 9
+	next=$(tail -n 1 "$STATE/next")
+	next=${next:-1}
+	while [ -e "$STATE/$next/said" ]; do
+		cat "$STATE/$next/said"
+		next=$((next + 1))
+		echo "$next" >&9
+	done
+	exec 9>&-
+}
+
+# What has ended when a signal came, though one before it has not.
+say_rest() {
+	local i
+
+	say
+	i=$(tail -n 1 "$STATE/next")
+	for ((i = ${i:-1}; i <= 9999; i++)); do
+		[ ! -e "$STATE/$i/said" ] || cat "$STATE/$i/said"
+	done
 }
 
 lane_of() {
 	case $1 in
-	unit/* | san/* | golden | insn/* | compare* | readers/* | export/prom | core-reloc* | cli/lint | cli/tables | cli/words | fuzz | lint) echo computes ;;
-	*) echo traces ;;
+	kernel/* | names/kernel* | insns* | privs | cycles) echo traces ;;
+	export/* | names/worker | cli/run | cli/busy | readers/tui) echo waits ;;
+	*) echo computes ;;
 	esac
 }
 
@@ -131,6 +188,7 @@ one() {
 		[ $rc -eq 0 ] || { echo "not ok 1 - $1"; exit 1; }; echo "ok 1 - $1"' - "$@"
 }
 
+# Long ones first, so that the CPUs end together.
 all_suites() {
 	for t in "$O"/tests/unit/test_*; do
 		[ ! -x "$t" ] || suite "unit/${t##*/test_}" "$t"
@@ -140,34 +198,46 @@ all_suites() {
 			[ ! -x "$t" ] || suite "san/${t##*/test_}" "$t"
 		done
 	fi
+	fuzz=()
+	for t in tests/fuzz/fuzz_*.c; do
+		name=${t##*/fuzz_}
+		fuzz+=("${name%.c}")
+	done
+	# What is new is found by hand (make check-fuzz): here each run has the same inputs.
+	suite fuzz env FUZZ_RUNS=3000 tests/fuzz/run.sh "$O/fuzz" 1 "${fuzz[@]}"
+	for t in tests/readers/test_*.py; do
+		name=${t##*/test_}
+		suite "readers/${name%.py}" python3 "$t"
+	done
 	suite golden tests/golden/run.sh "$O/tests/golden/render"
 	if [ -n "$SAN_O" ]; then
 		suite san/golden tests/golden/run.sh "$SAN_O/tests/golden/render"
 	fi
+	suite compare python3 tests/compare/test_compare.py
+	suite insn/arm64 python3 tests/insn/test_arm64.py
+	suite compare/records python3 tests/compare/test_records.py
+	one lint scripts/lint.sh
+	for t in tests/cli/test_*.bats; do
+		name=${t##*/test_}
+		suite "cli/${name%.bats}" bats --tap "$t"
+	done
 	suite names python3 tests/names/test_names.py
 	if [ -n "$SAN_O" ]; then
 		suite san/names env O="$SAN_O" python3 tests/names/test_names.py
 	fi
 	suite names/worker python3 tests/names/test_worker.py
-	suite compare python3 tests/compare/test_compare.py
 	suite export/prom python3 tests/export/test_prom.py "$O/tests/golden/render"
 	suite export/otlp python3 tests/export/test_otlp.py "$O/tests/golden/render"
 	suite export/deploy python3 tests/export/test_deploy.py
 	suite export/listen python3 tests/export/test_listen.py
 	suite export/systemd python3 tests/export/test_systemd.py
 	suite export/dashboard python3 tests/fleet/dashboard.py
-	for t in tests/readers/test_*.py; do
-		name=${t##*/test_}
-		suite "readers/${name%.py}" python3 "$t"
-	done
-	suite compare/records python3 tests/compare/test_records.py
 	# Records of everything there is; what is larger than this has more of the same.
 	mapfile -t records < <(find tests/golden/expected -name '*.json' -size -60k | sort)
 	suite compare/mutants "$O/tests/compare/mutants" 3000 "${records[@]}"
 	if [ -n "$SAN_O" ]; then
 		suite san/mutants "$SAN_O/tests/compare/mutants" 1500 "${records[@]}"
 	fi
-	suite insn/arm64 python3 tests/insn/test_arm64.py
 	suite core-reloc tests/core-reloc/selftest.sh "$O/core-reloc/corecheck" "$O/core-reloc" tests/btf/*.btf
 	ours=("$O"/bpf/sched_raw.bpf.o)
 	for s in bpf/*.bpf.c; do
@@ -175,10 +245,8 @@ all_suites() {
 		ours+=("$O/bpf/${s%.c}.o")
 	done
 	suite core-reloc/ours "$O/core-reloc/corecheck" tests/core-reloc/absent.list tests/btf/*.btf -- "${ours[@]}"
-	for t in tests/cli/test_*.bats; do
-		name=${t##*/test_}
-		suite "cli/${name%.bats}" bats --tap "$t"
-	done
+	suite hardened tests/static/hardened.sh "$O"
+
 	for t in tests/kernel/test_*.py; do
 		name=${t##*/test_}
 		suite "kernel/${name%.py}" python3 "$t"
@@ -198,44 +266,64 @@ all_suites() {
 	suite insns/executed env O="$O" python3 tests/bench/executed.py
 	suite privs tests/privs/privs.sh "$O/waitscope"
 	suite cycles tests/privs/cycles.sh "$O/waitscope" 24
-	fuzz=()
-	for t in tests/fuzz/fuzz_*.c; do
-		name=${t##*/fuzz_}
-		fuzz+=("${name%.c}")
-	done
-	# What is new is found by hand (make check-fuzz): here each run has the same inputs.
-	suite fuzz env FUZZ_RUNS=3000 tests/fuzz/run.sh "$O/fuzz" 1 "${fuzz[@]}"
-	suite hardened tests/static/hardened.sh "$O"
-	one lint scripts/lint.sh
 }
 
-# In a process of its own: the suites of a lane, and what they add up to.
-run_lane() {
-	lane=$1
-	trap 'trap "" INT TERM; [ -z "$child" ] || { kill -TERM "$child"; wait "$child"; }; exit 130' INT TERM
-	trap 'echo "$passed $failed $skipped" >"$LOGS/counts.$lane"; rm -f "$LOGS/said.$lane"' EXIT
-	[ "$lane" = traces ] || renice -n 10 -p $BASHPID >/dev/null
+# In a process of its own: a worker, and what its suites add up to.
+run_lane() { # traces | waits | computes.N
+	lane=$1 passed=0 failed=0 skipped=0
+	trap 'trap "" INT TERM; end_child; exit 130' INT TERM
+	trap 'echo "$passed $failed $skipped" >"$STATE/counts.$lane"' EXIT
+	[ "$lane" = traces ] || [ "$lane" = waits ] || renice -n 10 -p $BASHPID >/dev/null
 	all_suites
-	[ "$failed" -eq 0 ]
+}
+
+# timeout is the leader of a process group, with all that its suite has started.
+end_child() {
+	[ -n "$child" ] || return 0
+	kill -TERM -- "-$child" 2>/dev/null || kill -TERM "$child"
+	wait "$child"
+}
+
+# lanes LANE...: beside one another, until all have ended.
+lanes() {
+	local pid lane pids=()
+
+	[ "$interrupted" -eq 0 ] || return
+	for lane; do
+		run_lane "$lane" &
+		pids+=($!)
+	done
+	workers=("${pids[@]}")
+	for pid in "${pids[@]}"; do
+		while kill -0 "$pid" 2>/dev/null; do
+			wait "$pid" # a signal ends it early
+		done
+	done
+	workers=()
+	for lane; do
+		read -r p f s < <(cat "$STATE/counts.$lane" || echo 0 1 0) # none: it was killed
+		passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+	done
 }
 
 mkdir -p "$LOGS"
-rm -f "$LOGS"/counts.*
-run_lane computes &
-computes=$!
-run_lane traces &
-traces=$!
-interrupted=0
-trap 'interrupted=1; kill -TERM "$computes" "$traces" 2>/dev/null' INT TERM
-# A signal ends a wait early.
-while kill -0 "$computes" 2>/dev/null || kill -0 "$traces" 2>/dev/null; do
-	wait "$computes" "$traces"
-done
-[ "$interrupted" -eq 0 ] || echo interrupted
-for lane in computes traces; do
-	read -r p f s < <(cat "$LOGS/counts.$lane" || echo 0 1 0) # none: it was killed
-	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-done
+STATE=$(mktemp -d "$LOGS/state.XXXXXX") || exit 1
+trap 'rm -rf "$STATE"' EXIT
+: >"$STATE/next"
+interrupted=0 workers=()
+trap 'interrupted=1; [ ${#workers[@]} -eq 0 ] || kill -TERM "${workers[@]}" 2>/dev/null' INT TERM
+mapfile -t computes < <(seq -f 'computes.%.0f' "$jobs")
+if [ "$jobs" -eq 1 ]; then
+	lanes computes.1
+	lanes waits
+else
+	lanes "${computes[@]}" waits
+fi
+lanes traces
+if [ "$interrupted" -ne 0 ]; then
+	say_rest
+	echo interrupted
+fi
 summary
 [ "$interrupted" -eq 0 ] || exit 130
 [ "$failed" -eq 0 ]
