@@ -243,10 +243,10 @@ class Schema:
             schema = json.load(f)
         Draft7Validator.check_schema(schema)
         self.whole = Draft7Validator(schema)
-        definitions = schema.pop("definitions")
-        forms = schema.pop("oneOf")
-        self.of_each = Draft7Validator(in_place(schema, definitions))
-        self.forms = [Draft7Validator(in_place(form, definitions)) for form in forms]
+        definitions = schema["definitions"]
+        of_each = {key: part for key, part in schema.items() if key not in ("oneOf", "definitions")}
+        self.of_each = Draft7Validator(in_place(of_each, definitions))
+        self.forms = [Draft7Validator(in_place(form, definitions)) for form in schema["oneOf"]]
 
     def check(self, record):
         if self.of_each.is_valid(record) and sum(form.is_valid(record) for form in self.forms) == 1:
