@@ -3,6 +3,7 @@
 #
 #   O=DIR      build there (default: build)       V=1    show the commands
 #   SAN=1      AddressSanitizer and UBSan (builds in $(O)-san unless O= is given)
+#   -j1        one thing after another (default: as many at once as there are CPUs)
 #   PREFIX=    install prefix (default /usr/local)  DESTDIR=  staging root
 
 VERSION := 0.1.0
@@ -40,6 +41,10 @@ endif
 .DELETE_ON_ERROR:
 .SECONDARY:
 MAKEFLAGS += --no-print-directory
+# All CPUs, unless the command line says how many (-j1). `make clean all` keeps its order.
+ifeq ($(MAKELEVEL)$(filter clean deps%,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 
 LIBS := libbpf libdw libelf zlib libevent_core libevent_extra json-c libseccomp ncursesw
 ifneq ($(filter-out clean deps deps-build deps-vm check-distros help format lint uninstall vmlinux-dump,$(or $(MAKECMDGOALS),all)),)

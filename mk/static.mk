@@ -35,7 +35,7 @@ STATIC_MAKE = $(STATIC_SHELL) $(MAKE) O=$(STATIC_O) SAN= CC="$(STATIC_CC)" CFLAG
 	PIE=-static-pie LDFLAGS="-Wl,--no-warnings,--gc-sections,-z,pack-relative-relocs" PKG_CONFIG="$(PKG_CONFIG) --static" $(STATIC_ZYDIS)
 
 static: ## one binary without shared libraries: $(O)/static-ARCH/waitscope.stripped
-	$(Q)$(STATIC_MAKE) $(STATIC_O)/waitscope
+	+$(Q)$(STATIC_MAKE) $(STATIC_O)/waitscope
 	$(call say,STRIP,$(STATIC_BIN))
 	$(Q)$(STATIC_STRIP) -o $(STATIC_BIN) $(STATIC_O)/waitscope
 

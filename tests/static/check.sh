@@ -32,7 +32,7 @@ other=$work/a/path/of/another/length
 mkdir -p "$other"
 (cd "$top" && git ls-files -z --cached --others --exclude-standard |
 	tar -c --ignore-failed-read --null -T - 2>/dev/null) | tar -x -C "$other"
-if ! log=$(make -C "$other" static ARCH="$arch" MAKEFLAGS= O=b 2>&1); then
+if ! log=$(env -u MAKEFLAGS -u MAKELEVEL make -C "$other" static ARCH="$arch" O=b 2>&1); then
 	printf '%s\n' "$log" | tail -n 20 | sed 's/^/#   /'
 fi
 cmp "$binary" "$other/b/static-$arch/waitscope.stripped"
