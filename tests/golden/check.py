@@ -5,6 +5,7 @@
 check.py table COLUMNS FILE | windows FIXTURE FILE | json SCHEMA FILE | csv FILE | prom FILE: silent and 0, or words and 1.
 """
 import csv
+import functools
 import io
 import json
 import re
@@ -234,6 +235,7 @@ def in_place(part, definitions):
     return {key: in_place(p, definitions) for key, p in part.items()}
 
 
+@functools.lru_cache(maxsize=None)
 class Schema:
     """Keeps to the schema: to all that it asks of each line, and to exactly one of the forms of its `oneOf`."""
 
@@ -301,19 +303,20 @@ def check_prom(text):
             fail(f"prom: {one}")
 
 
-def main(argv):
-    with open(argv[-1], encoding="utf-8", newline="") as f:
+def main(what, *args):
+    with open(args[-1], encoding="utf-8", newline="") as f:
         text = f.read()
-    if argv[1] == "table":
-        check_table(int(argv[2]), text)
-    elif argv[1] == "windows":
-        check_windows(argv[2], text)
-    elif argv[1] == "json":
-        check_json(argv[2], text)
-    elif argv[1] == "prom":
+    if what == "table":
+        check_table(int(args[0]), text)
+    elif what == "windows":
+        check_windows(args[0], text)
+    elif what == "json":
+        check_json(args[0], text)
+    elif what == "prom":
         check_prom(text)
     else:
         check_csv(text)
 
 
-main(sys.argv)
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -128,4 +128,5 @@ def main(record, log):
             fail(f"{tag}: maximum {most}, in JSON {metric['max']}")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -32,25 +32,41 @@ result() {
 	sed 's/^/# /' "$tmp/why"
 }
 
+# One process for all checks (checks.py); where it ended, so does this.
+mkfifo "$tmp/asked" "$tmp/answered" || exit 1
+python3 "$here/checks.py" <"$tmp/asked" >"$tmp/answered" &
+exec 8>"$tmp/asked" 9<"$tmp/answered"
+
+ask() { # CHECK ARG...: its status, and its words on standard output
+	printf '%s\t' "$tmp/words" "$@" >&8
+	echo >&8
+	read -r answer <&9 || {
+		echo "no answer from checks.py"
+		return 1
+	}
+	cat "$tmp/words"
+	return "$answer"
+}
+
 check() { # SINK FIXTURE OUTPUT
 	case $1 in
 	table)
 		if grep -q '^# sections: ' "$2"; then
-			python3 "$here/check.py" windows "$2" "$3"
+			ask check windows "$2" "$3"
 			return
 		fi
 		# Slow waits into a pipe are not cut: no width to keep.
 		columns=$(sed -n 's/^screen \([0-9]*\) .*/\1/p' "$2")
 		resized=$(sed -n 's/^resize \([0-9]*\) .*/\1/p' "$2")
 		grep -q '^options.*--slower' "$2" && ! grep -q '^screen.* tty' "$2" && columns=4096
-		python3 "$here/check.py" table "${resized:-${columns:-80}}" "$3"
+		ask check table "${resized:-${columns:-80}}" "$3"
 		;;
-	json) python3 "$here/check.py" json "$schema" "$3" ;;
-	csv) python3 "$here/check.py" csv "$3" ;;
-	prom) python3 "$here/check.py" prom "$3" ;;
-	hlog) [ -z "${4-}" ] || python3 "$here/check_hlog.py" "$4" "$3" ;;
-	html) [ -z "${4-}" ] || python3 "$here/check_html.py" "$4" "$3" ;;
-	perfetto) python3 "$here/check_perfetto.py" ${4+"$4"} "$3" ;;
+	json) ask check json "$schema" "$3" ;;
+	csv) ask check csv "$3" ;;
+	prom) ask check prom "$3" ;;
+	hlog) [ -z "${4-}" ] || ask check_hlog "$4" "$3" ;;
+	html) [ -z "${4-}" ] || ask check_html "$4" "$3" ;;
+	perfetto) ask check_perfetto ${4+"$4"} "$3" ;;
 	esac
 }
 
@@ -103,7 +119,7 @@ windows() { # FIXTURE COLUMNS [OPTION]
 		seq 2 70 | sed "s/.*/resize $2 &\nagain/"
 	} >"$tmp/windows.txt"
 	play table "$tmp/windows.txt" "$(record "$1")" >"$tmp/out" 2>"$tmp/why" &&
-		python3 "$here/check.py" windows "$tmp/windows.txt" "$tmp/out" >"$tmp/why" 2>&1
+		ask check windows "$tmp/windows.txt" "$tmp/out" >"$tmp/why" 2>&1
 	result $? "windows of $2 columns over $(basename "$1")${3:+, $3}"
 }
 
