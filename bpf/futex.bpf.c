@@ -186,6 +186,8 @@ static __always_inline void account(void *ctx, struct abi_counts *bank, struct t
 	khist_add(e, 0, ns, ep);
 	if (why)
 		futex_holder_end(&key);
+	if (slower && kind == ABI_FUTEX_LOCK && ns >= slower_ns)
+		held_slow_emit(bank, p, &key, c->uaddr, ns);
 	if (a)
 		describe(ctx, bank, p, &key, a, c);
 }

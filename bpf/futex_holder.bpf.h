@@ -136,6 +136,8 @@ static __noinline void futex_holder_end(const struct abi_key *row)
 	struct line_key key = {};
 	struct abi_counts *bank;
 
+	if (slower)
+		held_slow_begin();
 	if (!o || !futex_is_lock(&o->call))
 		return;
 	bank = bank_get(o->ep);

@@ -99,6 +99,8 @@ static __always_inline struct abi_ledger *ledger_by_tid(u32 tid)
 	return bpf_map_lookup_elem(&tasks, &tid);
 }
 
+#include "held_slow.bpf.h"
+
 /* ---- what is counted ---- */
 
 static __always_inline bool holder_is_thread(u32 tid)
@@ -195,6 +197,8 @@ static __noinline u64 holder_piece(struct abi_counts *bank, struct holder_work *
 	holder_count(bank, w, tid, ns, ep);
 	w->again = 0;
 	w->known_ns += ns;
+	if (slower)
+		held_slow_piece(w->from, w->to, &w->did, tid);
 	return ns;
 }
 
@@ -386,6 +390,8 @@ static __always_inline void wait_apart(struct abi_counts *bank, struct holder_wo
 		did_clear(&w->did);
 		holder_count(bank, w, ABI_HOLDER_RELEASED, w->released_ns, ep);
 	}
+	if (slower)
+		held_slow_released(w->released_ns);
 	w->to = n == t->n ? to : 0;
 	w->to_at = w->at;
 }

@@ -46,8 +46,18 @@ static int send_meta(struct run *r, struct err *e)
 int run_slow(void *ctx, const struct slow *w)
 {
 	struct run *r = ctx;
+	struct slow_held held;
+	struct slow copy;
 
-	return outputs_slow(&r->outputs, w, &r->slow_err);
+	if (!w->held)
+		return outputs_slow(&r->outputs, w, &r->slow_err);
+	hide_forget(&r->hide_slow);
+	held = *w->held;
+	copy = *w;
+	copy.held = &held;
+	if (hide_held(&r->hide_slow, &held))
+		return err_sys(&r->slow_err, -ENOMEM, "--slower");
+	return outputs_slow(&r->outputs, &copy, &r->slow_err);
 }
 
 #define each_source(r, s)                                                                \
@@ -347,6 +357,7 @@ int run_close(struct run *r, struct err *e)
 	shared_close(&r->shared);
 	names_shared_close(&r->names);
 	hide_end(&r->hide);
+	hide_end(&r->hide_slow);
 	ret = outputs_close(&r->outputs, e);
 	command_close(r->command);
 	free(r->sources);

@@ -53,6 +53,7 @@ struct run {
 	uint64_t names_refused;			  /* until the last report */
 	struct regroup groups[2];		  /* --by unit, container: of interval and total */
 	struct hide hide;			  /* from names.names, see run_open */
+	struct hide hide_slow; /* the same, of single waits: they come between reports */
 	uint64_t seq;
 	uint64_t fold_ns; /* flips are at most that far apart; see run_fold */
 	struct self_cost cost;

@@ -83,6 +83,7 @@ static int hide_addresses(struct run *r, struct err *e)
 	if (getrandom(key, sizeof(key), 0) != sizeof(key))
 		return err_sys(e, -errno, "addresses: no random bytes to hide them with");
 	hide_begin(&r->hide, key);
+	hide_begin(&r->hide_slow, key);
 	return 0;
 }
 

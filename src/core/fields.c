@@ -186,6 +186,14 @@ static const struct field slow_op_rows[] = {
 };
 TABLE(slow_op_fields, slow_op_rows);
 
+static const struct field slow_held_rows[] = {
+	{"source", FIELD_TEXT, FIELD_NEVER_NULL, AT(slow_held, source)},
+	{"addr", FIELD_HEX, FIELD_NEVER_NULL, AT(slow_held, addr)},
+	{"name", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(slow_held, name)},
+	{"place", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(slow_held, place)},
+};
+TABLE(slow_held_fields, slow_held_rows);
+
 static const struct field culprit_rows[] = {
 	{"kind", FIELD_TEXT, FIELD_NEVER_NULL, AT(culprit, kind)},
 	{"pid", FIELD_U32, FIELD_ZERO_IS_NULL, AT(culprit, pid)},

@@ -253,6 +253,15 @@ struct slow_op {
 	struct split split;
 };
 
+/* --slower of a wait for a lock or futex: for which, and with --why who held it. */
+struct slow_held {
+	const char *source; /* "lock" "futex" */
+	uint64_t addr;
+	const char *name, *place;     /* as of struct contended; NULL: not known */
+	const struct holder *holders; /* --why: longest first; their wait_ns add up to the wait */
+	size_t nholders;
+};
+
 /* --slower: one wait. Times are CLOCK_MONOTONIC ns. */
 struct slow {
 	struct timespec time; /* wall clock of the switch-in */
@@ -277,7 +286,9 @@ struct slow {
 	const struct culprit *culprits; /* --why: their wait_ns add up to the wait; no victims, each
 					   counts 1 */
 	size_t nculprits;
-	const struct slow_op *op; /* NULL: a wait for a CPU; else nothing from has_legs on holds */
+	const struct slow_op *op;     /* an operation */
+	const struct slow_held *held; /* a wait for a lock or futex */
+	/* Neither: a wait for a CPU; else nothing from has_legs on holds. */
 };
 
 struct meta_source {

@@ -223,6 +223,16 @@ int hide_rows(struct hide *h, struct contended *rows, size_t n)
 	return 0;
 }
 
+int hide_held(struct hide *h, struct slow_held *held)
+{
+	if (!h->on)
+		return 0;
+	if (!replace_text(h, held->addr, &held->name) || !replace_text(h, held->addr, &held->place))
+		return -ENOMEM;
+	held->addr = hide_addr(h, held->addr);
+	return 0;
+}
+
 void hide_forget(struct hide *h)
 {
 	arena_reset(&h->arena);

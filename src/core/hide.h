@@ -49,6 +49,8 @@ const char *hide_text(struct hide *h, uint64_t addr, const char *text);
  * until the next hide_forget. 0 or -ENOMEM. Nothing happens while it is not on.
  */
 int hide_rows(struct hide *h, struct contended *rows, size_t n);
+/* The same of what a slow wait was for, of which *held is a copy. */
+int hide_held(struct hide *h, struct slow_held *held);
 void hide_forget(struct hide *h); /* the copies: before the rows of a new report */
 void hide_end(struct hide *h);
 

@@ -125,6 +125,11 @@ static void read_accesses(struct json_in *in, const struct json *o, struct conte
 	c->accesses = a;
 }
 
+const struct holder *json_in_holders(struct json_in *in, const struct json *o, size_t *n)
+{
+	return read_rows(in, o, "holders", &holder_fields, sizeof(struct holder), n);
+}
+
 void json_in_contended(struct json_in *in, const struct json *o, struct contended *out)
 {
 	if (!in->error && o->type != JSON_OBJECT)
@@ -142,8 +147,7 @@ void json_in_contended(struct json_in *in, const struct json *o, struct contende
 	json_in_fields(in, o, &contended_number_fields, out);
 	out->sites = read_rows(in, o, "sites", &site_fields, sizeof(*out->sites), &out->nsites);
 	if (json_in_has(o, "holders"))
-		out->holders = read_rows(in, o, "holders", &holder_fields, sizeof(*out->holders),
-					 &out->nholders);
+		out->holders = json_in_holders(in, o, &out->nholders);
 	if (json_in_has(o, "futex"))
 		read_futex(in, o, out);
 	if (json_in_has(o, "sampler"))

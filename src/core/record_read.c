@@ -285,12 +285,32 @@ static void read_op(struct json_in *in, const struct json *o, struct slow *w)
 	w->op = op;
 }
 
+static void read_held(struct json_in *in, const struct json *o, struct slow *w)
+{
+	struct slow_held *held = json_in_alloc(in, 1, sizeof(*held));
+	uint64_t sum = 0;
+
+	if (!held)
+		return;
+	json_in_fields(in, o, &slow_held_fields, held);
+	if (!in->error && json_in_has(o, "holders"))
+		held->holders = json_in_holders(in, o, &held->nholders);
+	for (size_t i = 0; !in->error && i < held->nholders; i++)
+		if (__builtin_add_overflow(sum, held->holders[i].wait_ns, &sum))
+			json_in_bad(in, "wait_ns", "a sum below 2^64");
+	if (!in->error && held->nholders && sum != w->wait_ns)
+		json_in_bad(in, "holders", "the sum of their wait_ns to be that of the wait");
+	w->held = held;
+}
+
 static void read_slow(struct json_in *in, const struct json *o, struct slow *w)
 {
 	w->time = json_in_time(in, o, "ts");
 	json_in_fields(in, o, &slow_fields, w);
 	if (!in->error && json_in_has(o, "op"))
 		read_op(in, o, w);
+	else if (!in->error && json_in_has(o, "addr"))
+		read_held(in, o, w);
 	else if (!in->error)
 		read_legs(in, o, w);
 	if (!in->error && json_in_has(o, "culprits"))

@@ -189,6 +189,7 @@ void html_slow_heads(struct out *out, enum unit unit)
 	html_head(out, "path", "file", NULL);
 	html_head(out, "blocked_ns", "blocked", unit_name(unit));
 	html_head(out, "run_queue_ns", "run queue", unit_name(unit));
+	html_head(out, "name", "lock", NULL);
 	html_head(out, "culprits", "waited for", NULL);
 }
 
@@ -209,8 +210,10 @@ static void slow_others(struct out *out, const struct slow *w)
 {
 	bool task = w->waker && !strcmp(w->waker, "task");
 
-	html_cell(out, w->op ? NULL : task ? w->waker_comm : w->waker);
-	html_cell(out, w->op || !w->prev_comm ? NULL : w->prev_tid ? w->prev_comm : "idle");
+	bool cpu = !w->op && !w->held;
+
+	html_cell(out, !cpu ? NULL : task ? w->waker_comm : w->waker);
+	html_cell(out, !cpu || !w->prev_comm ? NULL : w->prev_tid ? w->prev_comm : "idle");
 }
 
 void html_slow_row(struct out *out, const struct slow *w, enum unit unit)
@@ -234,6 +237,7 @@ void html_slow_row(struct out *out, const struct slow *w, enum unit unit)
 	html_cell(out, op ? op->path : NULL);
 	known_time(out, op && op->has_split, op ? op->split.blocked_ns : 0, unit);
 	known_time(out, op && op->has_split, op ? op->split.run_queue_ns : 0, unit);
+	html_cell(out, w->held ? w->held->name : NULL);
 	html_slow_culprits(out, w);
 	out_text(out, "</tr>\n");
 }

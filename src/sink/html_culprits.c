@@ -117,6 +117,16 @@ void html_slow_culprits(struct out *out, const struct slow *w)
 	char name[CULPRIT_NAME_BYTES];
 
 	out_text(out, "<td class=t>");
+	if (w->held && w->held->nholders) {
+		const struct holder *h = w->held->holders;
+
+		out_text(out, "<details><summary>");
+		html_text(out, h->comm ? h->comm : "holder not known");
+		out_text(out, "</summary>\n");
+		html_fields(out, "holders", "Who held it", &holder_fields, h, w->held->nholders,
+			    sizeof(*h));
+		out_text(out, "</details>");
+	}
 	if (w->nculprits) {
 		for (size_t i = 1; i < w->nculprits; i++)
 			if (w->culprits[i].wait_ns > most->wait_ns)

@@ -326,6 +326,17 @@ static void json_add_slow_op(struct json_build *b, struct json_object *o, const 
 		       w->wait_ns - op->split.blocked_ns - op->split.run_queue_ns);
 }
 
+static void json_add_slow_held(struct json_build *b, struct json_object *o, const struct slow *w)
+{
+	const struct slow_held *held = w->held;
+
+	json_add_fields(b, o, &slow_held_fields, held);
+	if (held->nholders)
+		json_add(b, o, "holders",
+			 json_new_rows(b, &holder_fields, held->holders, held->nholders,
+				       sizeof(*held->holders)));
+}
+
 static int json_slow(struct sink *s, const struct slow *w, struct err *e)
 {
 	struct json_sink *j = json_sink(s);
@@ -336,6 +347,8 @@ static int json_slow(struct sink *s, const struct slow *w, struct err *e)
 	json_add_fields(&b, o, &slow_fields, w);
 	if (w->op)
 		json_add_slow_op(&b, o, w);
+	else if (w->held)
+		json_add_slow_held(&b, o, w);
 	else
 		json_add_slow_wait(&b, o, w);
 	json_add_slow_culprits(&b, o, w);

@@ -99,6 +99,9 @@ static const char *wait_name(const struct slow *w)
 		{"throttle", "throttle wait"},
 	};
 
+	if (w->held)
+		return w->held->name ? w->held->name : w->kind;
+
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(names[i][0], w->kind))
 			return names[i][1];
@@ -153,13 +156,27 @@ static void note_op(struct out *o, const struct slow *w)
 			  w->wait_ns - op->split.blocked_ns - op->split.run_queue_ns);
 }
 
+static void note_held(struct out *o, const struct slow *w)
+{
+	const struct slow_held *held = w->held;
+	const struct holder *h = held->holders;
+	char addr[2 + 16 + 1];
+
+	(void)snprintf(addr, sizeof(addr), "0x%" PRIx64, held->addr); /* fits */
+	perfetto_note(o, WORD_KIND, w->kind);
+	perfetto_note(o, WORD_NAME, held->name);
+	perfetto_note(o, WORD_ADDR, addr);
+	if (held->nholders && h->tid)
+		note_task(o, WORD_HOLDER_COMM, h->comm, h->pid, h->tid);
+}
+
 /* The waker's own track has the moment, from which the flow starts. */
 static uint64_t put_waking(struct perfetto *p, const struct slow *w, uint64_t ns)
 {
 	struct perfetto_event e;
 	uint64_t track;
 
-	if (w->op || !w->waker || strcmp(w->waker, "task") != 0)
+	if (w->op || w->held || !w->waker || strcmp(w->waker, "task") != 0)
 		return 0;
 	track = perfetto_thread(p, w->waker_pid, w->waker_tid, w->waker_comm);
 	e = perfetto_begin(&p->out, PERFETTO_INSTANT, track, ns);
@@ -185,7 +202,7 @@ static void put_legs(struct perfetto *p, uint64_t track, const struct slow *w, u
 {
 	uint64_t queued = before(w->mono_ns, w->queue_to_run_ns);
 
-	if (w->op || !w->has_legs || queued < begin)
+	if (w->op || w->held || !w->has_legs || queued < begin)
 		return;
 	put_leg(p, track, "wake-to-queue", begin, queued);
 	put_leg(p, track, "queue-to-run", queued, w->mono_ns);
@@ -208,6 +225,8 @@ static void put_thread_slice(struct perfetto *p, const struct slow *w, uint64_t 
 	perfetto_note(&p->out, WORD_CGROUP, w->cgroup);
 	if (w->op)
 		note_op(&p->out, w);
+	else if (w->held)
+		note_held(&p->out, w);
 	else
 		note_wait(&p->out, w);
 	perfetto_end(&p->out, e);
@@ -273,7 +292,7 @@ static int perfetto_slow(struct sink *s, const struct slow *w, struct err *e)
 
 	note_clocks(p, &w->time, w->mono_ns);
 	put_thread_slice(p, w, before(w->mono_ns, w->wait_ns));
-	if (!w->op)
+	if (!w->op && !w->held)
 		put_cpu_slice(p, w);
 	cache_trim(&p->tracks);
 	return out_flush_soon(&p->out, e);

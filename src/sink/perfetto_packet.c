@@ -85,6 +85,11 @@ static const char *const words[WORDS] = {
 	[WORD_CPU_NS] = "cpu_ns",
 	[WORD_KIND] = "kind",
 	[WORD_MEANING] = "meaning",
+	[WORD_NAME] = "name",
+	[WORD_ADDR] = "addr",
+	[WORD_HOLDER_COMM] = "holder_comm",
+	[WORD_HOLDER_PID] = "holder_pid",
+	[WORD_HOLDER_TID] = "holder_tid",
 };
 
 static const char *const categories[CATEGORIES] = {

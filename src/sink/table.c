@@ -31,7 +31,8 @@ struct table_sink {
 	char sources[512]; /* "sched ext4   pid=42" */
 	bool printed;	   /* something, so that a blank line sets the next block apart */
 	bool drawn;	   /* the screen is ours */
-	bool slow_head[2]; /* the slow lines' heads stand above the next one: waits, operations */
+	unsigned int
+		slow_head; /* SLOW_* bits: of which slow lines the head stands above the next one */
 	bool progress;	   /* a transient line is on the terminal */
 };
 
@@ -252,7 +253,7 @@ static void table_begin(struct table_sink *t)
 
 static void table_forget_heads(struct table_sink *t)
 {
-	t->slow_head[false] = t->slow_head[true] = false;
+	t->slow_head = SLOW_NONE;
 }
 
 static int table_report(struct table_sink *t, const struct frame *f, struct err *e)
@@ -316,17 +317,17 @@ static int table_slow(struct sink *s, const struct slow *w, struct err *e)
 {
 	struct table_sink *t = table_sink(s);
 	struct printer p = {.out = &t->out, .columns = t->columns, .color = t->color};
-	bool op = w->op != NULL;
+	enum slow_sort sort = table_slow_sort(w);
 
 	if (t->progress)
 		out_text(&t->out, "\r\033[K");
 	t->progress = false;
-	if (!t->slow_head[op]) {
-		if (t->printed && !t->slow_head[!op])
+	if (!(t->slow_head & sort)) {
+		if (t->printed && !t->slow_head)
 			out_text(&t->out, "\n");
-		table_slow_head(&p, t->tty, t->cfg->unit, op);
+		table_slow_head(&p, t->tty, t->cfg->unit, sort);
 	}
-	t->slow_head[op] = true;
+	t->slow_head |= sort;
 	t->printed = true;
 	table_slow_line(&p, t->tty, t->cfg->unit, w);
 	return out_flush_soon(&t->out, e);

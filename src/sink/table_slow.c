@@ -13,6 +13,12 @@
  *
  *	TIME           CPU    usec  blk% runq%  cpu% TASK            OPERATION   BYTES FILE
  *	14:02:11.123     0   1,708  57.2  15.0  27.8 fio 42          fsync        4.0K /data/x
+ *
+ * A wait for a lock or futex says for which; the lines below it are links of a chain
+ * (table_slow_links.c).
+ *
+ *	TIME           CPU    usec TASK            WAITED FOR
+ *	14:02:11.123     0  18,204 worker 42       futex app`orders.lock
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -258,8 +264,39 @@ static void slow_wait(struct line *l, const struct printer *p, struct slow_layou
 	put_last(l, w ? w->cgroup : "CGROUP", w || !lay->cgroup ? lay->cgroup : SIZE_MAX);
 }
 
+static void slow_held(struct line *l, const struct printer *p, struct slow_layout *lay,
+		      const struct slow *w)
+{
+	char text[SLOW_TEXT], what[2 * SLOW_TEXT];
+	size_t used;
+
+	slow_share(lay, p, line_width(l) + 1);
+	if (!w) {
+		put_left(l, "TASK", lay->task);
+		put_last(l, "WAITED FOR", SIZE_MAX);
+		return;
+	}
+	if (w->tid)
+		slow_task(text, sizeof(text), w->comm, w->pid, w->tid, lay, lay->task);
+	else /* an interrupt */
+		text_clean(text, sizeof(text), w->comm, SIZE_MAX);
+	put_left(l, text, lay->task);
+	if (w->held->name)
+		(void)snprintf(what, sizeof(what), "%s %s", w->kind, w->held->name); /* cut */
+	else
+		(void)snprintf(what, sizeof(what), "%s 0x%" PRIx64, w->kind, w->held->addr);
+	used = line_width(l) + 1;
+	put_last(l, what, lay->uncut ? SIZE_MAX : p->columns > used ? p->columns - used : 0);
+}
+
+enum slow_sort table_slow_sort(const struct slow *w)
+{
+	return w->op ? SLOW_OPERATION : w->held ? SLOW_HELD : SLOW_CPU;
+}
+
 /* A wait, or with `w` NULL the head of such lines. */
-static void slow_line(struct printer *p, bool fit, enum unit unit, const struct slow *w, bool op)
+static void slow_line(struct printer *p, bool fit, enum unit unit, const struct slow *w,
+		      enum slow_sort sort)
 {
 	struct slow_layout lay = slow_layout(p, fit);
 	struct printer wide = *p;
@@ -268,11 +305,13 @@ static void slow_line(struct printer *p, bool fit, enum unit unit, const struct 
 
 	line_start(&l);
 	line_left(&l, w ? slow_clock(text, sizeof(text), w, &lay) : "TIME", lay.time);
-	if (lay.fine || !op)
+	if (lay.fine || sort != SLOW_OPERATION)
 		put_right(&l, w ? slow_cpu(text, sizeof(text), w) : "CPU", lay.cpu);
 	put_right(&l, w ? word_time(w->wait_ns, unit).s : unit_name(unit), lay.number);
-	if (op)
+	if (sort == SLOW_OPERATION)
 		slow_op(&l, p, &lay, w);
+	else if (sort == SLOW_HELD)
+		slow_held(&l, p, &lay, w);
 	else
 		slow_wait(&l, p, &lay, unit, w);
 	if (!fit)
@@ -313,11 +352,12 @@ static void slow_culprits(struct printer *p, bool fit, enum unit unit, const str
 
 void table_slow_line(struct printer *p, bool fit, enum unit unit, const struct slow *w)
 {
-	slow_line(p, fit, unit, w, w->op != NULL);
+	slow_line(p, fit, unit, w, table_slow_sort(w));
 	slow_culprits(p, fit, unit, w);
+	table_slow_links(p, fit, w);
 }
 
-void table_slow_head(struct printer *p, bool fit, enum unit unit, bool op)
+void table_slow_head(struct printer *p, bool fit, enum unit unit, enum slow_sort sort)
 {
-	slow_line(p, fit, unit, NULL, op);
+	slow_line(p, fit, unit, NULL, sort);
 }

@@ -205,6 +205,13 @@ def expected_notes(r):
         notes["waker"] = r["waker"]["kind"]
         if "comm" in r["waker"]:
             notes.update(waker_comm=clean(r["waker"]["comm"]), waker_pid=r["waker"]["pid"], waker_tid=r["waker"]["tid"])
+    if "addr" in r:
+        notes.update(kind=clean(r["kind"]), addr=r["addr"])
+        if r["name"] is not None:
+            notes["name"] = clean(r["name"])
+        if r.get("holders") and r["holders"][0]["tid"]:
+            h = r["holders"][0]
+            notes.update(holder_comm=clean(h["comm"]), holder_pid=h["pid"], holder_tid=h["tid"])
     notes.update(expected_prev(r))
     if r.get("last_cpu") is not None:
         notes["last_cpu"] = r["last_cpu"]
@@ -231,8 +238,9 @@ def same(got, want, what):
 
 
 def check_slow(trace, slices, slow):
-    waits = [r for r in slow if "op" not in r]
-    for category, records, name in (("wait", waits, lambda r: WAITS.get(r["kind"], clean(r["kind"]))),
+    waits = [r for r in slow if "op" not in r and "addr" not in r]
+    for category, records, name in (("wait", [r for r in slow if "op" not in r],
+                                     lambda r: WAITS.get(r["kind"], clean(r.get("name") or r["kind"]))),
                                     ("operation", [r for r in slow if "op" in r], lambda r: clean(r["op"]))):
         got = [(trace.thread(s.track), s.begin, s.end - s.begin, s.event.name, frozen(s.event.notes))
                for s in slices if s.event.category == category]

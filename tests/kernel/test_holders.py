@@ -214,6 +214,68 @@ class Kernel(HoldersTest):
         self.assertGreater(ours, 0, row["holders"])
 
 
+class Slow(HoldersTest):
+    def check(self, report):
+        """Each slow wait is all of what its holders had, as a row is; none is below the limit."""
+        for w in report.slow:
+            self.assertGreaterEqual(w["wait_ns"], 5000000)
+            if "holders" not in w:
+                continue
+            self.assertEqual(sum(h["wait_ns"] for h in w["holders"]), w["wait_ns"], w)
+            for h in w["holders"]:
+                self.assertEqual(sum(h[p] for p in PARTS), h["wait_ns"] if h["tid"] else 0, h)
+
+    def test_futex(self):
+        """every wait above the limit is a line, with its lock and the thread that held it"""
+        report, words = self.run_load("hold", "asleep", "normal", 20, tool_args=("--slower", "5ms"))
+        self.check(report)
+        row = self.longest(report, "futex")
+        self.assertEqual(row["count"], words["waits"])
+        self.assertEqual(len(report.slow), words["waits"]) # each of 50 ms
+        self.assertEqual(sum(w["wait_ns"] for w in report.slow), row["wait_ns"]["sum"])
+        for w in report.slow:
+            self.assertEqual((w["source"], w["metric"], w["kind"]), ("futex", "futex_wait", "futex"))
+            self.assertEqual((w["pid"], w["tid"], w["comm"]), (words["pid"], words["waiter"], "holders"))
+            self.assertEqual((w["addr"], w["name"]), (row["addr"], row["name"]))
+            released = sum(h["wait_ns"] for h in w["holders"] if h["comm"] == "(released)")
+            holder = w["holders"][0] if w["holders"][0]["tid"] else w["holders"][1]
+            self.assertEqual(holder["tid"], words["holder"])
+            self.assertGreaterEqual(holder["wait_ns"], 0.95 * (w["wait_ns"] - released), w)
+        # The lines' holders are those of the rows.
+        self.assertEqual(sum(h["wait_ns"] for w in report.slow for h in w["holders"] if h["tid"]),
+                         wait_of(row, words["holder"]))
+
+    def test_alone(self):
+        """without --why a line says for what, and the rest of the waits are not listed"""
+        load = self.load(harness.load_path("holders"), "hold", "computing", "normal", 5)
+        pid = load.line()["pid"]
+        tool = self.tool("-s", "futex", "--slower", "5ms", "-p", pid).ready()
+        load.go()
+        words = load.line()
+        load.go()
+        load.end()
+        report = tool.end()
+        self.assertEqual(len(report.slow), words["waits"])
+        for w in report.slow:
+            self.assertNotIn("holders", w)
+            self.assertEqual(w["tid"], words["waiter"])
+
+    def test_kernel(self):
+        """a lock of the kernel: the inode's semaphore, by name, and the writer that had it"""
+        self.by_chance(self.look_at_kernel)
+
+    def look_at_kernel(self):
+        with tempfile.TemporaryDirectory() as where:
+            report, words = self.run_load("file", where, 25, source="lock", tool_args=("--slower", "5ms"))
+        self.check(report)
+        slow = [w for w in report.slow if w["kind"] == "rwsem:w" and "i_rwsem" in (w["name"] or "")]
+        held = [h for w in slow for h in w["holders"] if h["tid"] in words["pids"]]
+        self.note("%d slow waits, %d of the inode, %d of its writers", len(report.slow), len(slow), len(held))
+        self.assertTrue(held)
+        for w in slow:
+            self.assertIn(w["pid"], words["pids"])
+
+
 class Stress(HoldersTest):
     def test_many(self):
         """waits by the hundred thousand (EVENTS: at most so many): none stuck, and the sums of each interval are right"""

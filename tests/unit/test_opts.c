@@ -488,8 +488,8 @@ static const struct {
 	 "--by: means nothing to watch: its rows name their threads (expected sched, ext4, lock or futex in --source)"},
 	{"--stack-every 3 -s ext4",
 	 "--stack-every: means nothing to these sources (expected lock or futex in --source)"},
-	{"--slower 1ms -s lock",
-	 "--slower: means nothing to these sources (expected sched or ext4 in --source)"},
+	{"--slower 1ms -s line",
+	 "--slower: means nothing to these sources (expected sched, ext4, lock or futex in --source)"},
 	{"--freq 99 -s sched",
 	 "--freq: means nothing to these sources (expected line in --source)"},
 	/* the default sources */

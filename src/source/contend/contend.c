@@ -72,12 +72,14 @@ int contend_setup(struct contend *c, struct bpf_object *obj, const struct btf *b
 		ret = kmaps_keyed(obj, ro->keyed, btf, &c->maps);
 	if (!ret)
 		ret = holders_setup(c, obj);
+	if (!ret)
+		ret = contend_slow_setup(c, obj, ro);
 	if (ret)
 		return err_sys(e, ret, "%s: histogram maps", c->ops->source->name);
 	return filters_setup(&c->base.filters, obj, ro->filter, e);
 }
 
-static int describe_later(struct contend *c)
+int contend_describe_later(struct contend *c)
 {
 	size_t i;
 	int ret = 0;
@@ -98,7 +100,7 @@ static int take_record(struct contend *c, const struct abi_contend_sample *r)
 		return contend_describe(c, r);
 	c->ops->described(c, r);
 	c->later[c->nlater++] = *r;
-	return c->nlater < LATER_MAX ? 0 : describe_later(c);
+	return c->nlater < LATER_MAX ? 0 : contend_describe_later(c);
 }
 
 static int on_record(void *ctx, const void *data, size_t len)
@@ -171,7 +173,7 @@ static int open_all(struct contend *c, struct err *e)
 	if (ret < 0)
 		return ret;
 	c->ncpus = (uint32_t)ret;
-	ret = filters_open(&c->base.filters, &c->args, c->ncpus, false, e);
+	ret = filters_open(&c->base.filters, &c->args, c->ncpus, c->cfg->slower, e);
 	if (!ret)
 		ret = names_borrow(c->args.names, &c->names, e);
 	c->places = ext4_places_new();
@@ -185,6 +187,8 @@ static int open_all(struct contend *c, struct err *e)
 		ret = open_rows(c, e);
 	if (!ret)
 		ret = bpf_source_poll(&c->base, ring_fd(&c->ring), e);
+	if (!ret)
+		ret = contend_slow_open(c, e);
 	if (!ret)
 		ret = c->ops->attach(c, e);
 	if (!ret)
@@ -221,6 +225,7 @@ void contend_close(struct source *src)
 	if (!c)
 		return;
 	ring_close(&c->ring);
+	ring_close(&c->slow);
 	c->ops->unload(c);
 	keyed_close(c->keyed);
 	holders_close(c->holders);
@@ -243,8 +248,8 @@ static int describe_all(struct contend *c, struct err *e)
 	int ret = 1;
 
 	for (turns = 0; ret > 0 && turns < most; turns++)
-		ret = contend_drain(&c->base.source, e);
-	if (ret >= 0 && describe_later(c))
+		ret = ring_drain(&c->ring, e);
+	if (ret >= 0 && contend_describe_later(c))
 		ret = err_sys(e, -ENOMEM, "%s: describe waits", c->ops->source->name);
 	return ret < 0 ? ret : 0;
 }
@@ -321,7 +326,13 @@ int contend_collect(struct source *src, struct source_report *r, struct err *e)
 
 int contend_drain(struct source *src, struct err *e)
 {
-	return ring_drain(&source_of(src)->ring, e);
+	struct contend *c = source_of(src);
+	int more = ring_drain(&c->ring, e), ret;
+
+	if (more < 0 || !c->cfg->slower)
+		return more;
+	ret = ring_drain(&c->slow, e);
+	return ret ? ret : more;
 }
 
 int contend_cost_begin(struct source *src, struct err *e)

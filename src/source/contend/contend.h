@@ -158,7 +158,8 @@ struct contend_rodata {
 	struct abi_filter *filter;
 	__u32 *stack_every;
 	__u64 *ring_wake_bytes;
-	bool *why;
+	bool *why, *slower;
+	__u64 *slower_ns, *slow_wake_bytes;
 	bool *preempt_count_known; /* NULL: not asked for */
 	__s64 *preempt_count_from_rq;
 };
@@ -178,8 +179,8 @@ struct contend {
 	struct cache codes;
 	struct arena arena; /* of the last report */
 	struct names *names;
-	struct ext4_places *places; /* of what lies in ext4 */
-	struct ring ring;
+	struct ext4_places *places;	  /* of what lies in ext4 */
+	struct ring ring, slow;		  /* described waits; those above --slower */
 	struct abi_contend_sample *later; /* to be described at the next report */
 	size_t nlater;
 	struct holders *holders;	  /* NULL without --why */
@@ -199,6 +200,14 @@ int contend_rows_open(struct contend *c, struct err *e);
 void contend_join(struct contend *c, struct abi_key *key);
 int contend_describe(struct contend *c, const struct abi_contend_sample *s); /* 0 or -errno */
 int contend_rows_push(struct contend *c, struct source_report *r);	     /* 0 or -ENOMEM */
+
+/* Of a wait with that key, whether or not it is counted yet; NULL: no memory. */
+struct contend_row *contend_row_described(struct contend *c, const struct abi_key *key);
+int contend_describe_later(struct contend *c); /* those that wait for it; 0 or -ENOMEM */
+
+/* contend_slow.c: before the load; 0 or negative errno. And once the rows are there. */
+int contend_slow_setup(struct contend *c, struct bpf_object *obj, const struct contend_rodata *ro);
+int contend_slow_open(struct contend *c, struct err *e);
 
 /* For source_ops. */
 int contend_start(struct source *src, struct err *e);

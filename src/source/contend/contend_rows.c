@@ -165,6 +165,15 @@ static struct keyed_row *row_described(struct contend *c, const struct abi_key *
 	return found ? found : keyed_get(c->keyed, key);
 }
 
+struct contend_row *contend_row_described(struct contend *c, const struct abi_key *key)
+{
+	struct abi_key own = *key;
+
+	own.cpu = 0;
+	contend_join(c, &own);
+	return row_of(row_described(c, &own));
+}
+
 int contend_describe(struct contend *c, const struct abi_contend_sample *s)
 {
 	struct abi_key key = s->key;

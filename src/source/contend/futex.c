@@ -177,6 +177,7 @@ const struct source_ops source_futex = {
 	.metrics = SOURCE_METRICS(METRIC_FUTEX_WAIT, METRIC_FUTEX_IDLE),
 	.groups = true,
 	.contends = true,
+	.slow = true,
 	.why = true,
 	.probe = bpf_probe,
 	.open = futex_open,

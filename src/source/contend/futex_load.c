@@ -134,6 +134,9 @@ int futex_configure(struct contend *c, const struct btf *btf, struct err *e)
 		.keyed = (struct abi_keyed *)&skel->rodata->keyed,
 		.filter = (struct abi_filter *)&skel->rodata->filter,
 		.why = (bool *)&skel->rodata->why,
+		.slower = (bool *)&skel->rodata->slower,
+		.slower_ns = (__u64 *)&skel->rodata->slower_ns,
+		.slow_wake_bytes = (__u64 *)&skel->rodata->slow_wake_bytes,
 		.stack_every = (__u32 *)&skel->rodata->stack_every,
 		.ring_wake_bytes = (__u64 *)&skel->rodata->ring_wake_bytes,
 	};

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* --slower: a wait for a lock or futex, with --why taken apart (abi_held.h), into struct slow. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/bpf_util.h"
+#include "source/cgroup.h"
+#include "source/contend/contend.h"
+
+#include "abi_held.h"
+
+#define HOLDERS_MOST (ABI_HELD_PIECES + 2) /* released, and not known */
+
+int contend_slow_setup(struct contend *c, struct bpf_object *obj, const struct contend_rodata *ro)
+{
+	struct bpf_map *ring = bpf_object__find_map_by_name(obj, "slow_events");
+	struct bpf_map *work = bpf_object__find_map_by_name(obj, "slow_works");
+
+	*ro->slower = c->cfg->slower;
+	*ro->slower_ns = c->cfg->slower_ns;
+	*ro->slow_wake_bytes = SLOW_WAKE_BYTES;
+	if (!ring || !work)
+		return -ENOENT;
+	if (c->cfg->slower)
+		return bpf_map__set_max_entries(ring, SLOW_RING_BYTES);
+	return bpf_map__set_autocreate(ring, false) | bpf_map__set_autocreate(work, false);
+}
+
+/* ---- who held it ---- */
+
+static void add_piece(struct holder *h, const struct abi_held_piece *p)
+{
+	h->wait_ns += p->to_ns - p->from_ns;
+	h->running_ns += p->did.ns[ABI_DID_RUN];
+	h->runnable_ns += p->did.ns[ABI_DID_QUEUE];
+	h->throttled_ns += p->did.ns[ABI_DID_THROTTLE];
+	h->blocked_ns += p->did.ns[ABI_DID_BLOCK];
+}
+
+static struct holder holder_of(const struct abi_held_piece *p)
+{
+	if (p->tid == ABI_HOLDER_READERS)
+		return (struct holder){.comm = "(readers)", .count = 1};
+	return (struct holder){
+		.pid = p->pid, .tid = p->tid, .comm = p->comm[0] ? p->comm : NULL, .count = 1};
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct holder *x = a, *y = b;
+
+	if (x->wait_ns != y->wait_ns)
+		return x->wait_ns < y->wait_ns ? 1 : -1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* A thread may have held it several times. */
+static size_t add_holders(const struct abi_held_slow *r, struct holder *v)
+{
+	uint64_t rest = r->wait_ns, released = r->released_ns;
+	size_t n = 0, i, at;
+
+	for (i = 0; i < r->n && i < ABI_HELD_PIECES; i++) {
+		const struct abi_held_piece *p = &r->pieces[i];
+		struct holder h = holder_of(p);
+
+		if (p->to_ns - p->from_ns > rest)
+			return 0;
+		rest -= p->to_ns - p->from_ns;
+		for (at = 0; at < n && (v[at].tid != h.tid || v[at].pid != h.pid); at++)
+			;
+		if (at == n)
+			v[n++] = h;
+		add_piece(&v[at], p);
+	}
+	if (released > rest)
+		return 0;
+	if (released)
+		v[n++] = (struct holder){.comm = "(released)", .count = 1, .wait_ns = released};
+	if (rest > released)
+		v[n++] = (struct holder){.count = 1, .wait_ns = rest - released};
+	qsort(v, n, sizeof(*v), longest_first);
+	return n;
+}
+
+/* ---- a record ---- */
+
+static int tell(struct contend *c, const struct abi_held_slow *r)
+{
+	struct holder holders[HOLDERS_MOST];
+	struct slow_held held = {.source = c->ops->source->name, .addr = r->addr};
+	struct slow w = {.held = &held};
+	struct contend_row *row;
+
+	row = r->key.obj ? contend_row_described(c, &r->key) : NULL;
+	if (row && row->keyed.key.obj != ABI_OBJ_OTHER) {
+		held.name = row->name;
+		held.place = row->place;
+	}
+	if (c->holders && !(c->ops->unheld >> r->key.kind & 1)) {
+		held.nholders = add_holders(r, holders);
+		held.holders = holders;
+	}
+	w.time = wall_at(r->end_ns);
+	w.mono_ns = r->end_ns;
+	w.metric = c->ops->metrics[0].name;
+	w.kind = c->ops->kind(r->key.kind);
+	w.cpu = r->cpu;
+	w.pid = r->pid;
+	w.tid = r->tid;
+	w.comm = r->comm;
+	w.cgroup = r->cgroup_id ? cgroup_name(c->base.filters.names, r->cgroup_id) : NULL;
+	w.wait_ns = r->wait_ns;
+	return c->args.on_slow ? c->args.on_slow(c->args.slow_ctx, &w) : 0;
+}
+
+static int on_record(void *ctx, const void *data, size_t len)
+{
+	struct abi_held_slow r = {0};
+	struct contend *c = ctx;
+	int ret;
+
+	if (len < offsetof(struct abi_held_slow, pieces))
+		return -EINVAL;
+	memcpy(&r, data, len < sizeof(r) ? len : sizeof(r));
+	r.comm[ABI_COMM_LEN - 1] = '\0';
+	ret = contend_describe_later(c); /* what they say of its address */
+	return ret ? ret : tell(c, &r);
+}
+
+int contend_slow_open(struct contend *c, struct err *e)
+{
+	int ret;
+
+	if (!c->cfg->slower)
+		return 0;
+	c->slow = (struct ring){
+		.what = "--slower: ring buffer", .fn = on_record, .ctx = c, .most = SLOW_RING_MOST};
+	ret = ring_open(&c->slow, bpf_object__find_map_fd_by_name(c->base.obj, "slow_events"), e);
+	return ret ? ret : bpf_source_poll(&c->base, ring_fd(&c->slow), e);
+}
