@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Are the numbers right? Against the kernel's own account, known counts and the reference trace."""
 import collections
+import os
 import time
 
 import harness
@@ -60,9 +61,26 @@ class Counts(KernelTest):
         sleeper = self.load("sleeper", self.PRIME, 300)
         ids = sleeper.line()
         tool = self.tool(*[str(a).format(**ids) for a in args]).ready()
+        return ids, self.sleep(sleeper, ids["tid"], tool)
+
+    def sleep(self, sleeper, tid, tool):
+        """The sleeps, between switches of the thread that are none of them.
+
+        A switch-in that a sandbox hides from us is known from the thread's next one that it does not, if there was
+        one before: of the first sleep that was none, the last one has no next. So it is sent to another CPU and
+        back, which queues it anew and wakes nobody, before its sleeps and after them.
+        """
+        self.send_around(tid)
         sleeper.go()
         self.assertEqual(sleeper.line()["blocked"], self.PRIME)
-        return ids, tool.stop()
+        self.send_around(tid)
+        return tool.stop()
+
+    def send_around(self, tid):
+        cpus = os.sched_getaffinity(tid)
+        for cpu in sorted(cpus)[:2] * 2:
+            os.sched_setaffinity(tid, {cpu})
+        os.sched_setaffinity(tid, cpus)
 
     def test_tid(self):
         """a thread that sleeps 997 times has 997 wakeups (-t)"""
@@ -89,10 +107,9 @@ class Counts(KernelTest):
     def test_from_idle(self):
         """... also on idle CPUs: what the kernel does not report is counted as unpaired"""
         sleeper = self.load("sleeper", self.PRIME, 300)
-        tool = self.tool("-t", sleeper.line()["tid"]).ready()
-        sleeper.go()
-        sleeper.line()
-        final = tool.stop().final
+        tid = sleeper.line()["tid"]
+        tool = self.tool("-t", tid).ready()
+        final = self.sleep(sleeper, tid, tool).final
         self.assertCounted(final, count(final, "sched_wakeup_latency"), self.PRIME)
 
     def test_new_tasks(self):
