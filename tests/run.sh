@@ -39,7 +39,7 @@ fi
 summary() {
 	cat "$STATE"/times.* 2>/dev/null | sort -rn | awk -v whole="$SECONDS" '
 		NR <= 10 { slowest = slowest (NR > 1 ? ", " : "") $2 " " $1 }
-		END { printf "%d:%02d minutes; the slowest, in seconds: %s\n", whole / 60, whole % 60, slowest }'
+		END { printf "%d:%02d minutes%s\n", whole / 60, whole % 60, slowest ? "; the slowest, in seconds: " slowest : "" }'
 	echo "$passed passed, $failed failed, $skipped skipped" | tee "$LOGS/summary"
 }
 
@@ -163,10 +163,11 @@ say_rest() {
 	done
 }
 
+# What lists the kernel's programs wants no others there, so it is alone as well.
 lane_of() {
 	case $1 in
-	kernel/* | names/kernel* | insns* | privs | cycles) echo traces ;;
-	export/* | names/worker | cli/run | cli/busy | readers/tui) echo waits ;;
+	kernel/* | insns* | privs | cycles) echo traces ;;
+	export/* | names/worker | names/kernel* | cli/run | cli/busy | readers/tui) echo waits ;;
 	*) echo computes ;;
 	esac
 }
@@ -227,6 +228,13 @@ all_suites() {
 		suite san/names env O="$SAN_O" python3 tests/names/test_names.py
 	fi
 	suite names/worker python3 tests/names/test_worker.py
+	for t in "$O"/tests/names/test_kernel_*; do
+		[ ! -x "$t" ] || suite "names/${t##*/test_}" "$t"
+	done
+	for t in tests/names/test_kernel_*.py; do
+		name=${t##*/test_}
+		suite "names/${name%.py}" python3 "$t"
+	done
 	suite export/prom python3 tests/export/test_prom.py "$O/tests/golden/render"
 	suite export/otlp python3 tests/export/test_otlp.py "$O/tests/golden/render"
 	suite export/deploy python3 tests/export/test_deploy.py
@@ -256,13 +264,6 @@ all_suites() {
 	suite kernel/shared "$O/tests/kernel/test_shared_bpf"
 	suite kernel/line_pmu "$O/tests/kernel/test_line_pmu"
 	suite kernel/line_feed tests/kernel/pmu.sh "$O/tests/kernel/test_line_feed"
-	for t in "$O"/tests/names/test_kernel_*; do
-		[ ! -x "$t" ] || suite "names/${t##*/test_}" "$t"
-	done
-	for t in tests/names/test_kernel_*.py; do
-		name=${t##*/test_}
-		suite "names/${name%.py}" python3 "$t"
-	done
 	suite insns env O="$O" python3 tests/bench/insns.py
 	suite insns/executed env O="$O" python3 tests/bench/executed.py
 	suite privs tests/privs/privs.sh "$O/waitscope"
