@@ -31,6 +31,7 @@ WAYS = (
 )
 WAITS = 4  # the last one counts: all is known then
 COUNTED = 3  # a bucket of each of three histograms
+LOSSES = 8  # counters of struct abi_counts that a wait of which all is known leaves alone
 WAIT_NS = 50_000
 
 
@@ -66,6 +67,25 @@ class Task:
     def set(self, path, size, value):
         self.machine.store(self.at + self.types.offset("task_struct", path), size, value)
 
+    def get(self, path, size):
+        return self.machine.load(self.at + self.types.offset("task_struct", path), size)
+
+
+class Queue:
+    """The run queue of the CPU, whose clock is that of all CPUs."""
+
+    def __init__(self, machine, types, tasks):
+        self.machine = machine
+        cfs, rq = machine.take(1024), machine.take(8192)
+        self.clock = rq + types.offset("rq", "clock")
+        machine.store(cfs + types.offset("cfs_rq", "rq"), 8, rq)
+        for task in tasks:
+            task.set("se.cfs_rq", 8, cfs)
+
+    def tick(self):
+        self.machine.now += WAIT_NS
+        self.machine.store(self.clock, 8, self.machine.now)
+
 
 class Wait:
     """The hooks of a wait, in their order, on the programs that are attached to them."""
@@ -74,6 +94,7 @@ class Wait:
         self.hooks = hooks
         self.machine = Machine()
         self.tasks = [Task(self.machine, types, pid) for pid in (1000, 2000)]
+        self.queue = Queue(self.machine, types, self.tasks)
         self.seen = {}
 
     def fire(self, hook, *context):
@@ -84,15 +105,28 @@ class Wait:
         """The task that is on the CPU wakes the other one, and blocks."""
         awake, woken = self.tasks
         m = self.machine
-        m.now += WAIT_NS
+        self.queue.tick()
         self.fire("sched_waking", woken.at)
         woken.set("sched_info.last_queued", 8, m.now)
         self.fire("sched_wakeup", woken.at)
-        m.now += WAIT_NS
-        woken.set("sched_info.last_arrival", 8, m.now)
+        self.queue.tick()
+        awake.set("nvcsw", 8, awake.get("nvcsw", 8) + 1)
         self.fire("sched_switch", 0, awake.at, woken.at, 1)
+        woken.set("sched_info.run_delay", 8, woken.get("sched_info.run_delay", 8) + WAIT_NS)
+        woken.set("sched_info.last_arrival", 8, m.now)
         woken.set("sched_info.last_queued", 8, 0)
         self.tasks.reverse()
+
+    def counters(self):
+        """{map: what its bank has before its histograms, but for the switches, which are its first word}"""
+        m, out = self.machine, {}
+        for ident, info in m.maps.shown.items():
+            if info.get("name") != "banks":
+                continue
+            words = [at for at in m.memory if at >= m.map_at(ident) and at < m.map_at(ident + 1)]
+            if words:
+                out[ident] = [m.load(min(words) + 8 * i, 8) for i in range(1, LOSSES + 1)]
+        return out
 
 
 def hooks_of(build, pid):
@@ -113,12 +147,14 @@ def of_wait(side, build, types):
     try:
         wait = Wait(hooks_of(build, side.process.pid), types)
         for _ in range(WAITS):
-            before = dict(wait.machine.memory)
+            before, counters = dict(wait.machine.memory), wait.counters()
             wait.one()
     finally:
         side.finish()
     if wait.machine.risen(before) < COUNTED:
         raise Failed("%s: the wait is in no histogram" % side.name)
+    if not counters or wait.counters() != counters:
+        raise Failed("%s: not all of the wait was known" % side.name)
     return wait.seen
 
 
