@@ -51,7 +51,7 @@ static const struct {
 /* Thresholds below the first mantissa of slot t: one on that edge itself counts only above it. */
 static __u8 thresholds_below(const struct bucket_table *t, uint32_t slot)
 {
-	__u64 low = (1ULL << 63) + ((__u64)slot << (62 - t->schema));
+	__u64 low = (1ULL << 62) + ((__u64)slot << (61 - t->schema));
 	uint32_t n = 1U << t->schema;
 	uint32_t i = 0;
 
@@ -70,11 +70,15 @@ int bucket_table_init(struct bucket_table *t, uint32_t schema)
 	n = 1U << schema;
 	t->schema = schema;
 	t->base = schemas[schema].base;
-	memset(t->th, 0xff, sizeof(t->th)); /* past the last one nothing compares above */
 	for (i = 0; i < n; i++)
-		t->th[i] = boundary[schemas[schema].start + (i << (BUCKET_SCHEMA_MAX - schema))];
+		t->th[i] =
+			boundary[schemas[schema].start + (i << (BUCKET_SCHEMA_MAX - schema))] >> 1;
+	for (; i < sizeof(t->th) / sizeof(t->th[0]); i++)
+		t->th[i] = ~0ULL >> 1; /* nothing compares above */
 	for (i = 0; i < 2 * n; i++)
-		t->lut[i] = thresholds_below(t, i);
+		t->lut[2 * n + i] = thresholds_below(t, i);
+	for (i = 2; i < sizeof(t->ilog2); i++)
+		t->ilog2[i] = (__u8)(t->ilog2[i / 2] + 1);
 	return 0;
 }
 

@@ -120,7 +120,7 @@ static int run_all(struct check *c)
 
 	for (e = 0; e < BUCKET_OCTAVES; e++)
 		for (i = 0; !ret && i < 1U << c->table.schema; i++)
-			ret = add_around(c, c->table.th[i] >> (63 - e));
+			ret = add_around(c, c->table.th[i] >> (62 - e));
 	if (!ret)
 		ret = add_around(c, BUCKET_VALUE_END);
 	if (!ret)

@@ -26,12 +26,12 @@ static void zeros(struct bucket_table *t)
 /* One boundary of 2^s: some nanoseconds too far in octaves from a tenth of a second on. */
 static void threshold(struct bucket_table *t)
 {
-	t->th[1] += 1ULL << (63 - 29);
+	t->th[1] += 1ULL << (62 - 29);
 }
 
 static void place(struct bucket_table *t)
 {
-	t->lut[(1 << t->schema) - 1]++;
+	t->lut[(3 << t->schema) - 1]++;
 }
 
 static const struct {
