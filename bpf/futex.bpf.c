@@ -187,7 +187,7 @@ static __always_inline void account(void *ctx, struct abi_counts *bank, struct t
 	if (why)
 		futex_holder_end(&key);
 	if (slower && kind == ABI_FUTEX_LOCK && ns >= slower_ns)
-		held_slow_emit(bank, p, &key, c->uaddr, ns);
+		held_slow_emit(&key, c->uaddr, ns, ep, 0);
 	if (a)
 		describe(ctx, bank, p, &key, a, c);
 }

@@ -3,7 +3,7 @@
 #ifndef WS_HELD_SLOW_BPF_H
 #define WS_HELD_SLOW_BPF_H
 
-#include "abi_held.h"
+#include "chain.bpf.h"
 #include "slow_ring.bpf.h"
 
 /* The wait that ends on this CPU; too large for the stack. */
@@ -21,8 +21,9 @@ static __always_inline struct abi_held_slow *held_slow_get(void)
 	return bpf_map_lookup_elem(&slow_works, &zero);
 }
 
-/* Before a wait is taken apart, which not every one is. */
-static __noinline u32 held_slow_begin(void)
+/* Before a wait is taken apart, which not every one is. Global, as what follows: the verifier takes each
+ * by itself. */
+__noinline u32 held_slow_begin(void)
 {
 	struct abi_held_slow *s = held_slow_get();
 
@@ -34,7 +35,7 @@ static __noinline u32 held_slow_begin(void)
 }
 
 /* `tid` held it from `from` to `to`, and did that meanwhile. */
-static __noinline u32 held_slow_piece(u64 from, u64 to, const struct abi_did *did, u32 tid)
+__noinline u32 held_slow_piece(u64 from, u64 to, const struct abi_did *did, u32 tid)
 {
 	struct abi_held_slow *s = held_slow_get();
 	const struct abi_ledger *l = ledger_by_tid(tid);
@@ -42,7 +43,7 @@ static __noinline u32 held_slow_piece(u64 from, u64 to, const struct abi_did *di
 	struct abi_held_piece *p;
 	struct task_struct *task;
 
-	if (!s || s->n >= lim)
+	if (!s || !did || s->n >= lim)
 		return 0;
 	at = s->n;
 	CLAMP_INDEX(at, lim);
@@ -70,12 +71,86 @@ static __always_inline void held_slow_released(u64 ns)
 		s->released_ns = ns;
 }
 
-/* `p` NULL: an interrupt waited. */
-static __noinline u32 held_slow_emit(struct abi_counts *bank, struct task_struct *p,
-				     const struct abi_key *key, u64 addr, u64 wait_ns)
+/* Who held the longest piece of it; 0: no thread. */
+__noinline u32 held_slow_main(void)
 {
+	const struct abi_held_slow *s = held_slow_get();
+	u64 most = 0;
+	u32 tid = 0, i;
+
+	for (i = 0; s && i < ABI_HELD_PIECES && i < s->n; i++) {
+		const struct abi_held_piece *p = &s->pieces[i];
+
+		if (p->tid >= ABI_HOLDER_RELEASED || p->to_ns - p->from_ns <= most)
+			continue;
+		most = p->to_ns - p->from_ns;
+		tid = p->tid;
+	}
+	return tid;
+}
+
+/* What a new one starts as. */
+const struct abi_held_log held_log_zero;
+
+/* `tid` was found to hold what another waits for. */
+__noinline u32 chain_mark(u32 tid, u64 now)
+{
+	struct abi_ledger *l = ledger_by_tid(tid);
+
+	if (!l)
+		return 0;
+	if (!held_log_get(tid))
+		bpf_map_update_elem(&held_logs, &tid, &held_log_zero, BPF_NOEXIST);
+	l->held_ns = now;
+	return 0;
+}
+
+/* The wait of a holder is over: `which` (ABI_HELD_*) says for what. */
+__noinline u32 chain_waited(u32 self, u32 which, u64 addr, u64 obj, u64 since)
+{
+	struct abi_held_log *log = held_log_get(self);
+	u32 tid = held_slow_main();
+	const struct abi_ledger *l;
+	struct task_struct *task;
+	struct abi_stretch *s;
+
+	if (!log)
+		return 0;
+	s = held_log_next(log, which == ABI_HELD_LOCK ? ABI_STRETCH_LOCK : ABI_STRETCH_FUTEX, since,
+			  bpf_ktime_get_ns());
+	s->addr = addr;
+	s->obj = obj;
+	s->tid = tid;
+	s->pid = 0;
+	__builtin_memset(s->comm, 0, sizeof(s->comm));
+	l = tid ? ledger_by_tid(tid) : NULL;
+	if (!l)
+		return 0;
+	task = (void *)l->task;
+	bpf_core_read(s->comm, sizeof(s->comm), &task->comm);
+	s->pid = l->tgid;
+	return 0;
+}
+
+static __always_inline void held_slow_log(struct abi_held_slow *s)
+{
+	u32 tid = held_slow_main();
+	const struct abi_held_log *log = tid ? held_log_get(tid) : NULL;
+
+	s->log_tid = 0;
+	s->log.n = 0;
+	if (log && !bpf_probe_read_kernel(&s->log, sizeof(s->log), log))
+		s->log_tid = tid;
+}
+
+/* The current task waited, or the interrupt that came upon it. */
+__noinline u32 held_slow_emit(const struct abi_key *key, u64 addr, u64 wait_ns, u64 ep,
+			      u32 interrupt)
+{
+	struct task_struct *p = current_task();
 	struct abi_held_slow *s = held_slow_get();
 	u64 size = offsetof(struct abi_held_slow, pieces);
+	struct abi_counts *bank = bank_get(ep);
 
 	if (!s || !bank || !key)
 		return 0;
@@ -83,19 +158,21 @@ static __noinline u32 held_slow_emit(struct abi_counts *bank, struct task_struct
 	s->addr = addr;
 	s->end_ns = bpf_ktime_get_ns();
 	s->wait_ns = wait_ns;
-	s->cgroup_id = p ? task_cgroup_id(p) : 0;
-	s->pid = p ? TASK_READ(p, tgid) : 0;
-	s->tid = p ? TASK_READ(p, pid) : 0;
+	s->cgroup_id = interrupt ? 0 : task_cgroup_id(p);
+	s->pid = interrupt ? 0 : TASK_READ(p, tgid);
+	s->tid = interrupt ? 0 : TASK_READ(p, pid);
 	s->cpu = bpf_get_smp_processor_id();
 	s->pad = 0;
-	if (p)
-		bpf_core_read(s->comm, sizeof(s->comm), &p->comm);
-	else
+	if (interrupt)
 		__builtin_memcpy(s->comm, "(interrupts)", 13);
-	if (!why)
-		s->n = 0;
-	if (why)
+	else
+		bpf_core_read(s->comm, sizeof(s->comm), &p->comm);
+	if (why) {
 		size = sizeof(*s);
+		held_slow_log(s);
+	} else {
+		s->n = 0;
+	}
 	if (bpf_ringbuf_output(&slow_events, s, size, slow_wakeup()))
 		bank->slow_lost++;
 	return 0;

@@ -270,6 +270,8 @@ static __always_inline void holder_begin(struct task_struct *p, u32 which,
 		return;
 	tid = holder_known(w, self, tid);
 	t->told |= holder_is_thread(tid);
+	if (slower && holder_is_thread(tid))
+		chain_mark(tid, now);
 	if (!t->n || tenure_last(t)->tid != tid)
 		tenure_begin(t, w, tid);
 	wait->lock = key->lock;
@@ -410,6 +412,8 @@ static __always_inline void holder_again(struct task_struct *p, const struct lin
 	tenure_end(w, self, tenure_last(t), self->waker_ns ? GOT : GOT_NOT, 0);
 	tid = holder_known(w, self, tid);
 	t->told |= holder_is_thread(tid);
+	if (slower && holder_is_thread(tid))
+		chain_mark(tid, now);
 	tenure_begin(t, w, tid);
 }
 
@@ -477,6 +481,9 @@ static __always_inline void holder_end(struct abi_counts *bank, struct task_stru
 		did_clear(&w->did);
 		holder_count(bank, w, ABI_HOLDER_UNKNOWN, wait_ns - w->known_ns, ep);
 	}
+	if (slower)
+		chain_waited(TASK_READ(p, pid), which, key->lock, w->counts ? w->key.row.obj : 0,
+			     since);
 	if (t && got != GOT_NOT)
 		holder_got(w, self, t, TASK_READ(p, pid), got);
 }

@@ -284,8 +284,8 @@ static __always_inline void unmatched(struct abi_counts *bank, struct task_struc
 	st->flags |= STAMP_SEEN;
 }
 
-static __always_inline void lock_slow(struct abi_counts *bank, struct task_struct *p,
-				      const struct lock_wait *w, u64 now, bool interrupt)
+static __always_inline void lock_slow(struct task_struct *p, const struct lock_wait *w, u64 now,
+				      u64 ep, bool interrupt)
 {
 	u64 wait_ns = now > w->since ? now - w->since : 0;
 	struct abi_key key = {};
@@ -293,7 +293,7 @@ static __always_inline void lock_slow(struct abi_counts *bank, struct task_struc
 	if (wait_ns < slower_ns)
 		return;
 	lock_key(&key, p, w, interrupt);
-	held_slow_emit(bank, interrupt ? NULL : p, &key, w->lock, wait_ns);
+	held_slow_emit(&key, w->lock, wait_ns, ep, interrupt);
 }
 
 SEC("tp_btf/contention_end")
@@ -333,7 +333,7 @@ int ws_lock_end(u64 *ctx)
 	if (why && w.lock)
 		lock_holder_end(bank, p, &w, now, (s64)ctx[1], ep);
 	if (slower && whose != OF_NOBODY_WANTED)
-		lock_slow(bank, p, &w, now, whose == OF_INTERRUPT);
+		lock_slow(p, &w, now, ep, whose == OF_INTERRUPT);
 	lock_cpu_leave(c);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "common.bpf.h"
 #include "compat.bpf.h"
 #include "account.bpf.h"
+#include "chain_cpu.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -73,8 +74,10 @@ static __always_inline void ledger_begin(struct abi_ledger *l, struct task_struc
 {
 	l->task = 0;
 	l->did = (struct abi_did){};
+	l->did_last = ABI_DID_RUN;
 	l->seen_ns = l->mark_ns = l->before_ns = now;
 	l->woken_ns = 0;
+	l->held_ns = 0;
 	l->does = does;
 	l->tgid = (u32)p->tgid;
 	l->waits = 0;
@@ -168,6 +171,8 @@ static __always_inline void comes(struct task_struct *p, u64 now)
 		ledger_begin(l, p, ABI_DID_RUN, now);
 	else
 		ledger_runs(l, p, now);
+	if (chains && l->held_ns && l->did_last == ABI_DID_QUEUE && l->mark_ns > l->before_ns)
+		chain_queued(p, l->before_ns, now);
 }
 
 TRACEPOINT(sched_switch)
@@ -181,6 +186,8 @@ int ws_tasks_switch(u64 *ctx)
 	state = switch_has_state ? (u32)((volatile u64 *)ctx)[3] : (u32)compat_task_state(prev);
 	leaves(prev, preempted || !state, state & TASK_DEAD && !preempted, now);
 	comes(next, now);
+	if (chains)
+		chain_stay(next, now);
 	return 0;
 }
 

@@ -41,6 +41,7 @@ struct abi_ledger {
 	__u64 mark_ns;	 /* since then it does `does`, */
 	__u64 before_ns; /* and since then it did `did_last` */
 	__u64 woken_ns;	 /* blocked, and woken then; 0: not yet */
+	__u64 held_ns;	 /* found to hold what another waits for, last then; 0: never (--slower) */
 	struct abi_did did;
 	__u32 does; /* ABI_DID_* */
 	__u32 tgid;
@@ -53,7 +54,7 @@ struct abi_ledger {
 	struct abi_held_wait wait[ABI_HELD_WAITS];
 };
 
-_Static_assert(sizeof(struct abi_ledger) == 136 + 2 * 72, "abi_ledger size");
+_Static_assert(sizeof(struct abi_ledger) == 144 + 2 * 72, "abi_ledger size");
 
 /* A thread as its process numbers it. */
 struct abi_vtid {

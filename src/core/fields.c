@@ -194,6 +194,17 @@ static const struct field slow_held_rows[] = {
 };
 TABLE(slow_held_fields, slow_held_rows);
 
+static const struct field slow_link_rows[] = {
+	{"kind", FIELD_TEXT, FIELD_NEVER_NULL, AT(slow_link, kind)},
+	{"pid", FIELD_U32, FIELD_ZERO_IS_NULL, AT(slow_link, pid)},
+	{"tid", FIELD_U32, FIELD_ZERO_IS_NULL, AT(slow_link, tid)},
+	{"comm", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(slow_link, comm)},
+	{"addr", FIELD_HEX, FIELD_ZERO_IS_NULL, AT(slow_link, addr)},
+	{"name", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(slow_link, name)},
+	{"ns", FIELD_U64, FIELD_NEVER_NULL, AT(slow_link, ns)},
+};
+TABLE(slow_link_fields, slow_link_rows);
+
 static const struct field culprit_rows[] = {
 	{"kind", FIELD_TEXT, FIELD_NEVER_NULL, AT(culprit, kind)},
 	{"pid", FIELD_U32, FIELD_ZERO_IS_NULL, AT(culprit, pid)},

@@ -253,6 +253,20 @@ struct slow_op {
 	struct split split;
 };
 
+/*
+ * What the thread waited for itself that held what a slow wait was for longest. Those of its CPU (the
+ * first four kinds) add up to what it was runnable and throttled.
+ */
+struct slow_link {
+	const char *kind; /* "task" "idle-exit" "throttle" "unexplained"; "lock" "futex"; "blocked":
+			     for neither, as far as it is known */
+	uint32_t pid, tid; /* who ran in its place, or held that lock longest; 0: not known */
+	const char *comm;
+	uint64_t addr;	  /* of a lock or futex */
+	const char *name; /* of it; NULL: not known */
+	uint64_t ns;
+};
+
 /* --slower of a wait for a lock or futex: for which, and with --why who held it. */
 struct slow_held {
 	const char *source; /* "lock" "futex" */
@@ -260,6 +274,8 @@ struct slow_held {
 	const char *name, *place;     /* as of struct contended; NULL: not known */
 	const struct holder *holders; /* --why: longest first; their wait_ns add up to the wait */
 	size_t nholders;
+	const struct slow_link *behind; /* of the longest that is a thread; longest first */
+	size_t nbehind;
 };
 
 /* --slower: one wait. Times are CLOCK_MONOTONIC ns. */

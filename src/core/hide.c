@@ -223,6 +223,22 @@ int hide_rows(struct hide *h, struct contended *rows, size_t n)
 	return 0;
 }
 
+static int hide_links(struct hide *h, struct slow_held *held)
+{
+	struct slow_link *v = arena_take(&h->arena, (held->nbehind + 1) * sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	for (size_t i = 0; i < held->nbehind; i++) {
+		v[i] = held->behind[i];
+		if (!replace_text(h, v[i].addr, &v[i].name))
+			return -ENOMEM;
+		v[i].addr = hide_addr(h, v[i].addr);
+	}
+	held->behind = v;
+	return 0;
+}
+
 int hide_held(struct hide *h, struct slow_held *held)
 {
 	if (!h->on)
@@ -230,7 +246,7 @@ int hide_held(struct hide *h, struct slow_held *held)
 	if (!replace_text(h, held->addr, &held->name) || !replace_text(h, held->addr, &held->place))
 		return -ENOMEM;
 	held->addr = hide_addr(h, held->addr);
-	return 0;
+	return hide_links(h, held);
 }
 
 void hide_forget(struct hide *h)

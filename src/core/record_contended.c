@@ -130,6 +130,11 @@ const struct holder *json_in_holders(struct json_in *in, const struct json *o, s
 	return read_rows(in, o, "holders", &holder_fields, sizeof(struct holder), n);
 }
 
+const struct slow_link *json_in_links(struct json_in *in, const struct json *o, size_t *n)
+{
+	return read_rows(in, o, "behind", &slow_link_fields, sizeof(struct slow_link), n);
+}
+
 void json_in_contended(struct json_in *in, const struct json *o, struct contended *out)
 {
 	if (!in->error && o->type != JSON_OBJECT)

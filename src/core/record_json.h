@@ -67,6 +67,8 @@ void json_in_series(struct json_in *in, const struct json *o, struct series *out
 void json_in_contended(struct json_in *in, const struct json *o, struct contended *out);
 /* The array "holders" of such an element, and of a slow wait. */
 const struct holder *json_in_holders(struct json_in *in, const struct json *o, size_t *n);
+/* And "behind" of that. */
+const struct slow_link *json_in_links(struct json_in *in, const struct json *o, size_t *n);
 /* The array "culprits" of tables, and of a slow wait (record_culprits.c). */
 const struct culprit *json_in_culprits(struct json_in *in, const struct json *o, size_t *n);
 void json_in_slow_culprits(struct json_in *in, const struct json *o, struct slow *w);

@@ -300,6 +300,8 @@ static void read_held(struct json_in *in, const struct json *o, struct slow *w)
 			json_in_bad(in, "wait_ns", "a sum below 2^64");
 	if (!in->error && held->nholders && sum != w->wait_ns)
 		json_in_bad(in, "holders", "the sum of their wait_ns to be that of the wait");
+	if (!in->error && json_in_has(o, "behind"))
+		held->behind = json_in_links(in, o, &held->nbehind);
 	w->held = held;
 }
 

@@ -125,6 +125,10 @@ void html_slow_culprits(struct out *out, const struct slow *w)
 		out_text(out, "</summary>\n");
 		html_fields(out, "holders", "Who held it", &holder_fields, h, w->held->nholders,
 			    sizeof(*h));
+		if (w->held->nbehind)
+			html_fields(out, "behind", "What the longest waited for itself",
+				    &slow_link_fields, w->held->behind, w->held->nbehind,
+				    sizeof(*w->held->behind));
 		out_text(out, "</details>");
 	}
 	if (w->nculprits) {

@@ -335,6 +335,10 @@ static void json_add_slow_held(struct json_build *b, struct json_object *o, cons
 		json_add(b, o, "holders",
 			 json_new_rows(b, &holder_fields, held->holders, held->nholders,
 				       sizeof(*held->holders)));
+	if (held->nbehind)
+		json_add(b, o, "behind",
+			 json_new_rows(b, &slow_link_fields, held->behind, held->nbehind,
+				       sizeof(*held->behind)));
 }
 
 static int json_slow(struct sink *s, const struct slow *w, struct err *e)

@@ -5,16 +5,24 @@
  *	14:02:11.123     0  18,204 worker 42       futex app`orders.lock
  *	    ← held by db 31 17.9 ms: runnable 16.0 ms, running 1.9 ms
  *	      besides db 33 204 us, (released) 100 us
+ *	    ← behind hog 77 12.1 ms, hog 78 3.9 ms
+ *
+ * The last is what the holder waited for itself: its CPU, or another lock.
+ *
+ *	    ← waited 12.1 ms for futex app`stock.lock, held by clerk 12
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "core/culprit.h"
 #include "core/text.h"
 #include "sink/table.h"
 
 #define LINK_INDENT 4
 #define LINK_TEXT 128
-#define LINK_OTHERS 3 /* further holders */
+#define LINK_OTHERS 3  /* further holders */
+#define LINK_LEAST 100 /* what is less than this part of the wait is left out */
 
 static void link_end(struct printer *p, bool fit, struct line *l)
 {
@@ -71,31 +79,138 @@ static void add_did(struct line *l, const struct holder *h)
 	}
 }
 
-void table_slow_links(struct printer *p, bool fit, const struct slow *w)
+static bool of_cpu(const struct slow_link *k)
 {
-	const struct slow_held *held = w->held;
-	struct line l;
-	size_t i;
+	return !k->addr && strcmp(k->kind, "blocked") != 0;
+}
 
-	if (!held || !held->nholders)
-		return;
+/* "hog 77", "(way out of idle)" */
+static const char *link_name(const struct slow_link *k, char *out, size_t len)
+{
+	const struct culprit as = {.kind = k->kind, .pid = k->pid, .tid = k->tid, .comm = k->comm};
+	char name[CULPRIT_NAME_BYTES];
+
+	return text_clean(out, len, culprit_name(&as, name, sizeof(name)), SIZE_MAX);
+}
+
+/* What was on the CPU in its place, in one line. */
+static void put_cpu(struct printer *p, bool fit, const struct slow_held *held, uint64_t least)
+{
+	char name[2 * CULPRIT_NAME_BYTES], ns[LINK_TEXT];
+	size_t shown = 0, left = 0;
+	struct line l;
+
 	link_begin(&l);
-	if (held->holders[0].tid)
-		line_add(&l, "held by ");
-	add_holder(&l, &held->holders[0]);
-	if (held->holders[0].tid)
-		add_did(&l, &held->holders[0]);
-	link_end(p, fit, &l);
-	if (held->nholders < 2)
+	line_add(&l, "behind ");
+	for (size_t i = 0; i < held->nbehind; i++) {
+		const struct slow_link *k = &held->behind[i];
+
+		if (!of_cpu(k) || k->ns < least)
+			continue;
+		if (shown > LINK_OTHERS) {
+			left++;
+			continue;
+		}
+		line_add(&l, "%s%s %s", shown++ ? ", " : "", link_name(k, name, sizeof(name)),
+			 format_duration(ns, sizeof(ns), k->ns));
+	}
+	if (left)
+		line_add(&l, ", %zu more", left);
+	if (shown)
+		link_end(p, fit, &l);
+}
+
+/* Another lock, or what it did that is not known. */
+static void put_other(struct printer *p, bool fit, const struct slow_link *k)
+{
+	char text[2 * LINK_TEXT], ns[LINK_TEXT];
+	struct line l;
+
+	link_begin(&l);
+	format_duration(ns, sizeof(ns), k->ns);
+	if (!k->addr) {
+		line_add(&l, "blocked %s, not known for what", ns);
+		link_end(p, fit, &l);
 		return;
+	}
+	line_add(&l, "waited %s for %s ", ns, k->kind);
+	if (k->name)
+		line_add(&l, "%s", text_clean(text, sizeof(text), k->name, SIZE_MAX));
+	else
+		line_add(&l, "0x%" PRIx64, k->addr);
+	if (k->tid)
+		line_add(&l, ", held by %s %" PRIu32,
+			 text_clean(text, sizeof(text), k->comm ? k->comm : "?", SIZE_MAX), k->tid);
+	else
+		line_add(&l, ", holder not known");
+	link_end(p, fit, &l);
+}
+
+static void put_behind(struct printer *p, bool fit, const struct slow *w)
+{
+	uint64_t least = w->wait_ns / LINK_LEAST;
+	const struct slow_held *held = w->held;
+	bool cpu = false;
+
+	for (size_t i = 0; i < held->nbehind; i++) {
+		const struct slow_link *k = &held->behind[i];
+
+		if (k->ns < least)
+			continue;
+		if (!of_cpu(k))
+			put_other(p, fit, k);
+		else if (!cpu)
+			put_cpu(p, fit, held, least);
+		cpu |= of_cpu(k);
+	}
+}
+
+static void put_besides(struct printer *p, bool fit, const struct slow_held *held, size_t first)
+{
+	size_t shown = 0, left = 0;
+	struct line l;
+
 	line_start(&l);
 	line_to(&l, LINK_INDENT + 2);
 	line_add(&l, "besides ");
-	for (i = 1; i < held->nholders && i <= LINK_OTHERS; i++) {
-		line_add(&l, i == 1 ? "" : ", ");
+	for (size_t i = 0; i < held->nholders; i++) {
+		if (i == first)
+			continue;
+		if (shown == LINK_OTHERS) {
+			left++;
+			continue;
+		}
+		line_add(&l, shown++ ? ", " : "");
 		add_holder(&l, &held->holders[i]);
 	}
-	if (i < held->nholders)
-		line_add(&l, ", %zu more", held->nholders - i);
+	if (left)
+		line_add(&l, ", %zu more", left);
+	if (shown)
+		link_end(p, fit, &l);
+}
+
+void table_slow_links(struct printer *p, bool fit, const struct slow *w)
+{
+	const struct slow_held *held = w->held;
+	const struct holder *h;
+	size_t first = 0;
+	struct line l;
+
+	if (!held || !held->nholders)
+		return;
+	/* Of a thread more is known. */
+	while (first < held->nholders && !held->holders[first].tid)
+		first++;
+	if (first == held->nholders)
+		first = 0;
+	h = &held->holders[first];
+	link_begin(&l);
+	if (h->tid)
+		line_add(&l, "held by ");
+	add_holder(&l, h);
+	if (h->tid)
+		add_did(&l, h);
 	link_end(p, fit, &l);
+	put_besides(p, fit, held, first);
+	put_behind(p, fit, w);
 }

@@ -14,10 +14,12 @@
 
 #include "tasks.skel.h" /* needs abi_holder.h */
 
-#define TASKS_MAX 32768 /* with 280 bytes each */
+#define TASKS_MAX 32768 /* with 288 bytes each */
+#define LOGS_MAX 512	/* of threads that others wait for, with 4 KB each */
 
 struct ledgers {
 	struct tasks_bpf *skel;
+	bool chains;   /* what holders waited for is kept, too */
 	uint64_t lost; /* as last told */
 };
 
@@ -41,6 +43,14 @@ static int load(struct ledgers *l, const struct config *cfg, const struct btf *b
 	ret = bpf_map__set_max_entries(l->skel->maps.tasks, TASKS_MAX);
 	if (!ret)
 		ret = bpf_map__set_max_entries(l->skel->maps.vtids, TASKS_MAX);
+	l->skel->rodata->chains = cfg->slower;
+	l->chains = cfg->slower;
+	if (!ret)
+		ret = bpf_map__set_max_entries(l->skel->maps.held_logs, LOGS_MAX);
+	if (!ret && !cfg->slower)
+		ret = bpf_map__set_autocreate(l->skel->maps.held_logs, false);
+	if (!ret && !cfg->slower)
+		ret = bpf_map__set_autocreate(l->skel->maps.chain_cpus, false);
 	if (!ret)
 		ret = tasks_bpf__load(l->skel);
 	if (!ret)
@@ -74,10 +84,12 @@ int ledgers_open(struct shared_maps *s, const struct config *cfg, const struct b
 
 int ledgers_reuse(const struct shared_maps *s, struct bpf_object *obj)
 {
-	struct bpf_map *theirs[] = {s->all->skel->maps.tasks, s->all->skel->maps.vtids};
+	struct bpf_map *theirs[] = {s->all->skel->maps.tasks, s->all->skel->maps.vtids,
+				    s->all->skel->maps.held_logs};
+	size_t n = sizeof(theirs) / sizeof(theirs[0]) - !s->all->chains;
 	int ret = 0;
 
-	for (size_t i = 0; !ret && i < sizeof(theirs) / sizeof(theirs[0]); i++) {
+	for (size_t i = 0; !ret && i < n; i++) {
 		struct bpf_map *m = bpf_object__find_map_by_name(obj, bpf_map__name(theirs[i]));
 
 		if (m)

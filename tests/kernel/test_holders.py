@@ -224,6 +224,45 @@ class Slow(HoldersTest):
             self.assertEqual(sum(h["wait_ns"] for h in w["holders"]), w["wait_ns"], w)
             for h in w["holders"]:
                 self.assertEqual(sum(h[p] for p in PARTS), h["wait_ns"] if h["tid"] else 0, h)
+            threads = [h for h in w["holders"] if h["tid"]]
+            if threads:
+                waited = sum(k["ns"] for k in w.get("behind", ())
+                             if k["kind"] in ("task", "idle-exit", "throttle", "unexplained"))
+                self.assertEqual(waited, threads[0]["runnable_ns"] + threads[0]["throttled_ns"], w)
+
+    def test_behind(self):
+        """a holder that four hogs starve: the chain ends behind them"""
+        self.two_cpus()
+        self.by_chance(self.look_behind) # of others that have this CPU too there may be many
+
+    def look_behind(self):
+        report, words = self.run_load("hold", "starved", "normal", 20, tool_args=("--slower", "5ms"))
+        self.check(report)
+        links = [k for w in report.slow for k in w.get("behind", ())]
+        runnable = sum(h["runnable_ns"] for w in report.slow for h in w["holders"])
+        by = {kind: sum(k["ns"] for k in links if k["kind"] == kind) for kind in {k["kind"] for k in links}}
+        hogs = {k["tid"] for k in links if k["pid"] == words["pid"]}
+        self.note("%d slow waits, runnable %.1f ms, behind %s, hogs %s", len(report.slow), runnable / 1e6,
+                  ", ".join("%s %.1f" % (k, ns / 1e6) for k, ns in by.items()), hogs)
+        self.assertEqual(len(hogs), 4)
+        self.assertFalse(hogs & {words["holder"], words["waiter"]})
+        self.assertGreaterEqual(by["task"], 0.8 * runnable)
+
+    def test_nested(self):
+        """a holder that waits for another lock: that one, and who has it"""
+        report, words = self.run_load("nested", 10, tool_args=("--slower", "5ms"))
+        self.check(report)
+        outer = [w for w in report.slow if w["tid"] == words["waiter"]]
+        self.assertEqual(len(outer), words["waits"])
+        waited = 0
+        for w in outer:
+            (link,) = [k for k in w["behind"] if k["kind"] == "futex"]
+            self.assertEqual((link["tid"], link["comm"]), (words["owner"], "holders"), w)
+            self.assertEqual(link["addr"], words["inner"])
+            self.assertLessEqual(link["ns"], w["wait_ns"])
+            waited += link["ns"]
+        # Of 50 ms it waits for 40, if the three threads have their CPUs.
+        self.assertGreaterEqual(waited, 0.2 * sum(w["wait_ns"] for w in outer))
 
     def test_futex(self):
         """every wait above the limit is a line, with its lock and the thread that held it"""

@@ -7,6 +7,7 @@
  *	holders dies ROUNDS	the same of robust mutexes: the kernel hands them on
  *	holders raw ROUNDS	a futex without an owner; what lies behind it looks a little like one
  *	holders odd ROUNDS	it looks like one but for the kind of mutex, of which there is none such
+ *	holders nested ROUNDS	the holder waits for another lock, which a third thread has
  *	holders file DIR ROUNDS	processes that write to the same file: its inode's semaphore
  *	holders names DIR ROUNDS	... that make and rename files in the same directory
  *	holders stress ROUNDS	eight threads and a lock that is never free for long
@@ -232,6 +233,68 @@ static void hold(struct stage *s, const char *kind)
 	print(s);
 }
 
+/* ---- a holder that waits ---- */
+
+static pthread_mutex_t inner = PTHREAD_MUTEX_INITIALIZER;
+static sem_t inner_held, both_held;
+
+static void *third(void *arg)
+{
+	struct stage *s = arg;
+
+	s->owner = load_tid();
+	for (unsigned long i = 0; i < s->rounds; i++) {
+		(void)pthread_mutex_lock(&inner);
+		sem_post(&inner_held);
+		sem_take(&both_held);
+		load_sleep_ns(40000000);
+		(void)pthread_mutex_unlock(&inner);
+		sem_take(&both_held); /* of the next round */
+	}
+	return NULL;
+}
+
+static void *second(void *arg)
+{
+	struct stage *s = arg;
+
+	s->holder = load_tid();
+	for (unsigned long i = 0; i < s->rounds; i++) {
+		sem_take(&inner_held);
+		(void)pthread_mutex_lock(&s->lock);
+		sem_post(&s->held);
+		load_sleep_ns(10000000); /* until there is a waiter */
+		sem_post(&both_held);
+		(void)pthread_mutex_lock(&inner);
+		(void)pthread_mutex_unlock(&inner);
+		(void)pthread_mutex_unlock(&s->lock);
+		sem_take(&s->done);
+		sem_post(&both_held);
+	}
+	return NULL;
+}
+
+static void nested(struct stage *s)
+{
+	pthread_t a, b, c;
+
+	lock_init(&s->lock, "normal");
+	sem_init(&inner_held, 0, 0);
+	sem_init(&both_held, 0, 0);
+	begin();
+	a = start(third, s);
+	b = start(second, s);
+	c = start(waiter, s);
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	pthread_join(c, NULL);
+	printf("{\"holder\":%d,\"owner\":%d,\"waiter\":%d,\"waits\":%" PRIu64
+	       ",\"inner\":\"%p\"}\n",
+	       (int)s->holder, (int)s->owner, (int)s->waiter, s->waits, (void *)&inner);
+	fflush(stdout);
+	load_wait_stdin();
+}
+
 /* ---- a holder that ends ---- */
 
 static void *ends(void *arg)
@@ -432,6 +495,8 @@ int main(int argc, char **argv)
 	if (!strcmp(mode, "hold") && argc == 5) {
 		s->what = what_of(argv[2]);
 		hold(s, argv[3]);
+	} else if (!strcmp(mode, "nested")) {
+		nested(s);
 	} else if (!strcmp(mode, "exit")) {
 		abandoned(s, false);
 	} else if (!strcmp(mode, "dies")) {

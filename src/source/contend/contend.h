@@ -14,6 +14,7 @@
 #include <linux/types.h>
 
 #include "abi_contend.h"
+#include "abi_held.h"
 #include "abi_holder.h"
 #include "core/arena.h"
 #include "core/cache.h"
@@ -208,6 +209,11 @@ int contend_describe_later(struct contend *c); /* those that wait for it; 0 or -
 /* contend_slow.c: before the load; 0 or negative errno. And once the rows are there. */
 int contend_slow_setup(struct contend *c, struct bpf_object *obj, const struct contend_rodata *ro);
 int contend_slow_open(struct contend *c, struct err *e);
+
+/* contend_chain.c: what `h`, which held it longest, waited for itself; how many. */
+#define CHAIN_LINKS (ABI_STRETCHES + 3)
+size_t contend_chain(struct contend *c, const struct abi_held_slow *r, const struct holder *h,
+		     struct slow_link out[CHAIN_LINKS]);
 
 /* For source_ops. */
 int contend_start(struct source *src, struct err *e);

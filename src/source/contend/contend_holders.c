@@ -42,7 +42,7 @@ static int leave_out(struct bpf_object *obj)
 {
 	static const char *const unused[] = {"tasks",	     "vtids",	    "timelines",
 					     "holders_even", "holders_odd", "holder_works",
-					     "holder_over"};
+					     "holder_over",  "held_logs"};
 	int ret = 0;
 
 	for (size_t i = 0; !ret && i < sizeof(unused) / sizeof(unused[0]); i++) {
@@ -69,6 +69,9 @@ int holders_setup(struct contend *c, struct bpf_object *obj)
 	if (!c->cfg->why)
 		return leave_out(obj);
 	ret = set_entries(obj, "timelines", HOLDER_LINES);
+	if (!ret && !c->cfg->slower)
+		ret = bpf_map__set_autocreate(bpf_object__find_map_by_name(obj, "held_logs"),
+					      false);
 	for (size_t i = 0; !ret && i < ABI_BANKS; i++)
 		ret = set_entries(obj, maps[i], n > HOLDER_ENTRIES ? n : HOLDER_ENTRIES);
 	return ret ? ret : ledgers_reuse(c->args.shared, obj);

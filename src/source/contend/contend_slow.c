@@ -9,8 +9,6 @@
 #include "source/cgroup.h"
 #include "source/contend/contend.h"
 
-#include "abi_held.h"
-
 #define HOLDERS_MOST (ABI_HELD_PIECES + 2) /* released, and not known */
 
 int contend_slow_setup(struct contend *c, struct bpf_object *obj, const struct contend_rodata *ro)
@@ -85,11 +83,21 @@ static size_t add_holders(const struct abi_held_slow *r, struct holder *v)
 	return n;
 }
 
+/* They are sorted. */
+static struct holder *longest_thread(struct holder *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].tid)
+			return &v[i];
+	return NULL;
+}
+
 /* ---- a record ---- */
 
 static int tell(struct contend *c, const struct abi_held_slow *r)
 {
-	struct holder holders[HOLDERS_MOST];
+	struct holder holders[HOLDERS_MOST], *longest;
+	struct slow_link links[CHAIN_LINKS];
 	struct slow_held held = {.source = c->ops->source->name, .addr = r->addr};
 	struct slow w = {.held = &held};
 	struct contend_row *row;
@@ -102,6 +110,10 @@ static int tell(struct contend *c, const struct abi_held_slow *r)
 	if (c->holders && !(c->ops->unheld >> r->key.kind & 1)) {
 		held.nholders = add_holders(r, holders);
 		held.holders = holders;
+		longest = longest_thread(holders, held.nholders);
+		if (longest)
+			held.nbehind = contend_chain(c, r, longest, links);
+		held.behind = links;
 	}
 	w.time = wall_at(r->end_ns);
 	w.mono_ns = r->end_ns;
