@@ -283,6 +283,12 @@ static int tui_sink_interval(struct sink *base, const struct frame *interval,
 	return failed(s, e);
 }
 
+/* It is shown with the report that comes next. */
+static int tui_sink_slow(struct sink *base, const struct slow *w, struct err *e)
+{
+	return tui_slow(&tui_sink(base)->t, w) ? err_sys(e, -ENOMEM, "output on a terminal") : 0;
+}
+
 static bool tui_sink_totals(const struct sink *base)
 {
 	return ((const struct tui_sink *)base)->args.cfg->totals;
@@ -353,6 +359,7 @@ const struct sink_ops sink_tui = {
 	.open = tui_sink_open,
 	.meta = tui_sink_meta,
 	.interval = tui_sink_interval,
+	.slow = tui_sink_slow,
 	.totals = tui_sink_totals,
 	.final = tui_sink_final,
 	.resize = tui_sink_resize,

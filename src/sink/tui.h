@@ -49,7 +49,7 @@ enum tui_key {
 /* What a key asks for that the model cannot do itself. */
 enum tui_ask { TUI_ASK_NOTHING, TUI_ASK_QUIT, TUI_ASK_SAVE, TUI_ASK_REPAINT };
 
-/* In the order of their tabs; the last but one is of metrics that this version does not know. */
+/* In the order of their tabs; "more" is of metrics that this version does not know. */
 enum tui_page {
 	TUI_OVERVIEW,
 	TUI_SCHED,
@@ -59,6 +59,7 @@ enum tui_page {
 	TUI_LINE,
 	TUI_WATCH,
 	TUI_MORE,
+	TUI_SLOW,
 	TUI_GROUPS,
 	TUI_PAGES,
 };
@@ -70,6 +71,7 @@ enum tui_row_kind {
 	TUI_ROW_GROUP,	/* of --by, with all its series */
 	TUI_ROW_CONTENDED,
 	TUI_ROW_CULPRIT, /* what was waited for */
+	TUI_ROW_SLOW,	 /* one wait */
 	TUI_ROW_REST,	 /* so many are on the source's own page */
 };
 
@@ -84,6 +86,7 @@ struct tui_row {
 	const char *key;    /* heading: of a label, or NULL */
 	size_t n;	    /* rest: how many */
 	struct view_row r;
+	const struct slow *w;	      /* TUI_ROW_SLOW */
 	const struct view_section *s; /* TUI_ROW_COUNTS, TUI_ROW_CULPRIT */
 };
 
@@ -129,6 +132,18 @@ struct tui_column {
 	char head[24];
 };
 
+/* --slower: the last of them. */
+struct tui_slow_kept {
+	struct slow *w;
+	uint64_t report; /* the one it came before */
+};
+
+struct tui_slow {
+	struct tui_slow_kept *v; /* by when they came */
+	size_t n, cap;
+	uint64_t gone;
+};
+
 /* Where one was on a page when one left it. */
 struct tui_place {
 	uint64_t id; /* of the row; 0: the first */
@@ -145,6 +160,9 @@ struct tui {
 	struct tui_rows rows;
 	struct tui_made made;
 	struct tui_sparks *sparks;
+	struct tui_slow slow;
+	struct slow *slow_chosen; /* the detail is of it; NULL: of `chosen` */
+	char slow_title[64];
 	struct tui_canvas canvas;
 	struct tui_column column[TUI_COLUMNS];
 	size_t ncolumns;
@@ -174,6 +192,8 @@ void tui_close(struct tui *t);
 int tui_meta(struct tui *t, const struct meta *m);
 /* A report: an interval, or the final one; `total`: NULL but with -z. 0 or -ENOMEM. */
 int tui_add(struct tui *t, const struct frame *f, const struct frame *total);
+/* A slow wait, before the report of its interval. 0 or -ENOMEM */
+int tui_slow(struct tui *t, const struct slow *w);
 enum tui_ask tui_key(struct tui *t, uint32_t key);
 /* The left button, at a cell. */
 enum tui_ask tui_click(struct tui *t, size_t line, size_t column);
@@ -223,6 +243,9 @@ void tui_list_add(struct tui_list *l, enum tui_style style, const char *fmt, ...
 	__attribute__((format(printf, 3, 4)));
 /* The canvas's line that the next one is drawn on; SIZE_MAX: on none. */
 size_t tui_list_line(struct tui_list *l);
+/* Those lines that its top leaves: `draw` is called twice. */
+void tui_list_scrolled(struct tui_list *l, void (*draw)(struct tui_list *l, const struct slow *w),
+		       const struct slow *w);
 void tui_detail_contended(struct tui_list *l, const struct contended *c); /* tui_detail_address.c */
 /* tui_culprits.c */
 void tui_culprit_name(const struct tui *t, const struct culprit *k, char *out, size_t len);
@@ -245,5 +268,13 @@ void tui_draw_heat(struct tui *t, size_t line, size_t x, size_t height, size_t w
 void tui_draw_spark(struct tui *t, size_t line, size_t x, size_t width, const struct tui_row *r,
 		    enum tui_style style);
 void tui_sparks_free(struct tui_sparks *s);
+/* tui_slow.c */
+void tui_slow_bound(struct tui *t); /* when no row is of one */
+void tui_slow_free(struct tui *t);
+size_t tui_slow_shown(const struct tui *t); /* so many were there at the report shown */
+bool tui_slow_choose(struct tui *t, const struct slow *w); /* NULL: none; false: no memory */
+void tui_slow_name(const struct slow *w, char *out, size_t len);
+void tui_slow_words(const struct slow *w, enum unit unit, char *out, size_t len);
+void tui_draw_slow(struct tui *t, size_t from);
 
 #endif

@@ -11,6 +11,7 @@
 
 #define NAME_LEAST 24
 #define NAME_MOST 48
+#define SLOW_NAME 36 /* a time, and a task */
 #define WHO_LEAST 20
 #define WHO_MOST 60
 #define SPARK_LEAST 8
@@ -52,6 +53,8 @@ uint64_t tui_weight(const struct tui *t, const struct tui_row *r, const struct t
 
 	if (r->kind == TUI_ROW_HEADING || r->kind == TUI_ROW_REST)
 		return 0;
+	if (r->w)
+		return r->w->wait_ns;
 	if (c->kind == TUI_COLUMN_RATE || c->kind == TUI_COLUMN_COUNT)
 		return count_of(t, r);
 	if (r->r.k) /* all that there is of one */
@@ -162,6 +165,9 @@ const char *tui_name(const struct tui *t, const struct tui_row *r, char *out, si
 	case TUI_ROW_CULPRIT:
 		tui_culprit_name(t, r->r.k, out, len);
 		break;
+	case TUI_ROW_SLOW:
+		tui_slow_name(r->w, out, len);
+		break;
 	case TUI_ROW_SERIES:
 		series_name(r, out, len);
 		break;
@@ -219,7 +225,9 @@ static void who(const struct tui *t, const struct tui_row *r, char *out, size_t 
 	char text[192];
 
 	out[0] = '\0';
-	if (r->r.c) {
+	if (r->w) {
+		tui_slow_words(r->w, t->cfg->unit, out, len);
+	} else if (r->r.c) {
 		contended_who(r->r.c, out, len);
 	} else if (r->r.k) {
 		tui_culprit_cell(t, r, out, len);
@@ -301,6 +309,8 @@ const char *tui_cell(const struct tui *t, const struct tui_row *r, const struct 
 	if (some && (c->kind == TUI_COLUMN_QUANTILE || c->kind == TUI_COLUMN_MAX ||
 		     c->kind == TUI_COLUMN_MEAN))
 		return time_cell(t, h, c, out, len);
+	if (r->w && c->kind == TUI_COLUMN_MAX)
+		return format_time(out, len, r->w->wait_ns, t->cfg->unit);
 	switch (c->kind) {
 	case TUI_COLUMN_NAME:
 		return tui_name(t, r, out, len);
@@ -357,6 +367,12 @@ static void add_columns(struct tui *t)
 
 	t->ncolumns = 0;
 	(void)column(t, TUI_COLUMN_NAME, "", NAME_LEAST, 0);
+	if (t->page == TUI_SLOW) { /* of one wait there is no more than that */
+		t->column[0].width = SLOW_NAME;
+		(void)column(t, TUI_COLUMN_MAX, "wait", 12, 0);
+		(void)column(t, TUI_COLUMN_WHO, "  for what, how", WHO_LEAST, 0);
+		return;
+	}
 	(void)column(t, TUI_COLUMN_RATE, "/s", 9, 0);
 	(void)column(t, TUI_COLUMN_COUNT, "count", 12, 23);
 	for (size_t i = 0; i < cfg->nquantiles && t->ncolumns < TUI_COLUMNS - 6; i++) {
@@ -425,6 +441,8 @@ void tui_columns_make(struct tui *t, size_t width)
 	yield_columns(t, width);
 	used = columns_width(t);
 	room = used < width ? width - used : 0;
+	if (t->page == TUI_SLOW)
+		widen(t, TUI_COLUMN_WHO, SIZE_MAX, &room);
 	widen(t, TUI_COLUMN_NAME, NAME_LEAST + 4, &room);
 	widen(t, TUI_COLUMN_SPARK, 2 * SPARK_LEAST, &room);
 	widen(t, TUI_COLUMN_NAME, NAME_MOST, &room);

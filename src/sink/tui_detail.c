@@ -50,6 +50,12 @@ bool tui_detail_choose(struct tui *t, const struct tui_row *r)
 {
 	struct frame one = {.series = r->r.s, .nseries = r->r.s != NULL};
 
+	if (!tui_slow_choose(t, r->w))
+		goto no_memory;
+	if (r->w) {
+		(void)tui_name(t, r, t->chosen_name, sizeof(t->chosen_name));
+		return true;
+	}
 	if (r->r.c) {
 		one = (struct frame){.contended = r->r.c, .ncontended = 1};
 		one.dur_ns = tui_frame(t)->dur_ns;
@@ -79,10 +85,14 @@ no_memory:
 
 void tui_detail_find(struct tui *t)
 {
-	const struct frame *f = tui_frame(t), *kept = frame_own_view(t->kept);
+	const struct frame *f = tui_frame(t), *kept;
 	struct view_row own = {0};
 
 	t->chosen = own;
+	t->gone = false;
+	if (t->slow_chosen) /* what it was does not change */
+		return;
+	kept = frame_own_view(t->kept);
 	if (!f || !kept)
 		return;
 	if (kept->ncontended)
@@ -218,6 +228,37 @@ static size_t draw_pictures(struct tui *t, size_t line, size_t room, const struc
 	return height;
 }
 
+void tui_list_scrolled(struct tui_list *l, void (*draw)(struct tui_list *l, const struct slow *w),
+		       const struct slow *w)
+{
+	struct tui *t = l->t;
+	size_t right = t->canvas.columns - 1;
+
+	for (int pass = 0; pass < 2; pass++) { /* the first counts, so that it ends at its end */
+		l->top = pass ? t->detail_top : SIZE_MAX;
+		l->n = 0;
+		draw(l, w);
+		if (!pass && t->detail_top + l->room > l->n)
+			t->detail_top = l->n > l->room ? l->n - l->room : 0;
+	}
+	if (t->detail_top + l->room < l->n)
+		tui_put(&t->canvas, l->from + l->room - 1, right, 0x2193, TUI_SORTED);
+	if (t->detail_top)
+		tui_put(&t->canvas, l->from, right, 0x2191, TUI_SORTED);
+}
+
+static void detail_rest(struct tui_list *l, const struct slow *none)
+{
+	const struct view_row *r = &l->t->chosen;
+
+	if (r->c)
+		tui_detail_contended(l, r->c);
+	else if (r->k)
+		tui_detail_culprit(l, r->k);
+	else
+		detail_series(l, r->s);
+}
+
 void tui_draw_detail(struct tui *t, size_t from)
 {
 	struct tui_canvas *c = &t->canvas;
@@ -226,6 +267,10 @@ void tui_draw_detail(struct tui *t, size_t from)
 	struct tui_list list = {.t = t};
 	uint64_t count;
 
+	if (t->slow_chosen) {
+		tui_draw_slow(t, from);
+		return;
+	}
 	(void)tui_text(c, line, 0, c->columns - 30, TUI_BOLD, t->chosen_name);
 	tui_text_right(c, line, c->columns - 30, 29, t->gone ? TUI_BAD : TUI_DIM,
 		       t->gone ? "not in this report" : "Esc: back");
@@ -244,20 +289,5 @@ void tui_draw_detail(struct tui *t, size_t from)
 	line += draw_pictures(t, line, end - line, h);
 	list.from = line;
 	list.room = end - line;
-	for (int pass = 0; pass < 2; pass++) { /* the first counts, so that it ends at its end */
-		list.top = pass ? t->detail_top : SIZE_MAX;
-		list.n = 0;
-		if (t->chosen.c)
-			tui_detail_contended(&list, t->chosen.c);
-		else if (t->chosen.k)
-			tui_detail_culprit(&list, t->chosen.k);
-		else
-			detail_series(&list, t->chosen.s);
-		if (!pass && t->detail_top + list.room > list.n)
-			t->detail_top = list.n > list.room ? list.n - list.room : 0;
-	}
-	if (t->detail_top + list.room < list.n)
-		tui_put(c, end - 1, c->columns - 1, 0x2193, TUI_SORTED);
-	if (t->detail_top)
-		tui_put(c, list.from, c->columns - 1, 0x2191, TUI_SORTED);
+	tui_list_scrolled(&list, detail_rest, NULL);
 }

@@ -33,6 +33,7 @@ void tui_close(struct tui *t)
 	free(t->rows.v);
 	free(t->rows.names);
 	tui_sparks_free(t->sparks);
+	tui_slow_free(t);
 	tui_canvas_free(&t->canvas);
 }
 
@@ -95,6 +96,7 @@ int tui_add(struct tui *t, const struct frame *f, const struct frame *total)
 	int ret;
 
 	tui_rows_drop(t);
+	tui_slow_bound(t);
 	ret = tui_keep_add(&t->keep, f);
 	if (!ret && total)
 		ret = take_total(t, total);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which rows a page has: those of the view, by source; then the filter, then the order. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static const struct {
 	[TUI_EXT4] = {"ext4", "ext4"},	     [TUI_LOCK] = {"lock", "lock"},
 	[TUI_FUTEX] = {"futex", "futex"},    [TUI_LINE] = {"line", "line"},
 	[TUI_WATCH] = {"watch", "watch"},    [TUI_MORE] = {NULL, "more"},
-	[TUI_GROUPS] = {NULL, "groups"},
+	[TUI_SLOW] = {NULL, "slow"},	     [TUI_GROUPS] = {NULL, "groups"},
 };
 
 const char *tui_page_name(const struct tui *t, enum tui_page page)
@@ -43,7 +44,9 @@ static enum tui_page page_of(const char *name)
 
 void tui_pages_make(struct tui *t, const struct frame *f)
 {
-	bool there[TUI_PAGES] = {[TUI_OVERVIEW] = true, [TUI_GROUPS] = t->cfg->by > BY_CPU};
+	bool there[TUI_PAGES] = {[TUI_OVERVIEW] = true,
+				 [TUI_GROUPS] = t->cfg->by > BY_CPU,
+				 [TUI_SLOW] = t->slow.n > 0};
 
 	for (size_t i = 0; i < t->npages; i++)
 		there[t->pages[i]] = true; /* a page does not go while one may be on it */
@@ -309,6 +312,31 @@ static int groups_page(struct tui *t, const struct frame *f)
 	return ret;
 }
 
+static int slow_page(struct tui *t)
+{
+	size_t n = tui_slow_shown(t);
+	struct tui_row *r;
+	int ret;
+
+	if (!n)
+		return 0;
+	(void)snprintf(t->slow_title, sizeof(t->slow_title),
+		       t->slow.gone ? "the last %zu of %" PRIu64 " slow waits" : "%zu slow waits",
+		       n, t->slow.gone + n); /* fits */
+	ret = heading(t, t->slow_title, NULL, TUI_SLOW);
+	while (n-- && !ret) {
+		r = push(&t->rows, TUI_ROW_SLOW);
+		if (!r)
+			return -ENOMEM;
+		r->w = t->slow.v[n].w;
+		r->page = TUI_SLOW;
+		r->id = (t->slow.gone + n + 1) * 0x9e3779b97f4a7c15ULL;
+		if (!wanted(t, r))
+			t->rows.n--;
+	}
+	return ret;
+}
+
 /* Of what they were made; the widths of columns are none of theirs. */
 static struct tui_made made_of(const struct tui *t)
 {
@@ -338,6 +366,8 @@ static int make(struct tui *t, const struct frame *f)
 
 	if (t->page == TUI_GROUPS)
 		return groups_page(t, f);
+	if (t->page == TUI_SLOW)
+		return slow_page(t);
 	ret = view_make(&t->view, f, t->cfg);
 	if (!ret && t->page != TUI_OVERVIEW)
 		ret = source_page(t, t->page);

@@ -61,10 +61,16 @@ static int new_file(char *path, size_t len, mode_t mode)
 static int write_record(struct sink *json, const struct tui *t, const struct meta *m, struct err *e)
 {
 	int ret = json->ops->meta(json, m, e);
+	size_t slow = 0;
 
 	for (uint64_t i = t->keep.gone; i < tui_keep_end(&t->keep) && !ret; i++) {
 		const struct frame *f = tui_keep_get(&t->keep, i);
 
+		for (; slow < t->slow.n && t->slow.v[slow].report <= i && !ret; slow++)
+			if (t->slow.v[slow].report == i) /* none of reports that went */
+				ret = json->ops->slow(json, t->slow.v[slow].w, e);
+		if (ret)
+			break;
 		if (f->type == FRAME_FINAL)
 			ret = json->ops->final(json, f, e);
 		else

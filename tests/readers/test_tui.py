@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """-o tui, driven on pseudo-terminals and in tmux: its numbers, its keys, its end. TAP."""
 import glob
+import gzip
 import json
 import os
 import random
@@ -470,6 +471,36 @@ GROUPS = 1000
 REDRAW_NS = 5_000_000
 
 
+def test_slow():
+    """A page of slow waits: as many as the record's until the report shown, the longest one's numbers, saved again"""
+    with tempfile.TemporaryDirectory() as work:
+        path = os.path.join(work, "slow.json")
+        others.waitscope("-q", "-s", "synth", "-i", "0.1", "-d", "0.35", "--slower", "1ms", "-o", "json:" + path)
+        with open(path, encoding="utf-8") as f:
+            lines = [json.loads(line) for line in f]
+        slow = [one for one in lines if one["type"] == "slow"]
+        first = [one["type"] for one in lines].index("interval")
+        assert len(slow) > len(lines[1:first]) > 0, "made-up data has some in each interval"
+        longest = max(one["wait_ns"] for one in slow)
+        with replay(path, cwd=work, lines=30, columns=120) as t:
+            t.await_("final report")
+            t.press(BACK_TAB, f"{len(slow)} slow waits")
+            t.press("<", f"{len(lines[1:first])} slow waits")
+            t.press(">", f"{len(slow)} slow waits")
+            t.press(RIGHT + RIGHT, "▼wait")
+            t.press(HOME + "\r", "All that is known of it")
+            assert usec(longest) + " usec" in t.text(), t.text()
+            t.press("s", "saved")
+            t.keys("q")
+            status = t.wait()
+            assert status == 0, f"exit status {status}"
+        saved = glob.glob(os.path.join(work, "waitscope-*.json.gz"))
+        with gzip.open(saved[0], "rt", encoding="utf-8") as f:
+            again = [json.loads(line) for line in f]
+        again = [one for one in again if one["type"] == "slow"]
+        assert again == slow, f"{len(slow)} slow waits were saved as {len(again)}: {slow[:1]} {again[:1]}"
+
+
 def record_of_groups(path, groups):
     """A record of made-up data whose groups are copied under other names until there are so many."""
     _, reports = record()
@@ -544,4 +575,4 @@ def test_cost():
 
 others.run(test_numbers, test_groups, test_keys, test_mouse, test_sizes, test_resize_storm, test_ascii,
            test_hostile_names, test_color, test_refused, test_signals, test_replay_signals, test_stop_and_continue,
-           test_end_of_run, test_terminal_goes, test_save, test_stdin_is_a_record, test_tmux, test_cost)
+           test_end_of_run, test_terminal_goes, test_save, test_slow, test_stdin_is_a_record, test_tmux, test_cost)

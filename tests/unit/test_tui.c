@@ -349,6 +349,85 @@ static void test_small_window(void **state)
 	close_seen(s);
 }
 
+/* ---- slow waits ---- */
+
+static const struct culprit culprits[] = {
+	{.kind = "task", .pid = 9, .comm = "cc\0331", .count = 1, .wait_ns = 1500000},
+	{.kind = "irq", .count = 1, .wait_ns = 500000},
+};
+
+static void slow(struct seen *s, uint32_t tid, uint64_t wait_ns)
+{
+	const struct slow_op op = {
+		.op = "fsync", .dev = "8:1", .path = "/data/\033x", .bytes = 4096};
+	char comm[16] = "app"; /* what is shown is a copy */
+	const struct slow w = {.time.tv_sec = 1767225600 + tid,
+			       .metric = "sched_wakeup_latency",
+			       .kind = "wakeup",
+			       .cpu = 3,
+			       .migrated = true,
+			       .last_cpu_known = true,
+			       .last_cpu = 2,
+			       .pid = tid,
+			       .tid = tid,
+			       .comm = comm,
+			       .wait_ns = wait_ns,
+			       .waker = "irq",
+			       .culprits = culprits,
+			       .nculprits = tid == 1 ? ROWS(culprits) : 0,
+			       .op = tid == 2 ? &op : NULL};
+
+	assert_int_equal(tui_slow(&s->t, &w), 0);
+	memset(comm, 'x', sizeof(comm));
+}
+
+/* Those until the report shown, and no others: time stops for them too. */
+static void test_slow(void **state)
+{
+	struct seen *s = open_seen(BY_NONE);
+
+	add(s, usual(1));
+	assert_hides(s, "slow");
+	slow(s, 1, 2000000);
+	slow(s, 2, 3000000);
+	add(s, usual(2));
+	press(s, "4");
+	assert_shows(s, "4 slow ");
+	assert_shows(s, "2 slow waits");
+	assert_true(line_of(s, "app 2") < line_of(s, "app 1")); /* the newest first */
+	assert_shows(s, "3,000  fsync 4,096 bytes of /data/");
+	assert_shows(s, "2,000  75.0 % for cc\\x1b1 9, wakeup");
+	slow(s, 3, 1000000);
+	assert_hides(s, "app 3"); /* its report has not come */
+	add(s, usual(3));
+	assert_shows(s, "3 slow waits");
+	press_key(s, TUI_KEY_RIGHT);
+	press_key(s, TUI_KEY_RIGHT); /* by the wait */
+	assert_true(line_of(s, "app 2") < line_of(s, "app 1"));
+	assert_true(line_of(s, "app 1") < line_of(s, "app 3"));
+	press(s, "[");
+	assert_hides(s, "app 3");
+	press(s, ">/FSYNC");
+	assert_hides(s, "app 1");
+	press_key(s, TUI_KEY_ESCAPE);
+	press(s, "/app 1");
+	press_key(s, TUI_KEY_ENTER);
+	press_key(s, TUI_KEY_END);
+	press_key(s, TUI_KEY_ENTER);
+	assert_shows(s, "2,000 usec");
+	assert_shows(s, "wakeup, CPU 2 to 3, by irq");
+	assert_shows(s, " 75.0 %     1,500  cc\\x1b1 9  task");
+	assert_shows(s, " 25.0 %       500  (hard interrupts)  irq");
+	assert_shows(s, "process        1, thread 1");
+	press_key(s, TUI_KEY_ESCAPE);
+	press_key(s, TUI_KEY_ESCAPE);
+	for (uint32_t i = 0; i < 12000; i++)
+		slow(s, 10, 1000000);
+	add(s, usual(4));
+	assert_shows(s, "the last 10000 of 12003 slow waits");
+	close_seen(s);
+}
+
 /* ---- rows ---- */
 
 static void test_cursor_stays_on_its_row(void **state)
@@ -681,14 +760,23 @@ static int set_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keep),	     cmocka_unit_test(test_find),
-		cmocka_unit_test(test_overview),     cmocka_unit_test(test_long_times),
-		cmocka_unit_test(test_sort),	     cmocka_unit_test(test_filter),
-		cmocka_unit_test(test_time),	     cmocka_unit_test(test_oldest_goes),
-		cmocka_unit_test(test_small_window), cmocka_unit_test(test_cursor_stays_on_its_row),
-		cmocka_unit_test(test_detail),	     cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_culprits),     cmocka_unit_test(test_pairs),
-		cmocka_unit_test(test_holders),	     cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_keep),
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_overview),
+		cmocka_unit_test(test_long_times),
+		cmocka_unit_test(test_sort),
+		cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_oldest_goes),
+		cmocka_unit_test(test_small_window),
+		cmocka_unit_test(test_slow),
+		cmocka_unit_test(test_cursor_stays_on_its_row),
+		cmocka_unit_test(test_detail),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_culprits),
+		cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_holders),
+		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_ascii),
 	};
 

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Slow waits (--slower), the newest first, as they were until the end of the report shown:
+ *
+ *	14:02:11.123  worker 42       1,708  wakeup, CPU 0 to 3, queue 16.2, run 1,692, by cat 7, after idle
+ *	14:02:11.090  fio 77          1,204  fsync 4,096 bytes of /data/x, blocked 57.2 %, run queue 15 %
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/array.h"
+#include "core/culprit.h"
+#include "core/text.h"
+#include "sink/printer.h"
+#include "sink/tui.h"
+
+#define SLOW_MOST 10000
+
+/* ---- copies ---- */
+
+/* A copy with all its texts is one piece of memory: first measured, then written. */
+struct pack {
+	char *to; /* NULL: it is measured */
+	size_t used;
+};
+
+static void *pack(struct pack *p, const void *from, size_t bytes, size_t align)
+{
+	char *at;
+
+	p->used = (p->used + align - 1) / align * align;
+	at = p->to ? p->to + p->used : NULL;
+	p->used += bytes;
+	return at && bytes ? memcpy(at, from, bytes) : NULL;
+}
+
+static const char *pack_text(struct pack *p, const char *text)
+{
+	return text ? pack(p, text, strlen(text) + 1, 1) : NULL;
+}
+
+static struct slow *pack_slow(struct pack *p, const struct slow *w)
+{
+	struct slow own = *w, *to = pack(p, w, sizeof(*w), sizeof(uint64_t));
+	struct culprit *k = pack(p, w->culprits, w->nculprits * sizeof(*k), sizeof(uint64_t));
+	struct slow_op op, *own_op = NULL;
+
+	own.culprits = k;
+	for (size_t i = 0; i < w->nculprits; i++) {
+		struct culprit one = w->culprits[i];
+
+		one.kind = pack_text(p, one.kind);
+		one.comm = pack_text(p, one.comm);
+		one.cgroup = pack_text(p, one.cgroup);
+		one.nvictim = 0; /* it is the wait's own task */
+		if (k)
+			k[i] = one;
+	}
+	if (w->op) {
+		op = *w->op;
+		own_op = pack(p, &op, sizeof(op), sizeof(uint64_t));
+		op.op = pack_text(p, op.op);
+		op.dev = pack_text(p, op.dev);
+		op.mount = pack_text(p, op.mount);
+		op.path = pack_text(p, op.path);
+		if (own_op)
+			*own_op = op;
+	}
+	own.op = own_op;
+	own.metric = pack_text(p, w->metric);
+	own.kind = pack_text(p, w->kind);
+	own.comm = pack_text(p, w->comm);
+	own.cgroup = pack_text(p, w->cgroup);
+	own.waker = pack_text(p, w->waker);
+	own.waker_comm = pack_text(p, w->waker_comm);
+	own.prev_comm = pack_text(p, w->prev_comm);
+	if (to)
+		*to = own;
+	return to;
+}
+
+/* NULL: no memory. */
+static struct slow *copy(const struct slow *w)
+{
+	struct pack p = {0};
+
+	(void)pack_slow(&p, w);
+	p = (struct pack){.to = malloc(p.used)};
+	return p.to ? pack_slow(&p, w) : NULL;
+}
+
+/* ---- the last of them ---- */
+
+static void drop_oldest(struct tui_slow *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(s->v[i].w);
+	s->n -= n;
+	s->gone += n;
+	if (s->n)
+		memmove(s->v, s->v + n, s->n * sizeof(*s->v));
+}
+
+int tui_slow(struct tui *t, const struct slow *w)
+{
+	struct tui_slow *s = &t->slow;
+	struct tui_slow_kept *v;
+
+	if (s->n == 2 * SLOW_MOST) { /* within one report */
+		tui_rows_drop(t);
+		drop_oldest(s, SLOW_MOST);
+	}
+	v = array_room(s->v, &s->cap, s->n, 1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	s->v = v;
+	v[s->n] = (struct tui_slow_kept){copy(w), tui_keep_end(&t->keep)};
+	if (!v[s->n].w)
+		return -ENOMEM;
+	s->n++;
+	return 0;
+}
+
+void tui_slow_bound(struct tui *t)
+{
+	if (t->slow.n > SLOW_MOST)
+		drop_oldest(&t->slow, t->slow.n - SLOW_MOST);
+}
+
+void tui_slow_free(struct tui *t)
+{
+	drop_oldest(&t->slow, t->slow.n);
+	free(t->slow.v);
+	free(t->slow_chosen);
+}
+
+size_t tui_slow_shown(const struct tui *t)
+{
+	size_t n = t->slow.n;
+
+	while (n && t->slow.v[n - 1].report > t->number)
+		n--;
+	return n;
+}
+
+bool tui_slow_choose(struct tui *t, const struct slow *w)
+{
+	free(t->slow_chosen);
+	t->slow_chosen = w ? copy(w) : NULL;
+	return t->slow_chosen || !w;
+}
+
+/* ---- words ---- */
+
+/* Appends to a line, which may be cut. */
+static void __attribute__((format(printf, 3, 4))) add(char *out, size_t len, const char *fmt, ...)
+{
+	size_t at = strlen(out);
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(out + at, len - at, fmt, args);
+	va_end(args);
+}
+
+static const char *clean(const char *raw, char *out, size_t len)
+{
+	return text_clean(out, len, raw ? raw : "?", SIZE_MAX);
+}
+
+void tui_slow_name(const struct slow *w, char *out, size_t len)
+{
+	char comm[TUI_NAME];
+	struct tm tm = {0};
+
+	if (!localtime_r(&w->time.tv_sec, &tm))
+		memset(&tm, 0, sizeof(tm));
+	(void)snprintf(out, len, "%02d:%02d:%02d.%03ld  %s %" PRIu32, tm.tm_hour, tm.tm_min,
+		       tm.tm_sec, w->time.tv_nsec / 1000000, clean(w->comm, comm, sizeof(comm)),
+		       w->tid); /* fits */
+}
+
+static void op_words(const struct slow *w, char *out, size_t len)
+{
+	const struct slow_op *op = w->op;
+	const char *on = op->path ? op->path : op->mount ? op->mount : op->dev;
+	char text[TUI_NAME];
+
+	add(out, len, "%s", clean(op->op, text, sizeof(text)));
+	if (op->bytes)
+		add(out, len, " %s bytes", word_count(op->bytes).s);
+	if (on)
+		add(out, len, " of %s", clean(on, text, sizeof(text)));
+	if (op->has_split)
+		add(out, len, ", blocked %s %%, run queue %s %%",
+		    word_share(op->split.blocked_ns, w->wait_ns, 1).s,
+		    word_share(op->split.run_queue_ns, w->wait_ns, 1).s);
+}
+
+static void wait_words(const struct slow *w, enum unit unit, char *out, size_t len)
+{
+	char text[TUI_NAME];
+
+	add(out, len, "%s, CPU ", clean(w->kind, text, sizeof(text)));
+	if (w->migrated && w->last_cpu_known)
+		add(out, len, "%" PRIu32 " to ", w->last_cpu);
+	add(out, len, "%" PRIu32, w->cpu);
+	if (w->has_legs)
+		add(out, len, ", queue %s, run %s", word_time(w->wake_to_queue_ns, unit).s,
+		    word_time(w->queue_to_run_ns, unit).s);
+	if (w->waker && !strcmp(w->waker, "task"))
+		add(out, len, ", by %s %" PRIu32, clean(w->waker_comm, text, sizeof(text)),
+		    w->waker_tid);
+	else if (w->waker)
+		add(out, len, ", by %s", clean(w->waker, text, sizeof(text)));
+	if (w->prev_comm && w->prev_tid)
+		add(out, len, ", after %s %" PRIu32, clean(w->prev_comm, text, sizeof(text)),
+		    w->prev_tid);
+	else if (w->prev_comm)
+		add(out, len, ", after idle");
+}
+
+static const struct culprit *worst(const struct slow *w)
+{
+	const struct culprit *most = w->culprits;
+
+	for (size_t i = 1; i < w->nculprits; i++)
+		if (w->culprits[i].wait_ns > most->wait_ns)
+			most = &w->culprits[i];
+	return w->nculprits ? most : NULL;
+}
+
+void tui_slow_words(const struct slow *w, enum unit unit, char *out, size_t len)
+{
+	const struct culprit *most = worst(w);
+	char name[CULPRIT_NAME_BYTES], text[2 * CULPRIT_NAME_BYTES];
+
+	out[0] = '\0';
+	if (most) /* first: it is what one looks for, and a narrow window has no room for more */
+		add(out, len, "%s %% for %s, ", word_share(most->wait_ns, w->wait_ns, 1).s,
+		    clean(culprit_name(most, name, sizeof(name)), text, sizeof(text)));
+	if (w->op)
+		op_words(w, out, len);
+	else
+		wait_words(w, unit, out, len);
+}
+
+/* ---- the detail ---- */
+
+static void detail_text(struct tui_list *l, const char *what, const char *raw)
+{
+	char text[TUI_NAME];
+
+	if (raw)
+		tui_list_add(l, TUI_PLAIN, "%-14s %s", what, clean(raw, text, sizeof(text)));
+}
+
+static void detail_culprits(struct tui_list *l, const struct slow *w)
+{
+	enum unit unit = l->t->cfg->unit;
+	char name[CULPRIT_NAME_BYTES], text[2 * CULPRIT_NAME_BYTES], kind[32];
+
+	if (!w->nculprits)
+		return;
+	tui_list_add(l, TUI_HEADING, "What it waited for");
+	for (size_t i = 0; i < w->nculprits; i++) {
+		const struct culprit *k = &w->culprits[i];
+
+		tui_list_add(l, TUI_PLAIN, "%5s %% %9s  %s  %s",
+			     word_share(k->wait_ns, w->wait_ns, 1).s, word_time(k->wait_ns, unit).s,
+			     clean(culprit_name(k, name, sizeof(name)), text, sizeof(text)),
+			     clean(k->kind, kind, sizeof(kind)));
+	}
+}
+
+static void detail_all(struct tui_list *l, const struct slow *w)
+{
+	enum unit unit = l->t->cfg->unit;
+	char text[2 * TUI_NAME], time[64];
+
+	tui_list_add(l, TUI_BOLD, "%s %s", word_time(w->wait_ns, unit).s, unit_name(unit));
+	text[0] = '\0';
+	if (w->op)
+		op_words(w, text, sizeof(text));
+	else
+		wait_words(w, unit, text, sizeof(text));
+	tui_list_add(l, TUI_PLAIN, "%s", text);
+	detail_culprits(l, w);
+	tui_list_add(l, TUI_HEADING, "All that is known of it");
+	format_rfc3339(time, sizeof(time), w->time.tv_sec, (uint32_t)w->time.tv_nsec);
+	detail_text(l, "ended", time);
+	detail_text(l, "metric", w->metric);
+	tui_list_add(l, TUI_PLAIN, "%-14s %" PRIu32 ", thread %" PRIu32, "process", w->pid, w->tid);
+	detail_text(l, "cgroup", w->cgroup);
+	if (!w->op)
+		return;
+	detail_text(l, "device", w->op->dev);
+	detail_text(l, "mounted at", w->op->mount);
+	detail_text(l, "file", w->op->path);
+}
+
+void tui_draw_slow(struct tui *t, size_t from)
+{
+	const struct slow *w = t->slow_chosen;
+	struct tui_canvas *c = &t->canvas;
+	struct tui_list list = {.t = t, .from = from + 1};
+
+	list.room = c->lines - TUI_LINES_FOOT - list.from;
+	(void)tui_text(c, from, 0, c->columns - 30, TUI_BOLD, t->chosen_name);
+	tui_text_right(c, from, c->columns - 30, 29, TUI_DIM, "Esc: back");
+	tui_list_scrolled(&list, detail_all, w);
+}
