@@ -149,6 +149,23 @@ static __always_inline u32 compat_task_cpu(struct task_struct *p)
 }
 
 /*
+ * The clock of the task's run queue: a load in place of a reading. Who asks for a reschedule or makes one
+ * has just set it, but for RCU, which may ask up to a tick later. Without groups of tasks it is not to
+ * be had.
+ */
+static __always_inline u64 compat_rq_clock(struct task_struct *p)
+{
+	struct cfs_rq *cfs_rq;
+	struct rq *rq;
+
+	if (!bpf_core_field_exists(p->se.cfs_rq))
+		return bpf_ktime_get_ns();
+	cfs_rq = p->se.cfs_rq;
+	rq = cfs_rq ? cfs_rq->rq : NULL;
+	return rq ? rq->clock : 0;
+}
+
+/*
  * Where the hypervisor tells a guest of KVM on x86 by itself how long this CPU has not been run
  * although it could have: a per-CPU variable, so that it lies as far from the run queue as BTF says
  * (user space has looked); kallsyms need not have it.

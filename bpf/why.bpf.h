@@ -185,14 +185,15 @@ static __always_inline u64 why_take(struct why_walk *w, u32 kind, u64 ns)
 }
 
 /* --slower: the tasks one by one, until there is no room. */
-static __always_inline void why_part(struct why_walk *w, const struct why_stay *t, u64 ns)
+static __always_inline void why_part(struct why_walk *w, const struct why_stay *t,
+				     const struct why_who *who, u64 ns)
 {
 	u32 i;
 
 	if (!ns)
 		return;
 	for (i = 0; i < ABI_WHY_PARTS && i < w->nparts; i++)
-		if (w->parts[i].who.tid == t->tid) {
+		if (w->parts[i].who.tid == t->m.tid) {
 			w->parts[i].ns += ns;
 			return;
 		}
@@ -200,13 +201,17 @@ static __always_inline void why_part(struct why_walk *w, const struct why_stay *
 		return;
 	w->nparts = i + 1;
 	w->parts[i].ns = ns;
-	w->parts[i].who.pid = t->pid;
-	w->parts[i].who.tid = t->tid;
-	w->parts[i].who.cgroup_id = t->cgroup_id;
-	__builtin_memcpy(w->parts[i].who.comm, t->comm, sizeof(t->comm));
+	w->parts[i].who.pid = who->pid;
+	w->parts[i].who.tid = t->m.tid;
+	w->parts[i].who.cgroup_id = who->cgroup_id;
+	__builtin_memcpy(w->parts[i].who.comm, who->comm, sizeof(who->comm));
 }
 
-/* One stay further back; 0: that was the last one. */
+/*
+ * One stay further back; 0: that was the last one. So is the one before which the task that waits was on the
+ * CPU itself: its wait cannot have begun earlier, and if it seems to, that is the distance between
+ * the run queue's clock, by which it was measured, and ours.
+ */
 __noinline u32 why_step(u64 cpu, u64 stay)
 {
 	struct why_cpu *s = why_own(), *of = why_of((u32)cpu);
@@ -214,6 +219,7 @@ __noinline u32 why_step(u64 cpu, u64 stay)
 	struct why_stay *t;
 	struct why_walk *w;
 	u64 kernel = 0, ns;
+	bool own;
 
 	if (!s || !of || of->nstays - stay > WHY_STAYS - WHY_SLACK)
 		return 0;
@@ -221,9 +227,12 @@ __noinline u32 why_step(u64 cpu, u64 stay)
 	t = &of->stays[stay & (WHY_STAYS - 1)];
 	if (t->m.at >= w->end.at) /* later than what is looked at */
 		return 1;
+	own = of->stays[(stay - 1) & (WHY_STAYS - 1)].m.tid == w->tid;
 	why_since(cpu, stay, w->from);
 	got = w->got;
-	if (t->tid && t->due_ns && t->due_ns < w->end.at) {
+	if (own)
+		got.at += why_minus(t->m.at, w->from);
+	if (t->m.tid && t->due_ns && t->due_ns < w->end.at) {
 		why_since(cpu, stay, t->due_ns > w->from ? t->due_ns : w->from);
 		kernel = w->got.at < got.at ? w->got.at : got.at;
 	}
@@ -232,15 +241,15 @@ __noinline u32 why_step(u64 cpu, u64 stay)
 	why_take(w, ABI_WHY_STEAL, got.steal);
 	ns = got.at - kernel;
 	kernel = why_take(w, ABI_WHY_KERNEL, kernel);
-	ns = why_take(w, t->tid ? ABI_WHY_TASK : ABI_WHY_IDLE, ns);
-	if (t->tid) {
+	ns = why_take(w, t->m.tid ? ABI_WHY_TASK : ABI_WHY_IDLE, ns);
+	if (t->m.tid) {
 		if (w->tables)
 			why_blame(ABI_WHY_TASK, ns, kernel, cpu, stay);
 		if (w->slow)
-			why_part(w, t, ns);
+			why_part(w, t, &of->who[stay & (WHY_STAYS - 1)], ns);
 	}
 	w->end = t->m;
-	return t->m.at > w->from;
+	return t->m.at > w->from && !own;
 }
 
 /* From `from` on until walk.end, on that CPU. */
@@ -279,9 +288,9 @@ __noinline u32 why_past(u64 cpu, u64 from, u64 to)
 			break;
 	if (i >= WHY_STAYS - WHY_SLACK || i > n)
 		return 0;
-	s->now.at = ~0ULL; /* that of the switch is told; in its place: there is no later one */
+	s->never.at = ~0ULL;
 	e = &of->stays[(n - i) & (WHY_STAYS - 1)].m;
-	f = i > 1 ? &of->stays[(n - i + 1) & (WHY_STAYS - 1)].m : &s->now;
+	f = i > 1 ? &of->stays[(n - i + 1) & (WHY_STAYS - 1)].m : &s->never;
 	why_around(cpu, of, to, &e, &f);
 	*end = *e;
 	ns = why_minus(to, e->at);
@@ -319,6 +328,7 @@ static __always_inline void why_begin(struct why_walk *w, struct task_struct *p,
 	w->ep = ep;
 	w->serial = wait->t2;
 	w->left = wait->queued_ns;
+	w->tid = TASK_READ(p, pid);
 	w->tables = 1;
 	w->slow = slow;
 	w->nparts = 0;
@@ -340,28 +350,32 @@ static __always_inline bool why_moves_of(struct task_struct *p, struct stamp *st
 	return by_record() ? (*m)->base_ns + w->queued_ns == st->delay_ns : (*m)->base_ns == w->t1;
 }
 
-/* What most waits are: all of it fell into one stay, which no interrupt and no thief came into. */
-static __always_inline bool why_simple(struct why_cpu *s, u64 cpu, u64 ns)
+/*
+ * What most waits are: all of it fell into one stay, which no interrupt and no thief came into. It
+ * began with the stay where the task had the CPU until then, see why_step().
+ */
+static __always_inline bool why_simple(struct why_cpu *s, struct task_struct *p, u64 ns, u64 ep)
 {
-	u64 stay = s->nstays - 2;
+	const struct why_stay *now = why_begun(s);
+	u64 stay = s->nstays - 2, due = 0;
 	const struct why_stay *t = &s->stays[stay & (WHY_STAYS - 1)];
-	u32 kind = t->tid ? ABI_WHY_TASK : ABI_WHY_IDLE;
-	u64 due = 0;
+	const struct why_stay *before = &s->stays[(stay - 1) & (WHY_STAYS - 1)];
 
-	if (s->nstays < 2 || t->m.at > s->now.at - ns || t->m.irq != s->now.irq ||
-	    t->m.softirq != s->now.softirq || t->m.steal != s->now.steal)
+	if (!ns)
+		return true;
+	if (t->m.at > now->m.at - ns && before->m.tid != now->m.tid)
 		return false;
-	if (kind == ABI_WHY_TASK && t->due_ns) {
-		due = why_minus(s->now.at, t->due_ns);
-		due = why_take(&s->walk, ABI_WHY_KERNEL, due < ns ? due : ns);
-		ns -= due;
+	if (s->nstays < 3 || t->m.irq != now->m.irq || t->m.softirq != now->m.softirq ||
+	    t->m.steal != now->m.steal)
+		return false;
+	if (!t->m.tid)
+		return why_blame_simple(p, ABI_WHY_IDLE, t, ns, 0, ep);
+	if (t->due_ns) {
+		due = why_minus(now->m.at, t->due_ns);
+		if (due > ns)
+			due = ns;
 	}
-	ns = why_take(&s->walk, kind, ns);
-	if (kind == ABI_WHY_TASK)
-		why_blame(ABI_WHY_TASK, ns, due, cpu, stay);
-	if (kind == ABI_WHY_TASK && s->walk.slow)
-		why_part(&s->walk, t, ns);
-	return true;
+	return why_blame_simple(p, ABI_WHY_TASK, t, ns - due, due, ep);
 }
 
 static __always_inline void why_cpus_parts(struct why_cpu *s, struct why_moves *m,
@@ -372,9 +386,9 @@ static __always_inline void why_cpus_parts(struct why_cpu *s, struct why_moves *
 
 	if (m)
 		here = why_minus(here, m->sum_ns);
-	if (here && !why_simple(s, cpu, here)) {
-		s->walk.end = s->now;
-		why_piece(cpu, s->now.at - here);
+	if (here) {
+		s->walk.end = why_begun(s)->m;
+		why_piece(cpu, s->walk.end.at - here);
 	}
 	for (i = 0; m && i < WHY_MOVES && i < m->n; i++)
 		why_past(m->v[i].cpu, m->v[i].from, m->v[i].to);
@@ -399,17 +413,19 @@ static __always_inline void why_wait(struct task_struct *p, struct task_struct *
 				     struct stamp *st, const struct wait *w, u64 ep)
 {
 	bool slow = slower && w->wait_ns >= slower_ns;
+	bool throttled = w->kind == ABI_WAIT_THROTTLE, known = prev && w->n == 1;
 	struct why_cpu *s = why_own();
 	struct why_moves *m;
-	bool known = prev && w->n == 1 && why_moves_of(p, st, w, &m);
 
 	if (!s)
 		return;
+	if (known && !throttled && !slow && !st->moved && why_simple(s, p, w->queued_ns, ep))
+		return;
 	why_begin(&s->walk, p, w, slow, ep);
-	if (w->kind == ABI_WAIT_THROTTLE) {
+	if (throttled) {
 		s->walk.kinds[ABI_WHY_THROTTLE] = w->queued_ns;
 		why_blame(ABI_WHY_THROTTLE, w->queued_ns, 0, 0, 0);
-	} else if (known) {
+	} else if (known && why_moves_of(p, st, w, &m)) {
 		why_cpus_parts(s, m, w, slow);
 	} else { /* its end was not reported: who knows when, or where it began */
 		s->walk.kinds[ABI_WHY_UNEXPLAINED] = slow ? w->wait_ns : w->queued_ns;

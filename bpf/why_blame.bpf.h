@@ -52,25 +52,23 @@ static __always_inline void why_full(u64 ep)
 }
 
 /* What all of the group have; a process has the name that it has now. */
-static __always_inline void why_describe(u64 ep, u64 id, const struct why_stay *t)
+static __always_inline void why_describe(u64 ep, u64 id, const struct why_stay *t,
+					 const struct why_who *who)
 {
 	struct abi_culprit c = {}, *known = bpf_map_lookup_elem(&why_culprits, &id);
 
 	if (known && keyed.by != ABI_BY_PID && keyed.by != ABI_BY_TID)
 		return;
 	if (keyed.by == ABI_BY_CGROUP) {
-		c.cgroup_id = t->cgroup_id;
-	} else if (keyed.by == ABI_BY_PID) {
-		__builtin_memcpy(c.comm, t->name, sizeof(c.comm));
-		c.pid = t->pid;
-		c.cgroup_id = t->cgroup_id;
+		c.cgroup_id = who->cgroup_id;
+	} else if (WHY_NAMED) {
+		__builtin_memcpy(c.comm, t->key, sizeof(c.comm));
 	} else {
-		__builtin_memcpy(c.comm, t->comm, sizeof(c.comm));
-	}
-	if (keyed.by == ABI_BY_TID) {
-		c.pid = t->pid;
-		c.tid = t->tid;
-		c.cgroup_id = t->cgroup_id;
+		c.pid = who->pid;
+		c.tid = keyed.by == ABI_BY_TID ? t->m.tid : 0;
+		c.cgroup_id = who->cgroup_id;
+		__builtin_memcpy(c.comm, keyed.by == ABI_BY_TID ? who->comm : who->name,
+				 sizeof(c.comm));
 	}
 	if (known)
 		*known = c;
@@ -120,7 +118,7 @@ __noinline u32 why_blame(u64 kind, u64 ns, u64 due_ns, u64 cpu, u64 stay)
 		key.obj = why_id(t);
 	e = why_entry(&key, s->walk.ep);
 	if (kind == ABI_WHY_TASK && (!e || keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID))
-		why_describe(s->walk.ep, key.obj, t);
+		why_describe(s->walk.ep, key.obj, t, &of->who[stay & (WHY_STAYS - 1)]);
 	if (!e)
 		e = why_entry_made(&key, s->walk.ep);
 	if (e) {
@@ -136,6 +134,33 @@ __noinline u32 why_blame(u64 kind, u64 ns, u64 due_ns, u64 cpu, u64 stay)
 	if (e)
 		why_add(e, &s->walk, ns, due_ns);
 	return 0;
+}
+
+/*
+ * The same for a wait that has one part, besides what was due to the kernel: nothing else counts in its entry,
+ * so it needs no serial number. false: it has no entry yet, or one that says more.
+ */
+static __always_inline bool why_blame_simple(struct task_struct *p, u32 kind,
+					     const struct why_stay *t, u64 ns, u64 due_ns, u64 ep)
+{
+	struct abi_key key = {.kind = kind};
+	struct abi_khead *e;
+
+	if (keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID)
+		return false;
+	group_key(&key, p);
+	if (kind == ABI_WHY_TASK)
+		key.obj = why_id(t);
+	e = why_entry(&key, ep);
+	if (!e)
+		return false;
+	e->sums[ABI_WHY_NS] += ns;
+	e->sums[ABI_WHY_COUNT] += ns != 0;
+	if (due_ns) {
+		e->sums[ABI_WHY_DUE_NS] += due_ns;
+		e->sums[ABI_WHY_DUE_COUNT]++;
+	}
+	return true;
 }
 
 #endif

@@ -20,7 +20,7 @@
 
 #define WHY_STAYS 256 /* powers of two */
 #define WHY_EDGES 512
-#define WHY_STEAL_NS 3000
+#define WHY_STEAL_NS 10000
 #define WHY_SLACK 4 /* the oldest of a ring may just be written over */
 
 /* Sums up to a moment. */
@@ -29,19 +29,29 @@ struct why_mark {
 	u64 irq;
 	u64 softirq;
 	u64 steal;
-	u64 interrupted; /* from here on an interrupt runs */
+	u32 interrupted; /* from here on an interrupt runs */
+	u32 tid;	 /* a stay's begins: whose; 0: idle's */
 };
 
+/* A cache line, written at every switch. */
 struct why_stay {
 	struct why_mark m;
 	u64 due_ns; /* when a reschedule was due, if the task could still have run on; else 0 */
-	u64 key[2]; /* the group that is blamed */
+	u64 key[2]; /* the group that is blamed; of a name what is behind its NUL is NUL as well */
+};
+
+_Static_assert(sizeof(struct why_stay) == 64, "why_stay size");
+
+/* What else is known of a stay's task: with --slower, or a --by that asks for more than its name. */
+struct why_who {
 	u64 cgroup_id;
-	u32 pid;
-	u32 tid; /* 0: idle */
 	char comm[ABI_COMM_LEN];
 	char name[ABI_COMM_LEN]; /* of its group: of a process the first thread's */
+	u32 pid;
+	u32 pad[5];
 };
+
+_Static_assert(sizeof(struct why_who) == 64, "why_who size");
 
 /* Soft interrupts, as far as they are over; since when one runs. */
 struct why_soft {
@@ -63,6 +73,7 @@ struct why_walk {
 	u64 ep;
 	u64 serial;
 	u64 from;
+	u64 tid;	     /* of who waits */
 	struct why_mark end; /* what comes from there on is told */
 	u64 left;	     /* of the wait, not told yet */
 	u64 slow;	     /* its parts are wanted by themselves */
@@ -86,13 +97,16 @@ struct why_cpu {
 	u64 soft_at; /* which of them holds */
 	u64 nedges[2];
 	u64 nstays;
-	u64 due_ns; /* also written by other CPUs, under this one's run-queue lock */
+	u64 due_at; /* compat_rq_clock(); also written by other CPUs, under this one's run-queue lock */
 	u64 due_flag;
 	struct why_walk walk;
-	struct why_mark now; /* of the switch that is being reported */
+	struct why_mark never; /* in the place of a later reading that has not been made */
 	struct why_mark edges[2][WHY_EDGES];
+	struct why_who who[WHY_STAYS]; /* of the stays */
 	struct why_stay stays[WHY_STAYS];
 };
+
+#define WHY_NAMED (keyed.by == ABI_BY_NONE || keyed.by == ABI_BY_COMM) /* groups are names */
 
 /* One entry a CPU, set at load. */
 struct {
@@ -188,8 +202,8 @@ static __always_inline void why_still_due(struct why_cpu *s)
 {
 	struct task_struct *cur = (void *)bpf_get_current_task();
 
-	if (s->due_ns && !(BPF_CORE_READ(cur, thread_info.flags) >> s->due_flag & 1))
-		s->due_ns = 0;
+	if (s->due_at && !(BPF_CORE_READ(cur, thread_info.flags) >> s->due_flag & 1))
+		s->due_at = 0;
 }
 
 static __always_inline int why_irq_ends(void)
@@ -316,10 +330,10 @@ int ws_resched_due(u64 *ctx)
 
 	if (!s)
 		return 0;
-	if (s->due_ns && s->due_flag != flag && cur->thread_info.flags >> s->due_flag & 1)
+	if (s->due_at && s->due_flag != flag && cur->thread_info.flags >> s->due_flag & 1)
 		return 0;
 	s->due_flag = flag;
-	s->due_ns = bpf_ktime_get_ns();
+	s->due_at = compat_rq_clock(cur);
 	return 0;
 }
 
@@ -333,65 +347,88 @@ static __always_inline u64 why_text(u64 word)
 	return nul ? word & (((nul & -nul) >> 7) - 1) : word;
 }
 
-static __always_inline void why_name_stay(struct why_stay *t, struct task_struct *p)
+static __always_inline void why_name_stay(struct why_cpu *s, struct why_stay *t,
+					  struct task_struct *p)
 {
+	struct why_who *who = &s->who[s->nstays & (WHY_STAYS - 1)];
 	struct task_struct *leader;
 	struct abi_key key = {};
+	u64 comm[2];
 
-	t->tid = TASK_READ(p, pid);
-	t->pid = TASK_READ(p, tgid);
-	if (!t->tid) /* idle: a CPU's own task, nobody to be blamed */
-		return;
-	if (slower || (keyed.by != ABI_BY_NONE && keyed.by != ABI_BY_COMM))
-		t->cgroup_id = task_cgroup_id(p);
-	TASK_COMM(t->comm, p);
-	if (keyed.by == ABI_BY_NONE || keyed.by == ABI_BY_COMM) {
-		t->key[0] = why_text(((u64 *)t->comm)[0]);
-		t->key[1] = t->key[0] == ((u64 *)t->comm)[0] ? why_text(((u64 *)t->comm)[1]) : 0;
-		return;
+	if (WHY_NAMED) {
+		__builtin_memcpy(comm, p->comm, sizeof(comm));
+		t->key[0] = why_text(comm[0]);
+		t->key[1] = t->key[0] == comm[0] ? why_text(comm[1]) : 0;
+	} else {
+		group_key(&key, p);
+		t->key[0] = key.id;
+		t->key[1] = key.born;
 	}
-	group_key(&key, p);
-	t->key[0] = key.id;
-	t->key[1] = key.born;
+	if (WHY_NAMED && !slower)
+		return;
+	who->pid = TASK_READ(p, tgid);
+	who->cgroup_id = task_cgroup_id(p);
+	TASK_COMM(who->comm, p);
 	if (keyed.by != ABI_BY_PID)
 		return;
 	leader = TASK_READ(p, group_leader);
 	if (leader)
-		TASK_COMM(t->name, leader);
+		TASK_COMM(who->name, leader);
 }
 
-/* When the switch that is being reported was. */
+/* The stay that begins with the switch that is being reported. */
+static __always_inline struct why_stay *why_begun(struct why_cpu *s)
+{
+	return &s->stays[(s->nstays - 1) & (WHY_STAYS - 1)];
+}
+
 static __always_inline u64 why_now_ns(void)
 {
 	struct why_cpu *s = why_own();
 
-	return s ? s->now.at : bpf_ktime_get_ns();
+	return s ? why_begun(s)->m.at : bpf_ktime_get_ns();
 }
 
-/* A switch: one stay ends, the next begins. Interrupts do not nest around it. */
-static __always_inline void why_switch(struct task_struct *next, bool runnable)
+/* An interrupt whose end was not reported. */
+static __noinline u32 why_uninterrupted(struct why_cpu *s)
 {
-	struct why_cpu *s = why_own();
-	struct why_stay *t;
-
-	if (!s)
-		return;
-	if (s->irq_depth) /* an end was not reported */
-		s->irq_depth = 0;
+	s->irq_depth = 0;
 	if (s->soft[s->soft_at & 1].start) {
 		s->soft[(s->soft_at + 1) & 1] = s->soft[s->soft_at & 1];
 		s->soft[(s->soft_at + 1) & 1].start = 0;
 		s->soft_at++;
 	}
-	why_read(s, &s->now, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* A switch: one stay ends, the next begins. Interrupts do not nest around it, so that their sums are
+ * at hand. */
+static __always_inline void why_switch(struct task_struct *next, bool runnable)
+{
+	struct why_cpu *s = why_own();
+	struct why_stay *t;
+	u64 now;
+
+	if (!s)
+		return;
+	if (s->irq_depth || s->soft[s->soft_at & 1].start)
+		why_uninterrupted(s);
 	/* Who blocked may have been picked again since: then it was no more due, unseen. */
-	if (runnable)
-		s->stays[(s->nstays - 1) & (WHY_STAYS - 1)].due_ns = s->due_ns;
-	s->due_ns = 0;
+	now = bpf_ktime_get_ns();
+	if (s->due_at) {
+		if (runnable)
+			why_begun(s)->due_ns = now - why_minus(compat_rq_clock(next), s->due_at);
+		s->due_at = 0;
+	}
 	t = &s->stays[s->nstays & (WHY_STAYS - 1)];
-	t->m = s->now;
+	t->m.at = now;
+	t->m.irq = s->irq_ns + s->nmi_ns;
+	t->m.softirq = s->soft[s->soft_at & 1].ns;
+	t->m.steal = why_steal(s, now);
+	t->m.tid = TASK_READ(next, pid);
 	t->due_ns = 0;
-	why_name_stay(t, next);
+	if (t->m.tid) /* idle is a CPU's own task, nobody to be blamed */
+		why_name_stay(s, t, next);
 	barrier();
 	s->nstays++;
 }

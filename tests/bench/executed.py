@@ -28,6 +28,7 @@ WAYS = (
     ("default", []),
     ("sched", ["-s", "sched"]),
     ("sched-by-pid", ["-s", "sched", "--by", "pid"]),
+    ("sched-why", ["-s", "sched", "--why"]),
 )
 WAITS = 4  # the last one counts: all is known then
 COUNTED = 3  # a bucket of each of three histograms

@@ -23,6 +23,9 @@ WAYS = (  # name in the budget file, options
     ("follow", ALL + ["-p", "1", "--follow"]),
     ("slower", ALL + ["--slower", "10ms"]),
     ("stack-each", ["-s", "lock", "--stack-every", "1"]),
+    ("why", ["-s", "sched", "--why"]),
+    ("why-by-pid", ["-s", "sched", "--why", "--by", "pid"]),
+    ("why-slower", ["-s", "sched", "--why", "--slower", "10ms"]),
 )
 PMU = ["-s", "line", "--line-source", "pmu"]
 PMU_WAYS = (  # on a machine that is made to have one (sides.own_pmu)
@@ -99,7 +102,7 @@ def table(build, quick):
     return [
         ("pipe", few(
             [own("sched"), sides.empty(build, "empty")],
-            [sides.own(build), own("sched", "--by", "pid"), own("sched", "--by", "cgroup"),
+            [sides.own(build), own("sched", "--why"), own("sched", "--by", "pid"), own("sched", "--by", "cgroup"),
              own("sched", "--slower", "10ms"), sides.Side("runqlat", ["runqlat", "1000"])])),
         ("look-ups", few(
             [own("ext4"), ext4_empty],

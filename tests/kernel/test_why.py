@@ -356,7 +356,7 @@ class Reference(KernelTest):
             start, end = w["mono_ns"] - w["wait_ns"], w["mono_ns"]
             if w["kind"] == "throttle" or timeline.moved(w["tid"], start, end):
                 continue
-            theirs, edges = timeline.parts(w["cpu"], start, end)
+            theirs, edges = timeline.parts(w["cpu"], start, end, w["tid"])
             if theirs is None or any(kind == "unknown" for kind, _ in theirs):
                 continue
             unexplained = ours.pop(("unexplained", None), 0)

@@ -100,17 +100,31 @@ class Timeline:
     def moved(self, tid, start, end):
         return any(start <= ts <= end for ts in self.moves[tid])
 
-    def parts(self, cpu, start, end):
-        """({(kind, tid or None): ns} of that stretch, segments in it); None: it began before the trace."""
+    def parts(self, cpu, start, end, waiter):
+        """({(kind, tid or None): ns} of that stretch, segments in it); None: it began before the trace.
+
+        It is a wait of the task `waiter`, which did not run meanwhile: where it seems to at first, it was on its way
+        out, and that is the time of whoever came to the CPU.
+        """
         segments, starts = self.cpus[cpu].segments, self.starts[cpu]
-        i = bisect.bisect_right(starts, start) - 1
+        i = first = bisect.bisect_right(starts, start) - 1
         if i < 0:
             return None, 0
-        out, first = collections.Counter(), i
+        pieces = []
         while i < len(segments) and segments[i].start < end:
             to = segments[i + 1].start if i + 1 < len(segments) else end
             ns = min(to, end) - max(segments[i].start, start)
             if ns > 0:
-                out[segments[i].kind, segments[i].tid] += ns
+                pieces.append(((segments[i].kind, segments[i].tid), ns))
             i += 1
+        others = (k for k, (who, _) in enumerate(pieces) if who[0] == "idle-exit" or who[1] not in (None, waiter))
+        left = next(others, 0)
+        if not any(who == ("task", waiter) for who, _ in pieces[:left]):
+            left = 0
+        early, pieces = sum(ns for _, ns in pieces[:left]), pieces[left:]
+        out = collections.Counter()
+        for who, ns in pieces:
+            out[who] += ns
+        if early and pieces:
+            out[next((who for who, _ in pieces if who[0] == "task"), pieces[0][0])] += early
         return out, i - first
