@@ -127,8 +127,7 @@ int ws_waking(u64 *ctx)
 	return 0;
 }
 
-TRACEPOINT(sched_switch)
-int ws_switch(u64 *ctx)
+SWITCHED int switched(u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	bool preempted = ctx[0] & 1; /* whatever its state */
@@ -151,14 +150,68 @@ int ws_switch(u64 *ctx)
 			op_leaves(bank, prev, preempted || !state);
 		if (preempted || !state)
 			record_out(bank, prev, state);
-		else if (state & TASK_DEAD)
+		else if (!WHY && state & TASK_DEAD)
 			record_ends(bank, prev, ep);
 		record_in(bank, next, prev, ep);
-		return 0;
+		return WHY && !preempted && state & TASK_DEAD;
 	}
 	now = switch_now_ns();
 	stamped_out(bank, prev, preempted || !state, now, ep);
 	stamped_in(bank, next, prev, now, ep);
+	return 0;
+}
+
+#ifdef WS_WHY
+/* What why_wait() has left for now. */
+static __noinline int why_later_slow(u64 *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	struct why_cpu *s = why_own();
+	struct abi_counts *bank;
+	struct stamp *st;
+	u32 last_cpu;
+
+	if (!s)
+		return 0;
+	bank = bank_get(s->walk.ep);
+	st = stamp_get(next, false);
+	if (!bank || !st)
+		return 0;
+	last_cpu = st->last_cpu;
+	st->last_cpu = (u32)s->walk.last_cpu;
+	slow_emit(bank, next, prev, st, &s->walk.wait);
+	st->last_cpu = last_cpu;
+	return 0;
+}
+
+static __always_inline void why_later(u64 *ctx, bool ends)
+{
+	struct why_cpu *s = why_own();
+	struct abi_counts *bank;
+	u64 ep;
+
+	if (s && s->walk.later) {
+		s->walk.later = 0;
+		why_walk_wait(s);
+		if (slower && s->walk.slow)
+			why_later_slow(ctx);
+	}
+	if (!ends)
+		return;
+	ep = epoch;
+	bank = ep ? bank_get(ep) : NULL;
+	if (bank)
+		record_ends(bank, (void *)ctx[1], ep);
+}
+#endif
+
+TRACEPOINT(sched_switch)
+int ws_switch(u64 *ctx)
+{
+	bool ends = switched(ctx);
+
+	if (WHY)
+		why_later(ctx, ends);
 	return 0;
 }
 

@@ -83,8 +83,8 @@ static __always_inline void finish(struct abi_counts *bank, struct task_struct *
 	account(bank, w, ep);
 	if (keyed.by != ABI_BY_NONE)
 		account_group(bank, p, w, ep);
-	if (WHY)
-		why_wait(p, prev, st, w, ep);
+	if (WHY && why_wait(p, prev, st, w, ep))
+		return;
 	if (slower && w->wait_ns >= slower_ns)
 		slow_emit(bank, p, prev, st, w);
 }

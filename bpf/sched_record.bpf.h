@@ -145,7 +145,7 @@ static __always_inline void hidden_waits(struct abi_counts *bank, struct task_st
 		return;
 	add_hidden(w->queued_ns, w->n, w->kind);
 	if (WHY)
-		why_hidden(p, w->queued_ns, w->n, ep);
+		why_hidden(p, w, ep);
 	if (keyed.by != ABI_BY_NONE)
 		account_group(bank, p, w, ep);
 	if (!slower || w->n != 1 || w->queued_ns < slower_ns)

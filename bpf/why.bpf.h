@@ -14,18 +14,6 @@
 
 /* ---- waits that go on on another CPU ---- */
 
-#define WHY_MOVES 3
-
-/* Since when it waited on which CPU, and until when; more moves than these stay unexplained. */
-struct why_moves {
-	u64 n;
-	u64 sum_ns;  /* of all */
-	u64 base_ns; /* of which wait they are: the kernel's sum of those before, or its t1 */
-	struct {
-		u64 from, to, cpu;
-	} v[WHY_MOVES];
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -132,43 +120,43 @@ __noinline u32 why_since(u64 cpu, u64 stay, u64 at)
 	const struct why_mark *e, *f;
 	const struct why_stay *t;
 	struct why_walk *w;
-	struct why_mark got = {};
+	struct why_mark *got;
 	u64 before, all;
 
 	if (!s || !of)
 		return 0;
 	w = &s->walk;
+	got = &w->got;
+	__builtin_memset(got, 0, sizeof(*got));
 	t = &of->stays[stay & (WHY_STAYS - 1)];
 	e = &t->m;
 	f = &w->end;
 	if (at < e->at)
 		at = e->at;
 	if (f->irq == e->irq && f->softirq == e->softirq && f->steal == e->steal) {
-		w->got = got;
-		w->got.at = why_minus(f->at, at);
+		got->at = why_minus(f->at, at);
 		return 0;
 	}
 	if (at > e->at) {
 		why_around(cpu, of, at, &e, &f);
 		before = why_minus(at, e->at);
-		got.irq = why_minus(f->irq, e->irq);
-		got.softirq = why_minus(f->softirq, e->softirq);
-		got.steal = why_minus(f->steal, e->steal);
-		all = got.irq + got.softirq + got.steal;
-		got.at = why_least(why_minus(why_minus(f->at, e->at), all), before);
-		got.irq = why_least(got.irq, before);
-		got.softirq = why_least(got.softirq, before);
-		got.steal = why_least(got.steal, before);
+		got->irq = why_minus(f->irq, e->irq);
+		got->softirq = why_minus(f->softirq, e->softirq);
+		got->steal = why_minus(f->steal, e->steal);
+		all = got->irq + got->softirq + got->steal;
+		got->at = why_least(why_minus(why_minus(f->at, e->at), all), before);
+		got->irq = why_least(got->irq, before);
+		got->softirq = why_least(got->softirq, before);
+		got->steal = why_least(got->steal, before);
 		e = f;
 		f = &w->end;
 	}
 	all = why_minus(f->irq, e->irq) + why_minus(f->softirq, e->softirq) +
 	      why_minus(f->steal, e->steal);
-	got.at += why_minus(why_minus(f->at, e->at), all);
-	got.irq += why_minus(f->irq, e->irq);
-	got.softirq += why_minus(f->softirq, e->softirq);
-	got.steal += why_minus(f->steal, e->steal);
-	w->got = got;
+	got->at += why_minus(why_minus(f->at, e->at), all);
+	got->irq += why_minus(f->irq, e->irq);
+	got->softirq += why_minus(f->softirq, e->softirq);
+	got->steal += why_minus(f->steal, e->steal);
 	return 0;
 }
 
@@ -215,7 +203,6 @@ static __always_inline void why_part(struct why_walk *w, const struct why_stay *
 __noinline u32 why_step(u64 cpu, u64 stay)
 {
 	struct why_cpu *s = why_own(), *of = why_of((u32)cpu);
-	struct why_mark got;
 	struct why_stay *t;
 	struct why_walk *w;
 	u64 kernel = 0, ns;
@@ -229,17 +216,17 @@ __noinline u32 why_step(u64 cpu, u64 stay)
 		return 1;
 	own = of->stays[(stay - 1) & (WHY_STAYS - 1)].m.tid == w->tid;
 	why_since(cpu, stay, w->from);
-	got = w->got;
+	w->all = w->got;
 	if (own)
-		got.at += why_minus(t->m.at, w->from);
+		w->all.at += why_minus(t->m.at, w->from);
 	if (t->m.tid && t->due_ns && t->due_ns < w->end.at) {
 		why_since(cpu, stay, t->due_ns > w->from ? t->due_ns : w->from);
-		kernel = w->got.at < got.at ? w->got.at : got.at;
+		kernel = w->got.at < w->all.at ? w->got.at : w->all.at;
 	}
-	why_take(w, ABI_WHY_IRQ, got.irq);
-	why_take(w, ABI_WHY_SOFTIRQ, got.softirq);
-	why_take(w, ABI_WHY_STEAL, got.steal);
-	ns = got.at - kernel;
+	why_take(w, ABI_WHY_IRQ, w->all.irq);
+	why_take(w, ABI_WHY_SOFTIRQ, w->all.softirq);
+	why_take(w, ABI_WHY_STEAL, w->all.steal);
+	ns = w->all.at - kernel;
 	kernel = why_take(w, ABI_WHY_KERNEL, kernel);
 	ns = why_take(w, t->m.tid ? ABI_WHY_TASK : ABI_WHY_IDLE, ns);
 	if (t->m.tid) {
@@ -269,9 +256,9 @@ __noinline u32 why_piece(u64 cpu, u64 from)
 	return 0;
 }
 
-/* The same until a moment that is over. It is between two readings, the later of which may not have
- * been made. */
-__noinline u32 why_past(u64 cpu, u64 from, u64 to)
+/* Where a walk begins whose end is over: between two readings, the later of which may not have been
+ * made. 0: the ring has it no more. */
+__noinline u32 why_past_end(u64 cpu, u64 to)
 {
 	struct why_cpu *s = why_own(), *of = why_of((u32)cpu);
 	const struct why_mark *e, *f;
@@ -279,7 +266,7 @@ __noinline u32 why_past(u64 cpu, u64 from, u64 to)
 	u64 n, ns, all;
 	u32 i;
 
-	if (!s || !of || from >= to)
+	if (!s || !of)
 		return 0;
 	end = &s->walk.end;
 	n = of->nstays;
@@ -297,7 +284,7 @@ __noinline u32 why_past(u64 cpu, u64 from, u64 to)
 	if (f->at == ~0ULL) {
 		if (!e->interrupted)
 			end->at = to;
-		return why_piece(cpu, from);
+		return 1;
 	}
 	all = why_minus(f->at, e->at);
 	if (f->irq == e->irq && f->softirq == e->softirq && f->steal == e->steal)
@@ -306,7 +293,13 @@ __noinline u32 why_past(u64 cpu, u64 from, u64 to)
 		end->at = to, end->irq += ns;
 	else if (f->softirq - e->softirq == all)
 		end->at = to, end->softirq += ns;
-	return why_piece(cpu, from);
+	return 1;
+}
+
+static __always_inline void why_past(u64 cpu, u64 from, u64 to)
+{
+	if (from < to && why_past_end(cpu, to))
+		why_piece(cpu, from);
 }
 
 /* ---- a wait ---- */
@@ -314,16 +307,15 @@ __noinline u32 why_past(u64 cpu, u64 from, u64 to)
 static __always_inline void why_begin(struct why_walk *w, struct task_struct *p,
 				      const struct wait *wait, bool slow, u64 ep)
 {
-	struct abi_khead named;
 	u32 i;
 
 	__builtin_memset(&w->victim, 0, sizeof(w->victim));
 	group_key(&w->victim, p);
 	if (keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID) {
-		group_name(&named, p);
-		__builtin_memcpy(w->victim_comm, named.comm, sizeof(named.comm));
-		w->victim_pid = named.pid;
-		w->named_ns = named.named_ns;
+		group_name(&w->named, p);
+		__builtin_memcpy(w->victim_comm, w->named.comm, sizeof(w->named.comm));
+		w->victim_pid = w->named.pid;
+		w->named_ns = w->named.named_ns;
 	}
 	w->ep = ep;
 	w->serial = wait->t2;
@@ -378,38 +370,41 @@ static __always_inline bool why_simple(struct why_cpu *s, struct task_struct *p,
 	return why_blame_simple(p, ABI_WHY_TASK, t, ns - due, due, ep);
 }
 
-static __always_inline void why_cpus_parts(struct why_cpu *s, struct why_moves *m,
-					   const struct wait *w, bool slow)
+/* By the program's own small frame, when all that the switch itself takes has returned: before 6.13 the
+ * stacks of a chain of calls share 512 bytes. */
+static __always_inline void why_walk_wait(struct why_cpu *s)
 {
-	u64 cpu = bpf_get_smp_processor_id(), t1 = w->t2 - w->queued_ns, here = w->queued_ns;
+	const struct wait *w = &s->walk.wait;
+	struct why_moves *m = &s->walk.moves;
+	u64 cpu = bpf_get_smp_processor_id(), t1 = w->t2 - w->queued_ns, here;
 	u32 i;
 
-	if (m)
-		here = why_minus(here, m->sum_ns);
+	here = why_minus(w->queued_ns, m->n ? m->sum_ns : 0);
 	if (here) {
 		s->walk.end = why_begun(s)->m;
 		why_piece(cpu, s->walk.end.at - here);
 	}
-	for (i = 0; m && i < WHY_MOVES && i < m->n; i++)
+	for (i = 0; i < WHY_MOVES && i < m->n; i++)
 		why_past(m->v[i].cpu, m->v[i].from, m->v[i].to);
 	s->walk.kinds[ABI_WHY_UNEXPLAINED] = s->walk.left;
 	for (i = ABI_WHY_TASK + 1; i < ABI_WHY_KINDS; i++)
 		if (i != ABI_WHY_KERNEL && s->walk.kinds[i])
 			why_blame(i, s->walk.kinds[i], 0, 0, 0);
-	if (!slow || !w->t0)
+	if (!s->walk.slow || !w->t0)
 		return;
 	/* A slow wakeup's way to the queue: what the CPU did that it was queued on. */
 	s->walk.tables = 0;
 	s->walk.left = w->to_queue_ns;
-	if (m && m->n)
+	if (m->n)
 		why_past(m->v[0].cpu, m->v[0].from - w->to_queue_ns, m->v[0].from);
 	else
 		why_past(cpu, t1 - w->to_queue_ns, t1);
 	s->walk.kinds[ABI_WHY_UNEXPLAINED] += s->walk.left;
 }
 
-/* The wait of a task that comes to this CPU is over, as `w` tells. */
-static __always_inline void why_wait(struct task_struct *p, struct task_struct *prev,
+/* The wait of a task that comes to this CPU is over, as `w` tells. true: it is walked, and told if it
+ * was slow, when the switch itself is done with. */
+static __always_inline bool why_wait(struct task_struct *p, struct task_struct *prev,
 				     struct stamp *st, const struct wait *w, u64 ep)
 {
 	bool slow = slower && w->wait_ns >= slower_ns;
@@ -418,33 +413,41 @@ static __always_inline void why_wait(struct task_struct *p, struct task_struct *
 	struct why_moves *m;
 
 	if (!s)
-		return;
+		return false;
 	if (known && !throttled && !slow && !st->moved && why_simple(s, p, w->queued_ns, ep))
-		return;
+		return false;
 	why_begin(&s->walk, p, w, slow, ep);
 	if (throttled) {
 		s->walk.kinds[ABI_WHY_THROTTLE] = w->queued_ns;
 		why_blame(ABI_WHY_THROTTLE, w->queued_ns, 0, 0, 0);
-	} else if (known && why_moves_of(p, st, w, &m)) {
-		why_cpus_parts(s, m, w, slow);
-	} else { /* its end was not reported: who knows when, or where it began */
+		return false;
+	}
+	if (!known || !why_moves_of(p, st, w, &m)) {
+		/* its end was not reported: who knows when, or where it began */
 		s->walk.kinds[ABI_WHY_UNEXPLAINED] = slow ? w->wait_ns : w->queued_ns;
 		why_blame(ABI_WHY_UNEXPLAINED, w->queued_ns, 0, 0, 0);
+		return false;
 	}
+	s->walk.wait = *w;
+	s->walk.last_cpu = st->last_cpu;
+	s->walk.moves.n = 0;
+	if (m)
+		s->walk.moves = *m;
+	s->walk.later = 1;
+	return true;
 }
 
 /* Waits whose ends were not reported. */
-static __always_inline void why_hidden(struct task_struct *p, u64 sum_ns, u64 n, u64 ep)
+static __always_inline void why_hidden(struct task_struct *p, const struct wait *w, u64 ep)
 {
-	struct wait w = {.queued_ns = sum_ns, .wait_ns = sum_ns, .n = (u32)n};
 	struct why_cpu *s = why_own();
 
 	if (!s)
 		return;
-	w.t2 = bpf_ktime_get_ns();
-	why_begin(&s->walk, p, &w, false, ep);
-	s->walk.kinds[ABI_WHY_UNEXPLAINED] = sum_ns;
-	why_blame(ABI_WHY_UNEXPLAINED, sum_ns, 0, 0, 0);
+	why_begin(&s->walk, p, w, false, ep);
+	s->walk.serial = bpf_ktime_get_ns();
+	s->walk.kinds[ABI_WHY_UNEXPLAINED] = w->queued_ns;
+	why_blame(ABI_WHY_UNEXPLAINED, w->queued_ns, 0, 0, 0);
 }
 
 /* The record of a slow wait, with room for its parts. */

@@ -22,14 +22,13 @@ static __always_inline struct abi_khead *why_entry(const struct abi_key *key, u6
 	return ep & 1 ? bpf_map_lookup_elem(&why_odd, key) : bpf_map_lookup_elem(&why_even, key);
 }
 
-static __always_inline struct abi_khead *why_entry_made(const struct abi_key *key, u64 ep)
+static __always_inline struct abi_khead *why_entry_made(struct why_walk *w,
+							const struct abi_key *key, u64 ep)
 {
-	const struct abi_khead zero = {};
-
 	if (ep & 1)
-		bpf_map_update_elem(&why_odd, key, &zero, BPF_NOEXIST);
+		bpf_map_update_elem(&why_odd, key, &w->none, BPF_NOEXIST);
 	else
-		bpf_map_update_elem(&why_even, key, &zero, BPF_NOEXIST);
+		bpf_map_update_elem(&why_even, key, &w->none, BPF_NOEXIST);
 	return why_entry(key, ep);
 }
 
@@ -52,28 +51,26 @@ static __always_inline void why_full(u64 ep)
 }
 
 /* What all of the group have; a process has the name that it has now. */
-static __always_inline void why_describe(u64 ep, u64 id, const struct why_stay *t,
+static __always_inline void why_describe(struct why_walk *w, u64 id, const struct why_stay *t,
 					 const struct why_who *who)
 {
-	struct abi_culprit c = {}, *known = bpf_map_lookup_elem(&why_culprits, &id);
+	struct abi_culprit *known = bpf_map_lookup_elem(&why_culprits, &id), *c;
 
 	if (known && keyed.by != ABI_BY_PID && keyed.by != ABI_BY_TID)
 		return;
-	if (keyed.by == ABI_BY_CGROUP) {
-		c.cgroup_id = who->cgroup_id;
-	} else if (WHY_NAMED) {
-		__builtin_memcpy(c.comm, t->key, sizeof(c.comm));
-	} else {
-		c.pid = who->pid;
-		c.tid = keyed.by == ABI_BY_TID ? t->m.tid : 0;
-		c.cgroup_id = who->cgroup_id;
-		__builtin_memcpy(c.comm, keyed.by == ABI_BY_TID ? who->comm : who->name,
-				 sizeof(c.comm));
-	}
-	if (known)
-		*known = c;
-	else if (bpf_map_update_elem(&why_culprits, &id, &c, BPF_ANY))
-		why_full(ep); /* a row without a name */
+	c = known ? known : &w->culprit;
+	c->pid = WHY_NAMED || keyed.by == ABI_BY_CGROUP ? 0 : who->pid;
+	c->tid = keyed.by == ABI_BY_TID ? t->m.tid : 0;
+	c->cgroup_id = WHY_NAMED ? 0 : who->cgroup_id;
+	if (WHY_NAMED)
+		__builtin_memcpy(c->comm, t->key, sizeof(c->comm));
+	else if (keyed.by == ABI_BY_CGROUP)
+		__builtin_memset(c->comm, 0, sizeof(c->comm));
+	else
+		__builtin_memcpy(c->comm, keyed.by == ABI_BY_TID ? who->comm : who->name,
+				 sizeof(c->comm));
+	if (!known && bpf_map_update_elem(&why_culprits, &id, c, BPF_ANY))
+		why_full(w->ep); /* a row without a name */
 }
 
 /* The serial number has a bit for each of the two counts. */
@@ -107,30 +104,31 @@ __noinline u32 why_blame(u64 kind, u64 ns, u64 due_ns, u64 cpu, u64 stay)
 	struct why_cpu *s = why_own(), *of = why_of((u32)cpu);
 	const struct why_stay *t;
 	struct abi_khead *e;
-	struct abi_key key;
+	struct abi_key *key;
 
 	if (!s || !of || !(ns | due_ns))
 		return 0;
-	key = s->walk.victim;
-	key.kind = (u32)kind;
+	key = &s->walk.key;
+	*key = s->walk.victim;
+	key->kind = (u32)kind;
 	t = &of->stays[stay & (WHY_STAYS - 1)];
 	if (kind == ABI_WHY_TASK)
-		key.obj = why_id(t);
-	e = why_entry(&key, s->walk.ep);
+		key->obj = why_id(t);
+	e = why_entry(key, s->walk.ep);
 	if (kind == ABI_WHY_TASK && (!e || keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID))
-		why_describe(s->walk.ep, key.obj, t, &of->who[stay & (WHY_STAYS - 1)]);
+		why_describe(&s->walk, key->obj, t, &of->who[stay & (WHY_STAYS - 1)]);
 	if (!e)
-		e = why_entry_made(&key, s->walk.ep);
+		e = why_entry_made(&s->walk, key, s->walk.ep);
 	if (e) {
 		why_add(e, &s->walk, ns, due_ns);
 		return 0;
 	}
 	why_full(s->walk.ep);
-	__builtin_memset(&key, 0, sizeof(key));
-	key.obj = ABI_OBJ_OTHER;
-	key.kind = (u32)kind;
-	key.cpu = bpf_get_smp_processor_id();
-	e = why_entry(&key, s->walk.ep);
+	__builtin_memset(key, 0, sizeof(*key));
+	key->obj = ABI_OBJ_OTHER;
+	key->kind = (u32)kind;
+	key->cpu = bpf_get_smp_processor_id();
+	e = why_entry(key, s->walk.ep);
 	if (e)
 		why_add(e, &s->walk, ns, due_ns);
 	return 0;

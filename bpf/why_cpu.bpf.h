@@ -64,6 +64,18 @@ struct why_soft {
 #define WHY_HARD 0
 #define WHY_SOFT 1
 
+#define WHY_MOVES 3
+
+/* Since when it waited on which CPU, and until when; more moves than these stay unexplained. */
+struct why_moves {
+	u64 n;
+	u64 sum_ns;  /* of all */
+	u64 base_ns; /* of which wait they are: the kernel's sum of those before, or its t1 */
+	struct {
+		u64 from, to, cpu;
+	} v[WHY_MOVES];
+};
+
 /* A wait being looked at. */
 struct why_walk {
 	struct abi_key victim;
@@ -79,6 +91,15 @@ struct why_walk {
 	u64 slow;	     /* its parts are wanted by themselves */
 	u64 tables;	     /* it counts, and not only as a slow wait */
 	struct why_mark got; /* of since(): what is left to the task or idle is `at` */
+	/* In place of a stack: before 6.13 that of a chain of calls has 512 bytes. */
+	struct why_mark all;
+	struct wait wait;
+	struct why_moves moves;
+	u64 last_cpu;
+	u64 later; /* it is still to be walked */
+	struct abi_key key;
+	struct abi_khead named, none; /* `none` is never written */
+	struct abi_culprit culprit;
 	u64 kinds[ABI_WHY_KINDS];
 	u64 nparts;
 	struct abi_why_part parts[ABI_WHY_PARTS];

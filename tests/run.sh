@@ -266,6 +266,7 @@ all_suites() {
 	suite kernel/line_feed tests/kernel/pmu.sh "$O/tests/kernel/test_line_feed"
 	suite insns env O="$O" python3 tests/bench/insns.py
 	suite insns/executed env O="$O" python3 tests/bench/executed.py
+	suite insns/stack env O="$O" python3 tests/bench/stack.py
 	suite privs tests/privs/privs.sh "$O/waitscope"
 	suite cycles tests/privs/cycles.sh "$O/waitscope" 24
 }
