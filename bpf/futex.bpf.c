@@ -184,8 +184,10 @@ static __always_inline void account(void *ctx, struct abi_counts *bank, struct t
 	bank->switches++;				/* the bank has moved */
 	hist_add(bank, kind == ABI_FUTEX_IDLE, ns, ep); /* one metric each */
 	khist_add(e, 0, ns, ep);
-	if (why)
-		futex_holder_end(&key);
+	if (why) {
+		futex_holder_row(&key);
+		futex_holder_end();
+	}
 	if (slower && kind == ABI_FUTEX_LOCK && ns >= slower_ns)
 		held_slow_emit(&key, c->uaddr, ns, ep, 0);
 	if (a)
@@ -241,8 +243,10 @@ static __always_inline int leave(void *ctx, s64 ret, bool restart)
 		futex_holder_over(&st->call, t0, now, ret, ep);
 	if (counts(&c, ret) && filter_late(st, p))
 		account(ctx, bank, p, &c, elapsed(bank, now, t0), ret, ep);
-	else if (why)
-		futex_holder_end(NULL);
+	else if (why) {
+		futex_holder_row(NULL);
+		futex_holder_end();
+	}
 	return 0;
 }
 

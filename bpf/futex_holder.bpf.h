@@ -126,33 +126,46 @@ static __noinline void futex_holder_over(const struct call *c, u64 t0, u64 now, 
 		*o = (struct futex_over){.call = *c, .t0 = t0, .now = now, .ep = ep, .ret = ret};
 }
 
-/* `row`: of what it counts for; NULL: for nothing. A call, as at its beginning: inlined, it would change how
- * the verifier walks the rest. */
-static __noinline void futex_holder_end(const struct abi_key *row)
+/* What it counts for; NULL: for nothing. */
+static __always_inline void futex_holder_row(const struct abi_key *row)
+{
+	if (row && row->kind == ABI_FUTEX_LOCK)
+		holder_row(row);
+	else
+		holder_no_row();
+}
+
+/*
+ * Who held it, of the call in holder_over and the row that was told. Global: the verifier takes it by itself,
+ * once, and not for each way that leads here. One of kernels before 6.8 also takes what is never
+ * called: nothing of it is left without --why.
+ */
+__noinline u32 futex_holder_end(void)
 {
 	u32 zero = 0, got = GOT_NOT, tid = ABI_HOLDER_UNKNOWN;
-	struct futex_over *o = bpf_map_lookup_elem(&holder_over, &zero);
-	struct task_struct *p = current_task();
+	struct futex_over *o;
+	struct task_struct *p;
 	struct line_key key = {};
 	struct abi_counts *bank;
 
+	if (!why)
+		return 0;
+	o = bpf_map_lookup_elem(&holder_over, &zero);
+	p = current_task();
 	if (slower)
 		held_slow_begin();
 	if (!o || !futex_is_lock(&o->call))
-		return;
+		return 0;
 	bank = bank_get(o->ep);
 	if (!bank)
-		return;
+		return 0;
 	futex_line(&key, p, &o->call);
 	if (o->ret)
 		tid = futex_holder(p, &o->call);
 	else
 		got = futex_is_pi(&o->call) ? GOT : GOT_PRESUMED;
-	if (row && row->kind == ABI_FUTEX_LOCK)
-		holder_row(row);
-	else
-		holder_no_row();
 	holder_end(bank, p, ABI_HELD_FUTEX, &key, o->t0, o->now, got, tid, o->ep);
+	return 0;
 }
 
 #endif

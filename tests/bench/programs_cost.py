@@ -23,9 +23,9 @@ WAYS = (  # name in the budget file, options
     ("follow", ALL + ["-p", "1", "--follow"]),
     ("slower", ALL + ["--slower", "10ms"]),
     ("stack-each", ["-s", "lock", "--stack-every", "1"]),
-    ("why", ["-s", "sched", "--why"]),
+    ("why", ["-s", "sched,lock,futex", "--why"]),
     ("why-by-pid", ["-s", "sched", "--why", "--by", "pid"]),
-    ("why-slower", ["-s", "sched", "--why", "--slower", "10ms"]),
+    ("why-slower", ["-s", "sched,lock,futex", "--why", "--slower", "10ms"]),
 )
 PMU = ["-s", "line", "--line-source", "pmu"]
 PMU_WAYS = (  # on a machine that is made to have one (sides.own_pmu)
