@@ -188,8 +188,10 @@ static __always_inline void account(void *ctx, struct abi_counts *bank, struct t
 		futex_holder_row(&key);
 		futex_holder_end();
 	}
-	if (slower && kind == ABI_FUTEX_LOCK && ns >= slower_ns)
-		held_slow_emit(&key, c->uaddr, ns, ep, 0);
+	if (slower && kind == ABI_FUTEX_LOCK && ns >= slower_ns) {
+		held_slow_row(&key);
+		held_slow_emit(c->uaddr, ns, ep, 0);
+	}
 	if (a)
 		describe(ctx, bank, p, &key, a, c);
 }

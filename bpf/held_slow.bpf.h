@@ -21,12 +21,18 @@ static __always_inline struct abi_held_slow *held_slow_get(void)
 	return bpf_map_lookup_elem(&slow_works, &zero);
 }
 
-/* Before a wait is taken apart, which not every one is. Global, as what follows: the verifier takes each
- * by itself. */
+/*
+ * Before a wait is taken apart, which not every one is. Global, as what follows: the verifier takes each
+ * by itself, before 6.8 also those that are never called, and before 5.12 without pointers. So each first
+ * asks whether it is wanted: what it needs is there only then.
+ */
 __noinline u32 held_slow_begin(void)
 {
-	struct abi_held_slow *s = held_slow_get();
+	struct abi_held_slow *s;
 
+	if (!slower)
+		return 0;
+	s = held_slow_get();
 	if (!s)
 		return 0;
 	s->n = 0;
@@ -34,24 +40,30 @@ __noinline u32 held_slow_begin(void)
 	return 0;
 }
 
-/* `tid` held it from `from` to `to`, and did that meanwhile. */
-__noinline u32 held_slow_piece(u64 from, u64 to, const struct abi_did *did, u32 tid)
+/* `tid` held it in the piece that is looked at. */
+__noinline u32 held_slow_piece(u32 tid)
 {
-	struct abi_held_slow *s = held_slow_get();
-	const struct abi_ledger *l = ledger_by_tid(tid);
 	u64 at, lim = ABI_HELD_PIECES;
+	const struct holder_work *w;
+	const struct abi_ledger *l;
 	struct abi_held_piece *p;
 	struct task_struct *task;
+	struct abi_held_slow *s;
 
-	if (!s || !did || s->n >= lim)
+	if (!slower || !why)
 		return 0;
+	s = held_slow_get();
+	w = holder_work_get();
+	if (!s || !w || s->n >= lim)
+		return 0;
+	l = ledger_by_tid(tid);
 	at = s->n;
 	CLAMP_INDEX(at, lim);
 	p = &s->pieces[at];
 	s->n = at + 1;
-	p->from_ns = from;
-	p->to_ns = to;
-	p->did = *did;
+	p->from_ns = w->from;
+	p->to_ns = w->to;
+	p->did = w->did;
 	p->tid = tid;
 	p->pid = 0;
 	__builtin_memset(p->comm, 0, sizeof(p->comm));
@@ -74,10 +86,13 @@ static __always_inline void held_slow_released(u64 ns)
 /* Who held the longest piece of it; 0: no thread. */
 __noinline u32 held_slow_main(void)
 {
-	const struct abi_held_slow *s = held_slow_get();
+	const struct abi_held_slow *s;
 	u64 most = 0;
 	u32 tid = 0, i;
 
+	if (!slower || !why)
+		return 0;
+	s = held_slow_get();
 	for (i = 0; s && i < ABI_HELD_PIECES && i < s->n; i++) {
 		const struct abi_held_piece *p = &s->pieces[i];
 
@@ -95,8 +110,11 @@ const struct abi_held_log held_log_zero;
 /* `tid` was found to hold what another waits for. */
 __noinline u32 chain_mark(u32 tid, u64 now)
 {
-	struct abi_ledger *l = ledger_by_tid(tid);
+	struct abi_ledger *l;
 
+	if (!slower || !why)
+		return 0;
+	l = ledger_by_tid(tid);
 	if (!l)
 		return 0;
 	if (!held_log_get(tid))
@@ -108,14 +126,18 @@ __noinline u32 chain_mark(u32 tid, u64 now)
 /* The wait of a holder is over: `which` (ABI_HELD_*) says for what. */
 __noinline u32 chain_waited(u32 self, u32 which, u64 addr, u64 obj, u64 since)
 {
-	struct abi_held_log *log = held_log_get(self);
-	u32 tid = held_slow_main();
 	const struct abi_ledger *l;
+	struct abi_held_log *log;
 	struct task_struct *task;
 	struct abi_stretch *s;
+	u32 tid;
 
+	if (!slower || !why)
+		return 0;
+	log = held_log_get(self);
 	if (!log)
 		return 0;
+	tid = held_slow_main();
 	s = held_log_next(log, which == ABI_HELD_LOCK ? ABI_STRETCH_LOCK : ABI_STRETCH_FUTEX, since,
 			  bpf_ktime_get_ns());
 	s->addr = addr;
@@ -143,18 +165,30 @@ static __always_inline void held_slow_log(struct abi_held_slow *s)
 		s->log_tid = tid;
 }
 
-/* The current task waited, or the interrupt that came upon it. */
-__noinline u32 held_slow_emit(const struct abi_key *key, u64 addr, u64 wait_ns, u64 ep,
-			      u32 interrupt)
+/* Which row it is of. */
+static __always_inline void held_slow_row(const struct abi_key *row)
 {
-	struct task_struct *p = current_task();
 	struct abi_held_slow *s = held_slow_get();
-	u64 size = offsetof(struct abi_held_slow, pieces);
-	struct abi_counts *bank = bank_get(ep);
 
-	if (!s || !bank || !key)
+	if (s)
+		s->key = *row;
+}
+
+/* The current task waited, or the interrupt that came upon it. */
+__noinline u32 held_slow_emit(u64 addr, u64 wait_ns, u64 ep, u32 interrupt)
+{
+	u64 size = offsetof(struct abi_held_slow, pieces);
+	struct abi_held_slow *s;
+	struct abi_counts *bank;
+	struct task_struct *p;
+
+	if (!slower)
 		return 0;
-	s->key = *key;
+	p = current_task();
+	s = held_slow_get();
+	bank = bank_get(ep);
+	if (!s || !bank)
+		return 0;
 	s->addr = addr;
 	s->end_ns = bpf_ktime_get_ns();
 	s->wait_ns = wait_ns;

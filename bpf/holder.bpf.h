@@ -198,7 +198,7 @@ static __noinline u64 holder_piece(struct abi_counts *bank, struct holder_work *
 	w->again = 0;
 	w->known_ns += ns;
 	if (slower)
-		held_slow_piece(w->from, w->to, &w->did, tid);
+		held_slow_piece(tid);
 	return ns;
 }
 

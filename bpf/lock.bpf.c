@@ -293,7 +293,8 @@ static __always_inline void lock_slow(struct task_struct *p, const struct lock_w
 	if (wait_ns < slower_ns)
 		return;
 	lock_key(&key, p, w, interrupt);
-	held_slow_emit(&key, w->lock, wait_ns, ep, interrupt);
+	held_slow_row(&key);
+	held_slow_emit(w->lock, wait_ns, ep, interrupt);
 }
 
 SEC("tp_btf/contention_end")
