@@ -39,8 +39,9 @@ setup() {
 
 @test "--check: only the ways that mean something to a source" {
 	run --separate-stderr "$WS" --check -s lock,line
-	[ -z "$(grep -E '^(lock|line) --slower|^line --by' <<<"$output")" ]
+	[ -z "$(grep -E '^line --(slower|why|by)' <<<"$output")" ]
 	! grep -q '^lock  *yes' <<<"$output" || grep -q '^lock --by pid  ' <<<"$output"
+	! grep -q '^lock  *yes' <<<"$output" || grep -q '^lock --slower  ' <<<"$output"
 	! grep -q '^line  *yes' <<<"$output" || grep -q '^line -c CGROUP  ' <<<"$output"
 }
 
