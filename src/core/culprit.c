@@ -42,6 +42,29 @@ const char *culprit_name(const struct culprit *k, char *out, size_t len)
 	return out;
 }
 
+const char *holder_name(const struct holder *h)
+{
+	return h->comm ? h->comm : h->tid ? "?" : "holder not known";
+}
+
+const struct culprit *culprit_most(const struct slow *w)
+{
+	const struct culprit *most = w->culprits;
+
+	for (size_t i = 1; i < w->nculprits; i++)
+		if (w->culprits[i].wait_ns > most->wait_ns)
+			most = &w->culprits[i];
+	return w->nculprits ? most : NULL;
+}
+
+const struct holder *holder_longest(const struct slow_held *held)
+{
+	for (size_t i = 0; i < held->nholders; i++) /* they are sorted */
+		if (held->holders[i].tid)
+			return &held->holders[i];
+	return NULL;
+}
+
 /* ---- the verdict ---- */
 
 int culprit_compare(const struct culprit *x, const struct culprit *y)

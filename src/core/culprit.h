@@ -10,6 +10,14 @@
 /* "cc1", "postgres 42", "(soft interrupts)": raw bytes, for a sink to clean. Returns out. */
 const char *culprit_name(const struct culprit *k, char *out, size_t len);
 
+/* "db": raw bytes, too; "?" of a thread without a name; "(released)", or that nobody is known. */
+const char *holder_name(const struct holder *h);
+
+/* What most of a slow wait was for; NULL: that is not told. */
+const struct culprit *culprit_most(const struct slow *w);
+/* The thread that held longest what a slow wait was for; NULL: no thread is known. */
+const struct holder *holder_longest(const struct slow_held *held);
+
 /* In some order of who is blamed, whoever waited; 0: the same one. */
 int culprit_compare(const struct culprit *x, const struct culprit *y);
 /* What was waited for that kind; NULL: for all. */

@@ -246,7 +246,10 @@ size_t tui_list_line(struct tui_list *l);
 /* Those lines that its top leaves: `draw` is called twice. */
 void tui_list_scrolled(struct tui_list *l, void (*draw)(struct tui_list *l, const struct slow *w),
 		       const struct slow *w);
-void tui_detail_contended(struct tui_list *l, const struct contended *c); /* tui_detail_address.c */
+/* tui_detail_address.c */
+void tui_detail_contended(struct tui_list *l, const struct contended *c);
+/* Who held it, of waits of that sum; of none nothing. */
+void tui_detail_holders(struct tui_list *l, const struct holder *v, size_t n, uint64_t sum_ns);
 /* tui_culprits.c */
 void tui_culprit_name(const struct tui *t, const struct culprit *k, char *out, size_t len);
 /* "61.2 %   10.4 s in 1,203 waits" */

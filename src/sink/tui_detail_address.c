@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/culprit.h"
 #include "core/text.h"
 #include "sink/printer.h"
 #include "sink/table.h"
@@ -72,25 +73,29 @@ static const char *did(const struct holder *h, char *out, size_t len)
 }
 
 /* --why: all of them, the longest first as the report has them. */
-static void list_holders(struct tui_list *l, const struct contended *c)
+void tui_detail_holders(struct tui_list *l, const struct holder *v, size_t n, uint64_t sum_ns)
 {
 	char comm[64], text[128];
 
-	if (!c->nholders || !c->wait)
-		return;
-	tui_list_add(l, TUI_HEADING, "Who held it, and what that thread did meanwhile");
-	for (size_t i = 0; i < c->nholders; i++) {
-		const struct holder *h = &c->holders[i];
-		struct word share = word_share(h->wait_ns, c->wait->sum_ns, 0);
+	if (n)
+		tui_list_add(l, TUI_HEADING, "Who held it, and what that thread did meanwhile");
+	for (size_t i = 0; i < n; i++) {
+		const struct holder *h = &v[i];
+		struct word share = word_share(h->wait_ns, sum_ns, 0);
 
-		text_clean(comm, sizeof(comm), h->comm ? h->comm : "?", SIZE_MAX);
+		text_clean(comm, sizeof(comm), holder_name(h), SIZE_MAX);
 		if (h->tid)
 			tui_list_add(l, TUI_PLAIN, "%5s %%  %s/%" PRIu32 "  %s", share.s, comm,
 				     h->tid, did(h, text, sizeof(text)));
 		else
-			tui_list_add(l, TUI_PLAIN, "%5s %%  %s", share.s,
-				     h->comm ? comm : "holder not known");
+			tui_list_add(l, TUI_PLAIN, "%5s %%  %s", share.s, comm);
 	}
+}
+
+static void list_holders(struct tui_list *l, const struct contended *c)
+{
+	if (c->wait)
+		tui_detail_holders(l, c->holders, c->nholders, c->wait->sum_ns);
 }
 
 static void list_sites(struct tui_list *l, const struct contended *c)

@@ -43,34 +43,86 @@ static const char *pack_text(struct pack *p, const char *text)
 	return text ? pack(p, text, strlen(text) + 1, 1) : NULL;
 }
 
-static struct slow *pack_slow(struct pack *p, const struct slow *w)
+static const struct culprit *pack_culprits(struct pack *p, const struct culprit *v, size_t n)
 {
-	struct slow own = *w, *to = pack(p, w, sizeof(*w), sizeof(uint64_t));
-	struct culprit *k = pack(p, w->culprits, w->nculprits * sizeof(*k), sizeof(uint64_t));
-	struct slow_op op, *own_op = NULL;
+	struct culprit *to = pack(p, v, n * sizeof(*v), sizeof(uint64_t));
 
-	own.culprits = k;
-	for (size_t i = 0; i < w->nculprits; i++) {
-		struct culprit one = w->culprits[i];
+	for (size_t i = 0; i < n; i++) {
+		struct culprit one = v[i];
 
 		one.kind = pack_text(p, one.kind);
 		one.comm = pack_text(p, one.comm);
 		one.cgroup = pack_text(p, one.cgroup);
 		one.nvictim = 0; /* it is the wait's own task */
-		if (k)
-			k[i] = one;
+		if (to)
+			to[i] = one;
 	}
-	if (w->op) {
-		op = *w->op;
-		own_op = pack(p, &op, sizeof(op), sizeof(uint64_t));
-		op.op = pack_text(p, op.op);
-		op.dev = pack_text(p, op.dev);
-		op.mount = pack_text(p, op.mount);
-		op.path = pack_text(p, op.path);
-		if (own_op)
-			*own_op = op;
+	return to;
+}
+
+static const struct slow_op *pack_op(struct pack *p, const struct slow_op *op)
+{
+	struct slow_op own = *op, *to = pack(p, op, sizeof(*op), sizeof(uint64_t));
+
+	own.op = pack_text(p, op->op);
+	own.dev = pack_text(p, op->dev);
+	own.mount = pack_text(p, op->mount);
+	own.path = pack_text(p, op->path);
+	if (to)
+		*to = own;
+	return to;
+}
+
+static const struct holder *pack_holders(struct pack *p, const struct holder *v, size_t n)
+{
+	struct holder *to = pack(p, v, n * sizeof(*v), sizeof(uint64_t));
+
+	for (size_t i = 0; i < n; i++) {
+		const char *comm = pack_text(p, v[i].comm);
+
+		if (to)
+			to[i].comm = comm;
 	}
-	own.op = own_op;
+	return to;
+}
+
+static const struct slow_link *pack_links(struct pack *p, const struct slow_link *v, size_t n)
+{
+	struct slow_link *to = pack(p, v, n * sizeof(*v), sizeof(uint64_t));
+
+	for (size_t i = 0; i < n; i++) {
+		struct slow_link one = v[i];
+
+		one.kind = pack_text(p, one.kind);
+		one.comm = pack_text(p, one.comm);
+		one.name = pack_text(p, one.name);
+		if (to)
+			to[i] = one;
+	}
+	return to;
+}
+
+static const struct slow_held *pack_held(struct pack *p, const struct slow_held *held)
+{
+	struct slow_held own = *held, *to = pack(p, held, sizeof(*held), sizeof(uint64_t));
+
+	own.source = pack_text(p, held->source);
+	own.name = pack_text(p, held->name);
+	own.place = pack_text(p, held->place);
+	own.holders = pack_holders(p, held->holders, held->nholders);
+	own.behind = pack_links(p, held->behind, held->nbehind);
+	if (to)
+		*to = own;
+	return to;
+}
+
+static struct slow *pack_slow(struct pack *p, const struct slow *w)
+{
+	struct slow own = *w, *to = pack(p, w, sizeof(*w), sizeof(uint64_t));
+
+	own.culprits = pack_culprits(p, w->culprits, w->nculprits);
+	own.op = w->op ? pack_op(p, w->op) : NULL;
+	own.held = w->held ? pack_held(p, w->held) : NULL;
 	own.metric = pack_text(p, w->metric);
 	own.kind = pack_text(p, w->kind);
 	own.comm = pack_text(p, w->comm);
@@ -224,29 +276,44 @@ static void wait_words(const struct slow *w, enum unit unit, char *out, size_t l
 		add(out, len, ", after idle");
 }
 
-static const struct culprit *worst(const struct slow *w)
+/* "futex app`orders.lock" */
+static void lock_words(const char *kind, const char *name, uint64_t addr, char *out, size_t len)
 {
-	const struct culprit *most = w->culprits;
+	char text[TUI_NAME];
 
-	for (size_t i = 1; i < w->nculprits; i++)
-		if (w->culprits[i].wait_ns > most->wait_ns)
-			most = &w->culprits[i];
-	return w->nculprits ? most : NULL;
+	add(out, len, "%s ", clean(kind, text, sizeof(text)));
+	if (name)
+		add(out, len, "%s", clean(name, text, sizeof(text)));
+	else
+		add(out, len, "0x%" PRIx64, addr);
+}
+
+static void what_words(const struct slow *w, enum unit unit, char *out, size_t len)
+{
+	if (w->op)
+		op_words(w, out, len);
+	else if (w->held)
+		lock_words(w->kind, w->held->name, w->held->addr, out, len);
+	else
+		wait_words(w, unit, out, len);
 }
 
 void tui_slow_words(const struct slow *w, enum unit unit, char *out, size_t len)
 {
-	const struct culprit *most = worst(w);
+	const struct holder *longest = w->held ? holder_longest(w->held) : NULL;
+	const struct culprit *most = culprit_most(w);
 	char name[CULPRIT_NAME_BYTES], text[2 * CULPRIT_NAME_BYTES];
 
 	out[0] = '\0';
-	if (most) /* first: it is what one looks for, and a narrow window has no room for more */
+	/* First: it is what one looks for, and a narrow window has no room for more. */
+	if (most)
 		add(out, len, "%s %% for %s, ", word_share(most->wait_ns, w->wait_ns, 1).s,
 		    clean(culprit_name(most, name, sizeof(name)), text, sizeof(text)));
-	if (w->op)
-		op_words(w, out, len);
-	else
-		wait_words(w, unit, out, len);
+	if (longest)
+		add(out, len, "%s %% held by %s %" PRIu32 ", ",
+		    word_share(longest->wait_ns, w->wait_ns, 1).s,
+		    clean(holder_name(longest), text, sizeof(text)), longest->tid);
+	what_words(w, unit, out, len);
 }
 
 /* ---- the detail ---- */
@@ -277,6 +344,34 @@ static void detail_culprits(struct tui_list *l, const struct slow *w)
 	}
 }
 
+static void detail_held(struct tui_list *l, const struct slow *w)
+{
+	const struct slow_held *held = w->held;
+	char name[CULPRIT_NAME_BYTES], text[2 * CULPRIT_NAME_BYTES];
+
+	tui_detail_holders(l, held->holders, held->nholders, w->wait_ns);
+	if (held->nbehind)
+		tui_list_add(l, TUI_HEADING, "What the longest waited for itself");
+	for (size_t i = 0; i < held->nbehind; i++) {
+		const struct slow_link *k = &held->behind[i];
+		const struct culprit as = {
+			.kind = k->kind, .pid = k->pid, .tid = k->tid, .comm = k->comm};
+		struct word ns = word_time(k->ns, l->t->cfg->unit);
+
+		text[0] = '\0';
+		if (k->addr)
+			lock_words(k->kind, k->name, k->addr, text, sizeof(text));
+		else if (!strcmp(k->kind, "blocked"))
+			add(text, sizeof(text), "blocked, not known for what");
+		else
+			(void)clean(culprit_name(&as, name, sizeof(name)), text, sizeof(text));
+		tui_list_add(l, TUI_PLAIN, "%17s  %s", ns.s, text);
+		if (k->addr && k->tid)
+			tui_list_add(l, TUI_PLAIN, "%17s  held by %s %" PRIu32, "",
+				     clean(k->comm, text, sizeof(text)), k->tid);
+	}
+}
+
 static void detail_all(struct tui_list *l, const struct slow *w)
 {
 	enum unit unit = l->t->cfg->unit;
@@ -284,18 +379,19 @@ static void detail_all(struct tui_list *l, const struct slow *w)
 
 	tui_list_add(l, TUI_BOLD, "%s %s", word_time(w->wait_ns, unit).s, unit_name(unit));
 	text[0] = '\0';
-	if (w->op)
-		op_words(w, text, sizeof(text));
-	else
-		wait_words(w, unit, text, sizeof(text));
+	what_words(w, unit, text, sizeof(text));
 	tui_list_add(l, TUI_PLAIN, "%s", text);
 	detail_culprits(l, w);
+	if (w->held)
+		detail_held(l, w);
 	tui_list_add(l, TUI_HEADING, "All that is known of it");
 	format_rfc3339(time, sizeof(time), w->time.tv_sec, (uint32_t)w->time.tv_nsec);
 	detail_text(l, "ended", time);
 	detail_text(l, "metric", w->metric);
 	tui_list_add(l, TUI_PLAIN, "%-14s %" PRIu32 ", thread %" PRIu32, "process", w->pid, w->tid);
 	detail_text(l, "cgroup", w->cgroup);
+	if (w->held)
+		detail_text(l, "place", w->held->place);
 	if (!w->op)
 		return;
 	detail_text(l, "device", w->op->dev);

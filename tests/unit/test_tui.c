@@ -5,97 +5,7 @@
 #include <string.h>
 #include "core/text.h"
 #include "sink/tui.h"
-#include "tui_frames.h"
-
-static struct quantile quantiles[] = {
-	{500000000, "50"}, {900000000, "90"}, {990000000, "99"}, {999000000, "99.9"}};
-
-/* ---- looking ---- */
-
-struct seen {
-	struct tui t;
-	struct config cfg;
-	uint32_t lines, columns;
-	char text[300 * 100 * 4];
-};
-
-static struct seen *open_seen(enum by_key by)
-{
-	struct seen *s = calloc(1, sizeof(*s));
-
-	assert_non_null(s);
-	s->cfg.quantiles = quantiles;
-	s->cfg.nquantiles = ROWS(quantiles);
-	s->cfg.by = by;
-	s->cfg.interval_ns = 1000000000;
-	s->lines = 24;
-	s->columns = 80;
-	tui_open(&s->t, &s->cfg, true, false);
-	return s;
-}
-
-static void close_seen(struct seen *s)
-{
-	tui_close(&s->t);
-	free(s);
-}
-
-static const char *look(struct seen *s)
-{
-	size_t at = 0;
-
-	assert_int_equal(tui_draw(&s->t, s->lines, s->columns), 0);
-	for (size_t y = 0; y < s->lines; y++) {
-		(void)tui_line_text(&s->t.canvas, y, s->text + at, sizeof(s->text) - at - 2);
-		at += strlen(s->text + at);
-		s->text[at++] = '\n';
-	}
-	s->text[at] = '\0';
-	return s->text;
-}
-
-static void add(struct seen *s, struct made *m)
-{
-	assert_int_equal(tui_add(&s->t, &m->f, NULL), 0);
-	drop(m); /* what is shown is a copy */
-}
-
-static void press(struct seen *s, const char *keys)
-{
-	for (; *keys; keys++)
-		assert_int_equal(tui_key(&s->t, (uint8_t)*keys), TUI_ASK_NOTHING);
-	(void)look(s);
-}
-
-static void press_key(struct seen *s, uint32_t key)
-{
-	assert_int_equal(tui_key(&s->t, key), TUI_ASK_NOTHING);
-	(void)look(s);
-}
-
-#define assert_shows(s, what)                                                        \
-	do {                                                                         \
-		if (!strstr(look(s), what))                                          \
-			fail_msg("'%s' is not on the screen:\n%s", what, (s)->text); \
-	} while (0)
-#define assert_hides(s, what)                                                    \
-	do {                                                                     \
-		if (strstr(look(s), what))                                       \
-			fail_msg("'%s' is on the screen:\n%s", what, (s)->text); \
-	} while (0)
-
-/* The line that has a text; its number. */
-static size_t line_of(struct seen *s, const char *what)
-{
-	char line[2048];
-
-	(void)look(s);
-	for (size_t y = 0; y < s->lines; y++)
-		if (strstr(tui_line_text(&s->t.canvas, y, line, sizeof(line)), what))
-			return y;
-	fail_msg("no line has '%s':\n%s", what, s->text);
-	return 0;
-}
+#include "tui_seen.h"
 
 /* ---- what is kept ---- */
 
@@ -346,85 +256,6 @@ static void test_small_window(void **state)
 	assert_false(s->t.detail);
 	s->lines = 24;
 	assert_shows(s, "interval 2, ");
-	close_seen(s);
-}
-
-/* ---- slow waits ---- */
-
-static const struct culprit culprits[] = {
-	{.kind = "task", .pid = 9, .comm = "cc\0331", .count = 1, .wait_ns = 1500000},
-	{.kind = "irq", .count = 1, .wait_ns = 500000},
-};
-
-static void slow(struct seen *s, uint32_t tid, uint64_t wait_ns)
-{
-	const struct slow_op op = {
-		.op = "fsync", .dev = "8:1", .path = "/data/\033x", .bytes = 4096};
-	char comm[16] = "app"; /* what is shown is a copy */
-	const struct slow w = {.time.tv_sec = 1767225600 + tid,
-			       .metric = "sched_wakeup_latency",
-			       .kind = "wakeup",
-			       .cpu = 3,
-			       .migrated = true,
-			       .last_cpu_known = true,
-			       .last_cpu = 2,
-			       .pid = tid,
-			       .tid = tid,
-			       .comm = comm,
-			       .wait_ns = wait_ns,
-			       .waker = "irq",
-			       .culprits = culprits,
-			       .nculprits = tid == 1 ? ROWS(culprits) : 0,
-			       .op = tid == 2 ? &op : NULL};
-
-	assert_int_equal(tui_slow(&s->t, &w), 0);
-	memset(comm, 'x', sizeof(comm));
-}
-
-/* Those until the report shown, and no others: time stops for them too. */
-static void test_slow(void **state)
-{
-	struct seen *s = open_seen(BY_NONE);
-
-	add(s, usual(1));
-	assert_hides(s, "slow");
-	slow(s, 1, 2000000);
-	slow(s, 2, 3000000);
-	add(s, usual(2));
-	press(s, "4");
-	assert_shows(s, "4 slow ");
-	assert_shows(s, "2 slow waits");
-	assert_true(line_of(s, "app 2") < line_of(s, "app 1")); /* the newest first */
-	assert_shows(s, "3,000  fsync 4,096 bytes of /data/");
-	assert_shows(s, "2,000  75.0 % for cc\\x1b1 9, wakeup");
-	slow(s, 3, 1000000);
-	assert_hides(s, "app 3"); /* its report has not come */
-	add(s, usual(3));
-	assert_shows(s, "3 slow waits");
-	press_key(s, TUI_KEY_RIGHT);
-	press_key(s, TUI_KEY_RIGHT); /* by the wait */
-	assert_true(line_of(s, "app 2") < line_of(s, "app 1"));
-	assert_true(line_of(s, "app 1") < line_of(s, "app 3"));
-	press(s, "[");
-	assert_hides(s, "app 3");
-	press(s, ">/FSYNC");
-	assert_hides(s, "app 1");
-	press_key(s, TUI_KEY_ESCAPE);
-	press(s, "/app 1");
-	press_key(s, TUI_KEY_ENTER);
-	press_key(s, TUI_KEY_END);
-	press_key(s, TUI_KEY_ENTER);
-	assert_shows(s, "2,000 usec");
-	assert_shows(s, "wakeup, CPU 2 to 3, by irq");
-	assert_shows(s, " 75.0 %     1,500  cc\\x1b1 9  task");
-	assert_shows(s, " 25.0 %       500  (hard interrupts)  irq");
-	assert_shows(s, "process        1, thread 1");
-	press_key(s, TUI_KEY_ESCAPE);
-	press_key(s, TUI_KEY_ESCAPE);
-	for (uint32_t i = 0; i < 12000; i++)
-		slow(s, 10, 1000000);
-	add(s, usual(4));
-	assert_shows(s, "the last 10000 of 12003 slow waits");
 	close_seen(s);
 }
 
@@ -760,23 +591,14 @@ static int set_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keep),
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_overview),
-		cmocka_unit_test(test_long_times),
-		cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_filter),
-		cmocka_unit_test(test_time),
-		cmocka_unit_test(test_oldest_goes),
-		cmocka_unit_test(test_small_window),
-		cmocka_unit_test(test_slow),
-		cmocka_unit_test(test_cursor_stays_on_its_row),
-		cmocka_unit_test(test_detail),
-		cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_culprits),
-		cmocka_unit_test(test_pairs),
-		cmocka_unit_test(test_holders),
-		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_keep),	     cmocka_unit_test(test_find),
+		cmocka_unit_test(test_overview),     cmocka_unit_test(test_long_times),
+		cmocka_unit_test(test_sort),	     cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_time),	     cmocka_unit_test(test_oldest_goes),
+		cmocka_unit_test(test_small_window), cmocka_unit_test(test_cursor_stays_on_its_row),
+		cmocka_unit_test(test_detail),	     cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_culprits),     cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_holders),	     cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_ascii),
 	};
 

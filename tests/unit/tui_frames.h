@@ -68,7 +68,7 @@ static struct made *usual(uint64_t seq)
 }
 
 /* Groups that each have half as many waits as the one before, which wait longer. */
-static struct made *groups(uint64_t seq, size_t n)
+static inline struct made *groups(uint64_t seq, size_t n)
 {
 	struct made *m = new_frame(seq);
 
