@@ -307,6 +307,11 @@ struct slow {
 	/* Neither: a wait for a CPU; else nothing from has_legs on holds. */
 };
 
+static inline bool slow_is_of_cpu(const struct slow *w)
+{
+	return !w->op && !w->held;
+}
+
 struct meta_source {
 	const char *name;
 	bool on;

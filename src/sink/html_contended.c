@@ -208,9 +208,7 @@ static void number_cell(struct out *out, uint32_t v)
 
 static void slow_others(struct out *out, const struct slow *w)
 {
-	bool task = w->waker && !strcmp(w->waker, "task");
-
-	bool cpu = !w->op && !w->held;
+	bool task = w->waker && !strcmp(w->waker, "task"), cpu = slow_is_of_cpu(w);
 
 	html_cell(out, !cpu ? NULL : task ? w->waker_comm : w->waker);
 	html_cell(out, !cpu || !w->prev_comm ? NULL : w->prev_tid ? w->prev_comm : "idle");

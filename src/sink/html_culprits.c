@@ -113,7 +113,7 @@ int html_verdict(struct html_page *p)
 /* In the row itself, so that they go with it where it is sorted to. */
 void html_slow_culprits(struct out *out, const struct slow *w)
 {
-	const struct culprit *most = w->culprits;
+	const struct culprit *most = culprit_most(w);
 	char name[CULPRIT_NAME_BYTES];
 
 	out_text(out, "<td class=t>");
@@ -121,7 +121,7 @@ void html_slow_culprits(struct out *out, const struct slow *w)
 		const struct holder *h = w->held->holders;
 
 		out_text(out, "<details><summary>");
-		html_text(out, h->comm ? h->comm : "holder not known");
+		html_text(out, holder_name(h));
 		out_text(out, "</summary>\n");
 		html_fields(out, "holders", "Who held it", &holder_fields, h, w->held->nholders,
 			    sizeof(*h));
@@ -131,10 +131,7 @@ void html_slow_culprits(struct out *out, const struct slow *w)
 				    sizeof(*w->held->behind));
 		out_text(out, "</details>");
 	}
-	if (w->nculprits) {
-		for (size_t i = 1; i < w->nculprits; i++)
-			if (w->culprits[i].wait_ns > most->wait_ns)
-				most = &w->culprits[i];
+	if (most) {
 		out_text(out, "<details><summary>");
 		html_text(out, culprit_name(most, name, sizeof(name)));
 		out_text(out, "</summary>\n");

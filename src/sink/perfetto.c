@@ -101,7 +101,6 @@ static const char *wait_name(const struct slow *w)
 
 	if (w->held)
 		return w->held->name ? w->held->name : w->kind;
-
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(names[i][0], w->kind))
 			return names[i][1];
@@ -176,7 +175,7 @@ static uint64_t put_waking(struct perfetto *p, const struct slow *w, uint64_t ns
 	struct perfetto_event e;
 	uint64_t track;
 
-	if (w->op || w->held || !w->waker || strcmp(w->waker, "task") != 0)
+	if (!slow_is_of_cpu(w) || !w->waker || strcmp(w->waker, "task") != 0)
 		return 0;
 	track = perfetto_thread(p, w->waker_pid, w->waker_tid, w->waker_comm);
 	e = perfetto_begin(&p->out, PERFETTO_INSTANT, track, ns);
@@ -202,7 +201,7 @@ static void put_legs(struct perfetto *p, uint64_t track, const struct slow *w, u
 {
 	uint64_t queued = before(w->mono_ns, w->queue_to_run_ns);
 
-	if (w->op || w->held || !w->has_legs || queued < begin)
+	if (!slow_is_of_cpu(w) || !w->has_legs || queued < begin)
 		return;
 	put_leg(p, track, "wake-to-queue", begin, queued);
 	put_leg(p, track, "queue-to-run", queued, w->mono_ns);
@@ -292,7 +291,7 @@ static int perfetto_slow(struct sink *s, const struct slow *w, struct err *e)
 
 	note_clocks(p, &w->time, w->mono_ns);
 	put_thread_slice(p, w, before(w->mono_ns, w->wait_ns));
-	if (!w->op && !w->held)
+	if (slow_is_of_cpu(w))
 		put_cpu_slice(p, w);
 	cache_trim(&p->tracks);
 	return out_flush_soon(&p->out, e);

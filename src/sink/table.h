@@ -185,6 +185,8 @@ enum slow_sort { SLOW_NONE = 0, SLOW_CPU = 1, SLOW_OPERATION = 2, SLOW_HELD = 4 
 enum slow_sort table_slow_sort(const struct slow *w);
 void table_slow_head(struct printer *p, bool fit, enum unit unit, enum slow_sort sort);
 void table_slow_line(struct printer *p, bool fit, enum unit unit, const struct slow *w);
+/* One line of these, as long as it is unless it has to fit. */
+void table_slow_put(const struct printer *p, bool fit, enum style style, const struct line *l);
 /* Below it, of a lock or futex: who held it, a link a line (table_slow_links.c). */
 void table_slow_links(struct printer *p, bool fit, const struct slow *w);
 

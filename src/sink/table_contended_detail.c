@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/culprit.h"
 #include "core/text.h"
 #include "sink/table.h"
 
@@ -408,8 +409,8 @@ static void detail_holders(struct detail *d, const struct contended *c)
 		}
 		shown++;
 		(void)snprintf(text, sizeof(text), "held by %s/%" PRIu32 " %s %%",
-			       text_clean(comm, sizeof(comm), h->comm ? h->comm : "?", SIZE_MAX),
-			       h->tid, word_share(h->wait_ns, c->wait->sum_ns, 0).s); /* fits */
+			       text_clean(comm, sizeof(comm), holder_name(h), SIZE_MAX), h->tid,
+			       word_share(h->wait_ns, c->wait->sum_ns, 0).s); /* fits */
 		detail_item(d, "", text);
 		detail_did(d, h);
 		detail_end(d);
@@ -425,8 +426,7 @@ static void detail_holders(struct detail *d, const struct contended *c)
 		if (h->tid)
 			continue;
 		(void)snprintf(text, sizeof(text), "%s %s %%",
-			       h->comm ? text_clean(comm, sizeof(comm), h->comm, SIZE_MAX)
-				       : "holder not known",
+			       text_clean(comm, sizeof(comm), holder_name(h), SIZE_MAX),
 			       word_share(h->wait_ns, c->wait->sum_ns, 0).s); /* fits */
 		detail_item(d, ", ", text);
 	}

@@ -294,12 +294,20 @@ enum slow_sort table_slow_sort(const struct slow *w)
 	return w->op ? SLOW_OPERATION : w->held ? SLOW_HELD : SLOW_CPU;
 }
 
+void table_slow_put(const struct printer *p, bool fit, enum style style, const struct line *l)
+{
+	struct printer wide = *p;
+
+	if (!fit)
+		wide.columns = LINE_BYTES;
+	printer_line(&wide, style, l);
+}
+
 /* A wait, or with `w` NULL the head of such lines. */
 static void slow_line(struct printer *p, bool fit, enum unit unit, const struct slow *w,
 		      enum slow_sort sort)
 {
 	struct slow_layout lay = slow_layout(p, fit);
-	struct printer wide = *p;
 	char text[SLOW_TEXT];
 	struct line l;
 
@@ -314,9 +322,7 @@ static void slow_line(struct printer *p, bool fit, enum unit unit, const struct 
 		slow_held(&l, p, &lay, w);
 	else
 		slow_wait(&l, p, &lay, unit, w);
-	if (!fit)
-		wide.columns = LINE_BYTES;
-	printer_line(&wide, w ? STYLE_PLAIN : STYLE_DIM, &l);
+	table_slow_put(p, fit, w ? STYLE_PLAIN : STYLE_DIM, &l);
 }
 
 #define SLOW_CULPRITS 6 /* the largest; what is left is told together */
@@ -325,7 +331,6 @@ static void slow_line(struct printer *p, bool fit, enum unit unit, const struct 
 static void slow_culprits(struct printer *p, bool fit, enum unit unit, const struct slow *w)
 {
 	char name[CULPRIT_NAME_BYTES], clean[2 * CULPRIT_NAME_BYTES];
-	struct printer wide = *p;
 	uint64_t rest = 0;
 	struct line l;
 	size_t i;
@@ -345,9 +350,7 @@ static void slow_culprits(struct printer *p, bool fit, enum unit unit, const str
 		rest += w->culprits[i].wait_ns;
 	if (rest)
 		line_add(&l, ", others %s", word_time(rest, unit).s);
-	if (!fit)
-		wide.columns = LINE_BYTES;
-	printer_line(&wide, STYLE_PLAIN, &l);
+	table_slow_put(p, fit, STYLE_PLAIN, &l);
 }
 
 void table_slow_line(struct printer *p, bool fit, enum unit unit, const struct slow *w)

@@ -24,15 +24,6 @@
 #define LINK_OTHERS 3  /* further holders */
 #define LINK_LEAST 100 /* what is less than this part of the wait is left out */
 
-static void link_end(struct printer *p, bool fit, struct line *l)
-{
-	struct printer wide = *p;
-
-	if (!fit)
-		wide.columns = LINE_BYTES;
-	printer_line(&wide, STYLE_PLAIN, l);
-}
-
 static void link_begin(struct line *l)
 {
 	line_start(l);
@@ -43,17 +34,12 @@ static void link_begin(struct line *l)
 /* "db 31 17.9 ms" */
 static void add_holder(struct line *l, const struct holder *h)
 {
-	char comm[LINK_TEXT], ns[LINK_TEXT];
+	char comm[LINK_TEXT];
 
-	text_clean(comm, sizeof(comm),
-		   h->comm  ? h->comm
-		   : h->tid ? "?"
-			    : "holder not known",
-		   SIZE_MAX);
-	line_add(l, "%s", comm);
+	line_add(l, "%s", text_clean(comm, sizeof(comm), holder_name(h), SIZE_MAX));
 	if (h->tid)
 		line_add(l, " %" PRIu32, h->tid);
-	line_add(l, " %s", format_duration(ns, sizeof(ns), h->wait_ns));
+	line_add(l, " %s", word_duration(h->wait_ns).s);
 }
 
 /* What it did, the longest first. */
@@ -62,7 +48,6 @@ static void add_did(struct line *l, const struct holder *h)
 	static const char *const words[] = {"running", "runnable", "out of quota", "blocked"};
 	uint64_t ns[] = {h->running_ns, h->runnable_ns, h->throttled_ns, h->blocked_ns};
 	const char *sep = ": ";
-	char text[LINK_TEXT];
 
 	for (size_t n = 0; n < sizeof(ns) / sizeof(ns[0]); n++) {
 		size_t most = 0;
@@ -72,8 +57,7 @@ static void add_did(struct line *l, const struct holder *h)
 				most = i;
 		if (!ns[most])
 			return;
-		line_add(l, "%s%s %s", sep, words[most],
-			 format_duration(text, sizeof(text), ns[most]));
+		line_add(l, "%s%s %s", sep, words[most], word_duration(ns[most]).s);
 		ns[most] = 0;
 		sep = ", ";
 	}
@@ -96,7 +80,7 @@ static const char *link_name(const struct slow_link *k, char *out, size_t len)
 /* What was on the CPU in its place, in one line. */
 static void put_cpu(struct printer *p, bool fit, const struct slow_held *held, uint64_t least)
 {
-	char name[2 * CULPRIT_NAME_BYTES], ns[LINK_TEXT];
+	char name[2 * CULPRIT_NAME_BYTES];
 	size_t shown = 0, left = 0;
 	struct line l;
 
@@ -112,28 +96,28 @@ static void put_cpu(struct printer *p, bool fit, const struct slow_held *held, u
 			continue;
 		}
 		line_add(&l, "%s%s %s", shown++ ? ", " : "", link_name(k, name, sizeof(name)),
-			 format_duration(ns, sizeof(ns), k->ns));
+			 word_duration(k->ns).s);
 	}
 	if (left)
 		line_add(&l, ", %zu more", left);
 	if (shown)
-		link_end(p, fit, &l);
+		table_slow_put(p, fit, STYLE_PLAIN, &l);
 }
 
 /* Another lock, or what it did that is not known. */
 static void put_other(struct printer *p, bool fit, const struct slow_link *k)
 {
-	char text[2 * LINK_TEXT], ns[LINK_TEXT];
+	struct word ns = word_duration(k->ns);
+	char text[2 * LINK_TEXT];
 	struct line l;
 
 	link_begin(&l);
-	format_duration(ns, sizeof(ns), k->ns);
 	if (!k->addr) {
-		line_add(&l, "blocked %s, not known for what", ns);
-		link_end(p, fit, &l);
+		line_add(&l, "blocked %s, not known for what", ns.s);
+		table_slow_put(p, fit, STYLE_PLAIN, &l);
 		return;
 	}
-	line_add(&l, "waited %s for %s ", ns, k->kind);
+	line_add(&l, "waited %s for %s ", ns.s, k->kind);
 	if (k->name)
 		line_add(&l, "%s", text_clean(text, sizeof(text), k->name, SIZE_MAX));
 	else
@@ -143,7 +127,7 @@ static void put_other(struct printer *p, bool fit, const struct slow_link *k)
 			 text_clean(text, sizeof(text), k->comm ? k->comm : "?", SIZE_MAX), k->tid);
 	else
 		line_add(&l, ", holder not known");
-	link_end(p, fit, &l);
+	table_slow_put(p, fit, STYLE_PLAIN, &l);
 }
 
 static void put_behind(struct printer *p, bool fit, const struct slow *w)
@@ -165,7 +149,8 @@ static void put_behind(struct printer *p, bool fit, const struct slow *w)
 	}
 }
 
-static void put_besides(struct printer *p, bool fit, const struct slow_held *held, size_t first)
+static void put_besides(struct printer *p, bool fit, const struct slow_held *held,
+			const struct holder *first)
 {
 	size_t shown = 0, left = 0;
 	struct line l;
@@ -174,7 +159,7 @@ static void put_besides(struct printer *p, bool fit, const struct slow_held *hel
 	line_to(&l, LINK_INDENT + 2);
 	line_add(&l, "besides ");
 	for (size_t i = 0; i < held->nholders; i++) {
-		if (i == first)
+		if (&held->holders[i] == first)
 			continue;
 		if (shown == LINK_OTHERS) {
 			left++;
@@ -186,31 +171,27 @@ static void put_besides(struct printer *p, bool fit, const struct slow_held *hel
 	if (left)
 		line_add(&l, ", %zu more", left);
 	if (shown)
-		link_end(p, fit, &l);
+		table_slow_put(p, fit, STYLE_PLAIN, &l);
 }
 
 void table_slow_links(struct printer *p, bool fit, const struct slow *w)
 {
 	const struct slow_held *held = w->held;
 	const struct holder *h;
-	size_t first = 0;
 	struct line l;
 
 	if (!held || !held->nholders)
 		return;
-	/* Of a thread more is known. */
-	while (first < held->nholders && !held->holders[first].tid)
-		first++;
-	if (first == held->nholders)
-		first = 0;
-	h = &held->holders[first];
+	h = holder_longest(held); /* of a thread more is known */
+	if (!h)
+		h = held->holders;
 	link_begin(&l);
 	if (h->tid)
 		line_add(&l, "held by ");
 	add_holder(&l, h);
 	if (h->tid)
 		add_did(&l, h);
-	link_end(p, fit, &l);
-	put_besides(p, fit, held, first);
+	table_slow_put(p, fit, STYLE_PLAIN, &l);
+	put_besides(p, fit, held, h);
 	put_behind(p, fit, w);
 }

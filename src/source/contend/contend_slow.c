@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/culprit.h"
 #include "source/bpf_util.h"
 #include "source/cgroup.h"
 #include "source/contend/contend.h"
@@ -83,23 +84,15 @@ static size_t add_holders(const struct abi_held_slow *r, struct holder *v)
 	return n;
 }
 
-/* They are sorted. */
-static struct holder *longest_thread(struct holder *v, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (v[i].tid)
-			return &v[i];
-	return NULL;
-}
-
 /* ---- a record ---- */
 
 static int tell(struct contend *c, const struct abi_held_slow *r)
 {
-	struct holder holders[HOLDERS_MOST], *longest;
+	struct holder holders[HOLDERS_MOST];
 	struct slow_link links[CHAIN_LINKS];
 	struct slow_held held = {.source = c->ops->source->name, .addr = r->addr};
 	struct slow w = {.held = &held};
+	const struct holder *longest;
 	struct contend_row *row;
 
 	row = r->key.obj ? contend_row_described(c, &r->key) : NULL;
@@ -110,7 +103,7 @@ static int tell(struct contend *c, const struct abi_held_slow *r)
 	if (c->holders && !(c->ops->unheld >> r->key.kind & 1)) {
 		held.nholders = add_holders(r, holders);
 		held.holders = holders;
-		longest = longest_thread(holders, held.nholders);
+		longest = holder_longest(&held);
 		if (longest)
 			held.nbehind = contend_chain(c, r, longest, links);
 		held.behind = links;
