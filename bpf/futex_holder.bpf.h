@@ -137,7 +137,7 @@ static __always_inline void futex_holder_row(const struct abi_key *row)
 
 /*
  * Who held it, of the call in holder_over and the row that was told. Global: the verifier takes it by itself,
- * once, and not for each way that leads here. One of kernels before 6.8 also takes what is never
+ * once, and not for each way that leads here. That of kernels before 6.8 also takes what is never
  * called: nothing of it is left without --why.
  */
 __noinline u32 futex_holder_end(void)

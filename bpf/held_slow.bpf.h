@@ -45,9 +45,7 @@ __noinline u32 held_slow_piece(u32 tid)
 {
 	u64 at, lim = ABI_HELD_PIECES;
 	const struct holder_work *w;
-	const struct abi_ledger *l;
 	struct abi_held_piece *p;
-	struct task_struct *task;
 	struct abi_held_slow *s;
 
 	if (!slower || !why)
@@ -56,7 +54,6 @@ __noinline u32 held_slow_piece(u32 tid)
 	w = holder_work_get();
 	if (!s || !w || s->n >= lim)
 		return 0;
-	l = ledger_by_tid(tid);
 	at = s->n;
 	CLAMP_INDEX(at, lim);
 	p = &s->pieces[at];
@@ -67,11 +64,7 @@ __noinline u32 held_slow_piece(u32 tid)
 	p->tid = tid;
 	p->pid = 0;
 	__builtin_memset(p->comm, 0, sizeof(p->comm));
-	if (!l) /* readers, or it has ended */
-		return 0;
-	task = (void *)l->task;
-	bpf_core_read(p->comm, sizeof(p->comm), &task->comm);
-	p->pid = l->tgid;
+	thread_name(tid, p->comm, &p->pid); /* not of readers */
 	return 0;
 }
 
@@ -126,9 +119,7 @@ __noinline u32 chain_mark(u32 tid, u64 now)
 /* The wait of a holder is over: `which` (ABI_HELD_*) says for what. */
 __noinline u32 chain_waited(u32 self, u32 which, u64 addr, u64 obj, u64 since)
 {
-	const struct abi_ledger *l;
 	struct abi_held_log *log;
-	struct task_struct *task;
 	struct abi_stretch *s;
 	u32 tid;
 
@@ -145,12 +136,8 @@ __noinline u32 chain_waited(u32 self, u32 which, u64 addr, u64 obj, u64 since)
 	s->tid = tid;
 	s->pid = 0;
 	__builtin_memset(s->comm, 0, sizeof(s->comm));
-	l = tid ? ledger_by_tid(tid) : NULL;
-	if (!l)
-		return 0;
-	task = (void *)l->task;
-	bpf_core_read(s->comm, sizeof(s->comm), &task->comm);
-	s->pid = l->tgid;
+	if (tid)
+		thread_name(tid, s->comm, &s->pid);
 	return 0;
 }
 

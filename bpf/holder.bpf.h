@@ -99,6 +99,20 @@ static __always_inline struct abi_ledger *ledger_by_tid(u32 tid)
 	return bpf_map_lookup_elem(&tasks, &tid);
 }
 
+/* What it is called, and its process. false: it has ended, nothing is written. */
+static __always_inline bool thread_name(u32 tid, char comm[ABI_COMM_LEN], u32 *pid)
+{
+	const struct abi_ledger *l = ledger_by_tid(tid);
+	struct task_struct *p;
+
+	if (!l)
+		return false;
+	p = (void *)l->task;
+	bpf_core_read(comm, ABI_COMM_LEN, &p->comm);
+	*pid = l->tgid;
+	return true;
+}
+
 #include "held_slow.bpf.h"
 
 /* ---- what is counted ---- */
@@ -116,18 +130,6 @@ static __always_inline struct abi_holder *holder_in(void *map, struct holder_wor
 		return h;
 	bpf_map_update_elem(map, &w->key, &w->zero, BPF_NOEXIST);
 	return bpf_map_lookup_elem(map, &w->key);
-}
-
-static __always_inline void holder_name(struct abi_holder *h, u32 tid)
-{
-	const struct abi_ledger *l = ledger_by_tid(tid);
-	struct task_struct *p;
-
-	if (!l)
-		return;
-	p = (void *)l->task;
-	bpf_core_read(h->comm, sizeof(h->comm), &p->comm);
-	h->pid = l->tgid;
 }
 
 /* w->did of `wait_ns` for the row of w->key. What finds no room is of the row's unknown holder: user
@@ -149,7 +151,7 @@ static __noinline u32 holder_count(struct abi_counts *bank, struct holder_work *
 	for (i = 0; i < ABI_DIDS; i++)
 		h->did.ns[i] += w->did.ns[i];
 	if (holder_is_thread(tid))
-		holder_name(h, tid);
+		thread_name(tid, h->comm, &h->pid);
 	return 0;
 }
 
