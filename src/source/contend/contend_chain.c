@@ -22,7 +22,8 @@ static uint64_t overlap(const struct abi_stretch *s, const struct abi_held_piece
 	return to > from ? to - from : 0;
 }
 
-static void add(struct links *to, const struct slow_link *link)
+/* What is new; NULL: it joined one that is there. */
+static struct slow_link *add(struct links *to, const struct slow_link *link)
 {
 	size_t i;
 
@@ -30,19 +31,21 @@ static void add(struct links *to, const struct slow_link *link)
 		if (!strcmp(to->v[i].kind, link->kind) && to->v[i].tid == link->tid &&
 		    to->v[i].addr == link->addr)
 			break;
-	if (i == to->n)
-		to->v[to->n++] = *link;
-	else
+	if (i < to->n) {
 		to->v[i].ns += link->ns;
+		return NULL;
+	}
+	to->v[to->n++] = *link;
+	return &to->v[i];
 }
 
-/* A row of this source; a lock of another has its address alone. */
-static const char *name_of(struct contend *c, const struct abi_stretch *s, bool ours)
+/* A row of this source; a lock of another has its address alone. Looked for among all rows. */
+static const char *name_of(struct contend *c, const struct abi_stretch *s, const char *kind)
 {
 	struct abi_key key = {.obj = s->obj};
 	struct keyed_row *k;
 
-	if (!ours || !s->obj)
+	if (!s->obj || strcmp(kind, c->ops->source->name) != 0)
 		return NULL;
 	contend_join(c, &key);
 	for (k = keyed_first(c->keyed); k; k = k->next)
@@ -51,7 +54,7 @@ static const char *name_of(struct contend *c, const struct abi_stretch *s, bool 
 	return NULL;
 }
 
-static struct slow_link link_of(struct contend *c, const struct abi_stretch *s)
+static struct slow_link link_of(const struct abi_stretch *s)
 {
 	static const char *const kinds[] = {
 		[ABI_STRETCH_TASK] = "task",
@@ -69,7 +72,6 @@ static struct slow_link link_of(struct contend *c, const struct abi_stretch *s)
 		.tid = s->tid,
 		.comm = s->tid && s->comm[0] ? s->comm : NULL,
 		.addr = s->addr,
-		.name = name_of(c, s, !strcmp(kind, c->ops->source->name)),
 	};
 }
 
@@ -88,7 +90,7 @@ static uint64_t add_stretches(struct contend *c, const struct abi_held_slow *r, 
 
 	for (size_t i = 0; i < r->log.n && i < ABI_STRETCHES; i++) {
 		const struct abi_stretch *s = &r->log.v[i];
-		struct slow_link link;
+		struct slow_link link, *new;
 		uint64_t ns = 0;
 
 		for (size_t at = 0; at < r->n && at < ABI_HELD_PIECES; at++)
@@ -96,11 +98,13 @@ static uint64_t add_stretches(struct contend *c, const struct abi_held_slow *r, 
 				ns += overlap(s, &r->pieces[at]);
 		if (!ns || (s->kind <= ABI_STRETCH_IDLE) != queued)
 			continue;
-		link = link_of(c, s);
+		link = link_of(s);
 		if (!link.kind)
 			continue;
 		link.ns = ns;
-		add(to, &link);
+		new = add(to, &link);
+		if (new)
+			new->name = name_of(c, s, link.kind);
 		sum += ns;
 	}
 	return sum;
@@ -119,12 +123,13 @@ size_t contend_chain(struct contend *c, const struct abi_held_slow *r, const str
 		sum = 0;
 	}
 	if (h->runnable_ns > sum)
-		add(&to, &(struct slow_link){.kind = "unexplained", .ns = h->runnable_ns - sum});
+		(void)add(&to,
+			  &(struct slow_link){.kind = "unexplained", .ns = h->runnable_ns - sum});
 	if (h->throttled_ns)
-		add(&to, &(struct slow_link){.kind = "throttle", .ns = h->throttled_ns});
+		(void)add(&to, &(struct slow_link){.kind = "throttle", .ns = h->throttled_ns});
 	sum = r->log_tid == h->tid ? add_stretches(c, r, false, &to) : 0;
 	if (!sum && h->blocked_ns)
-		add(&to, &(struct slow_link){.kind = "blocked", .ns = h->blocked_ns});
+		(void)add(&to, &(struct slow_link){.kind = "blocked", .ns = h->blocked_ns});
 	qsort(out, to.n, sizeof(*out), longest_first);
 	return to.n;
 }
