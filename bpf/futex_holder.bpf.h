@@ -117,10 +117,16 @@ struct {
 	__type(value, struct futex_over);
 } holder_over SEC(".maps");
 
-static __noinline void futex_holder_over(const struct call *c, u64 t0, u64 now, s64 ret, u64 ep)
+static __always_inline struct futex_over *futex_over_get(void)
 {
 	u32 zero = 0;
-	struct futex_over *o = bpf_map_lookup_elem(&holder_over, &zero);
+
+	return bpf_map_lookup_elem(&holder_over, &zero);
+}
+
+static __noinline void futex_holder_over(const struct call *c, u64 t0, u64 now, s64 ret, u64 ep)
+{
+	struct futex_over *o = futex_over_get();
 
 	if (o)
 		*o = (struct futex_over){.call = *c, .t0 = t0, .now = now, .ep = ep, .ret = ret};
@@ -142,7 +148,7 @@ static __always_inline void futex_holder_row(const struct abi_key *row)
  */
 __noinline u32 futex_holder_end(void)
 {
-	u32 zero = 0, got = GOT_NOT, tid = ABI_HOLDER_UNKNOWN;
+	u32 got = GOT_NOT, tid = ABI_HOLDER_UNKNOWN;
 	struct futex_over *o;
 	struct task_struct *p;
 	struct line_key key = {};
@@ -150,7 +156,7 @@ __noinline u32 futex_holder_end(void)
 
 	if (!why)
 		return 0;
-	o = bpf_map_lookup_elem(&holder_over, &zero);
+	o = futex_over_get();
 	p = current_task();
 	if (slower)
 		held_slow_begin();
