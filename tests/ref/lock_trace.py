@@ -39,11 +39,10 @@ Wait = collections.namedtuple("Wait", "lock kind tid interrupt begin end cpu")
 
 
 class Tracer(sched_trace.Tracer):
-    SYSTEM = "lock"
-    EVENTS = {
+    EVENTS = {"lock": {
         "contention_begin": ("common_flags", "common_pid", "lock_addr", "flags"),
         "contention_end": ("common_flags", "common_pid", "lock_addr"),
-    }
+    }}
 
 
 class Replay:

@@ -150,8 +150,8 @@ def page_records(page):
 class Tracer:
     """Records from __enter__ to stop(); then `events`, in time order."""
 
-    SYSTEM = "sched"
-    EVENTS = EVENTS
+    EVENTS = {"sched": EVENTS}  # by system
+    OPTIONAL = ()  # systems that a kernel may lack some events of
 
     def __init__(self, buffer_kb=65536):
         self.buffer_kb = buffer_kb
@@ -180,14 +180,19 @@ class Tracer:
         write(self.dir + "/options/overwrite", "0")
         self._buffers()
         self.formats = {}
-        for name, wanted in self.EVENTS.items():
-            where = "%s/events/%s/%s" % (self.dir, self.SYSTEM, name)
-            if not os.path.isdir(where):
-                raise TraceError("this kernel has no event %s:%s" % (self.SYSTEM, name))
+        for system, events in self.EVENTS.items():
+            for name, wanted in events.items():
+                self._enable(system, name, wanted)
+        write(self.dir + "/tracing_on", "1")
+
+    def _enable(self, system, name, wanted):
+        where = "%s/events/%s/%s" % (self.dir, system, name)
+        if os.path.isdir(where):
             fmt = Format(name, read(where + "/format"), wanted)
             self.formats[fmt.id] = fmt
             write(where + "/enable", "1")
-        write(self.dir + "/tracing_on", "1")
+        elif system not in self.OPTIONAL:
+            raise TraceError("this kernel has no event %s:%s" % (system, name))
 
     def _buffers(self):
         """Makes them and fills them once, each on its CPU: the first use of a page that a host has yet to

@@ -7,21 +7,12 @@ a CPU, cut into segments of one class each, of which those within the stretch ar
 """
 import bisect
 import collections
-import os
 
 import sched_trace
-from sched_trace import Format, read, write
 
 VECTORS = ("local_timer", "reschedule", "call_function", "call_function_single", "irq_work",
            "x86_platform_ipi", "spurious_apic", "error_apic", "thermal_apic", "threshold_apic",
            "deferred_error_apic")
-EVENTS = {
-    "sched": {"sched_switch": ("prev_pid", "next_pid"),
-              "sched_migrate_task": ("pid", "orig_cpu", "dest_cpu")},
-    "irq": {"irq_handler_entry": (), "irq_handler_exit": (), "softirq_entry": (), "softirq_exit": ()},
-    "irq_vectors": {v + end: () for v in VECTORS for end in ("_entry", "_exit")},
-}
-NEEDED = ("sched", "irq")  # irq_vectors are x86's
 
 Segment = collections.namedtuple("Segment", "start kind tid")
 
@@ -29,28 +20,13 @@ Segment = collections.namedtuple("Segment", "start kind tid")
 class Tracer(sched_trace.Tracer):
     """As the scheduler's reference, of several systems' events."""
 
-    def _setup(self):
-        path = os.path.join(self.fs.path, "instances", "ws-why-%d" % os.getpid())
-        os.mkdir(path)
-        self.dir = path
-        write(self.dir + "/tracing_on", "0")
-        write(self.dir + "/trace_clock", "mono")
-        write(self.dir + "/options/overwrite", "0")
-        self._buffers()
-        self.formats = {}
-        for system, events in EVENTS.items():
-            for name, wanted in events.items():
-                self._enable("%s/events/%s/%s" % (self.dir, system, name), system, name, wanted)
-        write(self.dir + "/tracing_on", "1")
-
-    def _enable(self, where, system, name, wanted):
-        if not os.path.isdir(where):
-            if system in NEEDED:
-                raise sched_trace.TraceError("this kernel has no event %s:%s" % (system, name))
-            return
-        fmt = Format(name, read(where + "/format"), wanted)
-        self.formats[fmt.id] = fmt
-        write(where + "/enable", "1")
+    EVENTS = {
+        "sched": {"sched_switch": ("prev_pid", "next_pid"),
+                  "sched_migrate_task": ("pid", "orig_cpu", "dest_cpu")},
+        "irq": {"irq_handler_entry": (), "irq_handler_exit": (), "softirq_entry": (), "softirq_exit": ()},
+        "irq_vectors": {v + end: () for v in VECTORS for end in ("_entry", "_exit")},
+    }
+    OPTIONAL = ("irq_vectors",)  # x86's
 
 
 class Cpu:
