@@ -318,13 +318,13 @@ class Reference(KernelTest):
             out[p["kind"], p["tid"]] += p["ns"]
         return out
 
-    EDGE_NS = 800  # the two stand one behind the other at each tracepoint: what one costs, the other has
+    EDGE_NS = 800  # at least: the two stand one behind the other at each tracepoint: what one costs, the other has
 
-    def wrong(self, ours, theirs, edges):
+    def wrong(self, ours, theirs, edges, edge_ns):
         """Classes that differ by more than 5 us or 2 %. What the trace cannot tell apart from the task
         that ran, or from idle, is taken together: stolen time, and where a reschedule was due."""
         def allowed(ns):
-            return max(5_000, 0.02 * ns, self.EDGE_NS * edges)
+            return max(5_000, 0.02 * ns, edge_ns * edges)
 
         def ran(c):
             return sum(ns for (kind, _), ns in c.items()
@@ -348,13 +348,17 @@ class Reference(KernelTest):
     def compare(self):
         """Takes the loads' waits; (compared, with an unexplained part, wrong)"""
         report, timeline = self.waits()
+        edge_ns = max(self.EDGE_NS, timeline.edge_ns())
         self.assertGreaterEqual(len(report.slow), self.WANTED)
-        compared = bad = rest = 0
+        compared = bad = rest = hidden = 0
         for w in report.slow:
             ours = self.classes(w["culprits"])
             self.assertEqual(sum(ours.values()), w["wait_ns"])
             start, end = w["mono_ns"] - w["wait_ns"], w["mono_ns"]
             if w["kind"] == "throttle" or timeline.moved(w["tid"], start, end):
+                continue
+            if timeline.hidden(w["cpu"], start, end):
+                hidden += 1
                 continue
             theirs, edges = timeline.parts(w["cpu"], start, end, w["tid"])
             if theirs is None or any(kind == "unknown" for kind, _ in theirs):
@@ -364,12 +368,12 @@ class Reference(KernelTest):
             if unexplained:  # nothing is blamed on a guess, nor compared
                 rest += 1
                 continue
-            wrong = self.wrong(ours, theirs, edges)
+            wrong = self.wrong(ours, theirs, edges, edge_ns)
             if wrong:
                 bad += 1
                 self.note("%s %d of %d us: %s", w["comm"], w["tid"], w["wait_ns"] / 1000, wrong)
-        self.note("%d waits compared of %d, %d with an unexplained part, %d wrong", compared,
-                  len(report.slow), rest, bad)
+        self.note("%d waits compared of %d (the trace has not all of %d), %d with an unexplained part, %d wrong; "
+                  "an event takes %d ns", compared, len(report.slow), hidden, rest, bad, timeline.edge_ns())
         return compared, rest, bad
 
     def test_waits(self):

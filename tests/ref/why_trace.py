@@ -14,6 +14,9 @@ VECTORS = ("local_timer", "reschedule", "call_function", "call_function_single",
            "x86_platform_ipi", "spurious_apic", "error_apic", "thermal_apic", "threshold_apic",
            "deferred_error_apic")
 
+# Of an event and the one next to it on the CPU: hardly anything is done between the two but what tracers do.
+ADJACENT = {("reschedule_entry", "reschedule_exit"), ("softirq_exit", "softirq_entry")}
+
 Segment = collections.namedtuple("Segment", "start kind tid")
 
 
@@ -34,6 +37,7 @@ class Cpu:
 
     def __init__(self):
         self.segments = []
+        self.holes = []  # when a task left that had not come: where a sandbox hides threads from tracers
         self.tid = None
         self.hard = 0
         self.soft = False
@@ -51,6 +55,8 @@ class Cpu:
 
     def take(self, e):
         if e.name == "sched_switch":
+            if self.tid not in (None, e.fields["prev_pid"]):
+                self.holes.append((self.segments[-1].start, e.ts))
             self.tid = e.fields["next_pid"]
             self.hard, self.soft = 0, False
         elif e.name.startswith("softirq_"):
@@ -66,15 +72,29 @@ class Timeline:
     def __init__(self, events):
         self.cpus = collections.defaultdict(Cpu)
         self.moves = collections.defaultdict(list)
+        self.gaps = []
+        last = {}
         for e in events:
             if e.name == "sched_migrate_task":
                 self.moves[e.fields["pid"]].append(e.ts)
-            else:
-                self.cpus[e.cpu].take(e)
+                continue
+            self.cpus[e.cpu].take(e)
+            before = last.get(e.cpu)
+            if before and (before.name, e.name) in ADJACENT:
+                self.gaps.append(e.ts - before.ts)
+            last[e.cpu] = e
+        self.gaps.sort()
         self.starts = {c: [s.start for s in v.segments] for c, v in self.cpus.items()}
+
+    def edge_ns(self):
+        """What the tracers at one event took in all, of the events of this trace: in 19 of 20 it was not more."""
+        return self.gaps[len(self.gaps) * 19 // 20] if self.gaps else 0
 
     def moved(self, tid, start, end):
         return any(start <= ts <= end for ts in self.moves[tid])
+
+    def hidden(self, cpu, start, end):
+        return any(since < end and to > start for since, to in self.cpus[cpu].holes)
 
     def parts(self, cpu, start, end, waiter):
         """({(kind, tid or None): ns} of that stretch, segments in it); None: it began before the trace.
