@@ -29,7 +29,7 @@ ROUNDS ?= 1
 check-busy: $(O)/waitscope $(LOAD_BINS) $(KERNEL_TEST_BINS) ## kernel suites beside stress-ng (as root) [ROUNDS=5] [TESTS=kernel/fold]
 	$(Q)for round in $$(seq $(ROUNDS)); do \
 		echo "round $$round of $(ROUNDS), beside stress-ng"; \
-		O=$(O) SAN_O= tests/busy.sh tests/run.sh $(or $(TESTS),kernel/) || exit 1; done
+		O=$(O) SAN_O= AGAIN=0 tests/busy.sh tests/run.sh $(or $(TESTS),kernel/) || exit 1; done
 .PHONY: check-busy
 
 # The waits of `make check` are a million, for time: EVENTS=10000000 takes minutes.
