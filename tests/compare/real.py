@@ -10,6 +10,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap  # noqa: E402
+
 WS = os.path.join(os.environ.get("O", "build"), "waitscope")
 RUNS = os.environ.get("RUNS", "6")
 SECONDS = os.environ.get("SECONDS", "2")
@@ -75,21 +78,14 @@ def main():
     if lacks or os.getuid():
         print("1..0 # SKIP %s" % (lacks and "no %s (Debian: dbench, stress-ng)" % lacks[0] or "not root"))
         return 0
-    failed = False
-    print("1..%d" % len(tests))
     server = subprocess.Popen(["tbench_srv"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(0.5)
-    for i, test in enumerate(tests, 1):
-        try:
-            test()
-            print("ok %d - %s" % (i, test.__doc__), flush=True)
-        except (AssertionError, KeyError, subprocess.CalledProcessError) as e:
-            failed = True
-            print("not ok %d - %s\n#   %s" % (i, test.__doc__, str(e).replace("\n", "\n#   ")), flush=True)
-    server.kill()
-    server.wait()
-    return failed
+    try:
+        time.sleep(0.5)
+        tap.run(*tests)
+    finally:
+        server.kill()
+        server.wait()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

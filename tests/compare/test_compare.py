@@ -19,6 +19,9 @@ except ImportError:
         os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
     raise
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap  # noqa: E402
+
 PAIRS = os.path.join(os.environ.get("O", "build"), "tests", "compare", "pairs")
 SCHEMA = 5
 INDEX = np.arange(-640, -200)  # 1 us to 13 ms, in seconds
@@ -251,22 +254,5 @@ def test_long():
     assert got["p99"]["verdict"] == "slower" and got["p50"]["verdict"] == "same", got
 
 
-def main():
-    tests = [test_agrees, test_same, test_dependent, test_found, test_runs, test_long]
-    words = sys.argv[1:]
-    tests = [t for t in tests if not words or any(w in t.__name__ for w in words)]
-    failed = False
-    print("1..%d" % len(tests))
-    for i, test in enumerate(tests, 1):
-        try:
-            test()
-            print("ok %d - %s" % (i, test.__doc__), flush=True)
-        except AssertionError as e:
-            failed = True
-            print("not ok %d - %s\n#   %s" % (i, test.__doc__, str(e).replace("\n", "\n#   ")),
-                  flush=True)
-    return failed
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    tap.run(test_agrees, test_same, test_dependent, test_found, test_runs, test_long)

@@ -9,12 +9,11 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import Skip, run  # noqa: E402
+
 WS = os.path.join(os.environ.get("O", "build"), "waitscope")
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "waitscope", "duckdb")
-
-
-class Skip(Exception):
-    pass
 
 
 # ---- DuckDB ----
@@ -186,23 +185,5 @@ def test_cost():
         assert largest < 200, largest
 
 
-def main():
-    tests = [test_duckdb, test_cost]
-    words = sys.argv[1:]
-    tests = [t for t in tests if not words or any(w in t.__name__ for w in words)]
-    failed = False
-    print("1..%d" % len(tests))
-    for i, test in enumerate(tests, 1):
-        try:
-            test()
-            print("ok %d - %s" % (i, test.__doc__.splitlines()[0]), flush=True)
-        except Skip as e:
-            print("ok %d - %s # SKIP %s" % (i, test.__doc__.splitlines()[0], e), flush=True)
-        except AssertionError as e:
-            failed = True
-            print("not ok %d - %s\n#   %s" % (i, test.__doc__.splitlines()[0], str(e).replace("\n", "\n#   ")), flush=True)
-    return failed
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    run(test_duckdb, test_cost)

@@ -15,6 +15,8 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap  # noqa: E402
 from truth import Truth, families, moment_ns, system_python
 
 system_python("prometheus_client", "google.protobuf")
@@ -392,19 +394,4 @@ def health():
     p.stderr.close()
 
 
-def main():
-    wanted = sys.argv[1:]
-    bad = 0
-    tests = [t for t in TESTS if not wanted or t.__name__ in wanted]
-    for i, t in enumerate(tests, 1):
-        try:
-            t()
-            print(f"ok {i} - {t.__name__.replace('_', ' ')}", flush=True)
-        except (AssertionError, OSError, KeyError, http.client.HTTPException) as e:
-            bad += 1
-            print(f"not ok {i} - {t.__name__.replace('_', ' ')}\n# {e!r}", flush=True)
-    print(f"1..{len(tests)}")
-    return bool(bad)
-
-
-sys.exit(main())
+tap.run(*TESTS)

@@ -4,6 +4,9 @@ import os
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import Skip, run  # noqa: F401,E402 - for those that import us
+
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "waitscope", "readers")
 WAITSCOPE = os.path.abspath(os.path.join(os.environ.get("O", "build"), "waitscope"))
 
@@ -37,31 +40,6 @@ def node_modules_with(package, name):
         return where if quiet("node", "-e", f"require('{name}')", cwd=where) else None
     except (OSError, subprocess.TimeoutExpired):
         return None
-
-
-class Skip(Exception):
-    """The machine lacks what the test needs: why."""
-
-
-def run(*tests):
-    """Functions that raise AssertionError, one TAP line each: what their first line of documentation says."""
-    print(f"1..{len(tests)}", flush=True)
-    failed = False
-    for nr, test in enumerate(tests, 1):
-        name = test.__doc__.split("\n")[0].rstrip(".")
-        try:
-            test()
-            print(f"ok {nr} - {name}", flush=True)
-        except Skip as why:
-            print(f"ok {nr} - {name} # SKIP {why}", flush=True)
-        except (AssertionError, subprocess.CalledProcessError) as error:
-            failed = True
-            print(f"not ok {nr} - {name}", flush=True)
-            for line in (str(error) or "it failed").split("\n")[:40]:
-                print("# " + line)
-            for line in (getattr(error, "stderr", None) or "").split("\n")[:20]:
-                print("# " + line)
-    sys.exit(failed)
 
 
 def waitscope(*args):

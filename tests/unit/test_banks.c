@@ -9,6 +9,7 @@
 
 #include "source/sched/sched.h"
 #include "unit.h"
+#include "waits.h"
 
 #define SCHEMA 3
 #define NCPUS 3
@@ -60,15 +61,6 @@ static void samples(struct fixture *f, uint64_t epoch, uint32_t cpu, uint32_t m,
 	h->epoch = epoch;
 	h->sum_ns += v * n;
 	((uint32_t *)(h + 1))[bucket_slot(&f->table, SCHEMA, v)] += n;
-}
-
-static void check_hist(const struct hist *h, uint64_t count, uint64_t sum, uint64_t min,
-		       uint64_t max)
-{
-	assert_int_equal(h->count, count);
-	assert_int_equal(h->sum_ns, sum);
-	assert_int_equal(h->min_ns, min);
-	assert_int_equal(h->max_ns, max);
 }
 
 /* ---- the scheduler's ---- */

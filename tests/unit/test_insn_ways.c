@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hex.h"
 #include "insn/insn_flow.h"
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, RIP = RECIPE_X86_RIP };
@@ -160,19 +161,6 @@ static const struct row rows[] = {
 	 2,
 	 {{RSI, 0, R, 3}, {RDI, 8, RW, -3}}},
 };
-
-static size_t from_hex(const char *text, uint8_t *out)
-{
-	size_t n;
-
-	for (n = 0; text[2 * n]; n++) {
-		unsigned int byte;
-
-		assert_int_equal(sscanf(text + 2 * n, "%2x", &byte), 1);
-		out[n] = (uint8_t)byte;
-	}
-	return n;
-}
 
 static bool as_expected(const struct row *row, enum insn_found found, const struct insn_answer *a)
 {

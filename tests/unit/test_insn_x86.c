@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hex.h"
 #include "insn/insn.h"
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15, RIP };
@@ -129,19 +130,6 @@ static const struct row rows[] = {
 	{"movdqu (%rax),%xmm0", "f30f6f00", "90", RECIPE(RAX, NO, 0, 0, 16, R, 4)},
 	{"32-bit addresses: mov (%eax),%ecx", "678b08", "90", INSN_NOT_COMPUTABLE, {0}},
 };
-
-static size_t from_hex(const char *text, uint8_t *out)
-{
-	size_t n;
-
-	for (n = 0; text[2 * n]; n++) {
-		unsigned int byte;
-
-		assert_int_equal(sscanf(text + 2 * n, "%2x", &byte), 1);
-		out[n] = (uint8_t)byte;
-	}
-	return n;
-}
 
 static void recipes(void **state)
 {

@@ -12,6 +12,7 @@
 #include "source/groups.h"
 #include "source/keyed.h"
 #include "unit.h"
+#include "waits.h"
 
 #define SCHEMA 4
 #define NHISTS 2
@@ -198,15 +199,6 @@ static void end(struct fixture *f)
 {
 	keyed_close(f->k);
 	assert_int_equal(f->left, f->appeared);
-}
-
-static void check_hist(const struct hist *h, uint64_t count, uint64_t sum, uint64_t min,
-		       uint64_t max)
-{
-	assert_int_equal(h->count, count);
-	assert_int_equal(h->sum_ns, sum);
-	assert_int_equal(h->min_ns, min);
-	assert_int_equal(h->max_ns, max);
 }
 
 static void test_cpus_come_together(void **state)

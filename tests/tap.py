@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""TAP of tests that are functions: one passes if it raises nothing."""
+import sys
+
+
+class Skip(Exception):
+    """The machine lacks what the test needs: why."""
+
+
+def title(test):
+    """The first line of what it says of itself, else its name."""
+    return (test.__doc__ or test.__name__.replace("_", " ")).split("\n")[0].rstrip(".")
+
+
+def run(*tests):
+    """Those that have one of the command line's words in title or name, all without one. Ends the program."""
+    tests = [t for t in tests if not sys.argv[1:] or any(w in title(t) or w in t.__name__ for w in sys.argv[1:])]
+    failed = False
+    print(f"1..{len(tests)}", flush=True)
+    for nr, test in enumerate(tests, 1):
+        try:
+            test()
+            print(f"ok {nr} - {title(test)}", flush=True)
+        except Skip as why:
+            print(f"ok {nr} - {title(test)} # SKIP {why}", flush=True)
+        except Exception as error:
+            failed = True
+            print(f"not ok {nr} - {title(test)}", flush=True)
+            said = [str(error) if isinstance(error, AssertionError) and str(error) else repr(error),
+                    getattr(error, "stderr", None) or ""]
+            for text, most in zip(said, (40, 20)):
+                for line in text.splitlines()[:most]:
+                    print("# " + line, flush=True)
+    sys.exit(failed)
