@@ -24,7 +24,7 @@
 /* Direct I/O in flight that nobody waits for. The devices' queues bound it: a thousand requests are
  * many for a machine, whose CPUs share them. */
 #define DIOS 2048
-#define DIOS_OF_CPU 64
+#define DIOS_OF_CPU 64 /* at least */
 
 /* ---- what the machine has ---- */
 
@@ -243,6 +243,16 @@ static int configure_look_ups(struct ext4 *x, uint32_t devs)
 	return ret ? ret : bpf_map__set_max_entries(m, x->ncpus);
 }
 
+/* A power of two, as the kernel's table of buckets is: no bucket idles. */
+static uint32_t dios_wanted(uint32_t ncpus)
+{
+	uint32_t n = DIOS;
+
+	while (n < times(DIOS_OF_CPU, ncpus))
+		n *= 2;
+	return n;
+}
+
 static int configure_maps(struct ext4 *x, const struct btf *btf)
 {
 	struct ext4_bpf *skel = x->skel;
@@ -269,8 +279,7 @@ static int configure_maps(struct ext4 *x, const struct btf *btf)
 	if (!ret)
 		ret = configure_look_ups(x, devs);
 	if (!ret)
-		ret = bpf_map__set_max_entries(skel->maps.dios,
-					       DIOS + times(DIOS_OF_CPU, x->ncpus));
+		ret = bpf_map__set_max_entries(skel->maps.dios, dios_wanted(x->ncpus));
 	return ret;
 }
 
