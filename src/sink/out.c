@@ -9,12 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #define GZIP_BITS (15 + 16) /* the largest window, and gzip's header */
 #define SOON_BYTES (1U << 20)
+#define GIVE_BACK_BYTES (1U << 20)
 
 struct out_gzip {
 	z_stream z;
@@ -209,8 +211,7 @@ int out_reopen(struct out *o, struct err *e)
 	ret = out_flush(o, e); /* what waits belongs to the old one */
 	if (ret)
 		return ret;
-	/* The new one first: if that fails the old one still works. */
-	fd = out_open_path(o, e);
+	fd = out_open_path(o, e); /* before that: if it fails the old one still works */
 	if (fd < 0)
 		return fd;
 	ret = out_close_fd(o, e);
@@ -335,10 +336,22 @@ void out_printf(struct out *o, const char *fmt, ...)
 	va_end(again);
 }
 
+/* Megabytes of text for some milliseconds a second, if there are thousands of groups: its pages go
+ * back to the kernel. Not by free(), which would keep them from the second time on. */
+static void out_give_back(struct out *o)
+{
+	uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, end = (uintptr_t)o->buf + o->cap;
+	uintptr_t first = ((uintptr_t)o->buf + mask) & ~mask;
+
+	if (o->cap >= GIVE_BACK_BYTES && !o->memory) /* if it fails they stay */
+		(void)madvise((void *)first, (end - first) & ~mask, MADV_DONTNEED);
+}
+
 void out_drop(struct out *o)
 {
 	o->len = o->whole;
 	o->error = 0;
+	out_give_back(o);
 }
 
 /* write(2) until all is out; *done says how far it got. */

@@ -20,7 +20,7 @@ struct out {
 	bool old_content; /* nothing written yet: the first record empties the file */
 	char *aside;	  /* each record replaces the file; this is where it is written first */
 	char *path;	  /* NULL: stdout */
-	char *buf;	  /* the record so far; keeps its memory */
+	char *buf;	  /* the record so far; keeps its addresses */
 	size_t len, cap;
 	bool memory; /* records stay in buf, one behind the other: the first `whole` bytes of it */
 	size_t whole;

@@ -2,21 +2,18 @@
 /* The stream under a sink: whole records or none, and words that quote the path. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "sink/out.h"
 #include "sink/sink.h"
+#include "unit.h"
 
 #define RECORD 300
 #define LIMIT 1000
@@ -562,6 +559,42 @@ static void test_replace_fails(void **state)
 	assert_int_equal(out_close(&o, &e), 0);
 }
 
+#define LARGE (8 << 20)
+
+/* Bytes that are in memory, of the pages that lie between the two. */
+static size_t resident(const char *from, size_t len)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), n = 0;
+	const char *first = (const char *)(((uintptr_t)from + page - 1) & ~(page - 1));
+	unsigned char in[LARGE / 4096];
+	size_t pages = (size_t)(from + len - first) / page;
+
+	assert_in_range(pages, 1, sizeof(in));
+	assert_int_equal(mincore((void *)first, pages * page, in), 0);
+	for (size_t i = 0; i < pages; i++)
+		n += in[i] & 1;
+	return n * page;
+}
+
+/* Its text is not kept in memory until the next one, nor is that one's any other. */
+static void test_large_record(void **state)
+{
+	const struct dir *d = *state;
+	struct err e = {0};
+	struct out o;
+
+	assert_int_equal(out_open(&o, d->file, false, &e), 0);
+	for (int round = 1; round <= 3; round++) {
+		while (o.len < LARGE)
+			put_record(&o, (char)('a' + round));
+		assert_in_range(resident(o.buf, LARGE), LARGE - 8192, LARGE);
+		assert_int_equal(out_flush(&o, &e), 0);
+		assert_in_range(resident(o.buf, LARGE), 0, 8192);
+		assert_in_range(file_size(d->file), round * LARGE, round * (LARGE + RECORD));
+	}
+	assert_int_equal(out_close(&o, &e), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -575,6 +608,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_replace, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_replace_behind_link, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_replace_fails, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_large_record, setup, teardown),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_html),
 		cmocka_unit_test(test_sink_in_memory),
