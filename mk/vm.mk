@@ -41,7 +41,7 @@ vm-bins: static
 	$(Q)for l in $(VM_LOADS); do \
 		$(STATIC_CC) $(TOOL_CFLAGS) -static tests/load/$$l.c -o $(VM_BINS)/$$l -pthread || exit 1; done
 
-check-vm: vm-bins ## boot other kernels in QEMU and test there [ARCH=arm64] [GUESTS="5.10 6.1"]
+check-vm: vm-bins ## boot other kernels in QEMU and test there [ARCH=arm64] [GUESTS="5.10 6.1"] [WS_VM_AT_ONCE=1]
 	$(Q)tests/vm/check.sh $(ARCH) $(VM_BINS) $(O)/vm-$(ARCH) $(GUESTS)
 
 .PHONY: vm-bins check-vm

@@ -28,9 +28,10 @@ guest_busybox() {
 }
 
 make_initrd() {
-	root=$(mktemp -d)
+	root=$out/root
+	rm -rf "$root"
+	mkdir -p "$root/bin"
 	chmod 755 "$root"
-	mkdir "$root/bin"
 	cp "$here/guest/init" "$root/init"
 	cp "$(guest_busybox)" "$root/bin/busybox"
 	cp "$bins"/* "$root/bin/"
@@ -39,7 +40,7 @@ make_initrd() {
 		mkdir "$root/modules"
 		cp "$modules"/*.ko "$modules/load" "$root/modules/"
 	fi
-	(cd "$root" && find . | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$out/initrd"
+	(cd "$root" && find . | cpio --quiet -o -H newc -R 0:0) >"$out/initrd" # as it is: to unpack takes a guest long
 	rm -r "$root"
 }
 
@@ -52,7 +53,7 @@ make_disk() {
 }
 
 # What the options say, as arguments of QEMU ($smp, $disk, $clock) and of the kernel ($append).
-smp=2 append='' tests='ws.sched ws.btf' modules='' disk='' clock=''
+smp=2 append='' tests='ws.sched ws.waits ws.btf' modules='' disk='' clock=''
 read_options() {
 	for option in $(echo "$options" | tr , ' '); do
 		case $option in
@@ -64,7 +65,7 @@ read_options() {
 		nobtf) tests='ws.sched ws.nobtf' ;;
 		icount) clock='-icount shift=3,sleep=off' tests=ws.line ;;
 		refused) tests=ws.refused ;;
-		scx) tests="$tests ws.scx" ;;
+		scx) tests='ws.sched ws.waits ws.scx' ;;
 		preempt) tests="$tests ws.preempt" ;;
 		preempt=*) append="$append $option" tests="ws.preempt" ;;
 		lockdown=*) append="$append lockdown=${option#lockdown=}" tests=ws.lockdown ;;
@@ -78,13 +79,19 @@ amd64) machine='-M pc' console=ttyS0 ;;
 arm64) machine='-M virt' console=ttyAMA0 ;;
 esac
 
+# In the background: only so does a signal to us end it, too.
 run() {
 	# shellcheck disable=SC2086 # $machine, $disk and $clock are several words
 	timeout "$timeout" "$qemu" $machine -cpu max -m 512 -smp "$smp" -nodefaults -display none \
 		-no-reboot $disk $clock -kernel "$kernel/vmlinuz" -initrd "$out/initrd" \
 		-append "console=$console panic=-1 quiet loglevel=4 $append $tests" \
-		-serial "file:$out/console" -serial "file:$out/tap" </dev/null >"$out/qemu" 2>&1
+		-serial "file:$out/console" -serial "file:$out/tap" </dev/null >"$out/qemu" 2>&1 &
+	running=$!
+	wait "$running"
 }
+
+running=
+trap '[ -z "$running" ] || kill "$running" 2>/dev/null; exit 143' INT TERM
 
 read_options
 make_initrd

@@ -6,12 +6,12 @@
 
 struct futex_try {
 	const char *tool, *err; /* waitscope, and where its messages go */
-	const char *mode, *n;	/* of the load */
+	const char *n;		/* rounds of each load */
 	proc_setup_fn setup;	/* as whom the tool runs */
 	void *ctx;
 };
 
-/* false, with words: the load counted otherwise. */
+/* false, with words: a load counted otherwise. */
 bool futex_try(const struct futex_try *t, char *why, size_t len);
 
 #endif

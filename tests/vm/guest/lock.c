@@ -109,7 +109,7 @@ static int test_lock_name(struct guest *g)
 }
 
 const struct test lock_tests[] = {
-	{"lock", test_lock, "btf"},
-	{"lock-name", test_lock_name, "btf"},
+	{"lock", test_lock, "waits"},
+	{"lock-name", test_lock_name, "waits"},
 	{0},
 };

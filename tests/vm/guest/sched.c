@@ -62,7 +62,7 @@ static int test_starts(struct guest *g)
 
 	if (!tool_start(g, &tool, "sched", more))
 		return FAIL;
-	sleep_ms(1500);
+	sleep_ms(500);
 	report = tool_finish(g, &tool);
 	if (!report)
 		return FAIL;
@@ -196,7 +196,7 @@ static int test_groups(struct guest *g)
 
 		if (!tool_start(g, &tool, "sched", more))
 			return FAIL;
-		sleep_ms(1000);
+		sleep_ms(300);
 		report = tool_finish(g, &tool);
 		if (!report)
 			return FAIL;
