@@ -144,7 +144,7 @@ static bool run_loads(struct word words[NMODES], char *why, size_t len)
 static bool beside(const struct futex_try *t, struct word words[NMODES], char *why, size_t len)
 {
 	char pids[NMODES * 12] = "";
-	const char *const argv[] = {t->tool, "-s",  "futex", "-p",	      pids,
+	const char *const argv[] = {t->tool, "-s",  "futex", "-p",	     pids,
 				    "-n",    "100", "-o",    "json:" REPORT, NULL};
 	struct proc tool;
 	size_t at = 0;

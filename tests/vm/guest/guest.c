@@ -358,7 +358,7 @@ static const struct test tests[] = {
 
 /* The scheduler first, then the file systems: the others find them there. */
 static const struct test *const suites[] = {
-	scx_first,     ext4_tests, check_tests, sched_tests, lock_tests,
+	scx_first,     ext4_tests, check_tests, sched_tests, why_tests, lock_tests,
 	preempt_tests, line_tests, watch_tests, tests,	     scx_last,
 };
 
