@@ -320,6 +320,7 @@ static __always_inline void why_begin(struct why_walk *w, struct task_struct *p,
 	w->ep = ep;
 	w->serial = wait->t2;
 	w->left = wait->queued_ns;
+	w->length = why_length(wait->queued_ns, wait->n);
 	w->tid = TASK_READ(p, pid);
 	w->tables = 1;
 	w->slow = slow;

@@ -17,6 +17,19 @@ struct {
 
 /* ---- entries ---- */
 
+/* Of `n` waits of `ns` together, of which nothing more is known. */
+static __always_inline u32 why_length(u64 ns, u32 n)
+{
+	u64 longer = 0, step;
+
+	if (n > 1)
+		ns /= n;
+#pragma unroll
+	for (step = 16; step; step >>= 1)
+		longer += step * bucket_above(ns, ABI_WHY_LONGER(longer + step - 1));
+	return (u32)longer + 1;
+}
+
 static __always_inline struct abi_khead *why_entry(const struct abi_key *key, u64 ep)
 {
 	return ep & 1 ? bpf_map_lookup_elem(&why_odd, key) : bpf_map_lookup_elem(&why_even, key);
@@ -110,7 +123,7 @@ __noinline u32 why_blame(u64 kind, u64 ns, u64 due_ns, u64 cpu, u64 stay)
 		return 0;
 	key = &s->walk.key;
 	*key = s->walk.victim;
-	key->kind = (u32)kind;
+	key->kind = (u32)(kind | s->walk.length << ABI_WHY_LENGTH_SHIFT);
 	t = &of->stays[stay & (WHY_STAYS - 1)];
 	if (kind == ABI_WHY_TASK)
 		key->obj = why_id(t);
@@ -144,6 +157,7 @@ static __always_inline bool why_blame_simple(struct task_struct *p, u32 kind,
 	struct abi_key key = {.kind = kind};
 	struct abi_khead *e;
 
+	key.kind |= why_length(ns + due_ns, 1) << ABI_WHY_LENGTH_SHIFT;
 	if (keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID)
 		return false;
 	group_key(&key, p);

@@ -88,6 +88,7 @@ struct why_walk {
 	u64 tid;	     /* of who waits */
 	struct why_mark end; /* what comes from there on is told */
 	u64 left;	     /* of the wait, not told yet */
+	u64 length;	     /* ABI_WHY_LENGTHS */
 	u64 slow;	     /* its parts are wanted by themselves */
 	u64 tables;	     /* it counts, and not only as a slow wait */
 	struct why_mark got; /* of since(): what is left to the task or idle is `at` */

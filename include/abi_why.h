@@ -16,6 +16,15 @@
 #define ABI_WHY_UNEXPLAINED 7 /* the rest */
 #define ABI_WHY_KINDS 8
 
+/*
+ * Above the kind: how long the wait was of which that is a part, by powers of two of a second as in
+ * histograms. 0: not kept (those that found no entry of their own); 1: up to 2^-20 s; n: longer than
+ * ABI_WHY_LONGER(n - 2) ns and not than the next; the last one has no end.
+ */
+#define ABI_WHY_LENGTH_SHIFT 8
+#define ABI_WHY_LENGTHS 33
+#define ABI_WHY_LONGER(i) ((1000000000ULL << (i)) >> 20) /* 2^(i - 20) s */
+
 /* abi_khead.sums of an entry. */
 #define ABI_WHY_NS 0
 #define ABI_WHY_COUNT 1 /* waits that it had a part in */

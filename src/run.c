@@ -157,11 +157,11 @@ static bool lines(const struct run *r)
 	return false;
 }
 
-/* Made-up data has waits, and nobody who made them. */
+/* Whom tasks waited for. Of made-up data nobody knows it; locks and futexes have holders instead. */
 static bool tells_why(const struct run *r)
 {
 	each_source (r, s)
-		if (r->cfg->why && s->ops->why)
+		if (r->cfg->why && s->ops->culprits)
 			return true;
 	return false;
 }

@@ -173,6 +173,8 @@ struct contended {
  * sums of sched_run_delay and sched_throttle_wait; what could not be told is a row of its own.
  */
 #define CULPRIT_LABELS 3
+#define CULPRIT_LENGTHS 32
+#define CULPRIT_LENGTH_FIRST (-20) /* the first of them: waits up to 2^-20 s */
 struct culprit {
 	struct label victim[CULPRIT_LABELS]; /* who waited: labels of --by; none without */
 	uint32_t nvictim;
@@ -183,6 +185,9 @@ struct culprit {
 	const char *cgroup;
 	uint64_t count; /* waits that it had a part in */
 	uint64_t wait_ns;
+	/* Of wait_ns what is of waits longer than 2^(i - 21) s, up to 2^(i - 20) s; the last has no
+	 * end. What is in none was of waits whose length is not known. */
+	uint64_t length_ns[CULPRIT_LENGTHS];
 };
 
 /* DESIGN 2.12. All counts of this report's period, but in_flight: now. */
@@ -233,7 +238,7 @@ struct frame {
 	size_t ncontended;
 	const struct culprit *culprits;
 	size_t nculprits;
-	bool why;      /* who made tasks wait is told; there may be none */
+	bool why;      /* who made tasks wait for a CPU is told; there may be none */
 	bool contends; /* a source runs that reports waits for addresses */
 	bool lines;    /* one that reports cache lines */
 	struct quality quality;

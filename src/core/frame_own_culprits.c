@@ -79,6 +79,8 @@ int own_culprit_add(struct frame_own *o, const struct culprit *c)
 	to->tid = c->tid;
 	to->count += c->count;
 	to->wait_ns += c->wait_ns;
+	for (size_t i = 0; i < CULPRIT_LENGTHS; i++)
+		to->length_ns[i] += c->length_ns[i];
 	return 0;
 }
 
@@ -93,6 +95,9 @@ int own_culprit_subtract(struct frame_own *o, const struct culprit *c)
 		return -EINVAL;
 	to->wait_ns -= c->wait_ns;
 	to->count -= c->count;
+	for (size_t i = 0; i < CULPRIT_LENGTHS; i++)
+		if (__builtin_sub_overflow(to->length_ns[i], c->length_ns[i], &to->length_ns[i]))
+			return -EINVAL;
 	return 0;
 }
 

@@ -17,6 +17,38 @@ static void read_victim(struct json_in *in, const struct json *o, struct culprit
 			(struct label){one->key, json_in_text_of(in, one, "victim")};
 }
 
+/* What of it was of waits how long; records of older versions do not tell. */
+static void read_lengths(struct json_in *in, const struct json *o, struct culprit *c)
+{
+	const struct json *lengths;
+	const uint64_t *ns;
+	uint64_t sum = 0;
+	int64_t offset;
+	size_t n;
+
+	if (in->error || !json_in_has(o, "lengths"))
+		return;
+	lengths = json_in_object(in, o, "lengths", false);
+	if (in->error)
+		return;
+	offset = json_in_i64(in, lengths, "offset");
+	ns = json_in_numbers(in, lengths, "ns", &n);
+	if (in->error || !n)
+		return;
+	if (offset < CULPRIT_LENGTH_FIRST || offset >= CULPRIT_LENGTH_FIRST + CULPRIT_LENGTHS ||
+	    n > (uint64_t)(CULPRIT_LENGTH_FIRST + CULPRIT_LENGTHS - offset)) {
+		json_in_bad(in, "offset", "lengths of waits from -20 to 11");
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		c->length_ns[(size_t)(offset - CULPRIT_LENGTH_FIRST) + i] = ns[i];
+		if (__builtin_add_overflow(sum, ns[i], &sum))
+			sum = UINT64_MAX;
+	}
+	if (sum > c->wait_ns)
+		json_in_bad(in, "lengths", "a sum of at most wait_ns");
+}
+
 const struct culprit *json_in_culprits(struct json_in *in, const struct json *o, size_t *n)
 {
 	const struct json *one = json_in_array(in, o, "culprits", n);
@@ -27,6 +59,7 @@ const struct culprit *json_in_culprits(struct json_in *in, const struct json *o,
 			json_in_bad(in, "culprits", "objects");
 		read_victim(in, one, at);
 		json_in_fields(in, one, &culprit_fields, at);
+		read_lengths(in, one, at);
 	}
 	return v;
 }

@@ -42,6 +42,7 @@ bool json_in_given(const struct json *o, const char *key);
 uint64_t json_in_u64(struct json_in *in, const struct json *o, const char *key);
 uint32_t json_in_u32(struct json_in *in, const struct json *o, const char *key);
 int32_t json_in_i32(struct json_in *in, const struct json *o, const char *key); /* 0 and above */
+int64_t json_in_i64(struct json_in *in, const struct json *o, const char *key);
 bool json_in_bool(struct json_in *in, const struct json *o, const char *key);
 const char *json_in_text(struct json_in *in, const struct json *o, const char *key);
 /* NULL for null. */

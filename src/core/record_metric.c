@@ -20,7 +20,7 @@ static uint32_t schema_of(struct json_in *in, const struct json *buckets)
 	return schema;
 }
 
-static int64_t signed_of(struct json_in *in, const struct json *o, const char *key)
+int64_t json_in_i64(struct json_in *in, const struct json *o, const char *key)
 {
 	const struct json *value = in->error ? NULL : json_member(o, key);
 
@@ -35,7 +35,7 @@ static int64_t signed_of(struct json_in *in, const struct json *o, const char *k
 /* The slots are the tree's: read, never written. */
 static void read_counts(struct json_in *in, const struct json *buckets, struct hist *h)
 {
-	int64_t offset = signed_of(in, buckets, "offset"), base, end;
+	int64_t offset = json_in_i64(in, buckets, "offset"), base, end;
 	size_t n;
 
 	h->slots = (uint64_t *)json_in_numbers(in, buckets, "counts", &n);

@@ -182,6 +182,15 @@ struct json_object *json_new_rows(struct json_build *b, const struct field_table
 	return all;
 }
 
+struct json_object *json_new_u64s(struct json_build *b, const uint64_t *v, size_t n)
+{
+	struct json_object *all = json_new_array(b);
+
+	for (; n; n--)
+		json_append_u64(b, all, *v++);
+	return all;
+}
+
 struct json_object *json_new_u32s(struct json_build *b, const uint32_t *v, size_t n)
 {
 	struct json_object *all = json_new_array(b);

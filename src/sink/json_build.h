@@ -45,6 +45,7 @@ void json_add_fields(struct json_build *b, struct json_object *obj, const struct
 /* An array of such objects, each of `size` bytes; of numbers. */
 struct json_object *json_new_rows(struct json_build *b, const struct field_table *t,
 				  const void *rows, size_t n, size_t size);
+struct json_object *json_new_u64s(struct json_build *b, const uint64_t *v, size_t n);
 struct json_object *json_new_u32s(struct json_build *b, const uint32_t *v, size_t n);
 /* "0x…", a string: readers whose numbers are doubles would round it. */
 void json_add_hex(struct json_build *b, struct json_object *obj, const char *key, uint64_t v);

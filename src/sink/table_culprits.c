@@ -15,6 +15,8 @@
 #include "core/text.h"
 #include "sink/table.h"
 
+#define VERDICT_HANG 4
+
 enum culprits_column { CULPRITS_NAME, CULPRITS_KIND };
 
 static const char *culprits_cell(const struct grid_column *col, struct table_page *page,
@@ -100,11 +102,28 @@ void table_culprits(struct table_page *page)
 	table_rest(page, "");
 }
 
+/* Where a line of the verdict has no room, it goes on below. */
+static void verdict_line(struct table_page *page, char *text)
+{
+	struct line l;
+	char *next;
+
+	line_start(&l);
+	for (; text; text = next) {
+		next = strchr(text + 1, ' '); /* a word has the space before it */
+		if (next)
+			*next = '\0';
+		printer_wrap(&page->printer, STYLE_PLAIN, &l, text, VERDICT_HANG);
+		if (next)
+			*next = ' ';
+	}
+	printer_line(&page->printer, STYLE_PLAIN, &l);
+}
+
 void table_verdict(struct table_page *page)
 {
 	char clean[2 * VERDICT_BYTES];
 	struct verdict v;
-	struct line l;
 	int ret = verdict_make(&v, page->f);
 
 	if (ret && !page->error)
@@ -114,8 +133,6 @@ void table_verdict(struct table_page *page)
 	table_gap(page);
 	for (size_t i = 0; i < v.n; i++) {
 		text_clean(clean, sizeof(clean), v.line[i], SIZE_MAX);
-		line_start(&l);
-		line_add(&l, "%s", clean);
-		printer_line(&page->printer, STYLE_PLAIN, &l);
+		verdict_line(page, clean);
 	}
 }

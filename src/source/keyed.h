@@ -42,6 +42,7 @@ struct keyed_args {
 	 */
 	uint32_t room;
 	uint32_t cold_after, rest_after;
+	uint32_t other_kinds; /* by which bits of the kind others are told apart; 0: all */
 	/* Optional: entries whose keys it makes equal are in one row. Called once for each. */
 	void (*join)(void *ctx, struct abi_key *key);
 	/* Optional: a row was made, all zero but for its key and its name. 0 or negative errno. */

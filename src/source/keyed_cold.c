@@ -67,8 +67,11 @@ static int add_row(const struct keyed *k, struct keyed_row *to, const struct key
 static struct keyed_row *others_of(const struct keyed *k, const struct keyed_row *row)
 {
 	struct abi_key key = {.obj = ABI_OBJ_OTHER, .kind = row->key.kind};
-	struct keyed_row *others = keyed_find(k, &key);
+	struct keyed_row *others;
 
+	if (k->args.other_kinds)
+		key.kind &= k->args.other_kinds;
+	others = keyed_find(k, &key);
 	key.kind = 0;
 	return others ? others : keyed_find(k, &key);
 }

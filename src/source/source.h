@@ -103,6 +103,7 @@ struct source_ops {
 	const char *ungrouped; /* else: why not, for who runs it beside one that has */
 	bool slow;	       /* tells of single waits with --slower */
 	bool why;	       /* and who is to blame with --why */
+	bool culprits;	       /* of waits for a CPU: it fills report_rows.culprits */
 	bool splits;	       /* says where its times went: blocked, on the run queue, on a CPU */
 	bool contends;	       /* has rows for the contended table */
 	bool lines;	       /* has rows for that of cache lines */

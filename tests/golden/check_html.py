@@ -250,17 +250,50 @@ def check_verdict(page, final):
     rows = final.get("tables", {}).get("culprits", [])
     everything = sum(r["wait_ns"] for r in rows)
     found = [u for u in page.root.find("ul") if u.at.get("class") == "verdict"]
-    if len(found) != (everything > 0):
-        fail(f"{len(found)} verdicts of {everything} ns")
+    held = [c for c in final.get("tables", {}).get("contended", []) if c.get("holders")]
+    if len(found) != (everything > 0 or bool(held)):
+        fail(f"{len(found)} verdicts of {everything} ns, {len(held)} rows with holders")
+    if not everything:
+        return
     for verdict in found:
         said = [li.text() for li in verdict.find("li")]
-        for words, kinds in ((r"interrupts: ([0-9.]+) % of it", ("irq", "softirq")),
+        for words, kinds in ((r"interrupts: ([0-9.]+) % of the waiting", ("irq", "softirq")),
                              (r"taken by the hypervisor: ([0-9.]+) %", ("steal",)),
                              (r"unexplained: ([0-9.]+) %", ("unexplained",))):
             part = [m[1] for m in (re.search(words, line) for line in said) if m]
             of = 100 * sum(r["wait_ns"] for r in rows if r["kind"] in kinds) / everything
             if len(part) != 1 or abs(float(part[0]) - of) > 0.1:
                 fail(f"the verdict {said}, but {kinds} is {of} %")
+        check_tail(final, rows, [line for line in said if line.startswith("of the tail")])
+
+
+def check_tail(final, rows, said):
+    """The waits longer than the power of two of a second below their 99th percentile, and whose they were."""
+    lengths = {}
+    for m in final["metrics"]:
+        if m["name"] in ("sched_run_delay", "sched_throttle_wait") and not m["labels"]:
+            b = m["buckets"]
+            lengths[-20] = lengths.get(-20, 0) + b["zero"]
+            for i, n in enumerate(b["counts"]):
+                at = max(-20, -(-(b["offset"] + i) // 2 ** b["schema"]))
+                lengths[at] = lengths.get(at, 0) + n
+    waits = sum(lengths.values())
+    known = all(sum(r["lengths"]["ns"]) == r["wait_ns"] for r in rows)
+    at = next((at for at in sorted(lengths) if sum(n for a, n in lengths.items() if a <= at) >= 0.99 * waits), -20)
+    if len(said) != (known and waits > 0 and at > -20):
+        fail(f"the verdict of the tail is {said}, of {waits} waits by length {lengths}")
+    if not said:
+        return
+    tail, blame = sum(n for a, n in lengths.items() if a >= at), {}
+    for r in rows:
+        who = r["kind"], r["pid"], r["tid"], None if r["pid"] else r["comm"], None if r["pid"] else r["cgroup"]
+        ns = sum(ns for i, ns in enumerate(r["lengths"]["ns"]) if r["lengths"]["offset"] + i >= at)
+        blame[who] = blame.get(who, 0) + ns
+    most = max(ns for who, ns in blame.items() if who[0] != "unexplained")
+    m = re.match(r"of the tail, ([0-9,]+) waits? over .* \(([0-9.]+) % of all\): .*, ([0-9.]+) % of ", said[0])
+    if not m or int(m[1].replace(",", "")) != tail or abs(float(m[2]) - 100 * tail / waits) > 0.1 or \
+            abs(float(m[3]) - 100 * most / sum(blame.values())) > 0.1:
+        fail(f"the verdict says {said}; {tail} waits of {waits}, {blame}")
 
 
 def check_inner(table, value):

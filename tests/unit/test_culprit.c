@@ -55,9 +55,148 @@ static void verdict(void **state)
 	assert_int_equal(v.n, 3);
 	/* Both of who waited together; what nobody did is not the largest. */
 	assert_string_equal(v.line[0], "most of the waiting for a CPU: a 5, 20.0 % of 2.0 us");
-	assert_string_equal(v.line[1], "interrupts: 4.0 % of it; taken by the hypervisor: 3.5 %");
+	assert_string_equal(v.line[1], "interrupts: 4.0 % of the waiting for a CPU; "
+				       "taken by the hypervisor: 3.5 %");
 	assert_string_equal(v.line[2], "unexplained: 55.0 %");
 	f.nculprits = 0;
+	assert_int_equal(verdict_make(&v, &f), 0);
+	assert_int_equal(v.n, 0);
+}
+
+/* 2^-9 s and what follows: lengths of waits, 0 the first that is longer than it. */
+#define FROM_2MS(i) [-9 - CULPRIT_LENGTH_FIRST + 1 + (i)]
+
+static void count(struct hist *h, const struct bucket_table *t, uint64_t ns, uint32_t n)
+{
+	while (n--)
+		assert_int_equal(hist_add(h, t, ns), 0);
+}
+
+static const char *said_of_tail(const struct frame *f, struct verdict *v)
+{
+	assert_int_equal(verdict_make(v, f), 0);
+	for (size_t i = 0; i < v->n; i++)
+		if (strstr(v->line[i], "of the tail"))
+			return v->line[i];
+	return NULL;
+}
+
+/* Many short waits for one, few long ones for another: the tail begins at a power of two of a second
+ * such that the 99th percentile is in it. */
+static void tail(void **state)
+{
+	struct culprit rows[] = {
+		{.kind = "task", .comm = "short", .length_ns = {FROM_2MS(-2) = 990000}},
+		{.kind = "task", .comm = "long", .length_ns = {FROM_2MS(1) = 48000}},
+		{.kind = "softirq", .length_ns = {FROM_2MS(1) = 2000, FROM_2MS(-2) = 10}},
+		{.kind = "unexplained", .length_ns = {FROM_2MS(1) = 50000}},
+	};
+	static const struct {
+		uint32_t below, at, above; /* of 1.953125 ms, the wait that is 2^-9 s, and 5 ms */
+		const char *said, *why;
+	} cases[] = {
+		{990, 0, 10,
+		 "of the tail, 1,000 waits over 488 us (100 % of all): short, 90.8 % of 1.1 ms",
+		 "the 99th percentile is the last of the short ones"},
+		{989, 0, 11,
+		 "of the tail, 11 waits over 3.9 ms (1.1 % of all): long, 48.0 % of 100 us",
+		 "one more"},
+		{989, 1, 10,
+		 "of the tail, 11 waits over 977 us (1.1 % of all): long, 48.0 % of 100 us",
+		 "an edge is the shorter ones'"},
+		{0, 0, 1, "of the tail, 1 wait over 3.9 ms (100 % of all): long, 48.0 % of 100 us",
+		 "one alone"},
+	};
+	struct frame f = frame_of(rows, sizeof(rows) / sizeof(rows[0]));
+	const struct metric_desc run_delay = {.name = "sched_run_delay"};
+	struct bucket_table t;
+	struct series s = {.desc = &run_delay};
+	struct verdict v;
+	struct hist h;
+
+	assert_int_equal(bucket_table_init(&t, 5), 0);
+	for (size_t i = 0; i < f.nculprits; i++)
+		for (size_t j = 0; j < CULPRIT_LENGTHS; j++)
+			rows[i].wait_ns += rows[i].length_ns[j];
+	f.series = &s;
+	f.nseries = 1;
+	s.hist = &h;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		hist_init(&h, 5);
+		count(&h, &t, 700000, cases[i].below);
+		count(&h, &t, 1953125, cases[i].at);
+		count(&h, &t, 5000000, cases[i].above);
+		assert_string_equal(said_of_tail(&f, &v), cases[i].said);
+		assert_non_null(strstr(v.line[0], ": short, 90.8 % of 1.1 ms"));
+		hist_free(&h);
+	}
+	/* Of what has no length nobody knows whether it is of the tail. */
+	hist_init(&h, 5);
+	count(&h, &t, 5000000, 1);
+	rows[2].wait_ns++;
+	assert_null(said_of_tail(&f, &v));
+	rows[2].wait_ns--;
+	assert_non_null(said_of_tail(&f, &v));
+	s.nlabels = 1; /* a group's: not of all */
+	assert_null(said_of_tail(&f, &v));
+	hist_free(&h);
+}
+
+/* Rows of one address are one lock; who held it longest of all of them; the parts are all of it. */
+static void locks(void **state)
+{
+	static const struct holder a[] = {
+		{.pid = 7,
+		 .tid = 8,
+		 .comm = "db",
+		 .wait_ns = 300,
+		 .running_ns = 100,
+		 .blocked_ns = 200},
+		{.comm = "(readers)", .wait_ns = 50},
+		{.wait_ns = 50},
+	};
+	static const struct holder b[] = {
+		{.pid = 7, .tid = 9, .comm = "db", .wait_ns = 350, .runnable_ns = 350},
+		{.pid = 7, .tid = 8, .comm = "db", .wait_ns = 200, .throttled_ns = 200},
+		{.comm = "(released)", .wait_ns = 50},
+	};
+	static const struct futex_counts idle = {.idle = true};
+	struct hist w[] = {{.sum_ns = 400}, {.sum_ns = 600}, {.sum_ns = 900}, {.sum_ns = 5000}};
+	struct contended rows[] = {
+		{.source = "futex",
+		 .kind = "futex",
+		 .addr = 0x10,
+		 .pid = 7,
+		 .name = "m",
+		 .wait = &w[0],
+		 .holders = a,
+		 .nholders = 3},
+		{.source = "lock", .kind = "mutex", .addr = 0x10, .wait = &w[2]},
+		{.source = "futex",
+		 .kind = "futex",
+		 .addr = 0x10,
+		 .pid = 7,
+		 .name = "m",
+		 .wait = &w[1],
+		 .holders = b,
+		 .nholders = 3},
+		{.source = "futex", .kind = "futex", .addr = 0x20, .wait = &w[3], .futex = &idle},
+		{.source = "lock", .kind = "other", .other = true, .wait = &w[3]},
+	};
+	struct frame f = {.type = FRAME_FINAL, .contended = rows, .ncontended = 5};
+	struct verdict v;
+
+	assert_int_equal(verdict_make(&v, &f), 0);
+	assert_int_equal(v.n, 1);
+	assert_string_equal(
+		v.line[0], "most expensive lock: futex m, 1.0 us waited; held longest by db 8, "
+			   "50.0 %; holders: running 10.0 %, runnable 35.0 %, out of quota 20.0 %, "
+			   "blocked 20.0 %, readers 5.0 %, released 5.0 %, not known 5.0 %");
+	rows[1].wait = &w[3];
+	assert_int_equal(verdict_make(&v, &f), 0);
+	assert_string_equal(v.line[0], "most expensive lock: mutex 0x10, 5.0 us waited; "
+				       "holders: not known 100 %");
+	rows[0].nholders = rows[2].nholders = 0; /* without --why */
 	assert_int_equal(verdict_make(&v, &f), 0);
 	assert_int_equal(v.n, 0);
 }
@@ -116,12 +255,12 @@ static void joined(void **state)
 static void subtracted(void **state)
 {
 	static const struct culprit rows[] = {
-		{.kind = "irq", .count = 3, .wait_ns = 30},
+		{.kind = "irq", .count = 3, .wait_ns = 30, .length_ns = {20, 10}},
 		{.kind = "task", .comm = "a", .count = 1, .wait_ns = 10},
 	};
 	static const struct culprit earlier[] = {
 		{.kind = "task", .comm = "a", .count = 1, .wait_ns = 10},
-		{.kind = "irq", .count = 1, .wait_ns = 11},
+		{.kind = "irq", .count = 1, .wait_ns = 11, .length_ns = {8, 3}},
 	};
 	struct frame all = frame_of(rows, 2), part = frame_of(earlier, 2);
 	struct frame_own *o = frame_own_new();
@@ -135,6 +274,8 @@ static void subtracted(void **state)
 	assert_string_equal(f->culprits[0].kind, "irq");
 	assert_int_equal(f->culprits[0].wait_ns, 19);
 	assert_int_equal(f->culprits[0].count, 2);
+	assert_int_equal(f->culprits[0].length_ns[0], 12);
+	assert_int_equal(f->culprits[0].length_ns[1], 7);
 	assert_int_equal(frame_own_subtract(o, &all), -EINVAL);
 	frame_own_free(o);
 }
@@ -181,6 +322,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),      cmocka_unit_test(verdict),
+		cmocka_unit_test(tail),	      cmocka_unit_test(locks),
 		cmocka_unit_test(joined),     cmocka_unit_test(subtracted),
 		cmocka_unit_test(slow_parts),
 	};

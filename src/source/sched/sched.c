@@ -222,6 +222,7 @@ const struct source_ops source_sched = {
 	.groups = true,
 	.slow = true,
 	.why = true,
+	.culprits = true,
 	.probe = bpf_probe_call,
 	.open = sched_open,
 	.start = sched_start,

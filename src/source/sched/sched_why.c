@@ -11,6 +11,9 @@
 #include "source/keyed.h"
 #include "source/sched/sched.h"
 
+_Static_assert(CULPRIT_LENGTHS == ABI_WHY_LENGTHS - 1, "lengths that are kept");
+_Static_assert((ABI_WHY_KINDS & (ABI_WHY_KINDS - 1)) == 0, "kinds are bits of a key");
+
 #define COLD_AFTER 4  /* collects, as of contended addresses */
 #define REST_AFTER 60 /* where there is room */
 
@@ -19,7 +22,7 @@ struct sched_why {
 	enum by_key by;
 	int culprits_fd;
 	struct cgroup_names *names;
-	struct keyed_row **due; /* while a report is made */
+	struct keyed_row **rows; /* while a report is made */
 };
 
 struct why_row {
@@ -42,9 +45,14 @@ static bool is_other(const struct keyed_row *row)
 	return row->key.obj == ABI_OBJ_OTHER;
 }
 
+static uint32_t kind_of(const struct keyed_row *row)
+{
+	return row->key.kind % ABI_WHY_KINDS;
+}
+
 static bool is_task(const struct keyed_row *row)
 {
-	return row->key.kind == ABI_WHY_TASK && !is_other(row);
+	return kind_of(row) == ABI_WHY_TASK && !is_other(row);
 }
 
 /* As it is called now: a process may have become another program. */
@@ -96,6 +104,7 @@ int sched_why_open(struct sched_why **out, const struct sched_why_args *args, st
 		.room = args->room / 4 * 3,
 		.cold_after = COLD_AFTER,
 		.rest_after = REST_AFTER,
+		.other_kinds = ABI_WHY_KINDS - 1,
 		.appeared = row_appeared,
 		.leaves = row_leaves,
 		.ctx = w,
@@ -132,39 +141,39 @@ static uint32_t victim_labels(const struct sched_why *w, struct why_row *r,
 	return group_labels(&r->victim, w->by, &r->row, labels);
 }
 
-static int push_sums(struct culprit_list *l, const struct culprit *c, const uint64_t *sums)
+static int push(struct culprit_list *l, struct culprit *c)
 {
-	struct culprit one = *c;
-
-	one.count = sums[ABI_WHY_COUNT];
-	one.wait_ns = sums[ABI_WHY_NS];
-	return one.wait_ns ? culprit_push(l, &one) : 0;
+	return c->wait_ns ? culprit_push(l, c) : 0;
 }
 
-static int push_row(const struct sched_why *w, struct why_row *r, struct source_report *report)
+/* One row of theirs for all lengths of waits. */
+static void add_sums(struct culprit *c, const struct keyed_row *row, const uint64_t *sums,
+		     const uint32_t which[2])
 {
-	struct culprit c = {.kind = sched_why_kinds[r->row.key.kind % ABI_WHY_KINDS]};
-	int ret;
+	uint32_t length = row->key.kind >> ABI_WHY_LENGTH_SHIFT;
 
-	c.nvictim = victim_labels(w, r, c.victim);
-	if (is_task(&r->row)) {
-		if (r->row.active && (w->by == BY_PID || w->by == BY_TID))
-			ask_name(w, r);
-		c.pid = r->who.pid;
-		c.tid = r->who.tid;
-		c.comm = r->comm[0] ? r->comm : NULL;
-		c.cgroup = r->cgroup;
-	}
-	ret = push_sums(&report->interval.culprits, &c, r->row.sums_interval);
-	return ret ? ret : push_sums(&report->total.culprits, &c, r->row.sums_total);
+	c->wait_ns += sums[which[0]];
+	c->count += sums[which[1]];
+	if (length)
+		c->length_ns[(length - 1) % CULPRIT_LENGTHS] += sums[which[0]];
 }
 
-/* ---- where a reschedule was due: of all who waited, whichever task ran on ---- */
-
-static int compare_groups(const void *a, const void *b)
+static void describe(const struct sched_why *w, struct why_row *r, struct culprit *c)
 {
-	const struct keyed_row *x = *(struct keyed_row *const *)a;
-	const struct keyed_row *y = *(struct keyed_row *const *)b;
+	*c = (struct culprit){.kind = sched_why_kinds[kind_of(&r->row)]};
+	c->nvictim = victim_labels(w, r, c->victim);
+	if (!is_task(&r->row))
+		return;
+	if (r->row.active && (w->by == BY_PID || w->by == BY_TID))
+		ask_name(w, r);
+	c->pid = r->who.pid;
+	c->tid = r->who.tid;
+	c->comm = r->comm[0] ? r->comm : NULL;
+	c->cgroup = r->cgroup;
+}
+
+static int compare_groups(const struct keyed_row *x, const struct keyed_row *y)
+{
 	int order = memcmp(x->key.comm, y->key.comm, sizeof(x->key.comm));
 
 	if (!order && x->key.cpu != y->key.cpu)
@@ -172,57 +181,86 @@ static int compare_groups(const void *a, const void *b)
 	return order ? order : is_other(x) - is_other(y);
 }
 
-static int push_due(const struct sched_why *w, struct keyed_row *const *rows, size_t n,
-		    struct source_report *report)
+static int compare_who(const struct keyed_row *x, const struct keyed_row *y)
 {
-	struct culprit c = {.kind = sched_why_kinds[ABI_WHY_KERNEL]};
-	uint64_t interval[ABI_SUMS] = {0}, total[ABI_SUMS] = {0};
-	size_t i;
-	int ret;
+	int order = compare_groups(x, y);
 
-	for (i = 0; i < n; i++) {
-		interval[ABI_WHY_NS] += rows[i]->sums_interval[ABI_WHY_DUE_NS];
-		interval[ABI_WHY_COUNT] += rows[i]->sums_interval[ABI_WHY_DUE_COUNT];
-		total[ABI_WHY_NS] += rows[i]->sums_total[ABI_WHY_DUE_NS];
-		total[ABI_WHY_COUNT] += rows[i]->sums_total[ABI_WHY_DUE_COUNT];
-	}
-	c.nvictim = victim_labels(w, (struct why_row *)rows[0], c.victim);
-	ret = push_sums(&report->interval.culprits, &c, interval);
-	return ret ? ret : push_sums(&report->total.culprits, &c, total);
+	if (!order && kind_of(x) != kind_of(y))
+		order = kind_of(x) < kind_of(y) ? -1 : 1;
+	if (!order && x->key.obj != y->key.obj)
+		order = x->key.obj < y->key.obj ? -1 : 1;
+	return order;
 }
 
-static int push_all_due(struct sched_why *w, size_t n, struct source_report *report)
+/* What came last has the name of now. */
+static int compare_rows(const void *a, const void *b)
 {
-	struct keyed_row **rows, *row;
+	const struct keyed_row *x = *(struct keyed_row *const *)a;
+	const struct keyed_row *y = *(struct keyed_row *const *)b;
+	int order = compare_who(x, y);
+
+	return order ? order : y->active - x->active;
+}
+
+/* `which` of the sums of all these rows, as one of that kind. */
+static int push_rows(struct keyed_row *const *rows, size_t n, const struct culprit *as,
+		     const uint32_t which[2], struct source_report *report)
+{
+	struct culprit interval = *as, total = *as;
+	int ret;
+
+	for (size_t i = 0; i < n; i++) {
+		add_sums(&interval, rows[i], rows[i]->sums_interval, which);
+		add_sums(&total, rows[i], rows[i]->sums_total, which);
+	}
+	ret = push(&report->interval.culprits, &interval);
+	return ret ? ret : push(&report->total.culprits, &total);
+}
+
+/* Rows of one group that waited: one for each culprit, and one for where a reschedule was due, of
+ * all tasks that ran on then. */
+static int push_group(const struct sched_why *w, struct keyed_row *const *rows, size_t n,
+		      struct source_report *report)
+{
+	static const uint32_t ran[] = {ABI_WHY_NS, ABI_WHY_COUNT};
+	static const uint32_t due[] = {ABI_WHY_DUE_NS, ABI_WHY_DUE_COUNT};
+	struct culprit c;
 	size_t from, to;
 	int ret = 0;
 
-	rows = reallocarray(w->due, n + 1, sizeof(struct keyed_row *));
-	if (!rows)
-		return -ENOMEM;
-	w->due = rows;
-	n = 0;
-	for (row = keyed_first(w->keyed); row; row = row->next)
-		if (row->sums_total[ABI_WHY_DUE_NS])
-			rows[n++] = row;
-	qsort(rows, n, sizeof(struct keyed_row *), compare_groups);
 	for (from = 0; !ret && from < n; from = to) {
-		for (to = from + 1; to < n && !compare_groups(&rows[from], &rows[to]); to++)
+		for (to = from + 1; to < n && !compare_who(rows[from], rows[to]); to++)
 			;
-		ret = push_due(w, rows + from, to - from, report);
+		describe(w, (struct why_row *)rows[from], &c);
+		ret = push_rows(rows + from, to - from, &c, ran, report);
 	}
-	return ret;
+	c = (struct culprit){.kind = sched_why_kinds[ABI_WHY_KERNEL]};
+	c.nvictim = victim_labels(w, (struct why_row *)rows[0], c.victim);
+	return ret ? ret : push_rows(rows, n, &c, due, report);
 }
 
 int sched_why_push(struct sched_why *w, struct source_report *r)
 {
-	struct keyed_row *row;
-	size_t n = 0;
+	struct keyed_row **rows, *row;
+	size_t n = 0, from, to;
 	int ret = 0;
 
-	for (row = keyed_first(w->keyed); !ret && row; row = row->next, n++)
-		ret = push_row(w, (struct why_row *)row, r);
-	return ret ? ret : push_all_due(w, n, r);
+	for (row = keyed_first(w->keyed); row; row = row->next)
+		n++;
+	rows = reallocarray(w->rows, n + 1, sizeof(struct keyed_row *));
+	if (!rows)
+		return -ENOMEM;
+	w->rows = rows;
+	n = 0;
+	for (row = keyed_first(w->keyed); row; row = row->next)
+		rows[n++] = row;
+	qsort(rows, n, sizeof(struct keyed_row *), compare_rows);
+	for (from = 0; !ret && from < n; from = to) {
+		for (to = from + 1; to < n && !compare_groups(rows[from], rows[to]); to++)
+			;
+		ret = push_group(w, rows + from, to - from, r);
+	}
+	return ret;
 }
 
 void sched_why_close(struct sched_why *w)
@@ -230,6 +268,6 @@ void sched_why_close(struct sched_why *w)
 	if (!w)
 		return;
 	keyed_close(w->keyed);
-	free(w->due);
+	free(w->rows);
 	free(w);
 }

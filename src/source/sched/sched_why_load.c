@@ -19,6 +19,7 @@
 
 #define CULPRITS 65536 /* descriptions */
 #define UP_FRONT 65536 /* entries: 10 MB in each of two maps */
+#define SPREAD 4       /* lengths of waits that a pair is met in, about */
 
 static const char *const maps[] = {"why_even", "why_odd"};
 
@@ -122,9 +123,19 @@ static int configure_map(const struct sched *s, const char *name, uint32_t entri
 	return ret;
 }
 
+/* Room for lengths, where it takes little, or only what is used. */
+static uint32_t entries_of(const struct sched *s, const struct btf *btf)
+{
+	uint32_t n = (s->cfg->max_keys + ABI_WHY_KINDS) * s->ncpus;
+
+	if (n > UINT32_MAX / SPREAD || (n > UP_FRONT && !kmaps_on_demand(btf)))
+		return n;
+	return n > UP_FRONT || n * SPREAD < UP_FRONT ? n * SPREAD : UP_FRONT;
+}
+
 int sched_why_configure(struct sched *s, const struct btf *btf)
 {
-	uint32_t entries = (s->cfg->max_keys + ABI_WHY_KINDS) * s->ncpus;
+	uint32_t entries = entries_of(s, btf);
 	/* Up front as long as it is little: on demand some are refused now and then. */
 	bool on_demand = kmaps_on_demand(btf) && entries > UP_FRONT;
 	int ret = configure_map(s, "why_cpus", s->ncpus, false);
