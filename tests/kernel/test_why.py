@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -274,6 +275,121 @@ class Truths(KernelTest):
         self.assertGreater(shares[1], 4 * shares[0])
 
 
+class Tail(KernelTest):
+    """Many short waits for one task, a few long ones for another: the verdict names one of all, the other of the tail."""
+
+    SHORT, LONG = 2000, 40
+    SHORT_NS, LONG_NS = 150_000, 5_000_000
+
+    def wait_for_both(self):
+        """Real-time tasks of one CPU, so that others' work has no part in it: each wakes the victim and keeps the CPU."""
+        cpu = self.two_cpus()[1]
+        victim = self.popen(VICTIM, cpu, 10)
+        short = self.popen(WAKER, cpu, 50, "ws-short", self.SHORT, self.SHORT_NS, victim.stdin.fileno())
+        long = self.popen(WAKER, cpu, 60, "ws-long", self.LONG, self.LONG_NS, victim.stdin.fileno())
+        for p in (victim, short, long):
+            self.assertEqual(p.stdout.readline(), b"ready\n")
+        tool = self.tool("--why", "--slower", "3900us", "-t", victim.pid).ready()
+        took = []
+        for p in (short, long):  # one after the other: never for both
+            p.stdin.write(b"go\n")
+            p.stdin.flush()
+            took.append(int(p.stdout.readline()))
+        report = tool.stop()
+        return report, took
+
+    def popen(self, text, *args):
+        p = subprocess.Popen([sys.executable, "-c", text, *map(str, args)], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, pass_fds=args[5:])
+
+        def end():
+            p.kill()
+            p.stdin.close()
+            p.stdout.close()
+            p.wait()
+
+        self.addCleanup(end)
+        return p
+
+    @staticmethod
+    def of_length(rows, at):
+        """ns of waits longer than 2^(at - 1) seconds."""
+        return sum(ns for r in rows for i, ns in enumerate(r["lengths"]["ns"]) if r["lengths"]["offset"] + i >= at)
+
+    def verdict(self, report):
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
+            f.write(report.text)
+            f.flush()
+            shown = subprocess.run([harness.TOOL, "report", f.name], check=True, capture_output=True,
+                                   text=True).stdout.replace("\n    ", " ")
+        (all_waits,) = [line for line in shown.splitlines() if line.startswith("most of the waiting")]
+        (tail,) = [line for line in shown.splitlines() if line.startswith("of the tail")]
+        return all_waits, tail
+
+    def test_verdict(self):
+        """the largest culprit of all waits, and that of the tail: by who woke the victim, by slow waits, by buckets"""
+        report, (short_ns, long_ns) = self.wait_for_both()
+        rows = culprits(report.final)
+        of = {name: [r for r in rows if r["comm"] == name] for name in ("ws-short", "ws-long")}
+        for r in rows:
+            self.assertEqual(sum(r["lengths"]["ns"]), r["wait_ns"])
+        # What each kept the CPU for, by its own clock. A host may stop both, and interrupts are nobody's.
+        self.note("short %.1f of %.1f ms, long %.1f of %.1f ms", blame(report.final, comm="ws-short") / 1e6,
+                  short_ns / 1e6, blame(report.final, comm="ws-long") / 1e6, long_ns / 1e6)
+        other = sum(r["wait_ns"] for r in rows if r["kind"] != "task")
+        self.assertWithin(blame(report.final, comm="ws-short"), short_ns, 0.1, other)
+        self.assertWithin(blame(report.final, comm="ws-long"), long_ns, 0.1, other)
+        # The long ones are longer than 2^-8 s, 3.9 ms; the short ones are not.
+        self.assertEqual(self.of_length(of["ws-long"], -7), sum(r["wait_ns"] for r in of["ws-long"]))
+        # Single waits say the same: those whose time in the queue was longer.
+        slow = [w for w in report.slow if w["queue_to_run_ns"] * 2**8 > 10**9]
+        parts = sum(p["ns"] for w in slow for p in w["culprits"] if p["comm"] == "ws-long")
+        legs = sum(w["wake_to_queue_ns"] for w in slow)
+        self.assertGreaterEqual(len(slow), self.LONG)
+        self.assertLessEqual(abs(self.of_length(of["ws-long"], -7) - parts), legs)
+        # And so do the buckets of the waits: how many are longer than what the verdict says.
+        m = metric(report.final, "sched_run_delay")
+        buckets = m["buckets"]
+        longer = sum(n for i, n in enumerate(buckets["counts"]) if buckets["offset"] + i > -8 * 2 ** buckets["schema"])
+        self.assertGreaterEqual(m["count"], self.SHORT + self.LONG)
+        all_waits, tail = self.verdict(report)
+        self.note("%s; %s", all_waits, tail)
+        if short_ns > 1.2 * long_ns:  # as it should be, unless the machine stood still in the middle of it
+            self.assertIn(": ws-short, ", all_waits)
+        self.assertIn("of the tail, %d waits over 3.9 ms (%.1f %% of all): ws-long, " % (longer, 100 * longer / m["count"]),
+                      tail)
+
+
+# Each is (CPU, priority, ...).
+VICTIM = """
+import os, sys
+os.sched_setaffinity(0, [int(sys.argv[1])])
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(sys.argv[2])))
+print("ready", flush=True)
+while os.read(0, 1):
+    pass
+"""
+WAKER = """
+import os, sys, time
+cpu, priority, name, n, ns, wake = sys.argv[1:]
+n, ns, wake = int(n), int(ns), int(wake)
+with open("/proc/self/comm", "w") as f:
+    f.write(name)
+os.sched_setaffinity(0, [int(cpu)])
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(priority)))
+print("ready", flush=True)
+sys.stdin.readline()
+kept = 0
+for i in range(n):
+    since = time.monotonic_ns()
+    os.write(wake, b"x")
+    while time.monotonic_ns() - since < ns:
+        pass
+    kept += time.monotonic_ns() - since
+    time.sleep(ns * 5e-10)
+print(kept, flush=True)
+sys.stdin.readline()
+"""
 FLOOD = """
 import os, socket, sys
 os.sched_setaffinity(0, [int(sys.argv[1])])
