@@ -168,6 +168,10 @@ class Unknown(HoldersTest):
         """nor one of no kind that glibc knows, though it has users and an owner"""
         self.check("odd", 20)
 
+    def test_woken(self):
+        """woken by a thread that never had it: what that one did is not the holder's, nor known when it let go"""
+        self.check("woken", 20)
+
     def test_dies(self):
         """a holder that ends while others wait: it, or nobody known, and the sums are right"""
         report, words = self.run_load("dies", 10)

@@ -7,6 +7,7 @@
  *	holders dies ROUNDS	the same of robust mutexes: the kernel hands them on
  *	holders raw ROUNDS	a futex without an owner; what lies behind it looks a little like one
  *	holders odd ROUNDS	it looks like one but for the kind of mutex, of which there is none such
+ *	holders woken ROUNDS	who waits is woken by a thread that never had the lock
  *	holders nested ROUNDS	the holder waits for another lock, which a third thread has
  *	holders file DIR ROUNDS	processes that write to the same file: its inode's semaphore
  *	holders names DIR ROUNDS	... that make and rename files in the same directory
@@ -383,6 +384,66 @@ static void raw(struct stage *s)
 	print(s);
 }
 
+/* ---- woken by another than the holder ---- */
+
+static void *keeps(void *arg)
+{
+	struct stage *s = arg;
+
+	s->holder = load_tid();
+	for (unsigned long i = 0; i < s->rounds; i++) {
+		(void)pthread_mutex_lock(&s->lock);
+		s->owner = s->lock.__data.__owner;
+		sem_post(&s->held);
+		sem_take(&s->done);
+		(void)pthread_mutex_unlock(&s->lock);
+		sem_post(&both_held);
+	}
+	return NULL;
+}
+
+/* It computes until then: if that were taken for what the holder did, who sleeps, it would be seen. */
+static void *meddles(void *arg)
+{
+	struct stage *s = arg;
+
+	for (unsigned long i = 0; i < s->rounds; i++) {
+		sem_take(&inner_held);
+		compute(10000000);
+		while (!syscall(SYS_futex, &s->lock.__data.__lock, FUTEX_WAKE_PRIVATE, 1, NULL,
+				NULL, 0))
+			;
+	}
+	return NULL;
+}
+
+static void woken(struct stage *s)
+{
+	pthread_t h, m;
+
+	lock_init(&s->lock, "normal");
+	sem_init(&inner_held, 0, 0);
+	sem_init(&both_held, 0, 0);
+	begin();
+	s->waiter = load_tid();
+	h = start(keeps, s);
+	m = start(meddles, s);
+	for (unsigned long i = 0; i < s->rounds; i++) {
+		sem_take(&s->held);
+		__atomic_store_n(&s->lock.__data.__lock, 2, __ATOMIC_SEQ_CST); /* it has waiters */
+		sem_post(&inner_held);
+		while (syscall(SYS_futex, &s->lock.__data.__lock, FUTEX_WAIT_PRIVATE, 2, NULL, NULL,
+			       0))
+			;
+		s->waits++;
+		sem_post(&s->done);
+		sem_take(&both_held); /* it is free again */
+	}
+	pthread_join(h, NULL);
+	pthread_join(m, NULL);
+	print(s);
+}
+
 /* ---- kernel locks ---- */
 
 static void write_file(const char *path, unsigned long rounds)
@@ -497,6 +558,8 @@ int main(int argc, char **argv)
 		hold(s, argv[3]);
 	} else if (!strcmp(mode, "nested")) {
 		nested(s);
+	} else if (!strcmp(mode, "woken")) {
+		woken(s);
 	} else if (!strcmp(mode, "exit")) {
 		abandoned(s, false);
 	} else if (!strcmp(mode, "dies")) {
