@@ -22,8 +22,7 @@ static __always_inline u32 why_length(u64 ns, u32 n)
 {
 	u64 longer = 0, step;
 
-	if (n > 1)
-		ns /= n;
+	ns /= n; /* no branch: it would double the paths through all that follows */
 #pragma unroll
 	for (step = 16; step; step >>= 1)
 		longer += step * bucket_above(ns, ABI_WHY_LONGER(longer + step - 1));
