@@ -19,7 +19,7 @@
 
 #define CULPRITS 65536 /* descriptions */
 #define UP_FRONT 65536 /* entries: 10 MB in each of two maps */
-#define SPREAD 4       /* lengths of waits that a pair is met in, about */
+#define SPREAD 2       /* lengths of waits: few pairs are met in more than two */
 
 static const char *const maps[] = {"why_even", "why_odd"};
 
