@@ -20,6 +20,25 @@ struct {
 	__type(value, u32);
 } vtids SEC(".maps");
 
+static __always_inline struct abi_ledger *ledger_by_tid(u32 tid)
+{
+	return bpf_map_lookup_elem(&tasks, &tid);
+}
+
+/* What it is called, and its process. false: it has ended, nothing is written. */
+static __always_inline bool thread_name(u32 tid, char comm[ABI_COMM_LEN], u32 *pid)
+{
+	const struct abi_ledger *l = ledger_by_tid(tid);
+	struct task_struct *p;
+
+	if (!l)
+		return false;
+	p = (void *)l->task;
+	bpf_core_read(comm, ABI_COMM_LEN, &p->comm);
+	*pid = l->tgid;
+	return true;
+}
+
 static __always_inline void did_add(struct abi_did *d, u32 does, u64 ns)
 {
 	if (does == ABI_DID_RUN)

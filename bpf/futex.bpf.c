@@ -41,7 +41,7 @@ _Static_assert(sizeof(struct stamp) == 64, "stamp size");
 #include "keyed.bpf.h"
 
 #include "futex_hooks.bpf.h"
-#include "futex_stack.bpf.h"
+#include "user_stack.bpf.h"
 #include "futex_addr.bpf.h"
 #include "holder.bpf.h"
 

@@ -13,6 +13,8 @@
 #ifndef WS_FUTEX_HOLDER_BPF_H
 #define WS_FUTEX_HOLDER_BPF_H
 
+#include "release_tell.bpf.h"
+
 /* sysdeps/nptl/bits/struct_mutex.h of glibc, where it has 64 bits */
 struct glibc_mutex {
 	s32 lock;
@@ -171,6 +173,7 @@ __noinline u32 futex_holder_end(void)
 	else
 		got = futex_is_pi(&o->call) ? GOT : GOT_PRESUMED;
 	holder_end(bank, p, ABI_HELD_FUTEX, &key, o->t0, o->now, got, tid, o->ep);
+	release_tell();
 	return 0;
 }
 

@@ -14,6 +14,8 @@
 #ifndef WS_FUTEX_HOOKS_BPF_H
 #define WS_FUTEX_HOOKS_BPF_H
 
+#include "user_regs.bpf.h"
+
 /* What perf hands to programs on syscalls:sys_enter_* and sys_exit_* (syscall_tp_t). */
 struct syscall_enter {
 	u64 common;
@@ -28,15 +30,6 @@ struct syscall_exit {
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct pt_regs___x86 {
-	unsigned long orig_ax, bx, cx, dx, si, di, bp, r8, r9, r10, ip, sp;
-};
-
-struct pt_regs___arm64 {
-	u64 regs[31];
-	int syscallno;
-};
 
 struct thread_info___x86 {
 	u32 status;
@@ -58,11 +51,6 @@ struct task_struct___arm64 {
 
 #define TS_COMPAT 2U	      /* arch/x86/include/asm/thread_info.h */
 #define TIF_32BIT (1UL << 22) /* arch/arm64/include/asm/thread_info.h */
-
-static __always_inline bool arch_x86(void)
-{
-	return bpf_core_field_exists(((struct pt_regs___x86 *)0)->orig_ax);
-}
 
 /* Call numbers: those from 424 on are the same everywhere. */
 #define NR_FUTEX_X86 202

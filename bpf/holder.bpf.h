@@ -20,6 +20,7 @@
 #define WS_HOLDER_BPF_H
 
 #include "account.bpf.h"
+#include "release.bpf.h"
 
 const volatile bool why;
 
@@ -75,6 +76,8 @@ struct holder_work {
 	u64 from, to; /* the piece that is looked at; to 0: its end is not known */
 	struct abi_did at, from_at, to_at;
 	struct abi_did did; /* of the piece */
+	u64 released_at;    /* woke the waiter then, and held it until then: */
+	u32 releaser, pad;  /* that thread; 0: that is not known, or it counts for no row */
 	u64 nseen, again;   /* holders of this wait so far; the piece is of one of them */
 	u64 seen[TENURES];
 	struct abi_holder zero;
@@ -92,25 +95,6 @@ static __always_inline struct holder_work *holder_work_get(void)
 	u32 zero = 0;
 
 	return bpf_map_lookup_elem(&holder_works, &zero);
-}
-
-static __always_inline struct abi_ledger *ledger_by_tid(u32 tid)
-{
-	return bpf_map_lookup_elem(&tasks, &tid);
-}
-
-/* What it is called, and its process. false: it has ended, nothing is written. */
-static __always_inline bool thread_name(u32 tid, char comm[ABI_COMM_LEN], u32 *pid)
-{
-	const struct abi_ledger *l = ledger_by_tid(tid);
-	struct task_struct *p;
-
-	if (!l)
-		return false;
-	p = (void *)l->task;
-	bpf_core_read(comm, ABI_COMM_LEN, &p->comm);
-	*pid = l->tgid;
-	return true;
 }
 
 #include "held_slow.bpf.h"
@@ -283,7 +267,8 @@ static __always_inline void holder_begin(struct task_struct *p, u32 which,
 	wait->at = w->at;
 	wait->since = now;
 	self->waker_ns = 0;
-	self->waits |= 1U << which;
+	self->waits &= ~(1U << (which + ABI_HELD_KNOWN));
+	self->waits |= 1U << which | (t->told ? 1U << (which + ABI_HELD_KNOWN) : 0);
 }
 
 #define GOT_NOT 0
@@ -380,14 +365,20 @@ static __always_inline void wait_apart(struct abi_counts *bank, struct holder_wo
 				       u32 tid, u64 ep)
 {
 	u64 then = got && self->waker_ns ? self->waker_ns : w->now, to, n;
+	const struct tenure *last;
 
 	n = tenures_until(t, w->wait.tenures, then);
-	tenure_end(w, self, &t->v[(n - 1) & (TENURES - 1)], got, tid);
+	last = &t->v[(n - 1) & (TENURES - 1)];
+	tenure_end(w, self, last, got, tid);
 	to = w->to;
 	w->at = w->to_at;
 	w->released_ns = to && to < w->now ? w->now - to : 0;
 	w->known_ns = w->released_ns;
 	w->nseen = 0;
+	if (w->counts && got && self->waker_ns && self->waker == last->tid) {
+		w->releaser = self->waker;
+		w->released_at = self->waker_ns;
+	}
 	if (w->counts)
 		holder_pieces(bank, w, t, n, ep);
 	if (w->counts && w->released_ns) {
@@ -469,12 +460,13 @@ static __always_inline void holder_end(struct abi_counts *bank, struct task_stru
 		return;
 	w->now = now;
 	w->known_ns = 0;
+	w->releaser = 0;
 	w->to = 0;
 	wait = self ? &self->wait[which] : NULL;
 	if (self && wait->since == since && wait->lock == key->lock && wait->space == key->space) {
 		w->wait = *wait;
 		wait->since = 0;
-		self->waits &= ~(1U << which);
+		self->waits &= ~(1U << which | 1U << (which + ABI_HELD_KNOWN));
 		t = bpf_map_lookup_elem(&timelines, key);
 		if (t && t->id == w->wait.line && t->n - w->wait.tenures < TENURES)
 			wait_apart(bank, w, self, t, got, tid, ep);

@@ -7,6 +7,8 @@
 #ifndef WS_LOCK_HOLDER_BPF_H
 #define WS_LOCK_HOLDER_BPF_H
 
+#include "release_tell.bpf.h"
+
 /* kernel/locking/mutex.h, rwsem.c and rtmutex_common.h have up to three flags in an owner, which is
  * aligned to more. */
 #define OWNER_FLAGS 7ULL
@@ -73,6 +75,7 @@ static __always_inline void lock_holder_end(struct abi_counts *bank, struct task
 		got = GOT_SHARED;
 	holder_end(bank, p, ABI_HELD_LOCK, &key, w->since, now, got,
 		   got == GOT_NOT ? lock_holder(w->lock, w->kind) : 0, ep);
+	release_tell();
 }
 
 #endif

@@ -15,6 +15,7 @@
 #include "compat.bpf.h"
 #include "account.bpf.h"
 #include "chain_cpu.bpf.h"
+#include "release_take.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -218,8 +219,10 @@ int ws_tasks_waking(u64 *ctx)
 	if (!l->waits && (l->does != ABI_DID_BLOCK || l->woken_ns))
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (l->waits)
+	if (l->waits) {
 		waker_note(l, now);
+		release_take(ctx, l, tid, now);
+	}
 	if (l->does == ABI_DID_BLOCK && !l->woken_ns)
 		l->woken_ns = now;
 	return 0;

@@ -52,13 +52,15 @@ struct abi_contend_sample {
 	__u32 pid;
 	__u32 tid; /* 0: an interrupt, or an idle CPU */
 	__u32 nips;
+	__u32 released; /* --why: not who waited, but who held it, when it woke who waited */
+	__u32 pad;
 	__u64 files; /* of the task: its files_struct, whose open files may have the lock; or 0 */
 	char comm[ABI_COMM_LEN];
 	char process[ABI_COMM_LEN]; /* comm of its process; empty: not asked for */
 	__u64 ips[ABI_CONTEND_IPS]; /* innermost first */
 };
 
-_Static_assert(sizeof(struct abi_contend_sample) == 96 + 8 * ABI_CONTEND_IPS,
+_Static_assert(sizeof(struct abi_contend_sample) == 104 + 8 * ABI_CONTEND_IPS,
 	       "abi_contend_sample size");
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef WS_ABI_HOLDER_H
 #define WS_ABI_HOLDER_H
 
-#include "abi.h"
+#include "abi_contend.h"
 
 #define ABI_DID_RUN 0
 #define ABI_DID_QUEUE 1	   /* woken or preempted, and not on a CPU */
@@ -32,6 +32,7 @@ struct abi_held_wait {
 #define ABI_HELD_LOCK 0
 #define ABI_HELD_FUTEX 1 /* a futex call can wait for a lock of the kernel */
 #define ABI_HELD_WAITS 2
+#define ABI_HELD_KNOWN 8 /* shift of abi_ledger.waits: bit for each whose lock tells its holders */
 
 /* Of a task, by its number. Its sums are those of the time from seen_ns to mark_ns: who finds them
  * to be anything else has read them while they were written. */
@@ -46,7 +47,7 @@ struct abi_ledger {
 	__u32 does; /* ABI_DID_* */
 	__u32 tgid;
 	__u32 vtid;	/* as its own pid namespace numbers it; 0: as we do */
-	__u32 waits;	/* bit for each of `wait` */
+	__u32 waits;	/* bit for each of `wait`, and ABI_HELD_KNOWN */
 	__u64 waker_ns; /* in the last of these it was last woken then, */
 	__u32 waker;	/* by that thread, */
 	__u32 did_last;
@@ -55,6 +56,27 @@ struct abi_ledger {
 };
 
 _Static_assert(sizeof(struct abi_ledger) == 144 + 2 * 72, "abi_ledger size");
+
+/* Where a thread was in its code when it woke one that waited for what it held: its stack. Kept until
+ * that wait is over, and it is known whether the lock was given up then. */
+struct abi_release {
+	__u64 woken_ns; /* the waiter's waker_ns; 0: it is being written */
+	__u32 waiter;	/* thread number */
+	__u32 nips;
+	__u64 ips[ABI_CONTEND_IPS]; /* innermost first */
+};
+
+_Static_assert(sizeof(struct abi_release) == 16 + 8 * ABI_CONTEND_IPS, "abi_release size");
+
+#define ABI_RELEASES 256 /* by the waiter's number, modulo; the last one stays */
+
+/* A lock and a thread of which such a stack has been told, and how often it woke others since. */
+struct abi_released {
+	__u64 tag; /* of both; 0: none */
+	__u64 wakes;
+};
+
+#define ABI_RELEASED_BITS 12
 
 /* A thread as its process numbers it. */
 struct abi_vtid {

@@ -60,6 +60,7 @@ static const struct field holder_rows[] = {
 	{"runnable_ns", FIELD_U64, FIELD_NEVER_NULL, AT(holder, runnable_ns)},
 	{"throttled_ns", FIELD_U64, FIELD_NEVER_NULL, AT(holder, throttled_ns)},
 	{"blocked_ns", FIELD_U64, FIELD_NEVER_NULL, AT(holder, blocked_ns)},
+	{"released_at", FIELD_TEXT, FIELD_NONE_IS_ABSENT, AT(holder, released_at)},
 };
 TABLE(holder_fields, holder_rows);
 
@@ -275,7 +276,7 @@ bool field_is_null(const struct field *f, const void *from)
 
 	switch (f->type) {
 	case FIELD_TEXT:
-		return f->null == FIELD_ZERO_IS_NULL && !*(const char *const *)at;
+		return f->null != FIELD_NEVER_NULL && !*(const char *const *)at;
 	case FIELD_U64:
 	case FIELD_HEX:
 		return f->null == FIELD_ZERO_IS_NULL && !*(const uint64_t *)at;
@@ -294,6 +295,8 @@ bool field_is_null(const struct field *f, const void *from)
 
 bool field_is_absent(const struct field *f, const void *from)
 {
+	if (f->null == FIELD_NONE_IS_ABSENT)
+		return field_is_null(f, from);
 	return f->null == FIELD_FALSE_IS_ABSENT && !*(const bool *)((const char *)from + f->offset);
 }
 

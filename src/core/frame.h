@@ -62,6 +62,7 @@ struct holder {
 	uint64_t count;	   /* waits, or parts of them, that were for it */
 	uint64_t wait_ns;
 	uint64_t running_ns, runnable_ns, throttled_ns, blocked_ns;
+	const char *released_at; /* code that gave it up to one that waited; NULL: not known */
 };
 
 /* A member on the same 64-byte line as a contended one. */

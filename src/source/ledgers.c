@@ -39,6 +39,9 @@ static int load(struct ledgers *l, const struct config *cfg, const struct btf *b
 	l->skel = tasks_bpf__open_opts(&opts);
 	if (!l->skel)
 		return -errno;
+	l->skel->rodata->release_every = cfg->stack_every;
+	l->skel->rodata->have_pt_regs =
+		libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACEPOINT, BPF_FUNC_task_pt_regs, NULL) == 1;
 	l->skel->rodata->switch_has_state = tracepoint_args(btf, "sched_switch") >= 4;
 	ret = bpf_map__set_max_entries(l->skel->maps.tasks, TASKS_MAX);
 	if (!ret)
@@ -85,6 +88,7 @@ int ledgers_open(struct shared_maps *s, const struct config *cfg, const struct b
 int ledgers_reuse(const struct shared_maps *s, struct bpf_object *obj)
 {
 	struct bpf_map *theirs[] = {s->all->skel->maps.tasks, s->all->skel->maps.vtids,
+				    s->all->skel->maps.releases, s->all->skel->maps.released,
 				    s->all->skel->maps.held_logs};
 	size_t n = sizeof(theirs) / sizeof(theirs[0]) - !s->all->chains;
 	int ret = 0;

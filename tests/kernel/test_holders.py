@@ -51,6 +51,8 @@ class HoldersTest(KernelTest):
                 self.assertEqual(sum(h[p] for p in PARTS), h["wait_ns"] if h["tid"] else 0, h)
                 self.assertLessEqual(h["count"], row["count"], row)
                 self.assertGreater(h["count"], 0, row)
+                if not h["tid"]:
+                    self.assertNotIn("released_at", h)
 
     def longest(self, report, kind):
         """The row of this kind that was waited for longest."""
@@ -77,6 +79,7 @@ class Held(HoldersTest):
                   words["held_ns"] / 1e6, waited / 1e6, holder["wait_ns"] / 1e6,
                   ", ".join("%s %.1f" % (p, holder[p] / 1e6) for p in PARTS), released / 1e6)
         self.assertEqual((holder["pid"], holder["comm"]), (words["pid"], "holders"))
+        self.assertRegex(holder.get("released_at", "unknown"), r"`take_and_hold\+0x", row)
         # After its release the waiter may be kept from its CPU, for as long as the machine is busy.
         self.assertGreaterEqual(holder["wait_ns"], 0.95 * (waited - released))
         self.assertLessEqual(holder["wait_ns"], words["held_ns"] * 1.02 + words["waits"] * 200000)
@@ -183,7 +186,18 @@ class Unknown(HoldersTest):
                   row["wait_ns"]["sum"])
 
 
+def function_of(sym):
+    return sym.partition("+")[0]
+
+
 class Kernel(HoldersTest):
+    def released(self, row):
+        """Functions in which its holders gave it up; there are some."""
+        out = {function_of(h["released_at"]) for h in row["holders"] if "released_at" in h}
+        self.note("released in %s", ", ".join(sorted(out)))
+        self.assertTrue(out, row)
+        return out
+
     def check(self, mode, rounds, kinds):
         """Rows that some of the load's processes held for others of them."""
         with tempfile.TemporaryDirectory() as where:
@@ -208,6 +222,8 @@ class Kernel(HoldersTest):
         self.assertIn("i_rwsem", row["name"])
         self.assertGreaterEqual(ours, 0.4 * row["wait_ns"]["sum"], row["holders"])
         self.assertGreaterEqual(len([h for h in row["holders"] if h["tid"] in words["pids"]]), 2)
+        # It takes and releases it in one function.
+        self.assertLessEqual(self.released(row), {function_of(s["sym"]) for s in row["sites"]}, row)
 
     def test_names(self):
         """four processes make, rename and remove files in one directory"""
@@ -216,6 +232,9 @@ class Kernel(HoldersTest):
     def look_at_names(self):
         row, ours, _ = self.check("names", 20000, ("rwsem:w", "mutex"))
         self.assertGreater(ours, 0, row["holders"])
+        if row["kind"] == "rwsem:w": # the directory's: the system calls that change it
+            for name in self.released(row):
+                self.assertRegex(name, "open|rename|unlink|dentry|dir")
 
 
 class Slow(HoldersTest):

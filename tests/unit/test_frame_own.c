@@ -437,7 +437,13 @@ static void holders_join(void **state)
 {
 	struct holder all[] = {
 		{.pid = 7, .tid = 8, .comm = "a", .count = 2, .wait_ns = 60, .running_ns = 60},
-		{.pid = 7, .tid = 9, .comm = "b", .count = 1, .wait_ns = 20, .blocked_ns = 20},
+		{.pid = 7,
+		 .tid = 9,
+		 .comm = "b",
+		 .count = 1,
+		 .wait_ns = 20,
+		 .blocked_ns = 20,
+		 .released_at = "f+0x1"},
 		{.comm = "(readers)", .count = 1, .wait_ns = 12},
 		{.count = 1, .wait_ns = 8},
 	};
@@ -456,7 +462,10 @@ static void holders_join(void **state)
 	row.nholders = 4;
 	assert_int_equal(frame_own_add(o, &f, FRAME_THEN), 0);
 	all[0].comm = "renamed";
+	all[0].released_at = "g+0x2"; /* known by now */
+	all[1].released_at = NULL;    /* not told again */
 	assert_int_equal(frame_own_add(o, &f, FRAME_THEN), 0);
+	all[0].released_at = NULL;
 	c = view(o)->contended;
 	assert_int_equal(c->nholders, 4);
 	assert_int_equal(c->wait->sum_ns, 300);
@@ -464,7 +473,10 @@ static void holders_join(void **state)
 	assert_int_equal(c->holders[0].tid, 8); /* longest first */
 	assert_int_equal(c->holders[0].running_ns, 120);
 	assert_string_equal(c->holders[0].comm, "renamed");
+	assert_string_equal(c->holders[0].released_at, "g+0x2");
 	assert_null(c->holders[1].comm);
+	assert_null(c->holders[1].released_at);
+	assert_string_equal(c->holders[2].released_at, "f+0x1");
 	assert_int_equal(c->holders[1].wait_ns, 116);
 	assert_int_equal(c->holders[1].count, 6);
 	assert_string_equal(c->holders[3].comm, "(readers)");

@@ -60,6 +60,8 @@ int sites_count(struct sites *s, const struct code *code);
 /* For a frame: the most frequent first, those without room last; *n of them. Valid until the next
  * call; NULL: none. */
 const struct site *sites_show(struct sites *s, size_t *n);
+/* The most frequent; NULL: none. */
+const char *sites_most(const struct sites *s);
 void sites_free(struct sites *s);
 
 /* ---- contend_holders.c: who held it (--why) ---- */
@@ -73,6 +75,7 @@ struct row_holder {
 	uint32_t pid;
 	char comm[ABI_COMM_LEN + 1];
 	struct abi_holder interval, total;
+	struct sites released; /* where it gave it up */
 };
 
 /* Of a row. */
@@ -80,6 +83,8 @@ struct row_holders {
 	struct row_holder *v;
 	size_t n, cap;
 };
+
+void row_holders_free(struct row_holders *r);
 
 struct holders;
 struct contend_row;
@@ -92,6 +97,8 @@ int holders_take(struct holders *h, uint64_t epoch);
 /* Into the rows, once these are read. */
 void holders_place(struct contend *c, bool ends);
 void holders_forget(struct contend *c); /* totals start anew */
+/* The stack of one that gave it up (`released`). 0 or -ENOMEM. */
+int holders_describe(struct contend *c, struct contend_row *r, const struct abi_contend_sample *s);
 /* Waits of the interval whose holders a row had no place for. */
 uint64_t holders_lost(const struct holders *h);
 /* Of a row, for a frame. 0 or -ENOMEM. */

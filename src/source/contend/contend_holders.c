@@ -40,9 +40,9 @@ struct holders {
 
 static int leave_out(struct bpf_object *obj)
 {
-	static const char *const unused[] = {"tasks",	     "vtids",	    "timelines",
-					     "holders_even", "holders_odd", "holder_works",
-					     "holder_over",  "held_logs"};
+	static const char *const unused[] = {
+		"tasks",	"vtids",       "timelines", "holders_even", "holders_odd",
+		"holder_works", "holder_over", "held_logs", "releases",	    "released"};
 	int ret = 0;
 
 	for (size_t i = 0; !ret && i < sizeof(unused) / sizeof(unused[0]); i++) {
@@ -242,12 +242,37 @@ void holders_place(struct contend *c, bool ends)
 	h->goes_on = !ends;
 }
 
+int holders_describe(struct contend *c, struct contend_row *r, const struct abi_contend_sample *s)
+{
+	struct row_holder *one = row_holder_get(&r->holders, s->tid);
+	const struct code *code;
+
+	if (!one)
+		return 0; /* nor is there a place for its waits, which is told */
+	code = codes_site(c, s);
+	return code ? sites_count(&one->released, code) : -ENOMEM;
+}
+
+static void row_holders_clear(struct row_holders *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		sites_free(&r->v[i].released);
+	r->n = 0;
+}
+
+void row_holders_free(struct row_holders *r)
+{
+	row_holders_clear(r);
+	free(r->v);
+	*r = (struct row_holders){0};
+}
+
 void holders_forget(struct contend *c)
 {
 	struct keyed_row *k;
 
 	for (k = c->holders ? keyed_first(c->keyed) : NULL; k; k = k->next)
-		((struct contend_row *)k)->holders.n = 0;
+		row_holders_clear(&((struct contend_row *)k)->holders);
 }
 
 uint64_t holders_lost(const struct holders *h)
@@ -275,6 +300,7 @@ static struct holder shown(const struct row_holder *one, const struct abi_holder
 		.runnable_ns = h->did.ns[ABI_DID_QUEUE],
 		.throttled_ns = h->did.ns[ABI_DID_THROTTLE],
 		.blocked_ns = h->did.ns[ABI_DID_BLOCK],
+		.released_at = sites_most(&one->released),
 	};
 
 	if (one->tid == ABI_HOLDER_READERS) {

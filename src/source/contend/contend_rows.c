@@ -52,7 +52,7 @@ static void on_leave(void *ctx, struct keyed_row *row)
 	free(r->name);
 	free(r->place);
 	sites_free(&r->sites);
-	free(r->holders.v);
+	row_holders_free(&r->holders);
 	group_text_free(&r->group);
 }
 
@@ -180,6 +180,10 @@ int contend_describe(struct contend *c, const struct abi_contend_sample *s)
 	const struct code *code;
 	struct contend_row *r;
 
+	if (s->released) {
+		r = contend_row_described(c, &key);
+		return r ? holders_describe(c, r, s) : -ENOMEM;
+	}
 	key.cpu = 0;
 	contend_join(c, &key);
 	c->describing = s;

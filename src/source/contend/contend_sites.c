@@ -161,6 +161,16 @@ const struct site *sites_show(struct sites *s, size_t *n)
 	return s->shown;
 }
 
+const char *sites_most(const struct sites *s)
+{
+	const struct site *most = NULL;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (!most || compare_sites(&s->v[i], most) < 0)
+			most = &s->v[i];
+	return most ? most->sym : NULL;
+}
+
 void sites_free(struct sites *s)
 {
 	size_t i;

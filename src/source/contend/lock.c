@@ -78,18 +78,23 @@ static void name_code(struct contend *c, const struct abi_contend_sample *s, uin
 	names_kernel_code(c->names, ip, out);
 }
 
-/* The locking functions, and above them what leads from the tracepoint to our program (which has a
- * name only where net.core.bpf_jit_kallsyms gives it one). */
+/* The locking functions, what wakes others for them, and above them what leads from the tracepoint to
+ * our program (which has a name only where net.core.bpf_jit_kallsyms gives it one). */
 static bool skip_code(struct contend *c, uint64_t ip, const struct name *name)
 {
-	static const char *const tracing[] = {"bpf_prog_", "bpf_trace_run", "__bpf_trace_",
-					      "__traceiter_", "trace_contention_"};
+	static const char *const before[] = {
+		"bpf_prog_",	     "bpf_trace_run",	   "__bpf_trace_",   "__traceiter_",
+		"trace_contention_", "trace_sched_waking", "try_to_wake_up", "ttwu_",
+		"wake_up_",	     "default_wake_",	   "up_read",	     "up_write",
+		"__up_read",	     "__up_write",	   "mark_wakeup_",   "mmap_read_unlock",
+		"mmap_write_unlock",
+	};
 	size_t i;
 
 	if (name->found == NAME_NONE || names_is_lock_code(c->names, ip))
 		return true;
-	for (i = 0; i < sizeof(tracing) / sizeof(tracing[0]); i++)
-		if (!strncmp(name->text, tracing[i], strlen(tracing[i])))
+	for (i = 0; i < sizeof(before) / sizeof(before[0]); i++)
+		if (!strncmp(name->text, before[i], strlen(before[i])))
 			return true;
 	return false;
 }
