@@ -239,20 +239,24 @@ __noinline u32 why_step(u64 cpu, u64 stay)
 	return t->m.at > w->from && !own;
 }
 
+#include "why_laps.bpf.h"
+
 /* From `from` on until walk.end, on that CPU. */
 __noinline u32 why_piece(u64 cpu, u64 from)
 {
 	struct why_cpu *s = why_own(), *of = why_of((u32)cpu);
-	u64 n;
+	u64 n, first;
 	u32 i;
 
 	if (!s || !of)
 		return 0;
 	s->walk.from = from;
 	n = of->nstays;
-	for (i = 1; i <= WHY_STAYS && i <= n; i++)
+	first = why_first(of, n, from);
+	for (i = 1; i <= WHY_STAYS && first + i <= n; i++)
 		if (!why_step(cpu, n - i))
-			break;
+			return 0;
+	why_earlier(cpu, first / WHY_LAP);
 	return 0;
 }
 

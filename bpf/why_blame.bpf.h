@@ -15,6 +15,10 @@ struct {
 	__type(value, struct abi_culprit);
 } why_culprits SEC(".maps");
 
+/* In the place of a stay: tasks that are known no more. */
+#define WHY_NO_STAY (~0ULL)
+#define WHY_EARLIER 2 /* as why_id() */
+
 /* ---- entries ---- */
 
 /* Of `n` waits of `ns` together, of which nothing more is known. */
@@ -51,7 +55,7 @@ static __always_inline u64 why_id(const struct why_stay *t)
 
 	h = (h ^ h >> 29 ^ t->key[1]) * 0xbf58476d1ce4e5b9ULL;
 	h ^= h >> 32;
-	return h && h != ABI_OBJ_OTHER ? h : 1;
+	return h > WHY_EARLIER && h != ABI_OBJ_OTHER ? h : 1;
 }
 
 static __always_inline void why_full(u64 ep)
@@ -85,6 +89,16 @@ static __always_inline void why_describe(struct why_walk *w, u64 id, const struc
 		why_full(w->ep); /* a row without a name */
 }
 
+static __always_inline void why_describe_earlier(struct why_walk *w)
+{
+	u64 id = WHY_EARLIER;
+
+	__builtin_memset(&w->culprit, 0, sizeof(w->culprit));
+	__builtin_memcpy(w->culprit.comm, "(earlier tasks)", sizeof(w->culprit.comm));
+	if (bpf_map_update_elem(&why_culprits, &id, &w->culprit, BPF_ANY))
+		why_full(w->ep);
+}
+
 /* The serial number has a bit for each of the two counts. */
 static __always_inline void why_add(struct abi_khead *e, const struct why_walk *w, u64 ns,
 				    u64 due_ns)
@@ -109,7 +123,7 @@ static __always_inline void why_add(struct abi_khead *e, const struct why_walk *
 	e->named_ns = w->named_ns;
 }
 
-/* `stay` of `cpu` says which task, if it was one. Global, as all that is called more than once: the
+/* `stay` of `cpu` says which task, if it was one, or WHY_NO_STAY. Global, as all that is called more than once: the
  * verifier takes it by itself. */
 __noinline u32 why_blame(u64 kind, u64 ns, u64 due_ns, u64 cpu, u64 stay)
 {
@@ -125,9 +139,12 @@ __noinline u32 why_blame(u64 kind, u64 ns, u64 due_ns, u64 cpu, u64 stay)
 	key->kind = (u32)(kind | s->walk.length << ABI_WHY_LENGTH_SHIFT);
 	t = &of->stays[stay & (WHY_STAYS - 1)];
 	if (kind == ABI_WHY_TASK)
-		key->obj = why_id(t);
+		key->obj = stay == WHY_NO_STAY ? WHY_EARLIER : why_id(t);
 	e = why_entry(key, s->walk.ep);
-	if (kind == ABI_WHY_TASK && (!e || keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID))
+	if (stay == WHY_NO_STAY) {
+		if (!e)
+			why_describe_earlier(&s->walk);
+	} else if (kind == ABI_WHY_TASK && (!e || keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID))
 		why_describe(&s->walk, key->obj, t, &of->who[stay & (WHY_STAYS - 1)]);
 	if (!e)
 		e = why_entry_made(&s->walk, key, s->walk.ep);

@@ -22,6 +22,8 @@
 #define WHY_EDGES 512
 #define WHY_STEAL_NS 10000
 #define WHY_SLACK 4 /* the oldest of a ring may just be written over */
+#define WHY_LAP 128 /* stays, and a reading of all sums */
+#define WHY_LAPS 2048
 
 /* Sums up to a moment. */
 struct why_mark {
@@ -59,6 +61,16 @@ struct why_soft {
 	u64 start; /* 0: none runs */
 	u64 irq;
 	u64 steal;
+};
+
+/* The sums when a stay began, of one in WHY_LAP: where the ring has the stays no more, what the CPU did
+ * is still known by class. */
+struct why_lap {
+	u64 at;
+	u64 irq;
+	u64 softirq;
+	u64 steal;
+	u64 idle;
 };
 
 #define WHY_HARD 0
@@ -121,11 +133,13 @@ struct why_cpu {
 	u64 nstays;
 	u64 due_at; /* compat_rq_clock(); also written by other CPUs, under this one's run-queue lock */
 	u64 due_flag;
+	u64 idle_ns;
 	struct why_walk walk;
 	struct why_mark never; /* in the place of a later reading that has not been made */
 	struct why_mark edges[2][WHY_EDGES];
 	struct why_who who[WHY_STAYS]; /* of the stays */
 	struct why_stay stays[WHY_STAYS];
+	struct why_lap laps[WHY_LAPS]; /* of stays 0, WHY_LAP, ... */
 };
 
 #define WHY_NAMED (keyed.by == ABI_BY_NONE || keyed.by == ABI_BY_COMM) /* groups are names */
@@ -423,13 +437,32 @@ static __noinline u32 why_uninterrupted(struct why_cpu *s)
 	return 0;
 }
 
+/* A stay of the idle task is over: what of it no interrupt and no thief had. */
+static __always_inline void why_idled(struct why_cpu *s, const struct why_mark *from,
+				      const struct why_mark *to)
+{
+	s->idle_ns += to->at - from->at - (to->irq - from->irq) - (to->softirq - from->softirq) -
+		      (to->steal - from->steal);
+}
+
+static __always_inline void why_lap(struct why_cpu *s, const struct why_stay *t)
+{
+	struct why_lap *l = &s->laps[s->nstays / WHY_LAP & (WHY_LAPS - 1)];
+
+	l->at = t->m.at;
+	l->irq = t->m.irq;
+	l->softirq = t->m.softirq;
+	l->steal = t->m.steal;
+	l->idle = s->idle_ns;
+}
+
 /* A switch: one stay ends, the next begins. Interrupts do not nest around it, so that their sums are
  * at hand. */
 static __always_inline void why_switch(struct task_struct *next, bool runnable)
 {
 	struct why_cpu *s = why_own();
-	struct why_stay *t;
-	u64 now;
+	struct why_stay *t, *last;
+	u64 now, n;
 
 	if (!s)
 		return;
@@ -437,12 +470,14 @@ static __always_inline void why_switch(struct task_struct *next, bool runnable)
 		why_uninterrupted(s);
 	/* Who blocked may have been picked again since: then it was no more due, unseen. */
 	now = bpf_ktime_get_ns();
+	n = s->nstays;
+	last = &s->stays[(n - 1) & (WHY_STAYS - 1)];
 	if (s->due_at) {
 		if (runnable)
-			why_begun(s)->due_ns = now - why_minus(compat_rq_clock(next), s->due_at);
+			last->due_ns = now - why_minus(compat_rq_clock(next), s->due_at);
 		s->due_at = 0;
 	}
-	t = &s->stays[s->nstays & (WHY_STAYS - 1)];
+	t = &s->stays[n & (WHY_STAYS - 1)];
 	t->m.at = now;
 	t->m.irq = s->irq_ns + s->nmi_ns;
 	t->m.softirq = s->soft[s->soft_at & 1].ns;
@@ -451,8 +486,12 @@ static __always_inline void why_switch(struct task_struct *next, bool runnable)
 	t->due_ns = 0;
 	if (t->m.tid) /* idle is a CPU's own task, nobody to be blamed */
 		why_name_stay(s, t, next);
+	if (!last->m.tid)
+		why_idled(s, &last->m, &t->m);
+	if (!(n & (WHY_LAP - 1)))
+		why_lap(s, t);
 	barrier();
-	s->nstays++;
+	s->nstays = n + 1;
 }
 
 #endif

@@ -193,6 +193,37 @@ class Truths(KernelTest):
         self.note("ratio %.2f", ran[0] / ran[1])
         self.assertTrue(all(runs(t) for t in tids))
 
+    def test_often(self):
+        """a CPU that switches far more often in a wait than its ring has room: tasks, if not which"""
+        cpu = self.two_cpus()[1]
+        victim = self.load("hog", "--cpu", cpu, "--wait", 1, 3)
+        victim.line()
+        tool = self.tool("--why", "-p", victim.pid).ready()
+        victim.go()
+        time.sleep(0.1)
+        pair = self.load("pingpong", "--cpu", cpu, 1, 100000000,
+                         preexec_fn=lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50)))
+        pair.line()
+        before = Moves.switches()
+        pair.go()
+        time.sleep(1.5)
+        rate = (Moves.switches() - before) / 1.5
+        pair.kill()
+        victim.end()
+        final = tool.stop().final
+        waited = sum(r["wait_ns"] for r in culprits(final))
+        longest = metric(final, "sched_run_delay")["max"]
+        by = {kind: blame(final, kind=kind) / waited for kind in {r["kind"] for r in culprits(final)}}
+        earlier = blame(final, comm="(earlier tasks)") / waited
+        self.note("%.0f ms, the longest %.0f, %.0f switches a second: earlier tasks %.3f, %s", waited / 1e6,
+                  longest / 1e6, rate, earlier, ", ".join("%s %.3f" % k for k in sorted(by.items())))
+        self.assertEqual(waited, total_ns(final, "sched_run_delay") + total_ns(final, "sched_throttle_wait"))
+        switches = rate * longest / 1e9
+        self.assertGreater(switches, 1000)
+        self.assertGreater(earlier, 0.1)
+        # So many are told by class, up to a lap at the beginning of a wait; what is older is not.
+        self.assertLess(by.get("unexplained", 0), 0.05 + max(0, 1 - 260000 / switches))
+
     def test_fifo(self):
         """a pinned SCHED_FIFO task is blamed as itself"""
         cpu = self.two_cpus()[1]
