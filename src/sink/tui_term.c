@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
+#include <limits.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,14 +23,7 @@
 #include "sink/tui_terminfo.h"
 
 #define ESCAPE_MS 25 /* a lone Esc is one after that long */
-#define RUN 256	     /* cells handed over at once */
-#define MADE 256     /* characters, a power of two */
-
-struct tui_term_made {
-	struct tui_cell cell;
-	bool there;
-	cchar_t ch;
-};
+#define GAP 12 /* cells that are there already, and take no more bytes than to move behind them */
 
 struct tui_term {
 	int fd; /* of keys */
@@ -39,7 +33,7 @@ struct tui_term {
 	struct tui_canvas shown; /* what is on the screen */
 	attr_t attr[TUI_STYLES];
 	short pair[TUI_STYLES];
-	struct tui_term_made made[MADE][TUI_STYLES];
+	bool corner_scrolls; /* a character in the last cell of all moves the rest */
 };
 
 /* Colours of 8, and of 256; without colours the attributes alone. */
@@ -196,6 +190,7 @@ static int first_enter(struct tui_term *t, struct err *e)
 	(void)mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
 	(void)curs_set(0);
 	set_styles(t);
+	t->corner_scrolls = tui_terminfo_corner_scrolls();
 	return 0;
 }
 
@@ -244,8 +239,6 @@ void tui_term_resize(struct tui_term *t)
 void tui_term_repaint(struct tui_term *t)
 {
 	t->shown.lines = 0;
-	if (t->entered)
-		(void)clearok(curscr, TRUE);
 }
 
 /* What the C library and the terminal would take for another width would move the rest. */
@@ -255,69 +248,109 @@ static wchar_t fitting(const struct tui_cell *cell)
 									   : (wchar_t)cell->c;
 }
 
-/* To make one takes as long as to hand it over, and most cells are like one of these. */
-static const cchar_t *made(struct tui_term *t, const struct tui_cell *cell)
+static void write_cell(const struct tui_cell *cell, mbstate_t *state)
 {
-	struct tui_term_made *m = &t->made[(cell->c ^ cell->c >> 7) % MADE][cell->style];
-	wchar_t text[2] = {0};
+	char bytes[MB_LEN_MAX];
+	size_t n;
 
-	if (m->there && !memcmp(&m->cell, cell, sizeof(*cell)))
-		return &m->ch;
-	text[0] = fitting(cell);
-	(void)setcchar(&m->ch, text, t->attr[cell->style], t->pair[cell->style], NULL);
-	m->cell = *cell;
-	m->there = true;
-	return &m->ch;
+	if (cell->c < 0x80) {
+		(void)putchar((int)cell->c);
+		return;
+	}
+	n = wcrtomb(bytes, fitting(cell), state); /* of UTF-8: the canvas has no others elsewhere */
+	if (n != (size_t)-1)
+		(void)fwrite(bytes, 1, n, stdout);
 }
 
-/* But for the cells that are there already; `before` NULL: none is. */
-static void show_line(struct tui_term *t, const struct tui_canvas *c, size_t y,
-		      const struct tui_cell *before)
+/* Cells from x on, in their styles; returns the column behind them. What does not arrive is found
+ * out by who reads keys. */
+static void write_cells(const struct tui_term *t, const struct tui_cell *now, size_t x, size_t end,
+			int *style)
 {
-	const struct tui_cell *now = tui_canvas_at(c, y, 0);
-	cchar_t run[RUN];
-	size_t x = 0, from, n;
+	mbstate_t state = {0};
 
-	while (x < c->columns) {
-		if (!now[x].width) { /* the right half of a character that is there already */
-			x++;
+	for (; x < end; x++) {
+		if (!now[x].width) /* the right half of a character */
 			continue;
+		if (now[x].style != *style) {
+			*style = now[x].style;
+			(void)vid_puts(t->attr[*style], t->pair[*style], NULL, putchar);
 		}
-		from = x;
-		for (n = 0; x < c->columns && n < RUN; x++) {
-			if (before && !memcmp(&before[x], &now[x], sizeof(*now)))
-				break;
-			if (now[x].width)
-				run[n++] = *made(t, &now[x]);
-		}
-		if (n) /* the last cell of all is an error, and written */
-			(void)mvadd_wchnstr((int)y, (int)from, run, (int)n);
-		else
-			x++;
+		write_cell(&now[x], &state);
 	}
 }
 
-/* ncurses finds the cells that changed; but to tell it of all of them takes as long as the rest. */
+static bool same_cell(const struct tui_cell *before, const struct tui_cell *now)
+{
+	return before && !memcmp(before, now, sizeof(*now));
+}
+
+/* Where the cells end that changed, from x on, which did; a few between them go with them. */
+static size_t changed_end(const struct tui_cell *before, const struct tui_cell *now, size_t x,
+			  size_t columns)
+{
+	size_t end = x + 1;
+
+	for (; x < columns && x < end + GAP; x++)
+		if (!same_cell(before ? &before[x] : NULL, &now[x]))
+			end = x + 1;
+	return end;
+}
+
+/* But for the cells that are there already; `before` NULL: none is. */
+static void show_line(const struct tui_term *t, const struct tui_canvas *c, size_t y,
+		      const struct tui_cell *before, int *style)
+{
+	const struct tui_cell *now = tui_canvas_at(c, y, 0);
+	size_t columns = c->columns, x = 0, end;
+
+	if (t->corner_scrolls && y + 1 == c->lines)
+		columns--;
+	while (x < columns) {
+		if (same_cell(before ? &before[x] : NULL, &now[x])) {
+			x++;
+			continue;
+		}
+		end = changed_end(before, now, x, columns);
+		while (x && !now[x].width)
+			x--;
+		tui_terminfo_move((int)y, (int)x);
+		write_cells(t, now, x, end, style);
+		x = end;
+	}
+}
+
+/*
+ * What is drawn is known here, cell by cell. ncurses would find out again what changed, which takes it
+ * twice as long as all that leads to it, and it writes to the terminal at each move of the cursor: some
+ * 400 times for a window of 300x100. So to ncurses the screen is empty; its terminfo says what to write.
+ */
 void tui_term_show(struct tui_term *t, const struct tui_canvas *c)
 {
 	size_t line = c->columns * sizeof(*c->v);
-	bool same = t->shown.lines == c->lines && t->shown.columns == c->columns;
+	int style = TUI_PLAIN;
 
 	if (!t->entered)
 		return;
-	if (!same && tui_canvas_begin(&t->shown, c->lines, c->columns))
-		tui_canvas_free(&t->shown); /* no memory: all lines, each time */
+	if (t->shown.lines != c->lines || t->shown.columns != c->columns) {
+		(void)clearok(curscr, TRUE);
+		(void)refresh();
+		if (tui_canvas_begin(&t->shown, c->lines, c->columns))
+			tui_canvas_free(&t->shown); /* no memory: all cells, each time */
+	}
+	(void)vid_puts(t->attr[style], t->pair[style], NULL, putchar);
 	for (size_t y = 0; y < c->lines; y++) {
 		struct tui_cell *before = tui_canvas_at(&t->shown, y, 0);
 		const struct tui_cell *now = tui_canvas_at(c, y, 0);
 
-		if (same && before && !memcmp(before, now, line))
+		if (before && !memcmp(before, now, line))
 			continue;
-		show_line(t, c, y, same ? before : NULL);
+		show_line(t, c, y, before, &style);
 		if (before)
 			memcpy(before, now, line);
 	}
-	(void)refresh();
+	(void)vid_puts(A_NORMAL, 0, NULL, putchar);
+	(void)fflush(stdout);
 }
 
 /* ---- keys ---- */

@@ -20,3 +20,16 @@ enum tui_terminfo tui_terminfo_check(int fd)
 	(void)del_curterm(cur_term);
 	return ret;
 }
+
+bool tui_terminfo_corner_scrolls(void)
+{
+	return auto_right_margin && !eat_newline_glitch;
+}
+
+void tui_terminfo_move(int line, int column)
+{
+	const char *move = tiparm(cursor_address, line, column);
+
+	if (move)
+		(void)tputs(move, 1, putchar);
+}

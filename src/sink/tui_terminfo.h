@@ -3,6 +3,8 @@
 #ifndef WS_SINK_TUI_TERMINFO_H
 #define WS_SINK_TUI_TERMINFO_H
 
+#include <stdbool.h>
+
 enum tui_terminfo {
 	TUI_TERMINFO_GOOD,
 	TUI_TERMINFO_NONE,    /* no database on this machine */
@@ -11,5 +13,8 @@ enum tui_terminfo {
 };
 
 enum tui_terminfo tui_terminfo_check(int fd);
+/* Of the terminal that ncurses has: */
+bool tui_terminfo_corner_scrolls(void);	      /* by a character in the last cell of all */
+void tui_terminfo_move(int line, int column); /* the cursor; to stdout's buffer */
 
 #endif
