@@ -138,7 +138,7 @@ void own_hist_free(struct hist *h)
 
 /* ---- series ---- */
 
-static int series_key(struct frame_own *o, const struct series *s)
+int own_series_key(struct frame_own *o, const struct series *s)
 {
 	int ret;
 
@@ -160,7 +160,7 @@ static int series_find(struct frame_own *o, const struct series *s, bool add,
 {
 	struct own_entry *e = NULL;
 	struct own_series *v;
-	int ret = series_key(o, s) ?: own_key_entry(o, add, &e);
+	int ret = own_series_key(o, s) ?: own_key_entry(o, add, &e);
 
 	*out = NULL;
 	if (ret || !e)
@@ -197,6 +197,8 @@ const struct series *frame_own_find_series(struct frame_own *o, const struct ser
 
 	if (near < o->frame.nseries && same_series(&o->frame.series[near], s))
 		return &o->frame.series[near]; /* a third of the time that its key takes */
+	if (o->copied)
+		return own_copy_find(o, s);
 	return series_find(o, s, false, &own) || !own ? NULL : &o->frame.series[own - o->series];
 }
 
@@ -295,14 +297,13 @@ struct frame_own *frame_own_new(void)
 	return calloc(1, sizeof(struct frame_own));
 }
 
-int frame_own_add(struct frame_own *o, const struct frame *f, enum frame_join how)
+/* All but its series. */
+static int add_rest(struct frame_own *o, const struct frame *f, enum frame_join how)
 {
 	struct frame *to = &o->frame;
 	int ret = 0;
 
 	self_add(o, f);
-	for (size_t i = 0; i < f->nseries && !ret; i++)
-		ret = series_add(o, &f->series[i]);
 	for (size_t i = 0; i < f->ncontended && !ret; i++)
 		ret = own_contended_add(o, &f->contended[i], f->dur_ns);
 	for (size_t i = 0; i < f->nculprits && !ret; i++)
@@ -325,9 +326,30 @@ int frame_own_add(struct frame_own *o, const struct frame *f, enum frame_join ho
 	return ret ? ret : own_text(o, &to->end, f->end);
 }
 
+int frame_own_add(struct frame_own *o, const struct frame *f, enum frame_join how)
+{
+	int ret = o->copied ? -EINVAL : 0;
+
+	for (size_t i = 0; i < f->nseries && !ret; i++)
+		ret = series_add(o, &f->series[i]);
+	return ret ? ret : add_rest(o, f, how);
+}
+
+struct frame_own *frame_own_copy(const struct frame *f)
+{
+	struct frame_own *o = frame_own_new();
+
+	if (o && (own_copy_series(o, f) || add_rest(o, f, FRAME_THEN))) {
+		frame_own_free(o);
+		o = NULL;
+	}
+	return o;
+}
+
 int frame_own_rescale(struct frame_own *o, uint32_t schema)
 {
-	int ret = schema < BUCKET_SCHEMA_MIN || schema > BUCKET_SCHEMA_MAX ? -EINVAL : 0;
+	int ret =
+		schema < BUCKET_SCHEMA_MIN || schema > BUCKET_SCHEMA_MAX || o->copied ? -EINVAL : 0;
 
 	for (size_t i = 0; i < o->nseries && !ret; i++)
 		ret = own_hist_change(&o->series[i].hist, NULL, schema);
@@ -337,7 +359,8 @@ int frame_own_rescale(struct frame_own *o, uint32_t schema)
 int frame_own_subtract(struct frame_own *o, const struct frame *earlier)
 {
 	struct quality *q = &o->frame.quality;
-	int ret = fields_subtract(&quality_fields, q, &earlier->quality) ? 0 : -EINVAL;
+	int ret =
+		!o->copied && fields_subtract(&quality_fields, q, &earlier->quality) ? 0 : -EINVAL;
 
 	o->subtracted = true;
 	if (__builtin_sub_overflow(q->missed, earlier->quality.missed, &q->missed) ||
@@ -357,6 +380,11 @@ const struct frame *frame_own_view(struct frame_own *o)
 	struct series *v;
 
 	arena_reset(&o->view);
+	if (o->copied) {
+		o->frame.series = o->copied;
+		o->frame.nseries = o->ncopied;
+		return own_contended_view(o) || own_culprits_view(o) ? NULL : &o->frame;
+	}
 	v = arena_take(&o->view, (o->nseries + 1) * sizeof(*v));
 	if (!v)
 		return NULL;

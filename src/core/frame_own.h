@@ -25,6 +25,8 @@ enum frame_join {
 struct frame_own;
 
 struct frame_own *frame_own_new(void); /* NULL: no memory */
+/* One that stays as it is: nothing can be added, subtracted or rescaled (-EINVAL). NULL: no memory */
+struct frame_own *frame_own_copy(const struct frame *f);
 /*
  * Adds a frame. Type, number, time and `end` are those of the frame that was added last, the
  * duration is the sum. Of histograms of two schemas the result has the coarser one. What is a share

@@ -49,6 +49,8 @@ struct frame_own {
 	struct frame frame; /* the view's head; series and rows are set by frame_own_view */
 	struct own_series *series;
 	size_t nseries, series_cap;
+	struct series *copied;	/* in place of `series`, of frame_own_copy; NULL: it has those */
+	size_t ncopied, nkeyed; /* those that have keys: 0, or all */
 	struct own_contended *contended;
 	size_t ncontended, contended_cap;
 	struct culprit *culprits;
@@ -69,6 +71,10 @@ struct own_entry *own_entry(struct frame_own *o, const char *bytes, size_t len);
 int own_key_entry(struct frame_own *o, bool add, struct own_entry **out);
 /* A text of its own, or NULL for NULL. 0, -ENOMEM. */
 int own_text(struct frame_own *o, const char **out, const char *text);
+int own_series_key(struct frame_own *o, const struct series *s); /* into o->key. 0, -ENOMEM */
+/* frame_copy.c. 0, -ENOMEM; NULL: it has none, or no memory. */
+int own_copy_series(struct frame_own *o, const struct frame *f);
+const struct series *own_copy_find(struct frame_own *o, const struct series *s);
 /* Puts bytes behind o->key. 0, -ENOMEM. */
 int own_key(struct frame_own *o, const void *bytes, size_t len);
 /* Histograms of a frame's own are packed ones. *p += h, either may be NULL. 0, -ENOMEM. */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What frame_own and its view take for each, measured with mallinfo2; a bound need not be exact. */
-#define SERIES_BYTES 520
+/* What frame_own_copy and its view take for each, measured with mallinfo2; a bound need not be exact. */
+#define SERIES_BYTES 320
 #define CONTENDED_BYTES 2400
 #define PART_BYTES 96 /* a site, a thread, a member, a holder, a culprit */
 #define FRAME_BYTES 36864
@@ -68,9 +68,9 @@ static int make_room(struct tui_keep *k)
 
 int tui_keep_add(struct tui_keep *k, const struct frame *f)
 {
-	struct tui_kept one = {.own = frame_own_new(), .bytes = frame_bytes(f)};
+	struct tui_kept one = {.own = frame_own_copy(f), .bytes = frame_bytes(f)};
 
-	if (!one.own || make_room(k) || frame_own_add(one.own, f, FRAME_THEN))
+	if (!one.own || make_room(k))
 		goto no_memory;
 	one.f = frame_own_view(one.own);
 	if (!one.f)

@@ -31,6 +31,9 @@ static double cpu_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
+#define KEEP_SHARE 0.45 /* of those 5 ms, for a report that comes: half of it was measured */
+#define SHOW_SHARE 0.5	/* and from a key to the last byte */
+
 /* What 5 ms are on a machine that is as fast as this one is now: numbers are formatted and texts hashed,
  * which takes 5 ms on a Xeon at 2.5 GHz. A slower one, or a busy one, has as much longer. */
 static double limit_ms(void)
@@ -88,7 +91,7 @@ static void assert_fast(struct tui *t, const char *what, size_t which, enum redr
 
 static void keep_a_minute_of_groups(struct tui *t)
 {
-	double best = 1e9, from, took, limit = 2 * limit_ms() * SLOWER;
+	double best = 1e9, from, took, limit;
 
 	for (uint64_t i = 1; i <= 60; i++) {
 		struct made *m = groups(i, GROUPS);
@@ -100,6 +103,7 @@ static void keep_a_minute_of_groups(struct tui *t)
 		best = took < best && i > 50 ? took : best;
 		drop(m);
 	}
+	limit = KEEP_SHARE * limit_ms() * SLOWER;
 	print_message("# %.2f ms of %.2f to keep and draw a report\n", best, limit);
 	assert_true(best < limit);
 }
@@ -111,8 +115,8 @@ static const struct config cfg = {.quantiles = quantiles,
 				  .by = BY_COMM,
 				  .interval_ns = 1000000000};
 
-/* 1,000 groups: 5 ms for each redraw, and 1 % of a CPU at an interval of a second: 10 ms for a report
- * that is kept and drawn. */
+/* 1,000 groups: 5 ms for each redraw, and for a report that is kept and drawn what leaves most of 1 %
+ * of a CPU, at an interval of a second, for those who count. */
 static void test_cost(void **state)
 {
 	struct tui t;
@@ -225,7 +229,7 @@ static void test_cost_shown(void **state)
 		took[i] = shown_ms(&t, x.term, keys[i].keys);
 	close_terminal(&x);
 	for (size_t i = 0; i < ROWS(keys); i++) {
-		double limit = limit_ms() * SLOWER;
+		double limit = SHOW_SHARE * limit_ms() * SLOWER;
 
 		print_message("# %s, on a terminal: %.2f ms of %.2f\n", keys[i].what, took[i],
 			      limit);
