@@ -17,8 +17,9 @@
 #define HOG_PERCENT 60 /* of the waits of one of two that share a CPU; of the rest, interrupts */
 #define UNEXPLAINED_PERCENT 10
 #define ROOM_PERCENT 10 /* between two accounts of what it did */
-#define HELD_PERCENT 80 /* of the waits for a mutex that somebody had are for its holder */
-#define DID_PERCENT 60	/* of these it did what it is for: beside other work it is late */
+/* Of the waits for a mutex, for its holder: of one of ROUNDS it may be unknown. */
+#define HELD_PERCENT 72
+#define DID_PERCENT 60 /* of these it did what it is for: beside other work it is late */
 
 /* ---- of a CPU ---- */
 
