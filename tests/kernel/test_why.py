@@ -447,6 +447,50 @@ while True:
 """
 
 
+class Stolen(KernelTest):
+    """What the hypervisor takes from a guest, by its own account: /proc/stat, in ticks."""
+
+    WINDOW_S = 12
+    TICKS = 6  # of both CPUs: with fewer, what is less than a tick of each is too much
+
+    @staticmethod
+    def ticks(cpu):
+        with open("/proc/stat") as f:
+            (line,) = [line for line in f if line.startswith("cpu%d " % cpu)]
+        return int(line.split()[8])
+
+    def test_proc_stat(self):
+        """stolen time of threads of which one always waits is what /proc/stat says"""
+        cpus = self.two_cpus()
+        meta = self.tool("--why", "-d", "0.1").end().meta
+        if any("hypervisor" in lack for s in meta["sources"] for lack in s.get("lacks", ())):
+            self.skipTest("no hypervisor that tells what it takes")
+        if not sum(map(self.ticks, cpus)):
+            self.skipTest("the hypervisor takes too little")
+        loads = [self.load("hog", "--cpu", cpu, "--wait", 2, self.WINDOW_S) for cpu in cpus]
+        for load in loads:
+            load.line()
+        tool = self.tool("--why", "-p", ",".join(str(load.pid) for load in loads)).ready()
+        before = sum(map(self.ticks, cpus))
+        for load in loads:
+            load.go()
+        for load in loads:
+            load.line()
+        ticks = sum(map(self.ticks, cpus)) - before
+        final = tool.stop().final
+        tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+        waited = total_ns(final, "sched_run_delay") + total_ns(final, "sched_throttle_wait")
+        ours, rest = blame(final, kind="steal"), blame(final, kind="unexplained")
+        self.note("waited %.0f ms, %.1f stolen, %.1f unexplained; by /proc/stat %.0f stolen", waited / 1e6,
+                  ours / 1e6, rest / 1e6, ticks * tick_ns / 1e6)
+        # Of each CPU's two one waits, or both do, for others: then it is stolen from both.
+        room = len(cpus) * tick_ns
+        self.assertLessEqual(ours, 2 * ticks * tick_ns + room)
+        if ticks < self.TICKS:
+            self.skipTest("the hypervisor takes too little")
+        self.assertGreaterEqual(ours, 0.9 * ticks * tick_ns * (1 - rest / waited) - room)
+
+
 class Reference(KernelTest):
     """Single waits against the kernel's trace of switches and interrupts."""
 
