@@ -178,10 +178,12 @@ TIMELINE = """(async () => {
 		where s.name = 'wakeup wait' and t.name = 'shop-orders' order by s.dur desc limit 1`)).firstRow({ts: 0n, dur: 0n});
 	const middle = row.ts + row.dur / 2n;
 	trace.timeline.setViewportTime(middle - 100000000n, middle + 100000000n);
-	for (const t of (trace.currentWorkspace || trace.workspace).flatTracks)
-		if (/^CPU|shop/.test(t.name))
-			t.expand();
-	await new Promise(done => setTimeout(done, 3000));
+	for (let i = 0; i < 3; i++) { // the page may close groups while it still loads
+		for (const t of (trace.currentWorkspace || trace.workspace).flatTracks)
+			if (/^CPU|shop/.test(t.name))
+				t.expand();
+		await new Promise(done => setTimeout(done, 2000));
+	}
 })()"""
 
 
