@@ -271,7 +271,9 @@ static void *second(void *arg)
 		sem_take(&inner_held);
 		(void)pthread_mutex_lock(&s->lock);
 		sem_post(&s->held);
-		load_sleep_ns(10000000); /* until there is a waiter */
+		while (__atomic_load_n(&s->lock.__data.__lock, __ATOMIC_SEQ_CST) != 2)
+			load_sleep_ns(1000000); /* until there is a waiter, however late */
+		load_sleep_ns(10000000);
 		sem_post(&both_held);
 		(void)pthread_mutex_lock(&inner);
 		(void)pthread_mutex_unlock(&inner);
