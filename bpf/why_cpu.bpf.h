@@ -445,15 +445,24 @@ static __always_inline void why_idled(struct why_cpu *s, const struct why_mark *
 		      (to->steal - from->steal);
 }
 
-static __always_inline void why_lap(struct why_cpu *s, const struct why_stay *t)
+/* The stay that begins is the first of a lap, or follows one of the idle task. Out of line: the switch's own
+ * frame is no deeper for it. */
+static __noinline u32 why_lap(struct why_cpu *s)
 {
 	struct why_lap *l = &s->laps[s->nstays / WHY_LAP & (WHY_LAPS - 1)];
+	const struct why_stay *t = &s->stays[s->nstays & (WHY_STAYS - 1)];
+	const struct why_stay *last = &s->stays[(s->nstays - 1) & (WHY_STAYS - 1)];
 
+	if (!last->m.tid)
+		why_idled(s, &last->m, &t->m);
+	if (s->nstays & (WHY_LAP - 1))
+		return 0;
 	l->at = t->m.at;
 	l->irq = t->m.irq;
 	l->softirq = t->m.softirq;
 	l->steal = t->m.steal;
 	l->idle = s->idle_ns;
+	return 0;
 }
 
 /* A switch: one stay ends, the next begins. Interrupts do not nest around it, so that their sums are
@@ -486,10 +495,8 @@ static __always_inline void why_switch(struct task_struct *next, bool runnable)
 	t->due_ns = 0;
 	if (t->m.tid) /* idle is a CPU's own task, nobody to be blamed */
 		why_name_stay(s, t, next);
-	if (!last->m.tid)
-		why_idled(s, &last->m, &t->m);
-	if (!(n & (WHY_LAP - 1)))
-		why_lap(s, t);
+	if (!last->m.tid || !(n & (WHY_LAP - 1)))
+		why_lap(s);
 	barrier();
 	s->nstays = n + 1;
 }
