@@ -25,6 +25,7 @@ def load_why_reference():
 
 
 why_ref = load_why_reference()
+TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 def culprits(frame):
@@ -62,6 +63,13 @@ def cpu_group(test, name):
 def put(group, name, text):
     with open(os.path.join(group.path, name), "w") as f:
         f.write(str(text))
+
+
+def stolen_ns(cpu):
+    """By the kernel's account, in whole ticks."""
+    with open("/proc/stat") as f:
+        (line,) = [line for line in f if line.startswith("cpu%d " % cpu)]
+    return int(line.split()[8]) * TICK_NS
 
 
 def used_ns(group):
@@ -259,10 +267,10 @@ class Truths(KernelTest):
             load = self.load("hog", "--cpu", cpu, "--wait", 1, 2, preexec_fn=group.enter())
             tid = load.line()["tids"][0]
             tool = self.tool("--why", "-t", tid).ready()
-            before = self.throttled_ns(group)
+            before, stolen = self.throttled_ns(group), stolen_ns(cpu)
             load.go()
             account = load.line()
-            ns = self.throttled_ns(group) - before
+            ns, stolen = self.throttled_ns(group) - before, stolen_ns(cpu) - stolen
             final = tool.stop().final
             got = blame(final, kind="throttle")
             self.note("throttled %.1f ms, the cgroup's account %.1f ms", got / 1e6, ns / 1e6)
@@ -270,11 +278,12 @@ class Truths(KernelTest):
             self.assertGreater(ns, 0.4e9)
             self.assertGreaterEqual(got, 0.98 * ns)
             # It counts until the task has the CPU again: on a busy machine others come first, and
-            # what it was not out of quota for it waited for them. It never blocks.
+            # what it was not out of quota for it waited for them. It never blocks; while a host has its CPU
+            # it neither waits nor runs.
             ran = account["after"]["run_ns"] - account["before"]["run_ns"]
             waited = account["worked_ns"] - ran
             both = got + total_ns(final, "sched_preempt_wait")
-            self.assertLessEqual(abs(both - waited), 0.02 * waited + 51_000_000)
+            self.assertLessEqual(abs(both - waited), 0.02 * waited + 51_000_000 + stolen)
             return got <= 1.02 * ns
 
         if not any(once() for _ in range(4)):
@@ -384,13 +393,14 @@ class Tail(KernelTest):
         slow = [w for w in report.slow if w["queue_to_run_ns"] * 2**8 > 10**9]
         parts = sum(p["ns"] for w in slow for p in w["culprits"] if p["comm"] == "ws-long")
         legs = sum(w["wake_to_queue_ns"] for w in slow)
-        self.assertGreaterEqual(len(slow), self.LONG)
+        # Who wakes it again before it had the CPU makes one wait of two: a host may have stopped both meanwhile.
+        self.assertGreaterEqual(len(slow), 0.9 * self.LONG)
         self.assertLessEqual(abs(self.of_length(of["ws-long"], -7) - parts), legs)
         # And so do the buckets of the waits: how many are longer than what the verdict says.
         m = metric(report.final, "sched_run_delay")
         buckets = m["buckets"]
         longer = sum(n for i, n in enumerate(buckets["counts"]) if buckets["offset"] + i > -8 * 2 ** buckets["schema"])
-        self.assertGreaterEqual(m["count"], self.SHORT + self.LONG)
+        self.assertGreaterEqual(m["count"], 0.95 * (self.SHORT + self.LONG))
         all_waits, tail = self.verdict(report)
         self.note("%s; %s", all_waits, tail)
         if short_ns > 1.2 * long_ns:  # as it should be, unless the machine stood still in the middle of it
@@ -453,42 +463,35 @@ class Stolen(KernelTest):
     WINDOW_S = 12
     TICKS = 6  # of both CPUs: with fewer, what is less than a tick of each is too much
 
-    @staticmethod
-    def ticks(cpu):
-        with open("/proc/stat") as f:
-            (line,) = [line for line in f if line.startswith("cpu%d " % cpu)]
-        return int(line.split()[8])
-
     def test_proc_stat(self):
         """stolen time of threads of which one always waits is what /proc/stat says"""
         cpus = self.two_cpus()
         meta = self.tool("--why", "-d", "0.1").end().meta
         if any("hypervisor" in lack for s in meta["sources"] for lack in s.get("lacks", ())):
             self.skipTest("no hypervisor that tells what it takes")
-        if not sum(map(self.ticks, cpus)):
+        if not sum(map(stolen_ns, cpus)):
             self.skipTest("the hypervisor takes too little")
         loads = [self.load("hog", "--cpu", cpu, "--wait", 2, self.WINDOW_S) for cpu in cpus]
         for load in loads:
             load.line()
         tool = self.tool("--why", "-p", ",".join(str(load.pid) for load in loads)).ready()
-        before = sum(map(self.ticks, cpus))
+        before = sum(map(stolen_ns, cpus))
         for load in loads:
             load.go()
         for load in loads:
             load.line()
-        ticks = sum(map(self.ticks, cpus)) - before
+        stolen = sum(map(stolen_ns, cpus)) - before
         final = tool.stop().final
-        tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
         waited = total_ns(final, "sched_run_delay") + total_ns(final, "sched_throttle_wait")
         ours, rest = blame(final, kind="steal"), blame(final, kind="unexplained")
         self.note("waited %.0f ms, %.1f stolen, %.1f unexplained; by /proc/stat %.0f stolen", waited / 1e6,
-                  ours / 1e6, rest / 1e6, ticks * tick_ns / 1e6)
+                  ours / 1e6, rest / 1e6, stolen / 1e6)
         # Of each CPU's two one waits, or both do, for others: then it is stolen from both.
-        room = len(cpus) * tick_ns
-        self.assertLessEqual(ours, 2 * ticks * tick_ns + room)
-        if ticks < self.TICKS:
+        room = len(cpus) * TICK_NS
+        self.assertLessEqual(ours, 2 * stolen + room)
+        if stolen < self.TICKS * TICK_NS:
             self.skipTest("the hypervisor takes too little")
-        self.assertGreaterEqual(ours, 0.9 * ticks * tick_ns * (1 - rest / waited) - room)
+        self.assertGreaterEqual(ours, 0.9 * stolen * (1 - rest / waited) - room)
 
 
 class Reference(KernelTest):
