@@ -437,30 +437,23 @@ static __noinline u32 why_uninterrupted(struct why_cpu *s)
 	return 0;
 }
 
-/* A stay of the idle task is over: what of it no interrupt and no thief had. */
-static __always_inline void why_idled(struct why_cpu *s, const struct why_mark *from,
-				      const struct why_mark *to)
-{
-	s->idle_ns += to->at - from->at - (to->irq - from->irq) - (to->softirq - from->softirq) -
-		      (to->steal - from->steal);
-}
-
-/* The stay that begins is the first of a lap, or follows one of the idle task. Out of line: the switch's own
- * frame is no deeper for it. */
+/* The stay that begins is the first of a lap, or follows one of the idle task: what of that no interrupt and no
+ * thief had. Out of line: the switch's own frame is no deeper for it. */
 static __noinline u32 why_lap(struct why_cpu *s)
 {
 	struct why_lap *l = &s->laps[s->nstays / WHY_LAP & (WHY_LAPS - 1)];
-	const struct why_stay *t = &s->stays[s->nstays & (WHY_STAYS - 1)];
-	const struct why_stay *last = &s->stays[(s->nstays - 1) & (WHY_STAYS - 1)];
+	const struct why_mark *m = &s->stays[s->nstays & (WHY_STAYS - 1)].m;
+	const struct why_mark *idle = &s->stays[(s->nstays - 1) & (WHY_STAYS - 1)].m;
 
-	if (!last->m.tid)
-		why_idled(s, &last->m, &t->m);
+	if (!idle->tid)
+		s->idle_ns += m->at - idle->at - (m->irq - idle->irq) -
+			      (m->softirq - idle->softirq) - (m->steal - idle->steal);
 	if (s->nstays & (WHY_LAP - 1))
 		return 0;
-	l->at = t->m.at;
-	l->irq = t->m.irq;
-	l->softirq = t->m.softirq;
-	l->steal = t->m.steal;
+	l->at = m->at;
+	l->irq = m->irq;
+	l->softirq = m->softirq;
+	l->steal = m->steal;
 	l->idle = s->idle_ns;
 	return 0;
 }
