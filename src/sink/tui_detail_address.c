@@ -75,7 +75,7 @@ static const char *did(const struct holder *h, char *out, size_t len)
 /* --why: all of them, the longest first as the report has them. */
 void tui_detail_holders(struct tui_list *l, const struct holder *v, size_t n, uint64_t sum_ns)
 {
-	char comm[64], text[128];
+	char comm[64], text[128], code[TUI_NAME];
 
 	if (n)
 		tui_list_add(l, TUI_HEADING, "Who held it, and what that thread did meanwhile");
@@ -89,6 +89,9 @@ void tui_detail_holders(struct tui_list *l, const struct holder *v, size_t n, ui
 				     h->tid, did(h, text, sizeof(text)));
 		else
 			tui_list_add(l, TUI_PLAIN, "%5s %%  %s", share.s, comm);
+		if (h->released_at)
+			tui_list_add(l, TUI_PLAIN, "         released at %s",
+				     clean(code, h->released_at));
 	}
 }
 

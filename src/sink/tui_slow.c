@@ -78,10 +78,12 @@ static const struct holder *pack_holders(struct pack *p, const struct holder *v,
 	struct holder *to = pack(p, v, n * sizeof(*v), sizeof(uint64_t));
 
 	for (size_t i = 0; i < n; i++) {
-		const char *comm = pack_text(p, v[i].comm);
+		struct holder one = v[i];
 
+		one.comm = pack_text(p, one.comm);
+		one.released_at = pack_text(p, one.released_at);
 		if (to)
-			to[i].comm = comm;
+			to[i] = one;
 	}
 	return to;
 }

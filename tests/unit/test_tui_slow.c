@@ -15,13 +15,15 @@ static void slow(struct seen *s, uint32_t tid, uint64_t wait_ns)
 {
 	const struct slow_op op = {
 		.op = "fsync", .dev = "8:1", .path = "/data/\033x", .bytes = 4096};
-	char comm[16] = "app", lock[32] = "app`orders.lock"; /* what is shown is a copy */
+	/* What is shown is a copy. */
+	char comm[16] = "app", lock[32] = "app`orders.lock", code[32] = "app`settle+0x5c";
 	struct holder holders[] = {{.pid = 30,
 				    .tid = 31,
 				    .comm = comm,
 				    .count = 1,
 				    .wait_ns = 1200000,
-				    .runnable_ns = 1200000},
+				    .runnable_ns = 1200000,
+				    .released_at = code},
 				   {.count = 1, .wait_ns = 400000}};
 	struct slow_link behind[] = {
 		{.kind = "task", .pid = 76, .tid = 77, .comm = comm, .ns = 700000},
@@ -58,6 +60,7 @@ static void slow(struct seen *s, uint32_t tid, uint64_t wait_ns)
 	assert_int_equal(tui_slow(&s->t, &w), 0);
 	memset(comm, 'x', sizeof(comm));
 	memset(lock, 'x', sizeof(lock));
+	memset(code, 'x', sizeof(code));
 	memset(holders, 0xff, sizeof(holders));
 	memset(behind, 0xff, sizeof(behind));
 	memset(&held, 0xff, sizeof(held));
@@ -124,6 +127,7 @@ static void test_slow_lock(void **state)
 	press_key(s, TUI_KEY_ENTER);
 	assert_shows(s, "wakeup app`orders.lock");
 	assert_shows(s, "75 %  app/31  runnable 100 %");
+	assert_shows(s, "released at app`settle+0x5c");
 	assert_shows(s, "25 %  holder not known");
 	assert_shows(s, "What the longest waited for itself");
 	assert_shows(s, "700  app 77");
