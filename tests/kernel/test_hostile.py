@@ -12,7 +12,7 @@ import harness
 from hostile_run import BASE, HostileTest, SECONDS, STOP_S, Watch, hostile
 
 SITES, MAP_MB, FILES = 400, 63, 30000
-RUNS = 4  # until names came in time: on a busy machine a run may have to do without, and says so
+RUNS = 8  # until names came in time: on a busy machine a run may have to do without, and says so
 STARVED_S = 0.2  # of the half second for names that the worker may wait for a processor, or it is such a run
 
 
@@ -106,7 +106,7 @@ class Hostile(HostileTest):
     def test_slower(self):
         """--slower: waits that took longer are told as they end, and none is lost"""
         self.everything()
-        report, watch = self.run_watched("-s", "sched,ext4,lock", "--slower", "1ms", "-d", SECONDS)
+        report, watch = self.run_watched("-s", "sched,ext4,lock", "--slower", "200us", "-d", SECONDS)
         self.check_whole(report, watch)
         self.assertEqual(watch.children, set())
         self.assertEqual(report.final["quality"]["lost_events"], 0)
