@@ -14,6 +14,7 @@
 
 #include "core/array.h"
 #include "core/culprit.h"
+#include "core/fields.h"
 #include "core/text.h"
 #include "sink/printer.h"
 #include "sink/tui.h"
@@ -43,92 +44,57 @@ static const char *pack_text(struct pack *p, const char *text)
 	return text ? pack(p, text, strlen(text) + 1, 1) : NULL;
 }
 
+/* `n` structs that a table describes, each of `size` bytes, with their texts. NULL: it is measured. */
+static void *pack_rows(struct pack *p, const struct field_table *t, const void *v, size_t n,
+		       size_t size)
+{
+	char *to = pack(p, v, n * size, sizeof(uint64_t));
+
+	for (size_t row = 0; row < n; row++)
+		for (size_t i = 0; i < t->n; i++) {
+			size_t at = row * size + t->v[i].offset;
+			const char *text;
+
+			if (t->v[i].type != FIELD_TEXT)
+				continue;
+			text = pack_text(p, *(const char *const *)((const char *)v + at));
+			if (to)
+				*(const char **)(to + at) = text;
+		}
+	return to;
+}
+
 static const struct culprit *pack_culprits(struct pack *p, const struct culprit *v, size_t n)
 {
-	struct culprit *to = pack(p, v, n * sizeof(*v), sizeof(uint64_t));
+	struct culprit *to = pack_rows(p, &culprit_part_fields, v, n, sizeof(*v));
 
-	for (size_t i = 0; i < n; i++) {
-		struct culprit one = v[i];
-
-		one.kind = pack_text(p, one.kind);
-		one.comm = pack_text(p, one.comm);
-		one.cgroup = pack_text(p, one.cgroup);
-		one.nvictim = 0; /* it is the wait's own task */
-		if (to)
-			to[i] = one;
-	}
-	return to;
-}
-
-static const struct slow_op *pack_op(struct pack *p, const struct slow_op *op)
-{
-	struct slow_op own = *op, *to = pack(p, op, sizeof(*op), sizeof(uint64_t));
-
-	own.op = pack_text(p, op->op);
-	own.dev = pack_text(p, op->dev);
-	own.mount = pack_text(p, op->mount);
-	own.path = pack_text(p, op->path);
-	if (to)
-		*to = own;
-	return to;
-}
-
-static const struct holder *pack_holders(struct pack *p, const struct holder *v, size_t n)
-{
-	struct holder *to = pack(p, v, n * sizeof(*v), sizeof(uint64_t));
-
-	for (size_t i = 0; i < n; i++) {
-		struct holder one = v[i];
-
-		one.comm = pack_text(p, one.comm);
-		one.released_at = pack_text(p, one.released_at);
-		if (to)
-			to[i] = one;
-	}
-	return to;
-}
-
-static const struct slow_link *pack_links(struct pack *p, const struct slow_link *v, size_t n)
-{
-	struct slow_link *to = pack(p, v, n * sizeof(*v), sizeof(uint64_t));
-
-	for (size_t i = 0; i < n; i++) {
-		struct slow_link one = v[i];
-
-		one.kind = pack_text(p, one.kind);
-		one.comm = pack_text(p, one.comm);
-		one.name = pack_text(p, one.name);
-		if (to)
-			to[i] = one;
-	}
+	for (size_t i = 0; i < n && to; i++)
+		to[i].nvictim = 0; /* it is the wait's own task */
 	return to;
 }
 
 static const struct slow_held *pack_held(struct pack *p, const struct slow_held *held)
 {
-	struct slow_held own = *held, *to = pack(p, held, sizeof(*held), sizeof(uint64_t));
+	struct slow_held *to = pack_rows(p, &slow_held_fields, held, 1, sizeof(*held));
+	const struct holder *holders =
+		pack_rows(p, &holder_fields, held->holders, held->nholders, sizeof(*holders));
+	const struct slow_link *behind =
+		pack_rows(p, &slow_link_fields, held->behind, held->nbehind, sizeof(*behind));
 
-	own.source = pack_text(p, held->source);
-	own.name = pack_text(p, held->name);
-	own.place = pack_text(p, held->place);
-	own.holders = pack_holders(p, held->holders, held->nholders);
-	own.behind = pack_links(p, held->behind, held->nbehind);
-	if (to)
-		*to = own;
+	if (to) {
+		to->holders = holders;
+		to->behind = behind;
+	}
 	return to;
 }
 
 static struct slow *pack_slow(struct pack *p, const struct slow *w)
 {
-	struct slow own = *w, *to = pack(p, w, sizeof(*w), sizeof(uint64_t));
+	struct slow *to = pack_rows(p, &slow_fields, w, 1, sizeof(*w)), own = to ? *to : *w;
 
 	own.culprits = pack_culprits(p, w->culprits, w->nculprits);
-	own.op = w->op ? pack_op(p, w->op) : NULL;
+	own.op = w->op ? pack_rows(p, &slow_op_fields, w->op, 1, sizeof(*w->op)) : NULL;
 	own.held = w->held ? pack_held(p, w->held) : NULL;
-	own.metric = pack_text(p, w->metric);
-	own.kind = pack_text(p, w->kind);
-	own.comm = pack_text(p, w->comm);
-	own.cgroup = pack_text(p, w->cgroup);
 	own.waker = pack_text(p, w->waker);
 	own.waker_comm = pack_text(p, w->waker_comm);
 	own.prev_comm = pack_text(p, w->prev_comm);
