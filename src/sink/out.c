@@ -343,15 +343,15 @@ static void out_give_back(struct out *o)
 	uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, end = (uintptr_t)o->buf + o->cap;
 	uintptr_t first = ((uintptr_t)o->buf + mask) & ~mask;
 
-	if (o->cap >= GIVE_BACK_BYTES && !o->memory) /* if it fails they stay */
+	if (o->len >= GIVE_BACK_BYTES && !o->memory) /* if it fails they stay */
 		(void)madvise((void *)first, (end - first) & ~mask, MADV_DONTNEED);
 }
 
 void out_drop(struct out *o)
 {
+	out_give_back(o);
 	o->len = o->whole;
 	o->error = 0;
-	out_give_back(o);
 }
 
 /* write(2) until all is out; *done says how far it got. */
