@@ -8,7 +8,9 @@
 /* What frame_own_copy and its view take for each, measured with mallinfo2; a bound need not be exact. */
 #define SERIES_BYTES 320
 #define CONTENDED_BYTES 2400
-#define PART_BYTES 96 /* a site, a thread, a member, a holder, a culprit */
+#define PART_BYTES 96 /* a site, a thread, a member, a holder */
+#define CULPRIT_BYTES \
+	(3 * sizeof(struct culprit) + PART_BYTES) /* in an array half full, and in the view */
 #define FRAME_BYTES 36864
 
 static size_t hist_bytes(const struct hist *h)
@@ -22,7 +24,7 @@ static size_t frame_bytes(const struct frame *f)
 
 	for (size_t i = 0; i < f->nseries; i++)
 		all += SERIES_BYTES + hist_bytes(f->series[i].hist);
-	all += f->nculprits * PART_BYTES;
+	all += f->nculprits * CULPRIT_BYTES;
 	for (size_t i = 0; i < f->ncontended; i++) {
 		const struct contended *c = &f->contended[i];
 		size_t parts = c->nsites + c->nmembers + c->nholders;
