@@ -59,6 +59,11 @@ bool kernel_has_btf(void)
 	return !access(KERNEL_BTF, R_OK);
 }
 
+bool kernel_gives_pt_regs(void)
+{
+	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACEPOINT, BPF_FUNC_task_pt_regs, NULL) == 1;
+}
+
 struct btf *kernel_btf(const char *file, struct err *e)
 {
 	struct btf *btf = file ? btf__parse(file, NULL) : btf__load_vmlinux_btf();

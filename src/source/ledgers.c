@@ -40,8 +40,7 @@ static int load(struct ledgers *l, const struct config *cfg, const struct btf *b
 	if (!l->skel)
 		return -errno;
 	l->skel->rodata->release_every = cfg->stack_every;
-	l->skel->rodata->have_pt_regs =
-		libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACEPOINT, BPF_FUNC_task_pt_regs, NULL) == 1;
+	l->skel->rodata->have_pt_regs = kernel_gives_pt_regs();
 	l->skel->rodata->switch_has_state = tracepoint_args(btf, "sched_switch") >= 4;
 	ret = bpf_map__set_max_entries(l->skel->maps.tasks, TASKS_MAX);
 	if (!ret)

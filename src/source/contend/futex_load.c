@@ -147,8 +147,7 @@ int futex_configure(struct contend *c, const struct btf *btf, struct err *e)
 			       "futex: no tracefs, and this kernel's BTF has no sys_enter "
 			       "tracepoint");
 	choose_programs(f, f->raw);
-	skel->rodata->have_pt_regs =
-		libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACEPOINT, BPF_FUNC_task_pt_regs, NULL) == 1;
+	skel->rodata->have_pt_regs = kernel_gives_pt_regs();
 	ret = bpf_map__set_max_entries(skel->maps.addresses, c->cfg->max_keys);
 	if (ret)
 		return err_sys(e, ret, "futex: map of addresses");
