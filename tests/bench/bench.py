@@ -27,6 +27,8 @@ from loads import LoadGroup, Loads
 from place import Place
 from sides import PerfSched
 
+import harness  # tests/kernel, which place has put on the path
+
 ROUNDS, QUICK_ROUNDS = 7, 2
 ROUNDS_MAX = 40  # of what no verdict can be given on before
 QUIET_S, QUICK_QUIET_S = 120, 1  # waited for all in all
@@ -128,6 +130,7 @@ def chosen(words):
 def main():
     quick = sys.argv[1:2] == ["quick"]
     parts = chosen(sys.argv[2 if quick else 1:])
+    harness.interruptible()
     machine.extend_path()
     build = os.path.abspath(os.environ.get("O", "build"))
     result = measure(build, quick, parts)

@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 import time
 
+from harness import undisturbed
+
 
 def can_mount(fstype):
     """Does this kernel have the file system, and this machine the program that makes one?"""
@@ -30,8 +32,9 @@ class LoopFs:
         if not can_mount(fstype):
             test.skipTest("no %s here: kernel or mkfs lacks it" % fstype)
         self.fstype = fstype
-        self.dir = tempfile.mkdtemp(prefix="ws-fs-")
-        test.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        with undisturbed():
+            self.dir = tempfile.mkdtemp(prefix="ws-fs-")
+            test.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
         self.image = os.path.join(self.dir, "image")
         self.path = os.path.join(self.dir, "mnt")
         os.mkdir(self.path)
@@ -50,8 +53,9 @@ class LoopFs:
         return ("-q",)
 
     def mount(self, what, where, *options):
-        run("mount", *options, what, where)
-        self.mounted.append(where)
+        with undisturbed():
+            run("mount", *options, what, where)
+            self.mounted.append(where)
 
     def find_device(self):
         """"/dev/loop3"."""

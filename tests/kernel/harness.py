@@ -3,6 +3,7 @@
 
 Everything a test starts or creates is undone when it ends, fails or is interrupted.
 """
+import contextlib
 import fcntl
 import glob
 import importlib.util
@@ -51,6 +52,32 @@ ref = load_reference()
 
 class Interrupted(Exception):
     """SIGINT or SIGTERM to the tests: an exception like others, so that clean-up runs."""
+
+
+ENDS = (signal.SIGTERM, signal.SIGINT)
+
+
+def interruptible():
+    """The first of ENDS is an exception; more of them (a runner and its process group both send one) do not come into
+    the clean-up."""
+
+    def interrupted(signum, _frame):
+        for one in ENDS:
+            signal.signal(one, signal.SIG_IGN)
+        raise Interrupted("signal %d" % signum)
+
+    for one in ENDS:
+        signal.signal(one, interrupted)
+
+
+@contextlib.contextmanager
+def undisturbed():
+    """None of ENDS comes before the end of it."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 # ---- reports ----
@@ -458,6 +485,13 @@ class KernelTest(unittest.TestCase):
             self.skipTest("not root")
         self.notes = []
 
+    def doCleanups(self):
+        """What came meanwhile comes at the end of it, as an error of this test."""
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+        super().doCleanups()
+        self.addCleanup(signal.pthread_sigmask, signal.SIG_SETMASK, mask)
+        return super().doCleanups()
+
     def until(self, true, what):
         """Waits until true() is; `what` words it."""
         end = time.monotonic() + PATIENCE_S
@@ -607,12 +641,7 @@ def title(test):
 
 def main():
     """TAP of the calling file's tests; arguments select by substring of the title."""
-
-    def interrupted(signum, _frame):
-        raise Interrupted("signal %d" % signum)
-
-    signal.signal(signal.SIGTERM, interrupted)
-    signal.signal(signal.SIGINT, interrupted)
+    interruptible()
     suite = unittest.TestSuite()
     for case in unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]):
         for test in case:
