@@ -8,6 +8,7 @@ import csv
 import functools
 import io
 import json
+import math
 import re
 import sys
 import unicodedata
@@ -23,7 +24,7 @@ def fail(text):
 
 
 def no_controls(text, what):
-    for ch in text:
+    for ch in set(text):
         if ch != "\n" and unicodedata.category(ch) in ("Cc", "Cf", "Zl", "Zp"):
             fail(f"{what}: raw control or format character {ch!r}")
 
@@ -235,6 +236,54 @@ def in_place(part, definitions):
     return {key: in_place(p, definitions) for key, p in part.items()}
 
 
+TYPES = {"string": str, "null": type(None), "boolean": bool, "integer": int}
+
+
+def surely(part):
+    """A test of single values: those it passes keep to this part of a schema. None: the library has to look."""
+    if not isinstance(part, dict):
+        return None
+    asked = {key: of for key, of in part.items() if key != "description"}
+    const = asked.get("const")
+    if len(asked) == 1 and type(const) in (int, str):
+        return lambda value: type(value) is type(const) and value == const
+    types = [asked.pop("type", None)] if isinstance(part.get("type"), str) else asked.pop("type", [])
+    kinds = {TYPES.get(name) for name in types}
+    if None in kinds or not kinds:
+        return None
+    if kinds == {int}:
+        least, most = asked.pop("minimum", -math.inf), asked.pop("maximum", math.inf)
+        return None if asked else lambda value: type(value) is int and least <= value <= most
+    length = asked.pop("minLength", 0) if kinds == {str} else 0
+    return None if asked else lambda value: type(value) in kinds and (not length or len(value) >= length)
+
+
+def quick_validator():
+    """jsonschema's, which makes a validator for each value, less those values: most of a record."""
+    from jsonschema import Draft7Validator, validators
+    theirs = Draft7Validator.VALIDATORS
+    of_part = {}
+
+    def passes(part, values):
+        if id(part) not in of_part:
+            of_part[id(part)] = part, surely(part)  # with the part itself: ids of what is gone are given again
+        test = of_part[id(part)][1]
+        return test and all(map(test, values))
+
+    def items(validator, part, instance, schema):
+        if not (isinstance(instance, list) and passes(part, instance)):
+            yield from theirs["items"](validator, part, instance, schema)
+
+    def properties(validator, parts, instance, schema):
+        rest = parts
+        if isinstance(instance, dict):
+            rest = {key: part for key, part in parts.items()
+                    if key in instance and not passes(part, (instance[key],))}
+        yield from theirs["properties"](validator, rest, instance, schema)
+
+    return validators.extend(Draft7Validator, {"items": items, "properties": properties})
+
+
 @functools.lru_cache(maxsize=None)
 class Schema:
     """Keeps to the schema: to all that it asks of each line, and to exactly one of the forms of its `oneOf`."""
@@ -247,11 +296,15 @@ class Schema:
         self.whole = Draft7Validator(schema)
         definitions = schema["definitions"]
         of_each = {key: part for key, part in schema.items() if key not in ("oneOf", "definitions")}
-        self.of_each = Draft7Validator(in_place(of_each, definitions))
-        self.forms = [Draft7Validator(in_place(form, definitions)) for form in schema["oneOf"]]
+        quick = quick_validator()
+        self.of_each = quick(in_place(of_each, definitions))
+        forms = [in_place(form, definitions) for form in schema["oneOf"]]
+        self.forms = [(form["properties"]["type"]["const"], quick(form)) for form in forms]
 
     def check(self, record):
-        if self.of_each.is_valid(record) and sum(form.is_valid(record) for form in self.forms) == 1:
+        """A form of another type cannot be it: none is asked."""
+        if self.of_each.is_valid(record) and \
+                sum(form.is_valid(record) for of, form in self.forms if of == record["type"]) == 1:
             return
         for error in self.whole.iter_errors(record):  # in its words
             fail(f"schema: {list(error.path)}: {error.message[:300]}")
