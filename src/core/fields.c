@@ -12,34 +12,47 @@
 
 /* The order is that of the keys in JSON. */
 static const struct field quality_edge_rows[] = {
-	{"missed", FIELD_U64, FIELD_NEVER_NULL, AT(quality, missed), .foot = "missed at the start"},
-	{"in_flight", FIELD_U64, FIELD_NEVER_NULL, AT(quality, in_flight)},
-	{"in_flight_longest_ns", FIELD_U64, FIELD_NEVER_NULL, AT(quality, longest_ns)},
+	{"missed", FIELD_U64, FIELD_NEVER_NULL, AT(quality, missed), .foot = "missed at the start",
+	 .help = "Tasks that waited already when tracing began: for how long is not known"},
+	{"in_flight", FIELD_U64, FIELD_NEVER_NULL, AT(quality, in_flight),
+	 .help = "Tasks that still waited at the end: those waits are in no number"},
+	{"in_flight_longest_ns", FIELD_U64, FIELD_NEVER_NULL, AT(quality, longest_ns),
+	 .help = "For how long the longest of them had waited, in nanoseconds"},
 };
 TABLE(quality_edge_fields, quality_edge_rows);
 
-#define LOSS(name)                                                                                 \
+#define LOSS(name, words)                                                                          \
 	{                                                                                          \
-#name, FIELD_U64, FIELD_NEVER_NULL, AT(quality, name), .foot = #name, .loss = true \
+#name, FIELD_U64, FIELD_NEVER_NULL, AT(quality, name), .help = (words),            \
+								       .foot = #name, .loss = true \
 	}
 static const struct field quality_rows[] = {
-	LOSS(unpaired),
-	LOSS(clamped),
-	LOSS(map_full),
-	LOSS(recursion_misses),
-	LOSS(lost_events),
-	{"over_range", FIELD_U64, FIELD_NEVER_NULL, AT(quality, over_range), .foot = "over_range"},
-	{"inferred", FIELD_U64, FIELD_NEVER_NULL, AT(quality, inferred), .foot = "inferred"},
-	{"pending", FIELD_U64, FIELD_NEVER_NULL, AT(quality, pending)},
-	{"names_refused", FIELD_U64, FIELD_NEW, AT(quality, names_refused),
-	 .foot = "names_refused"},
+	LOSS(unpaired, "Ends of waits whose beginning the kernel did not report"),
+	LOSS(clamped, "Waits whose end came before their beginning, by two CPUs' clocks: counted "
+		      "as 0 ns"),
+	LOSS(map_full, "Tasks, groups or addresses that found no place"),
+	LOSS(recursion_misses, "Program runs that the kernel refused, as the program ran already "
+			       "on that CPU"),
+	LOSS(lost_events, "Slow waits that found the ring buffer full: the percentiles have them"),
+	{"over_range", FIELD_U64, FIELD_NEVER_NULL, AT(quality, over_range), .foot = "over_range",
+	 .help = "Waits longer than the last bucket, 256 s, and counted in it"},
+	{"inferred", FIELD_U64, FIELD_NEVER_NULL, AT(quality, inferred), .foot = "inferred",
+	 .help = "Waits with one end that no tracepoint reported: as long as the kernel's own "
+		 "record of the task says"},
+	{"pending", FIELD_U64, FIELD_NEVER_NULL, AT(quality, pending),
+	 .help = "Samples at code that was not decoded yet: in no row of cache lines"},
+	{"names_refused", FIELD_U64, FIELD_NEW, AT(quality, names_refused), .foot = "names_refused",
+	 .help = "Names of addresses that took longer than a report waits for them"},
 };
 TABLE(quality_fields, quality_rows);
 
 static const struct field self_rows[] = {
-	{"bpf_ns_per_event", FIELD_DECIMAL, FIELD_NEVER_NULL, AT(self_cost, bpf_ns_per_event)},
-	{"bpf_cpu_ppm", FIELD_DECIMAL, FIELD_NEVER_NULL, AT(self_cost, bpf_cpu_ppm)},
-	{"user_cpu_ppm", FIELD_DECIMAL, FIELD_NEVER_NULL, AT(self_cost, user_cpu_ppm)},
+	{"bpf_ns_per_event", FIELD_DECIMAL, FIELD_NEVER_NULL, AT(self_cost, bpf_ns_per_event),
+	 .help = "Nanoseconds that the BPF programs took for an event"},
+	{"bpf_cpu_ppm", FIELD_DECIMAL, FIELD_NEVER_NULL, AT(self_cost, bpf_cpu_ppm),
+	 .help = "What they took of one CPU, in millionths: 10,000 are 1 %"},
+	{"user_cpu_ppm", FIELD_DECIMAL, FIELD_NEVER_NULL, AT(self_cost, user_cpu_ppm),
+	 .help = "What waitscope itself took, likewise"},
 };
 TABLE(self_fields, self_rows);
 
@@ -94,8 +107,10 @@ static const struct field thread_rows[] = {
 TABLE(thread_fields, thread_rows);
 
 static const struct field hitm_rows[] = {
-	{"local", FIELD_U64, FIELD_NEVER_NULL, AT(line_hitm, local)},
-	{"remote", FIELD_U64, FIELD_NEVER_NULL, AT(line_hitm, remote)},
+	{"local", FIELD_U64, FIELD_NEVER_NULL, AT(line_hitm, local),
+	 .help = "Loads that found the line modified in another core's cache of the same socket"},
+	{"remote", FIELD_U64, FIELD_NEVER_NULL, AT(line_hitm, remote),
+	 .help = "Likewise, of another socket"},
 };
 TABLE(hitm_fields, hitm_rows);
 
@@ -130,38 +145,59 @@ TABLE(contended_name_fields, contended_name_rows);
 
 static const struct field contended_number_rows[] = {
 	{"threads", FIELD_U64, FIELD_ZERO_IS_NULL, AT(contended, ntasks), .head = "THREADS",
-	 .tables = TABLE_LINES, .place = PLACE_WHO, .yield = YIELD_LATE},
+	 .help = "Threads that waited, or touched the line", .tables = TABLE_LINES,
+	 .place = PLACE_WHO, .yield = YIELD_LATE},
 };
 TABLE(contended_number_fields, contended_number_rows);
 
 #define IN_LINES(text, where) .head = (text), .tables = TABLE_LINES, .place = (where)
 
 static const struct field accesses_rows[] = {
-	{"sampler", FIELD_TEXT, FIELD_NEVER_NULL, AT(line_accesses, sampler)},
+	{"sampler", FIELD_TEXT, FIELD_NEVER_NULL, AT(line_accesses, sampler),
+	 .help = "Who found the accesses: clock (an interrupt, at the instruction before), pebs or "
+		 "ibs (the PMU), breakpoint"},
 	{"sharing", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(line_accesses, sharing),
+	 .help = "false: threads touch bytes of their own, which only lie on one line; true: the "
+		 "same bytes; empty: not known",
 	 IN_LINES("SHARING", PLACE_WHAT)},
-	{"exact", FIELD_BOOL, FIELD_NEVER_NULL, AT(line_accesses, exact)},
+	{"exact", FIELD_BOOL, FIELD_NEVER_NULL, AT(line_accesses, exact),
+	 .help = "All accesses were seen, not a sample of them"},
 	{"reads", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, reads),
-	 IN_LINES("read%", PLACE_HOW), .yield = YIELD_LATE, .percent = true},
+	 .help = "Of the samples, those that read", IN_LINES("read%", PLACE_HOW),
+	 .yield = YIELD_LATE, .percent = true},
 	{"writes", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, writes),
-	 IN_LINES("write%", PLACE_HOW), .yield = YIELD_LATE, .percent = true},
-	{"locked", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, locked)},
-	{"inferred", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, inferred)},
+	 .help = "Of the samples, those that wrote", IN_LINES("write%", PLACE_HOW),
+	 .yield = YIELD_LATE, .percent = true},
+	{"locked", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, locked),
+	 .help = "Of the samples, those of atomic instructions"},
+	{"inferred", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, inferred),
+	 .help = "Of the writes, loads that a store to the same place follows"},
 	{"share_ppm", FIELD_PPM, FIELD_NEGATIVE_IS_NULL, AT(line_accesses, share),
+	 .help = "Of the time of busy CPUs, in millionths: 10,000 are 1 %",
 	 IN_LINES("time%", PLACE_WHAT), .if_any = true},
 	{"interleave_ppm", FIELD_PPM, FIELD_NEGATIVE_IS_NULL, AT(line_accesses, interleave),
+	 .help = "Of consecutive samples, those that changed CPU, in millionths: how much the line "
+		 "moves",
 	 IN_LINES("moves%", PLACE_HOW), .yield = YIELD_LATE},
-	{"rank", FIELD_DECIMAL, FIELD_NEVER_NULL, AT(line_accesses, rank)},
-	{"cores", FIELD_U32, FIELD_NEVER_NULL, AT(line_accesses, cores)},
+	{"rank", FIELD_DECIMAL, FIELD_NEVER_NULL, AT(line_accesses, rank),
+	 .help = "What lines are sorted by: samples of the second-busiest thread, by how much the "
+		 "line moves"},
+	{"cores", FIELD_U32, FIELD_NEVER_NULL, AT(line_accesses, cores),
+	 .help = "Cores that touched it; hardware threads of one count once"},
 };
 TABLE(accesses_fields, accesses_rows);
 
 static const struct field exact_rows[] = {
-	{"transfers", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, transfers)},
-	{"bound", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, bound)},
-	{"stopped", FIELD_BOOL, FIELD_NEVER_NULL, AT(line_accesses, stopped)},
-	{"foreign", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, foreign)},
-	{"confirmed", FIELD_BOOL, FIELD_NEW, AT(line_accesses, confirmed)},
+	{"transfers", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, transfers),
+	 .help = "Consecutive accesses that changed CPU"},
+	{"bound", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, bound),
+	 .help = "Accesses after which watching stops"},
+	{"stopped", FIELD_BOOL, FIELD_NEVER_NULL, AT(line_accesses, stopped),
+	 .help = "It has stopped"},
+	{"foreign", FIELD_U64, FIELD_NEVER_NULL, AT(line_accesses, foreign),
+	 .help = "Accesses by tasks that the filters leave out"},
+	{"confirmed", FIELD_BOOL, FIELD_NEW, AT(line_accesses, confirmed),
+	 .help = "Watched because of samples that were ambiguous"},
 };
 TABLE(exact_fields, exact_rows);
 

@@ -54,7 +54,8 @@ struct field {
 	const char *key;
 	enum field_type type;
 	enum field_null null;
-	size_t offset; /* in the struct */
+	size_t offset;	  /* in the struct */
+	const char *help; /* what it is, without the full stop; NULL: its key says it */
 	/* Of a counter of the quality: its words in the table's foot, which has only those that
 	 * counted something; NULL: not there. */
 	const char *foot;

@@ -18,8 +18,10 @@ void html_element(struct out *out, const char *tag, const char *text);
 void html_number(struct out *out, uint64_t v, const char *shown);
 void html_time(struct out *out, uint64_t ns, enum unit unit);
 void html_cell(struct out *out, const char *raw); /* NULL: an empty one */
-/* <th scope=col data-f=field>title (unit)</th>, all of them our own words; unit NULL: none */
+/* <th scope=col data-f=field>title (unit)</th>, all of them our own words; unit NULL: none. Of columns of
+ * numbers; the other of those of text, which stand to the left. */
 void html_head(struct out *out, const char *field, const char *title, const char *unit);
+void html_text_head(struct out *out, const char *field, const char *title);
 /* <div tabindex=0 ...><table><caption>...<thead><tr>; then heads, html_table_body, rows,
  * html_table_end. `field` says where in JSON its numbers stand. */
 void html_table(struct out *out, const char *field, const char *caption);
@@ -28,9 +30,13 @@ void html_table_end(struct out *out);
 /* A table of structs by their fields, as in JSON. Nothing without rows. */
 void html_fields(struct out *out, const char *field, const char *caption,
 		 const struct field_table *t, const void *rows, size_t n, size_t size);
+/* What its columns are, in words: those that have some. */
+void html_field_words(struct out *out, const struct field_table *const *t, size_t n);
 /* The cells of one, in a row that is begun; its heads. */
 void html_field_cells(struct out *out, const struct field_table *t, const void *from);
 void html_field_heads(struct out *out, const struct field_table *t);
+/* Of the table that is all that was written since out->len was `begin`: html_columns.c. */
+void html_drop_empty(struct out *out, size_t begin);
 /* Everything up to the end of the head, and from the script on. */
 void html_begin(struct out *out, const char *title);
 void html_end(struct out *out);

@@ -21,32 +21,54 @@ static bool any_detail(const struct contended *c)
 	       (c->accesses && (c->accesses->nthreads || c->accesses->nuses));
 }
 
-static void details(struct html_page *p, const struct contended *c)
+/* What it is called, by which it is chosen. */
+static void put_name(struct out *out, const struct contended *c)
+{
+	char addr[32];
+
+	(void)snprintf(addr, sizeof(addr), "0x%" PRIx64, c->addr); /* fits */
+	if (c->other)
+		out_text(out, "others: ");
+	html_text(out, c->other ? c->source : c->name ? c->name : addr);
+	if (c->name_inferred)
+		out_text(out, " (inferred)");
+}
+
+static void details(struct html_page *p, const struct contended *c, bool open)
 {
 	const struct line_accesses *a = c->accesses;
 	struct out *out = p->out;
 
-	out_text(out, "<td class=t>");
-	if (any_detail(c)) {
-		out_text(out, "<details><summary>more</summary>\n");
-		html_fields(out, "sites", "Code", &site_fields, c->sites, c->nsites,
-			    sizeof(*c->sites));
-		html_fields(out, "holders", "Who held it", &holder_fields, c->holders, c->nholders,
-			    sizeof(*c->holders));
-		html_fields(out, "futex", "Futex", &futex_fields, c->futex, c->futex ? 1 : 0,
-			    sizeof(*c->futex));
-		html_fields(out, "line.members", "On its cache line", &member_fields, c->members,
-			    c->nmembers, sizeof(*c->members));
-		if (a) {
-			html_line(out, a);
-			html_fields(out, "offsets", "Bytes, and the code that touches them",
-				    &spot_fields, a->uses, a->nuses, sizeof(*a->uses));
-			html_fields(out, "tids", "Threads", &thread_fields, a->threads, a->nthreads,
-				    sizeof(*a->threads));
-		}
-		out_text(out, "</details>");
+	out_printf(out, "<details data-i=%td%s><summary>", c - p->f->contended,
+		   open ? " open" : "");
+	put_name(out, c);
+	if (!c->other && c->name)
+		out_printf(out, ", 0x%" PRIx64, c->addr);
+	if (c->owner) {
+		out_text(out, ", ");
+		html_text(out, c->owner);
 	}
-	out_text(out, "</td>");
+	if (c->group.key) {
+		out_text(out, ", ");
+		html_text(out, c->group.value);
+	}
+	out_text(out, "</summary>\n");
+	if (a)
+		html_line(out, a);
+	html_fields(out, "sites", "Code", &site_fields, c->sites, c->nsites, sizeof(*c->sites));
+	html_fields(out, "holders", "Who held it", &holder_fields, c->holders, c->nholders,
+		    sizeof(*c->holders));
+	html_fields(out, "futex", "Futex", &futex_fields, c->futex, c->futex ? 1 : 0,
+		    sizeof(*c->futex));
+	html_fields(out, "line.members", "On its cache line", &member_fields, c->members,
+		    c->nmembers, sizeof(*c->members));
+	if (a) {
+		html_fields(out, "offsets", "Bytes, and the code that touches them", &spot_fields,
+			    a->uses, a->nuses, sizeof(*a->uses));
+		html_fields(out, "tids", "Threads", &thread_fields, a->threads, a->nthreads,
+			    sizeof(*a->threads));
+	}
+	out_text(out, "</details>\n");
 }
 
 static void cpus_cell(struct out *out, const struct contended *c)
@@ -63,29 +85,29 @@ static void row_head(struct html_page *p, const struct contended *c)
 
 	(void)snprintf(addr, sizeof(addr), "0x%" PRIx64, c->addr); /* fits */
 	out_printf(p->out, "<tr data-i=%td><th scope=row>", c - p->f->contended);
-	if (c->other)
-		out_text(p->out, "others: ");
-	html_text(p->out, c->other ? c->source : c->name ? c->name : addr);
-	if (c->name_inferred)
-		out_text(p->out, " (inferred)");
+	put_name(p->out, c);
 	out_text(p->out, "</th>");
 	html_cell(p->out, c->kind);
 	html_cell(p->out, c->other ? NULL : addr);
 	html_cell(p->out, c->place);
 	html_cell(p->out, c->owner);
-	if (p->cfg->by)
-		html_cell(p->out, c->group.key ? c->group.value : NULL);
+	html_cell(p->out, c->group.key ? c->group.value : NULL);
 }
 
 static void row_heads(struct html_page *p)
 {
-	html_head(p->out, "", "name", NULL);
-	html_head(p->out, "kind", "kind", NULL);
-	html_head(p->out, "addr", "address", NULL);
-	html_head(p->out, "place", "declared", NULL);
-	html_head(p->out, "owner", "process", NULL);
-	if (p->cfg->by)
-		html_head(p->out, "labels", view_by(p->cfg->by), NULL);
+	html_text_head(p->out, "", "name");
+	html_text_head(p->out, "kind", "kind");
+	html_text_head(p->out, "addr", "address");
+	html_text_head(p->out, "place", "declared");
+	html_text_head(p->out, "owner", "process");
+	html_text_head(p->out, "labels", p->cfg->by ? view_by(p->cfg->by) : "group");
+}
+
+static void empty_cells(struct out *out, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		out_text(out, "<td></td>");
 }
 
 static void waits_row(struct html_page *p, const struct contended *c)
@@ -95,49 +117,112 @@ static void waits_row(struct html_page *p, const struct contended *c)
 		html_hist_cells(p, c->wait);
 	else
 		html_number(p->out, c->count, word_count(c->count).s);
-	for (size_t i = 0; !c->wait && i < p->cfg->nquantiles + 3; i++)
-		out_text(p->out, "<td></td>");
+	if (!c->wait)
+		empty_cells(p->out, p->cfg->nquantiles + 3);
 	html_field_cells(p->out, &contended_number_fields, c);
 	cpus_cell(p->out, c);
+}
+
+/* What not every line has; where none has it, there is no column (html_drop_empty). */
+static void lines_heads(struct html_page *p)
+{
+	char field[48], title[64];
+
+	html_field_heads(p->out, &accesses_fields);
+	html_head(p->out, "hitm.local", "hitm local", NULL);
+	html_head(p->out, "hitm.remote", "hitm remote", NULL);
+	for (size_t i = 0; i < p->cfg->nquantiles; i++) {
+		const char *percent = p->cfg->quantiles[i].text;
+
+		(void)snprintf(field, sizeof(field), "latency_cycles.p.%s", percent); /* fits */
+		(void)snprintf(title, sizeof(title), "latency p%s, cycles", percent); /* fits */
+		html_head(p->out, field, title, NULL);
+	}
+	html_field_heads(p->out, &exact_fields);
+	html_text_head(p->out, "unconfirmed", "not watched");
+}
+
+static void lines_cells(struct html_page *p, const struct line_accesses *a)
+{
+	html_field_cells(p->out, &accesses_fields, a);
+	if (a->hitm.told)
+		html_field_cells(p->out, &hitm_fields, &a->hitm);
+	else
+		empty_cells(p->out, hitm_fields.n);
+	for (size_t i = 0; i < p->cfg->nquantiles; i++) {
+		struct quantile_value v;
+
+		if (!a->latency || !a->latency->count) {
+			empty_cells(p->out, 1);
+			continue;
+		}
+		v = hist_quantile(a->latency, &p->cfg->quantiles[i]);
+		html_number(p->out, v.ns, word_count(v.ns).s);
+	}
+	if (a->exact)
+		html_field_cells(p->out, &exact_fields, a);
+	else
+		empty_cells(p->out, exact_fields.n);
+	html_cell(p->out, a->unconfirmed);
 }
 
 static void lines_row(struct html_page *p, const struct contended *c)
 {
 	row_head(p, c);
 	html_number(p->out, c->count, word_count(c->count).s);
-	html_field_cells(p->out, &accesses_fields, c->accesses);
+	lines_cells(p, c->accesses);
 	html_field_cells(p->out, &contended_number_fields, c);
 	cpus_cell(p->out, c);
 }
 
-static void table(struct html_page *p, const struct view_section *sec)
+/* Of the n rows that a table shows, and those that stand for others. */
+static bool is_shown(const struct view_table *t, size_t i, size_t n)
+{
+	return i < n || i >= t->n - t->others;
+}
+
+static void table(struct html_page *p, const struct view_section *sec, const struct view_row *rows)
 {
 	bool lines = sec->kind == VIEW_LINES;
 	const struct view_table *t = &sec->rows;
-	size_t n = html_shown(t);
-	const struct view_row *rows = view_first((struct view *)p->view, t, t->n);
+	size_t n = html_shown(t), begin = p->out->len;
 
 	html_table(p->out, "contended", titles[sec->kind]);
 	row_heads(p);
 	if (lines) {
 		html_head(p->out, "count", "samples", NULL);
-		html_field_heads(p->out, &accesses_fields);
+		lines_heads(p);
 	} else {
 		html_series_heads(p, false);
 	}
 	html_field_heads(p->out, &contended_number_fields);
-	html_head(p->out, "cpus", "CPUs", NULL);
-	html_head(p->out, "", "details", NULL);
+	html_text_head(p->out, "cpus", "CPUs");
 	html_table_body(p->out);
 	for (size_t i = 0; i < t->n; i++) {
-		if (i >= n && i < t->n - t->others)
+		if (!is_shown(t, i, n))
 			continue;
 		(lines ? lines_row : waits_row)(p, rows[i].c);
-		details(p, rows[i].c);
 		out_text(p->out, "</tr>\n");
 	}
 	html_table_end(p->out);
+	html_drop_empty(p->out, begin);
 	html_rest(p, t);
+}
+
+/* What there is to say of each row, one of them to be seen at a time. */
+static void panels(struct html_page *p, const struct view_table *t, const struct view_row *rows)
+{
+	size_t n = html_shown(t);
+	bool open = true;
+
+	out_text(p->out, "<div class=panels>\n");
+	for (size_t i = 0; i < t->n; i++) {
+		if (!is_shown(t, i, n) || !any_detail(rows[i].c))
+			continue;
+		details(p, rows[i].c, open);
+		open = false;
+	}
+	out_text(p->out, "</div>\n");
 }
 
 static bool is_one(const struct view_section *sec)
@@ -158,39 +243,50 @@ void html_contended(struct html_page *p)
 {
 	for (size_t i = 0; i < p->view->nsections; i++) {
 		const struct view_section *sec = &p->view->sections[i];
+		static const struct field_table *const words[] = {
+			&accesses_fields, &hitm_fields, &exact_fields, &contended_number_fields};
+		const struct view_row *rows;
 
 		if (!is_one(sec))
 			continue;
 		out_printf(p->out, "<h2 id=%s>%s</h2>\n", ids[sec->kind], titles[sec->kind]);
-		if (sec->rows.n)
-			table(p, sec);
-		else
+		if (!sec->rows.n) {
 			out_text(p->out, "<p>None.</p>\n");
+			continue;
+		}
+		rows = view_first((struct view *)p->view, &sec->rows, sec->rows.n);
+		table(p, sec, rows);
+		if (sec->kind == VIEW_LINES)
+			html_field_words(p->out, words, sizeof(words) / sizeof(words[0]));
+		panels(p, &sec->rows, rows);
 	}
 }
 
 /* ---- slow waits ---- */
 
+/* What somebody looks for first stands first. */
 void html_slow_heads(struct out *out, enum unit unit)
 {
-	html_head(out, "ts", "time", NULL);
+	html_text_head(out, "ts", "time");
 	html_head(out, "wait_ns", "wait", unit_name(unit));
-	html_head(out, "metric", "metric", NULL);
-	html_head(out, "kind", "kind", NULL);
-	html_head(out, "cpu", "CPU", NULL);
-	html_head(out, "comm", "task", NULL);
-	html_head(out, "pid", "pid", NULL);
-	html_head(out, "tid", "tid", NULL);
-	html_head(out, "wake_to_queue_ns", "to queue", unit_name(unit));
-	html_head(out, "queue_to_run_ns", "to run", unit_name(unit));
-	html_head(out, "waker", "woken by", NULL);
-	html_head(out, "prev", "ran before", NULL);
-	html_head(out, "op", "operation", NULL);
-	html_head(out, "path", "file", NULL);
+	html_text_head(out, "comm", "task");
+	html_text_head(out, "kind", "kind");
+	html_text_head(out, "op", "operation");
+	html_text_head(out, "path", "file");
+	html_text_head(out, "name", "lock");
+	html_text_head(out, "culprits", "waited for");
+	html_text_head(out, "waker", "woken by");
+	html_text_head(out, "prev", "ran before");
 	html_head(out, "blocked_ns", "blocked", unit_name(unit));
 	html_head(out, "run_queue_ns", "run queue", unit_name(unit));
-	html_head(out, "name", "lock", NULL);
-	html_head(out, "culprits", "waited for", NULL);
+	html_head(out, "cpu_ns", "on CPU", unit_name(unit));
+	html_head(out, "wake_to_queue_ns", "wake to queue", unit_name(unit));
+	html_head(out, "queue_to_run_ns", "queue to run", unit_name(unit));
+	html_head(out, "cpu", "CPU", NULL);
+	html_head(out, "pid", "pid", NULL);
+	html_head(out, "tid", "tid", NULL);
+	html_text_head(out, "metric", "metric");
+	html_text_head(out, "cgroup", "cgroup");
 }
 
 static void known_time(struct out *out, bool known, uint64_t ns, enum unit unit)
@@ -214,28 +310,50 @@ static void slow_others(struct out *out, const struct slow *w)
 	html_cell(out, !cpu || !w->prev_comm ? NULL : w->prev_tid ? w->prev_comm : "idle");
 }
 
+/* An address without a name has that. */
+static void slow_lock(struct out *out, const struct slow_held *held)
+{
+	char addr[32];
+
+	if (held)
+		(void)snprintf(addr, sizeof(addr), "0x%" PRIx64, held->addr); /* fits */
+	html_cell(out, !held ? NULL : held->name ? held->name : addr);
+}
+
+static void slow_split(struct out *out, const struct slow *w, enum unit unit)
+{
+	const struct slow_op *op = w->op;
+	bool known = op && op->has_split;
+	uint64_t blocked = known ? op->split.blocked_ns : 0;
+	uint64_t run_queue = known ? op->split.run_queue_ns : 0;
+
+	known_time(out, known, blocked, unit);
+	known_time(out, known, run_queue, unit);
+	known_time(out, known, w->wait_ns - blocked - run_queue, unit);
+}
+
 void html_slow_row(struct out *out, const struct slow *w, enum unit unit)
 {
 	const struct slow_op *op = w->op;
 	char ts[64];
 
 	format_rfc3339(ts, sizeof(ts), w->time.tv_sec, (uint32_t)w->time.tv_nsec);
-	out_printf(out, "<tr data-mono=%" PRIu64 "><th scope=row>%s</th>", w->mono_ns, ts);
+	out_printf(out, "<tr data-mono=%" PRIu64 "><th scope=row class=n>%s</th>", w->mono_ns, ts);
 	html_time(out, w->wait_ns, unit);
-	html_cell(out, w->metric);
-	html_cell(out, w->kind);
-	number_cell(out, w->cpu);
 	html_cell(out, w->comm);
-	number_cell(out, w->pid);
-	number_cell(out, w->tid);
-	known_time(out, !op && w->has_legs, w->wake_to_queue_ns, unit);
-	known_time(out, !op && w->has_legs, w->queue_to_run_ns, unit);
-	slow_others(out, w);
+	html_cell(out, w->kind);
 	html_cell(out, op ? op->op : NULL);
 	html_cell(out, op ? op->path : NULL);
-	known_time(out, op && op->has_split, op ? op->split.blocked_ns : 0, unit);
-	known_time(out, op && op->has_split, op ? op->split.run_queue_ns : 0, unit);
-	html_cell(out, w->held ? w->held->name : NULL);
+	slow_lock(out, w->held);
 	html_slow_culprits(out, w);
+	slow_others(out, w);
+	slow_split(out, w, unit);
+	known_time(out, !op && w->has_legs, w->wake_to_queue_ns, unit);
+	known_time(out, !op && w->has_legs, w->queue_to_run_ns, unit);
+	number_cell(out, w->cpu);
+	number_cell(out, w->pid);
+	number_cell(out, w->tid);
+	html_cell(out, w->metric);
+	html_cell(out, w->cgroup);
 	out_text(out, "</tr>\n");
 }

@@ -25,8 +25,8 @@ void html_culprits_link(struct html_page *p)
 
 static void heads(struct html_page *p, const struct culprit *victims)
 {
-	html_head(p->out, "", "waited for", NULL);
-	html_head(p->out, "kind", "kind", NULL);
+	html_text_head(p->out, "", "waited for");
+	html_text_head(p->out, "kind", "kind");
 	for (uint32_t i = 0; victims && i < victims->nvictim; i++) {
 		out_text(p->out, "<th scope=col data-f=\"victim.");
 		html_text(p->out, victims->victim[i].key);
@@ -34,6 +34,7 @@ static void heads(struct html_page *p, const struct culprit *victims)
 		html_text(p->out, victims->victim[i].key);
 		out_text(p->out, "</th>");
 	}
+	html_text_head(p->out, "cgroup", "its cgroup");
 	html_head(p->out, "share", "share", "%");
 	html_head(p->out, "wait_ns", "total", unit_name(p->cfg->unit));
 	html_head(p->out, "count", "waits", NULL);
@@ -63,6 +64,7 @@ static void row(struct html_page *p, const struct culprit *k, const struct culpr
 	html_cell(p->out, k->kind);
 	for (uint32_t i = 0; victims && i < victims->nvictim; i++)
 		victim_cell(p->out, k, victims->victim[i].key);
+	html_cell(p->out, k->cgroup);
 	format_share(percent, sizeof(percent), k->wait_ns, all, 1);
 	out_printf(p->out, "<td data-v=%s>%s</td>", percent, percent);
 	html_time(p->out, k->wait_ns, p->cfg->unit);
@@ -75,7 +77,7 @@ void html_culprits(struct html_page *p)
 	const struct view_section *sec = section(p);
 	const struct culprit *victims;
 	const struct view_row *rows;
-	size_t shown;
+	size_t shown, begin;
 
 	if (!sec)
 		return;
@@ -87,12 +89,14 @@ void html_culprits(struct html_page *p)
 	shown = html_shown(&sec->rows);
 	rows = view_first((struct view *)p->view, &sec->rows, shown);
 	victims = view_victims(rows, shown);
+	begin = p->out->len;
 	html_table(p->out, "culprits", title);
 	heads(p, victims);
 	html_table_body(p->out);
 	for (size_t i = 0; i < shown; i++)
 		row(p, rows[i].k, victims, sec->sum_ns);
 	html_table_end(p->out);
+	html_drop_empty(p->out, begin);
 	html_rest(p, &sec->rows);
 }
 

@@ -121,30 +121,51 @@ void html_facts(struct out *out, const struct meta *m)
 
 /* ---- quality and cost ---- */
 
-static void quality_rows(struct out *out, const struct field_table *t, const struct quality *q)
+/* Name, value, and what it is. */
+static void number_rows(struct out *out, const char *of, const struct field_table *t,
+			const void *from)
 {
 	char text[FIELD_TEXT_BYTES];
 
 	for (size_t i = 0; i < t->n; i++) {
-		const char *v = field_text(&t->v[i], q, text);
+		const struct field *f = &t->v[i];
+		const char *v = field_text(f, from, text);
 
 		out_printf(out,
-			   "<tr><th scope=row data-f=\"quality.%s\">%s</th><td data-v=%s>%s</td>"
-			   "<td class=t>%s</td></tr>\n",
-			   t->v[i].key, t->v[i].key, v, word_count(field_u64(&t->v[i], q)).s,
-			   t->v[i].loss ? "a loss" : "");
+			   "<tr><th scope=row data-f=\"%s.%s\">%s</th><td data-v=%s>%s</td>"
+			   "<td class=\"t w\">%s%s.</td></tr>\n",
+			   of, f->key, f->key, v,
+			   f->type == FIELD_U64 ? word_count(field_u64(f, from)).s : v,
+			   f->loss ? "A loss. " : "", f->help);
 	}
+}
+
+static void put_losses(struct out *out, const struct quality *q)
+{
+	const char *between = " ";
+
+	out_text(out, "<strong class=bad>Not complete:</strong>");
+	for (size_t i = 0; i < quality_fields.n; i++) {
+		uint64_t n = field_u64(&quality_fields.v[i], q);
+
+		if (!quality_fields.v[i].loss || !n)
+			continue;
+		out_printf(out, "%s%s %s", between, quality_fields.v[i].key, word_count(n).s);
+		between = ", ";
+	}
+	out_text(out, ".");
 }
 
 void html_quality(struct out *out, const struct frame *f)
 {
 	const struct quality *q = &f->quality;
-	bool complete = quality_complete(q);
-	char text[FIELD_TEXT_BYTES], comm[sizeof(q->longest_comm) + 1] = {0};
+	char comm[sizeof(q->longest_comm) + 1] = {0};
 
-	out_printf(out, "<h2 id=quality>Quality and cost</h2>\n<p>%s",
-		   complete ? "Complete: nothing was lost."
-			    : "<strong class=bad>Not complete:</strong> something was lost.");
+	out_text(out, "<h2 id=quality>Quality and cost</h2>\n<p>");
+	if (quality_complete(q))
+		out_text(out, "Complete: nothing was lost.");
+	else
+		put_losses(out, q);
 	if (q->in_flight) {
 		memcpy(comm, q->longest_comm, sizeof(q->longest_comm));
 		out_printf(out, " Still waiting at the end: %s, longest ",
@@ -155,23 +176,18 @@ void html_quality(struct out *out, const struct frame *f)
 	}
 	out_text(out, "</p>\n");
 	html_table(out, "quality", "What was lost, and the edges of the run");
-	out_text(out, "<th scope=col>counter</th><th scope=col>value</th><th scope=col></th>");
+	out_text(out, "<th scope=col>counter</th><th scope=col>value</th>"
+		      "<th scope=col class=t>what it is</th>");
 	html_table_body(out);
-	quality_rows(out, &quality_edge_fields, q);
-	quality_rows(out, &quality_fields, q);
+	number_rows(out, "quality", &quality_edge_fields, q);
+	number_rows(out, "quality", &quality_fields, q);
 	html_table_end(out);
 	if (!f->self.bpf_known)
 		return;
 	html_table(out, "self", "What measuring cost");
-	out_text(out, "<th scope=col>cost</th><th scope=col>value</th>");
+	out_text(out, "<th scope=col>cost</th><th scope=col>value</th>"
+		      "<th scope=col class=t>what it is</th>");
 	html_table_body(out);
-	for (size_t i = 0; i < self_fields.n; i++) {
-		const char *v = field_text(&self_fields.v[i], &f->self, text);
-
-		out_printf(
-			out,
-			"<tr><th scope=row data-f=\"self.%s\">%s</th><td data-v=%s>%s</td></tr>\n",
-			self_fields.v[i].key, self_fields.v[i].key, v, v);
-	}
+	number_rows(out, "self", &self_fields, &f->self);
 	html_table_end(out);
 }

@@ -77,8 +77,8 @@ void html_line(struct out *out, const struct line_accesses *a)
 
 	if (!n || out->len > HTML_BYTES)
 		return;
-	out_printf(out, "<figure><svg viewBox=\"0 0 %u %zu\" role=img ", LEFT + BYTES * BYTE + 12,
-		   TOP + n * STRIP + 6);
+	out_printf(out, "<figure class=line><svg viewBox=\"0 0 %u %zu\" role=img ",
+		   LEFT + BYTES * BYTE + 12, TOP + n * STRIP + 6);
 	spoken(out, a, n);
 	out_text(out, "><g class=m>");
 	ruler(out, n);

@@ -51,7 +51,8 @@ static void heat_caption(struct html_page *p, const struct html_map *m)
 	const struct compare_run *run = &p->data->run;
 
 	out_printf(p->out,
-		   "<figcaption>How long waits were, over time. A column is %" PRIu32 " interval%s",
+		   "<figcaption>How long waits were, over the time of the run. A column is %" PRIu32
+		   " interval%s",
 		   run->span, run->span > 1 ? "s, joined exactly" : "");
 	if (m->zero)
 		out_printf(p->out, "; %s waits of 0 ns are not in it", word_count(m->zero).s);
@@ -205,7 +206,7 @@ static void series_table(struct html_page *p, const struct view_table *t, const 
 	size_t n = html_shown(t);
 	const struct view_row *rows = view_first((struct view *)p->view, t, n);
 	const struct series *rank = ranking(rows, n);
-	bool split = false;
+	bool split = false, never_woken = false;
 
 	for (size_t i = 0; i < n; i++)
 		split |= rows[i].s && rows[i].s->split;
@@ -225,15 +226,22 @@ static void series_table(struct html_page *p, const struct view_table *t, const 
 				   word_time(r->wait->hist->sum_ns, p->cfg->unit).s);
 		else if (rank)
 			out_text(p->out, "<td></td>");
-		if (r->s == r->wait) /* a group that was never woken: that sum is all it has */
+		if (r->s == r->wait) { /* a group that was never woken: that sum is all it has */
 			empty_cells(p);
-		else
+			never_woken = true;
+		} else {
 			html_hist_cells(p, r->s->hist);
+		}
 		if (split)
 			split_cells(p, r->s);
 		out_text(p->out, "</tr>\n");
 	}
 	html_table_end(p->out);
+	if (never_woken)
+		out_printf(p->out,
+			   "<p class=dim>A row without percentiles was never woken in the run: "
+			   "its pictures are of %s.</p>\n",
+			   rank->desc->title);
 	html_rest(p, t);
 }
 

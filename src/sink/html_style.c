@@ -2,13 +2,13 @@
 #include "sink/html_style.h"
 
 /* Colours 1 to 9: of few and of many waits. */
-#define LIGHT                                                                                    \
-	"color-scheme:light;--bg:#fff;--fg:#1b1f24;--dim:#59636e;--line:#d1d9e0;--soft:#f6f8fa;" \
-	"--link:#0b57b0;--bad:#b3261e;--c1:#d8eee2;--c2:#b7e0d2;--c3:#8fd0c3;--c4:#64bcb5;"      \
+#define LIGHT                                                                                            \
+	"color-scheme:light;--bg:#fff;--fg:#1b1f24;--dim:#59636e;--line:#d1d9e0;--soft:#f6f8fa;"         \
+	"--link:#0b57b0;--bad:#b3261e;--edge:#0003;--c1:#d8eee2;--c2:#b7e0d2;--c3:#8fd0c3;--c4:#64bcb5;" \
 	"--c5:#3fa3a8;--c6:#2b879a;--c7:#206a88;--c8:#1a4d71;--c9:#132f54;"
-#define DARK                                                                                       \
-	"color-scheme:dark;--bg:#0f141a;--fg:#e6edf3;--dim:#9aa5b1;--line:#303943;--soft:#171e26;" \
-	"--link:#79b8ff;--bad:#ff8a80;--c1:#17323e;--c2:#1b495b;--c3:#1f6378;--c4:#247f93;"        \
+#define DARK                                                                                             \
+	"color-scheme:dark;--bg:#0f141a;--fg:#e6edf3;--dim:#9aa5b1;--line:#303943;--soft:#171e26;"       \
+	"--link:#79b8ff;--bad:#ff8a80;--edge:#fff4;--c1:#17323e;--c2:#1b495b;--c3:#1f6378;--c4:#247f93;" \
 	"--c5:#319cab;--c6:#58b9b7;--c7:#8bd2bd;--c8:#c2e7bf;--c9:#f7fac4;"
 
 const char html_style[] =
@@ -29,16 +29,24 @@ const char html_style[] =
 	"td details{min-width:12rem;margin:.2em 0}"
 	"summary{cursor:pointer;padding:.35em 0;overflow-wrap:anywhere}details[open]{padding-bottom:.8em}"
 	".verdict{font-size:1.05rem;font-weight:600;padding-left:1.2em;overflow-wrap:anywhere}"
-	".wide{position:relative;overflow-x:auto;margin:.6em 0 1.2em}"
+	".wide{position:relative;overflow:auto;max-height:60rem;margin:.6em 0 1.2em;background:"
+	"linear-gradient(to right,var(--bg) 40%,transparent) left/2rem 100% no-repeat local,"
+	"linear-gradient(to left,var(--bg) 40%,transparent) right/2rem 100% no-repeat local,"
+	"linear-gradient(to right,var(--edge),transparent) left/.8rem 100% no-repeat,"
+	"linear-gradient(to left,var(--edge),transparent) right/.8rem 100% no-repeat}"
+	".wide .wide{max-height:none}"
 	"table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
 	"caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}"
-	"td caption{position:static;width:auto;height:auto;clip-path:none;text-align:left}"
+	"td caption,details caption{position:static;width:auto;height:auto;clip-path:none;"
+	"text-align:left}"
 	"td,th{padding:.22em .7em;border-bottom:1px solid var(--line);text-align:right;"
 	"vertical-align:top;white-space:nowrap}"
-	"td.t,tbody th,thead th:first-child{text-align:left}"
-	"td.w,tbody th{white-space:normal;overflow-wrap:anywhere;max-width:28rem}td.w{min-width:14rem}"
-	"tbody th{font-weight:500;min-width:min(20rem,38vw)}td th{min-width:0}thead th{background:var(--soft);font-weight:600;"
-	"vertical-align:bottom}"
+	"td.t,th.t,tbody th,thead th:first-child{text-align:left}"
+	"td.w,tbody th{white-space:normal;overflow-wrap:break-word;max-width:26rem}td.w{min-width:14rem}"
+	"tbody th.n{white-space:nowrap}tbody th{font-weight:500;min-width:min(14rem,34vw)}td th{min-width:0}"
+	"thead th{font-weight:600;vertical-align:bottom;border:0;"
+	"box-shadow:inset 0 -1px var(--line);background:var(--soft);position:sticky;top:0}"
+	"td thead th{position:static}"
 	"tbody tr:hover{background:var(--soft)}"
 	"th button{all:unset;cursor:pointer;white-space:nowrap}"
 	"th[aria-sort=ascending] button:after{content:' \\25b2'}"
@@ -52,8 +60,7 @@ const char html_style[] =
 	"svg text{fill:var(--dim)}.g{stroke:var(--line);fill:none}.f{fill:var(--soft)}"
 	".q{fill:none;stroke:var(--link);stroke-width:1.8;stroke-linejoin:round}"
 	".q2{fill:none;stroke:var(--bad);stroke-width:1.8;stroke-dasharray:6 3}"
-	".m{shape-rendering:crispEdges}td figure{margin:.4em 0}"
-	"td figure svg{width:48rem;min-width:0}"
+	".m{shape-rendering:crispEdges}.panels figure{margin:.4em 0}.line svg{max-width:48rem}"
 	".c1{fill:var(--c1);background:var(--c1)}.c2{fill:var(--c2);background:var(--c2)}"
 	".c3{fill:var(--c3);background:var(--c3)}.c4{fill:var(--c4);background:var(--c4)}"
 	".c5{fill:var(--c5);background:var(--c5)}.c6{fill:var(--c6);background:var(--c6)}"
@@ -65,11 +72,19 @@ const char html_style[] =
 	"-webkit-print-color-adjust:exact}"
 	".pick{display:block;margin:.6em 0}select{font:inherit;max-width:100%;padding:.2em;"
 	"color:inherit;background:var(--bg);border:1px solid var(--line);border-radius:4px}"
-	"@media(max-width:60rem){.fig{grid-template-columns:minmax(0,1fr)}}"
-	"@media(max-width:36rem){body{padding:.6rem;font-size:14px}dl{grid-template-columns:1fr}"
+	"@media screen and (max-width:60rem){.fig{grid-template-columns:minmax(0,1fr)}}"
+	"@media screen and (max-width:36rem){body{padding:.6rem;font-size:14px}dl{grid-template-columns:1fr}"
 	"dt{margin-top:.4em}}"
-	"@media print{body{max-width:none;font-size:10pt}.wide,.fig figure{overflow:visible}"
-	"nav,.pick{display:none}figure,tr{break-inside:avoid}svg{min-width:0}}";
+	"@page{size:A4 landscape;margin:11mm}"
+	"@media print{body{max-width:none;padding:0;font-size:9pt}.wide,.fig figure{overflow:visible;"
+	"max-height:none;background:none}table{font-size:7pt}td,th{padding:.15em .4em}"
+	"thead th,td,td.w,.t{white-space:normal;overflow-wrap:break-word;min-width:0}td.w{"
+	"overflow-wrap:anywhere;min-width:8em}"
+	"tbody th{min-width:6em;max-width:14rem}thead th{position:static}td[data-v],code{"
+	"overflow-wrap:normal}nav,.pick{display:none}figure,tr,summary,h2,h3{break-inside:avoid}"
+	"h2,h3,summary,caption{break-after:avoid}.fig,.fig figure svg,.fig figure:first-child svg{"
+	"min-width:0;break-inside:avoid}.fig{max-width:70%}details{border:0;padding:0}"
+	"details::details-content{content-visibility:visible;block-size:auto}}";
 
 /*
  * Heads of tables sort, a list chooses which of many panels is open, all are open on paper. Without it the

@@ -58,6 +58,11 @@ void html_head(struct out *out, const char *field, const char *title, const char
 	out_text(out, "</th>");
 }
 
+void html_text_head(struct out *out, const char *field, const char *title)
+{
+	out_printf(out, "<th scope=col class=t data-f=\"%s\">%s</th>", field, title);
+}
+
 void html_table(struct out *out, const char *field, const char *caption)
 {
 	out_printf(out, "<div class=wide tabindex=0 role=region aria-label=\"");
@@ -77,10 +82,19 @@ void html_table_end(struct out *out)
 	out_text(out, "</tbody></table></div>\n");
 }
 
+/* Stands to the left, and is no number for those who sort. */
+static bool is_text(const struct field *f)
+{
+	return f->type == FIELD_TEXT || f->type == FIELD_BOOL || f->type == FIELD_HEX;
+}
+
 void html_field_heads(struct out *out, const struct field_table *t)
 {
 	for (size_t i = 0; i < t->n; i++)
-		html_head(out, t->v[i].key, t->v[i].key, NULL);
+		if (is_text(&t->v[i]))
+			html_text_head(out, t->v[i].key, t->v[i].key);
+		else
+			html_head(out, t->v[i].key, t->v[i].key, NULL);
 }
 
 void html_field_cells(struct out *out, const struct field_table *t, const void *from)
@@ -96,10 +110,11 @@ void html_field_cells(struct out *out, const struct field_table *t, const void *
 			continue;
 		}
 		shown = field_text(f, from, text);
-		if (f->type == FIELD_TEXT || f->type == FIELD_BOOL || f->type == FIELD_HEX)
+		if (is_text(f))
 			html_cell(out, shown);
 		else
-			out_printf(out, "<td data-v=%s>%s</td>", shown, shown);
+			out_printf(out, "<td data-v=%s>%s</td>", shown,
+				   f->type == FIELD_U64 ? word_count(field_u64(f, from)).s : shown);
 	}
 }
 
@@ -117,6 +132,17 @@ void html_fields(struct out *out, const char *field, const char *caption,
 		out_text(out, "</tr>\n");
 	}
 	html_table_end(out);
+}
+
+void html_field_words(struct out *out, const struct field_table *const *t, size_t n)
+{
+	out_text(out, "<details><summary>What the columns say</summary><dl>\n");
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < t[i]->n; k++)
+			if (t[i]->v[k].help)
+				out_printf(out, "<dt>%s</dt><dd>%s.</dd>\n", t[i]->v[k].key,
+					   t[i]->v[k].help);
+	out_text(out, "</dl></details>\n");
 }
 
 /*

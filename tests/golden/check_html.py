@@ -193,7 +193,17 @@ def metric_value(final, row, cell, field):
     metric = final["metrics"][int(cell.at.get("data-i", row.at["data-i"]))]
     if "data-i" not in cell.at and field != "run_delay":
         check_labels(row, metric["labels"])
+        if not metric["labels"] and next(row.find("th")).text() != metric["name"]:
+            fail(f"the row '{next(row.find('th')).text()}' is of {metric['name']}")
+    check_few(cell, field, metric)
     return of_metric(metric, field)
+
+
+def check_few(cell, field, hist):
+    """A percentile that few waits lie beyond has its mark, and no other number."""
+    few = field.startswith("p.") and field[2:] in (hist.get("few") or [])
+    if cell.text().endswith("*") != few:
+        fail(f"{field} is {cell.text()}, and few: {hist.get('few')}")
 
 
 def counter_value(final, row, cell, field):
@@ -201,7 +211,71 @@ def counter_value(final, row, cell, field):
 
 
 def contended_value(final, row, cell, field):
-    return of_contended(final["tables"]["contended"][int(row.at["data-i"])], field)
+    contended = final["tables"]["contended"][int(row.at["data-i"])]
+    check_few(cell, field, contended["wait_ns"] or {})
+    return of_contended(contended, field)
+
+
+def check_texts(what, by, want):
+    """Cells of text by what JSON has for their columns; a column that is not there has nothing in JSON."""
+    n = 0
+    for field, value in want.items():
+        if field not in by:
+            if value is not None:
+                fail(f"{what}: no column for {field} {value}")
+            continue
+        value = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        if "data-v" not in by[field].at and plain(value):
+            if by[field].text() != value:
+                fail(f"{what}: {field} is {by[field].text()}, in JSON {value}")
+            n += 1
+    return n
+
+
+NOT_COLUMNS = {"source", "other", "name_inferred", "pid", "labels", "wait_ns", "cpus", "latency_cycles", "hitm", "nodes",
+               "memory_node", "joins", "line", "sites", "holders", "futex", "tids", "offsets"}  # or elsewhere, or parts
+
+
+def check_contended(table, final):
+    """Text of the table of addresses, and that each thing known of a row has a column or a table of its own."""
+    n = 0
+    for row, cells in rows_of(table):
+        by = {head.at["data-f"]: cell for head, cell in cells if head.at["data-f"]}
+        want = dict(final["tables"]["contended"][int(row.at["data-i"])])
+        name, other = next(row.find("th")).text(), want["other"]
+        if not other and plain(want["name"] or want["addr"]):
+            said = (want["name"] or want["addr"]) + (" (inferred)" if want.get("name_inferred") else "")
+            if name != said:
+                fail(f"contended: {name}, in JSON {said}")
+        columns = {k: v for k, v in want.items() if k not in NOT_COLUMNS and k != "name"}
+        if any(head.at["data-f"] == "labels" for head, _ in cells):
+            columns["labels"] = next(iter(want["labels"].values()), None)
+        elif want["labels"]:
+            fail(f"contended {name}: no column for {want['labels']}")
+        columns["cpus"] = " ".join(map(str, want["cpus"])) or None
+        for part in ("local", "remote"):
+            columns["hitm." + part] = want["hitm"][part] if want.get("hitm") else None
+        for percent in (want.get("latency_cycles") or {"p": {}})["p"] or {}:
+            columns["latency_cycles.p." + percent] = 1 if percent in SHOWN else None
+        n += check_texts("contended " + name, by, columns)
+    return n
+
+
+SHOWN = ("50", "99")
+PARTS = {"sites": "sites", "holders": "holders", "futex": "futex", "line.members": "line", "offsets": "offsets",
+         "tids": "tids"}
+
+
+def check_parts(page, table, final):
+    """What is known of a row besides is in its details, and nowhere else."""
+    for row, _ in rows_of(table):
+        want = final["tables"]["contended"][int(row.at["data-i"])]
+        panels = [d for d in page.root.find("details") if d.at.get("data-i") == row.at["data-i"]]
+        has = {f for f, key in PARTS.items() if (at_path(want, f) if want.get(key) else None)}
+        if len(panels) != bool(has):
+            fail(f"{len(panels)} details of {want['name'] or want['addr']}, which has {has}")
+        if has and {t.at["data-f"] for t in tables_of(panels[0])} != has:
+            fail(f"details of {want['name'] or want['addr']} lack {has}")
 
 
 SPOKEN = {"idle-exit": "way out of idle", "irq": "hard interrupts", "softirq": "soft interrupts", "steal": "hypervisor",
@@ -233,12 +307,12 @@ def check_culprits(table, rows, most):
                     fail(f"culprits: {head.text()} {cell.at['data-v']}, in JSON {want}")
                 check_shown(cell, head, True)
             else:
-                said = culprit_name(want) if not field else at_path(want, field) if field in want or \
+                said = culprit_name(want) if not field else (at_path(want, field) or "") if field in want or \
                     field.partition(".")[2] in want["victim"] else ""
                 if plain(said) and text != said:
                     fail(f"culprits: {head.text()} is {text}, in JSON {want}")
             n += 1
-        if not {"wait_ns", "count", "kind", *("victim." + k for k in want["victim"])} <= {h.at["data-f"] for h, _ in cells}:
+        if not {"wait_ns", "count", "kind", *["cgroup"] * (want["cgroup"] is not None), *("victim." + k for k in want["victim"])} <= {h.at["data-f"] for h, _ in cells}:
             fail(f"culprits: not all columns of {want}")
     if len(set(seen)) != len(seen) or len(seen) + most != len(rows):
         fail(f"culprits: {len(seen)} rows and {most} more, in JSON {len(rows)}")
@@ -314,10 +388,28 @@ def check_inner(table, value):
             if isinstance(value, bool):
                 value = str(value).lower()
             if "data-v" in cell.at or value is None or plain(str(value)):
-                if text != ("" if value is None else str(value)):
+                said = {""} if value is None else {str(value)}
+                if "data-v" in cell.at:
+                    said.add(f"{int(value):,}")
+                    if cell.at["data-v"] != str(value):
+                        fail(f"{table.at['data-f']}: {head.text()} is {cell.at['data-v']}, in JSON {value}")
+                if text not in said:
                     fail(f"{table.at['data-f']}: {head.text()} is {text}, in JSON {value}")
                 n += 1
     return n
+
+
+SLOW_TIMES = ("blocked_ns", "run_queue_ns", "cpu_ns", "wake_to_queue_ns", "queue_to_run_ns")
+
+
+def waker_of(w):
+    waker = w.get("waker")
+    return waker and waker.get("comm", waker["kind"])
+
+
+def ran_before(w):
+    prev = w.get("prev")
+    return None if not prev or prev["comm"] is None else prev["comm"] if prev["tid"] else "idle"
 
 
 def check_slow(table, slow):
@@ -331,13 +423,17 @@ def check_slow(table, slow):
         if not left.get(key):
             fail(f"a slow wait that is not in JSON: {key}")
         w = left[key].pop(0)
+        n += check_texts(f"slow {key}", by, {
+            "comm": w["comm"], "kind": w["kind"], "metric": w["metric"], "cgroup": w["cgroup"], "op": w.get("op"),
+            "path": w.get("path"), "name": w.get("name") or w.get("addr"), "waker": waker_of(w), "prev": ran_before(w),
+            **{k: w.get(k) for k in SLOW_TIMES}})
         for head, cell in cells:
             if "data-v" in cell.at:
                 if str(w[head.at["data-f"]]) != cell.at["data-v"]:
                     fail(f"slow: {head.text()} {cell.at['data-v']}, in JSON {w[head.at['data-f']]}")
                 check_shown(cell, head, False)
                 n += 1
-        inner = list(by["culprits"].find("table"))
+        inner = list(by["culprits"].find("table")) if "culprits" in by else []
         if len(inner) != bool(w.get("culprits") or w.get("holders")) + bool(w.get("behind")):
             fail(f"slow: {len(inner)} tables of what {key} waited for")
         n += sum(check_inner(table, w) for table in inner)
@@ -356,6 +452,19 @@ def check_facts(table, final):
             fail(f"{name}: {cell.text()}, in JSON {value}")
 
 
+def check_flight(page, final):
+    """Who still waited at the end, in words."""
+    longest = final["quality"].get("in_flight_longest")
+    said = [m for p in page.root.find("p") for m in
+            [re.search(r"Still waiting at the end: ([0-9,]+), longest (.*) \((\d+)\), for", p.text())] if m]
+    if len(said) != bool(final["quality"]["in_flight"]):
+        fail(f"{len(said)} words of {longest}")
+    for m in said:
+        if m[1] != f"{final['quality']['in_flight']:,}" or longest and int(m[3]) != longest["tid"] or \
+                longest and plain(longest["comm"]) and m[2] != longest["comm"]:
+            fail(f"{m[0]}, in JSON {longest}")
+
+
 def tables_of(node):
     for t in node.find("table"):
         yield t
@@ -363,7 +472,7 @@ def tables_of(node):
 
 
 def inside(table):
-    while table and (table.tag != "tr" or not {"data-i", "data-mono"} & set(table.at)):
+    while table and (table.tag not in ("tr", "details") or not {"data-i", "data-mono"} & set(table.at)):
         table = table.parent
     return table
 
@@ -382,7 +491,8 @@ def check_tables(page, final, slow):
         elif kind == "counters":
             n += check_numbers(table, final, True, counter_value)
         elif kind == "contended":
-            n += check_numbers(table, final, True, contended_value)
+            n += check_numbers(table, final, True, contended_value) + check_contended(table, final)
+            check_parts(page, table, final)
         elif kind == "culprits":
             rest = [p.text() for p in page.root.find("p") if "-n 0 has all" in p.text()]
             rows, shown = final["tables"]["culprits"], len(list(rows_of(table)))
@@ -427,7 +537,8 @@ def check_strips(page, final):
             if "data-i" not in row.at:
                 continue
             threads = final["tables"]["contended"][int(row.at["data-i"])].get("tids", [])
-            figures = list(row.find("figure"))
+            figures = [f for d in page.root.find("details") if d.at.get("data-i") == row.at["data-i"]
+                       for f in d.find("figure")]
             if len(figures) != (len(threads) > 0):
                 fail(f"{len(figures)} pictures of a line with {len(threads)} threads")
             for svg in figures and figures[0].find("svg"):
@@ -451,11 +562,7 @@ def check_script(text):
         fail(f"the script's hash is {want}: html_script_hash")
 
 
-def main(record, page):
-    with open(record, encoding="utf-8") as f:
-        lines = [json.loads(line) for line in f]
-    with open(page, encoding="utf-8", newline="") as f:
-        text = f.read()
+def check_page(lines, text):
     finals = [r for r in lines if r["type"] == "final"]
     if not finals:
         if text:
@@ -467,17 +574,30 @@ def main(record, page):
     if re.search(r"(?i)https?://|url\(|@import|javascript:", text.replace("http-equiv", "")):
         fail("an outside address")
     check_script(text)
-    tree = Page(text)
-    n = check_tables(tree, finals[-1], [r for r in lines if r["type"] == "slow"])
-    check_strips(tree, finals[-1])
-    check_verdict(tree, finals[-1])
-    if bool(finals[-1].get("tables", {}).get("culprits")) != ('data-f="culprits"><caption>Who' in text):
-        fail("a table of whom tasks waited for")
+    check_numbers_of(Page(text), lines)
     series = {(m["name"], *m["labels"].items()) for r in lines if r["type"] == "interval" for m in r["metrics"]}
     if 0 < len(series) < SERIES and "No heat map" in text:
         fail(f"no heat map of one of {len(series)} series")
+
+
+def check_numbers_of(tree, lines):
+    finals = [r for r in lines if r["type"] == "final"]
+    n = check_tables(tree, finals[-1], [r for r in lines if r["type"] == "slow"])
+    check_strips(tree, finals[-1])
+    check_flight(tree, finals[-1])
+    check_verdict(tree, finals[-1])
+    whom = [t for t in tree.root.find("table") if t.at["data-f"] == "culprits" and not inside(t)]
+    if bool(finals[-1].get("tables", {}).get("culprits")) != bool(whom):
+        fail("a table of whom tasks waited for")
     if n < len([m for m in finals[-1]["metrics"] if not m["labels"] and m.get("count")]):
         fail(f"only {n} numbers")
+
+
+def main(record, page):
+    with open(record, encoding="utf-8") as f:
+        lines = [json.loads(line) for line in f]
+    with open(page, encoding="utf-8", newline="") as f:
+        check_page(lines, f.read())
 
 
 if __name__ == "__main__":
