@@ -19,7 +19,7 @@ static void put_side(struct out *out, const struct diff *d, int side)
 	const struct diff_side *s = &d->sides[side];
 	char time[32];
 
-	out_printf(out, "<h3>%s</h3>\n<ul>", side == DIFF_BASE ? "Base" : "New");
+	out_printf(out, "<h2>%s</h2>\n<ul>", side == DIFF_BASE ? "Base" : "New");
 	if (s->command)
 		html_element(out, "li", s->command);
 	for (size_t i = 0; i < s->nfiles; i++) {
@@ -98,12 +98,14 @@ static void put_line(struct out *out, const struct diff *d, const struct diff_li
 	out_printf(out, "<td data-v=%" PRIu64 ">%" PRIu64 "</td></tr>\n", s->beyond, s->beyond);
 }
 
+#define TEXTS 3 /* columns, the first ones; the others are numbers */
+
 static int put_table(struct out *out, const struct diff *d)
 {
 	static const char *const heads[][2] = {
 		{"metric", "metric"}, {"verdict", "verdict"}, {"stat", "stat"},
 		{"base", "base"},     {"new", "new"},	      {"ratio", "ratio"},
-		{"ci.0", "from"},     {"ci.1", "to (95 %)"},  {"p", "p"},
+		{"ci.0", "at least"}, {"ci.1", "at most"},    {"p", "p"},
 		{"beyond", "beyond"},
 	};
 	size_t n, shown;
@@ -114,28 +116,41 @@ static int put_table(struct out *out, const struct diff *d)
 	shown = d->most && d->most < n ? d->most : n;
 	html_table(out, "rows", "What was compared, worst first");
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
-		html_head(out, heads[i][0], heads[i][1], NULL);
+		if (i < TEXTS)
+			html_text_head(out, heads[i][0], heads[i][1]);
+		else
+			html_head(out, heads[i][0], heads[i][1], NULL);
 	html_table_body(out);
 	for (size_t i = 0; i < shown; i++)
 		put_line(out, d, &lines[i]);
 	html_table_end(out);
 	if (shown < n)
 		out_printf(out, "<p class=dim>%zu more (-n 0 shows all).</p>\n", n - shown);
+	out_text(
+		out,
+		"<p class=dim>Ratio: new by base, at least and at most with 95 % confidence. p: the "
+		"probability that nothing differs. Beyond: samples beyond the percentile, on the "
+		"side with fewer of them.</p>\n");
 	free(lines);
 	return 0;
 }
 
 static void put_lonely(struct out *out, const struct diff *d)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; i < d->nrows; i++) {
 		const struct diff_row *r = d->rows[i];
 
 		if (r->in[DIFF_BASE] && r->in[DIFF_NEW])
 			continue;
-		out_printf(out, "<p>Only in %s: ", names[r->in[DIFF_BASE] ? DIFF_BASE : DIFF_NEW]);
+		if (!n++)
+			out_text(out, "<h3>In one of them only</h3>\n<ul>");
+		out_printf(out, "<li>Only in %s: ", names[r->in[DIFF_BASE] ? DIFF_BASE : DIFF_NEW]);
 		html_text(out, r->key);
-		out_text(out, "</p>\n");
+		out_text(out, "</li>\n");
 	}
+	out_text(out, n ? "</ul>\n" : "");
 }
 
 /* ---- pictures ---- */

@@ -211,7 +211,7 @@ static void series_table(struct html_page *p, const struct view_table *t, const 
 	for (size_t i = 0; i < n; i++)
 		split |= rows[i].s && rows[i].s->split;
 	html_table(p->out, "metrics", caption);
-	html_head(p->out, "labels", "", NULL);
+	html_text_head(p->out, "labels", "labels");
 	if (rank)
 		html_head(p->out, "run_delay", rank->desc->title, unit_of(p));
 	html_series_heads(p, split);
@@ -388,7 +388,7 @@ static void counts_table(struct html_page *p, const struct view_section *sec,
 	const struct view_row *r = view_first((struct view *)p->view, t, n);
 
 	html_table(p->out, "counters", caption);
-	html_head(p->out, "labels", "", NULL);
+	html_text_head(p->out, "labels", "labels");
 	for (size_t k = 0; k < sec->ncolumns; k++)
 		count_head(p->out, &sec->columns[k]);
 	html_table_body(p->out);

@@ -35,7 +35,8 @@ const char html_style[] =
 	"linear-gradient(to right,var(--edge),transparent) left/.8rem 100% no-repeat,"
 	"linear-gradient(to left,var(--edge),transparent) right/.8rem 100% no-repeat}"
 	".wide .wide{max-height:none}"
-	"table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
+	"table{border-collapse:collapse;font-variant-numeric:tabular-nums;"
+	"font-variant-ligatures:none}"
 	"caption{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}"
 	"td caption,details caption{position:static;width:auto;height:auto;clip-path:none;"
 	"text-align:left}"
@@ -77,14 +78,14 @@ const char html_style[] =
 	"dt{margin-top:.4em}}"
 	"@page{size:A4 landscape;margin:11mm}"
 	"@media print{body{max-width:none;padding:0;font-size:9pt}.wide,.fig figure{overflow:visible;"
-	"max-height:none;background:none}table{font-size:7pt}td,th{padding:.15em .4em}"
-	"thead th,td,td.w,.t{white-space:normal;overflow-wrap:break-word;min-width:0}td.w{"
-	"overflow-wrap:anywhere;min-width:8em}"
-	"tbody th{min-width:6em;max-width:14rem}thead th{position:static}td[data-v],code{"
+	"max-height:none;background:none}table{font-size:7pt}td,th{padding:.12em .25em}"
+	"thead th,th button,tbody th.n,td.t{white-space:normal;overflow-wrap:anywhere;min-width:2em}"
+	"td.t{min-width:4.2em}td.w{min-width:8em}td details{min-width:0}"
+	"tbody th{min-width:6em;max-width:14rem}tbody th.n{min-width:7em;overflow-wrap:break-word}thead th{position:static}td[data-v],code{"
 	"overflow-wrap:normal}nav,.pick{display:none}figure,tr,summary,h2,h3{break-inside:avoid}"
 	"h2,h3,summary,caption{break-after:avoid}.fig,.fig figure svg,.fig figure:first-child svg{"
 	"min-width:0;break-inside:avoid}.fig{max-width:70%}details{border:0;padding:0}"
-	"details::details-content{content-visibility:visible;block-size:auto}}";
+	":not(td)>details::details-content{content-visibility:visible;block-size:auto}}";
 
 /*
  * Heads of tables sort, a list chooses which of many panels is open, all are open on paper. Without it the

@@ -65,7 +65,7 @@ void html_text_head(struct out *out, const char *field, const char *title)
 
 void html_table(struct out *out, const char *field, const char *caption)
 {
-	out_printf(out, "<div class=wide tabindex=0 role=region aria-label=\"");
+	out_printf(out, "<div class=wide tabindex=0 role=group aria-label=\"");
 	html_text(out, caption);
 	out_printf(out, "\"><table data-f=\"%s\"><caption>", field);
 	html_text(out, caption);

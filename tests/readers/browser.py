@@ -104,6 +104,23 @@ class Browser:
         return base64.b64decode(self.call("Page.captureScreenshot", format="png",
                                           captureBeyondViewport=not height)["data"])
 
+    def key(self, name, text=""):
+        """A key, down and up: "Tab", "Enter" (with "\\r"), " " (with " "), "ArrowDown"."""
+        code = {"Tab": 9, "Enter": 13, " ": 32, "ArrowDown": 40, "ArrowUp": 38}[name]
+        for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=name, code="Space" if name == " " else name,
+                      windowsVirtualKeyCode=code, text=text if kind == "keyDown" else "")
+
+    def paper(self, width=None):
+        """As it is laid out on paper of that width in pixels; None: on a screen again."""
+        self.call("Emulation.setEmulatedMedia", media="print" if width else "")
+        if width:
+            self.call("Emulation.setDeviceMetricsOverride", width=width, height=1000, deviceScaleFactor=1, mobile=False)
+
+    def pdf(self):
+        """The page on paper, as its style sheet has it, without colours of backgrounds."""
+        return base64.b64decode(self.call("Page.printToPDF", preferCSSPageSize=True)["data"])
+
     def requests(self):
         return [e["params"]["request"]["url"] for e in self.events if e.get("method") == "Network.requestWillBeSent"]
 

@@ -266,17 +266,161 @@ def driven():
         assert not b.complaints(), b.complaints()
 
 
-def without_script():
-    """Without scripts all pictures and tables are there."""
+def full():
+    """A page with all that pages have: a record with groups, slow waits, operations, addresses, lines and culprits."""
+    if "full" not in made:
+        where = tempfile.TemporaryDirectory()
+        record, html = os.path.join(where.name, "f.json"), os.path.join(where.name, "f.html")
+        lines = with_final("contended_holders")
+        at = lines.index(next(r for r in lines if r["type"] == "interval"))
+        for name in ("lines_pmu", "why_by", "ext4_by_pid"):
+            for other in with_final(name):
+                for r in [r for r in lines if r["type"] == other["type"] and r["type"] in ("interval", "final")][:1]:
+                    r["metrics"] += [m for m in other["metrics"] if "buckets" in m or "value" in m]
+                    for key, rows in other["tables"].items():
+                        r["tables"][key] = r["tables"].get(key, []) + rows
+        for name in ("slow_locks", "slow_ops", "why_slow"):
+            lines[at:at] = [r for r in with_final(name) if r["type"] == "slow"]
+        write(record, lines)
+        others.waitscope("report", record, "-q", "-n", "0", "-o", "html:" + html)
+        made["full"] = where, html
+    return made["full"][1]
+
+
+FOCUS = """(() => { const e = document.activeElement, s = getComputedStyle(e), r = e.getBoundingClientRect();
+return [e.tagName, e.textContent.trim().slice(0, 40), s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2,
+	e.closest('th') ? e.closest('th').getAttribute('aria-sort') : e.value || '',
+	r.bottom > 0 && r.top < innerHeight]; })()"""
+
+
+def keyboard():
+    """Tab comes by everything that does something, each seen to be where the keys go; Enter and Space sort, arrows choose."""
     need_browser()
     html = page("pid", "-i", "0.1", "-d", "0.5", "--by", "pid", "--slower", "1500us")[0]
     with browser.Browser() as b:
-        b.call("Emulation.setScriptExecutionDisabled", value=True)
         b.open(html)
-        b.call("Emulation.setScriptExecutionDisabled", value=False)
-        assert b.run("document.querySelectorAll('button,select').length") == 0
-        assert b.run("[...document.querySelectorAll('details')].every(d => !d.hidden)")
-        assert b.run("document.querySelectorAll('svg').length") > 20
+        wanted = b.run("[...document.querySelectorAll('main th button, main select, nav a')]"
+                       ".filter(e => e.checkVisibility()).length")
+        kinds, sorts, chosen = {}, 0, 0
+        for _ in range(4 * wanted):
+            b.key("Tab")
+            tag, text, outlined, state, seen = b.run(FOCUS)
+            if tag == "BODY":
+                break
+            assert outlined and seen, f"nobody sees that the keys go to {tag} '{text}'"
+            kinds[tag] = kinds.get(tag, 0) + 1
+            if tag == "BUTTON" and sorts < 3:
+                assert state is None, state
+                for name, typed, way in (("Enter", "\r", "descending"), (" ", " ", "ascending")):
+                    b.key(name, typed)
+                    assert b.run(FOCUS)[3] == way, f"{name!r} on {text}: {b.run(FOCUS)}"
+                sorts += 1
+            if tag == "SELECT" and not chosen:
+                b.key("ArrowDown")
+                assert b.run(FOCUS)[3] == "1", f"{b.run(FOCUS)}"
+                assert b.run("[...document.activeElement.closest('.panels').children].filter(d => d.open).length") == 1
+                chosen += 1
+        assert kinds["BUTTON"] + kinds["SELECT"] + kinds["A"] == wanted and sorts == 3 and chosen, f"{kinds} of {wanted}"
+        assert kinds.get("SUMMARY", 0) > 0 and kinds.get("DIV", 0) > 0, kinds  # what opens, and tables that scroll
+        assert not b.complaints(), b.complaints()
+
+
+AXE = """axe.run(document, {resultTypes: ['violations']}).then(r => [r.passes.length,
+	r.violations.map(v => v.id + ': ' + v.help + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 120)).join(' '))])"""
+# What axe cannot compute contrasts over: the shade that tells that a table goes on.
+PLAIN = "document.head.append(Object.assign(document.createElement('style'), {textContent: '.wide{background:none!important}'}))"
+
+
+def spoken():
+    """npm axe-core finds nothing that keeps people out: names, heads, order, contrast; in both schemes, with all open."""
+    need_browser()
+    where = others.node_modules_with("axe-core", "axe-core")
+    if not where:
+        raise Skip("no axe-core from npm")
+    with open(os.path.join(where, "node_modules", "axe-core", "axe.min.js"), encoding="utf-8") as f:
+        axe = f.read()
+    with browser.Browser() as b:
+        for html in (full(), records()[2]):
+            for scheme in ("light", "dark"):
+                b.look(prefers_color_scheme=scheme)
+                b.open(html)
+                b.run(PLAIN + "; document.querySelectorAll('details').forEach(d => d.open = true)")
+                b.run(axe + "; 0")
+                passed, bad = b.run(AXE)
+                assert not bad and passed > 30, f"{os.path.basename(html)}, {scheme}: {passed} rules hold, {bad}"
+        b.open(full())
+        names = b.run("[...document.querySelectorAll('svg')].map(s => [s.getAttribute('role'), s.getAttribute('aria-label')])")
+        assert len(names) > 8 and all(role == "img" and name for role, name in names), names
+        tables = b.run("[...document.querySelectorAll('table')].map(t => [!!t.caption, t.tHead.rows.length, "
+                       "[...t.tHead.rows[0].cells].every(c => c.scope === 'col'), "
+                       "[...t.querySelectorAll(':scope > tbody > tr > th')].every(c => c.scope === 'row')])")
+        assert len(tables) > 15 and all(t == [True, 1, True, True] for t in tables), tables
+
+
+PAPER = 1035  # pixels: A4 across, less the margins
+OUT = """[...document.querySelectorAll('table, svg, p, dl, li')].filter(e => e.checkVisibility())
+.map(e => [e.tagName + ' ' + e.textContent.slice(0, 60), e.getBoundingClientRect().right - innerWidth]).filter(e => e[1] > 1)"""
+
+
+def on_paper():
+    """Printed, nothing is cut off or closed: all columns of all tables and all panels are within the paper."""
+    need_browser()
+    pages = [page("pid", "-i", "0.1", "-d", "0.5", "--by", "pid", "--slower", "1500us")[0], full(), records()[2]]
+    with browser.Browser() as b:
+        for html in pages:
+            b.open(html)
+            b.paper(PAPER)
+            b.run("dispatchEvent(new Event('beforeprint'))")
+            out = b.run(OUT)
+            assert not out, f"{os.path.basename(html)}: sticks out of the paper: {out[:4]}"
+            assert b.run("[...document.querySelectorAll('nav, .pick')].every(e => !e.getBoundingClientRect().width)")
+            b.run("dispatchEvent(new Event('afterprint'))")
+            b.paper()
+
+
+def printed():
+    """PyPI pymupdf finds every cell of every table, with and without scripts, in the PDF that the browser prints."""
+    need_browser()
+    python = others.python_with("pymupdf", "pymupdf")
+    if not python:
+        raise Skip("no pymupdf from PyPI")
+    read = "import pymupdf, sys\nfor p in pymupdf.open(sys.argv[1]): print(p.get_text())"
+    with tempfile.TemporaryDirectory() as where:
+        for scripts in (True, False):
+            with browser.Browser() as b:
+                b.call("Emulation.setScriptExecutionDisabled", value=not scripts)
+                b.open(full())
+                path = os.path.join(where, "p.pdf")
+                with open(path, "wb") as f:
+                    f.write(b.pdf())
+                b.call("Emulation.setScriptExecutionDisabled", value=False)
+                cells = b.run("[...document.querySelectorAll('td, tbody th')].filter(c => !c.querySelector('table') && !c.closest('td details'))"
+                              ".map(c => c.textContent.trim())")
+            text = subprocess.run([python, "-c", read, path], check=True, capture_output=True, text=True).stdout
+            on = re.sub(r"\s", "", text)
+            lost = [c for c in cells if c.isascii() and re.sub(r"\s", "", c) not in on]
+            assert len(cells) > 500 and not lost, f"scripts {scripts}: {len(lost)} of {len(cells)} cells: {lost[:9]}"
+
+
+def without_script():
+    """Without scripts all pictures and tables are there, the same ones, and open with the browser's own means."""
+    need_browser()
+    html = page("pid", "-i", "0.1", "-d", "0.5", "--by", "pid", "--slower", "1500us")[0]
+    said = []
+    with browser.Browser() as b:
+        for off in (True, False):
+            b.call("Emulation.setScriptExecutionDisabled", value=off)
+            b.open(html)
+            b.call("Emulation.setScriptExecutionDisabled", value=False)
+            said.append((b.run("document.querySelectorAll('svg').length"), b.run("document.querySelectorAll('td').length")))
+            if not off:
+                break
+            assert b.run("document.querySelectorAll('button,select').length") == 0
+            assert b.run("[...document.querySelectorAll('details')].every(d => !d.hidden)")
+            assert len(colors(b.picture(1280, 900))) > 50, "blank"
+            assert b.run("(() => { const d = document.querySelectorAll('.panels details')[1]; d.firstElementChild.click(); "
+                         "return d.open && d.querySelector('svg').getBoundingClientRect().height > 100; })()")
+    assert said[0] == said[1] and said[0][0] > 20 and said[0][1] > 200, said
 
 
 def records():
@@ -342,4 +486,5 @@ def compared_opened():
 
 
 if __name__ == "__main__":
-    others.run(numbers, told_apart, hour, opened, driven, without_script, compared, compared_opened)
+    others.run(numbers, told_apart, hour, opened, driven, keyboard, spoken, on_paper, printed, without_script,
+               compared, compared_opened)

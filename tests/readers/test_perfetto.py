@@ -141,13 +141,13 @@ def whom():
             assert r["mono_ns"] < r["wait_ns"], f"{k} was taken though it is longer"
 
 
-def by_classes():
-    """PyPI perfetto's classes parse the trace: slices' durations equal the slow waits'."""
+def read_by_classes(path):
+    """Events and, by their category, slices: (pid, tid, name, begin, duration)."""
     python = others.python_with("perfetto", "perfetto.protos.perfetto.trace.perfetto_trace_pb2")
     if not python:
         raise Skip("no perfetto from PyPI")
-    out = subprocess.run([python, os.path.join(HERE, "perfetto_read.py"), traces()["live"]], check=True,
-                         capture_output=True, text=True).stdout
+    out = subprocess.run([python, os.path.join(HERE, "perfetto_read.py"), path], check=True, capture_output=True,
+                         text=True).stdout
     events = [json.loads(line) for line in out.splitlines()]
     stacks, slices = {}, []
     for e in sorted(events, key=lambda e: e["ts"]):
@@ -158,11 +158,44 @@ def by_classes():
             b = stack.pop()
             if b["category"] in ("wait", "operation"):
                 slices.append((*b["thread"], b["name"], b["ts"], e["ts"] - b["ts"]))
+    return events, slices
+
+
+def by_classes():
+    """PyPI perfetto's classes parse the trace: slices' durations equal the slow waits'."""
+    events, slices = read_by_classes(traces()["live"])
     same(counted(slices), "the classes'")
     starts = [f for e in events for f in e["flows"]]
     ends = [f for e in events for f in e["ends"]]
     wakers = sum(1 for r in slow() if (r.get("waker") or {}).get("kind") == "task")
     assert sorted(starts) == sorted(ends) and len(starts) == wakers, f"{len(starts)} flows, {wakers} wakers"
+
+
+def locks_and_operations():
+    """Single waits for locks and operations, as the classes read them: each slice as long as in JSON, and found if 1 ns off."""
+    for name, least in (("slow_locks", 4), ("slow_ops", 5)):
+        record = os.path.join(HERE, "..", "golden", "expected", name + ".json")
+        with open(record, encoding="utf-8") as f:
+            lines = [json.loads(line) for line in f]
+        told = [r for r in lines if r["type"] == "slow"]
+        with tempfile.TemporaryDirectory() as where:
+            path = os.path.join(where, "s.pftrace")
+            others.waitscope("report", record, "-q", "-o", "perfetto:" + path)
+            _, slices = read_by_classes(path)
+            trace, own = check_perfetto.check_files(record, path)
+        want = Counter((r["pid"], r["tid"], check_perfetto.begin_of(r), r["mono_ns"] - check_perfetto.begin_of(r)) for r in told)
+        got = Counter((pid, tid, begin, long) for pid, tid, _, begin, long in slices)
+        assert got == want, f"{name}: {got - want} are not in JSON, {want - got} are there alone"
+        kinds = [r for r in told if "addr" in r or "op" in r]
+        assert len(kinds) >= least, f"{len(kinds)} of them"
+        for r in kinds:
+            r["wait_ns"] += 1
+            try:
+                check_perfetto.compare(trace, own, lines)
+            except check_perfetto.Bad:
+                r["wait_ns"] -= 1
+                continue
+            raise AssertionError(f"{r} was taken though it is longer")
 
 
 # ---- the UI ----
@@ -244,4 +277,4 @@ def ask(b):
     assert [r[0] for r in wall] == ["MONOTONIC", "REALTIME"], f"clocks {wall}"
 
 
-others.run(numbers, replayed, told_apart, whom, by_classes, ui)
+others.run(numbers, replayed, told_apart, whom, by_classes, locks_and_operations, ui)
