@@ -139,13 +139,18 @@ def hour():
     """An hour at 1 s is at most 3 MB, and its columns are joined intervals."""
     with tempfile.TemporaryDirectory() as where:
         short, long, html = (os.path.join(where, n) for n in ("s.json", "l.json", "l.html"))
-        others.waitscope("-q", "-s", "synth", "-i", "0.05", "-d", "2", "--by", "pid", "-o", "json:" + short)
+        others.waitscope("-q", "-s", "synth", "-i", "0.05", "-d", "2", "--by", "pid", "--slower", "1ms",
+                         "-o", "json:" + short)
         with open(short, encoding="utf-8") as f:
             lines = f.read().splitlines()
         intervals = [line for line in lines if '"type":"interval"' in line]
+        slow = [line for line in lines if '"type":"slow"' in line]
+        assert len(slow) > 400, f"{len(slow)} slow waits"
         with open(long, "w", encoding="utf-8") as f:
             f.write(lines[0] + "\n")
             for seq in range(1, 3601):
+                if seq % 9 == 0:
+                    f.write(slow[seq // 9 % len(slow)] + "\n")
                 line = intervals[seq * 7 % len(intervals)]
                 line = re.sub(r'"seq":\d+', f'"seq":{seq}', line, count=1)
                 f.write(re.sub(r'"dur_ns":\d+', '"dur_ns":1000000000', line, count=1) + "\n")
@@ -162,6 +167,9 @@ def hour():
         few = os.path.join(where, "few.json")
         short_of(record, few, len(intervals))
         check(few, html)
+        assert "400 waits were longer than --slower; the longest 200 are here" in text
+        tables = json.loads(final)["tables"]
+        assert tables["contended"] and "id=contended" in text, tables.keys()
         assert json.loads(final)["metrics"], "no metrics in it"
 
 
