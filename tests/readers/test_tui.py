@@ -125,6 +125,58 @@ def test_groups():
         assert rates == sorted(rates, reverse=True) and rates[0] > rates[-1] > 0, rates
 
 
+def golden(name, where):
+    """A record of the golden tests, with a final report."""
+    with open(os.path.join(os.path.dirname(__file__), "..", "golden", "expected", name + ".json"), encoding="utf-8") as f:
+        lines = [json.loads(line) for line in f]
+    if not any(one["type"] == "final" for one in lines):
+        lines.append(dict([one for one in lines if one["type"] == "interval"][-1], type="final", end="done"))
+    path = os.path.join(where, name + ".json")
+    with open(path, "w", encoding="utf-8") as f:
+        f.writelines(json.dumps(one) + "\n" for one in lines)
+    return path, lines[-1]
+
+
+def strip_of(thread):
+    read, written = (int(thread[key], 16) for key in ("read_bytes", "write_bytes"))
+    return "".join("·rwb"[(read >> byte & 1) + 2 * (written >> byte & 1)] for byte in range(64))
+
+
+def test_detail_of_address():
+    """Enter on a cache line: who reads and writes which of its 64 bytes; on a lock: its holders' times; both as in JSON"""
+    with tempfile.TemporaryDirectory() as where:
+        path, report = golden("lines_pmu", where)
+        line = max((c for c in report["tables"]["contended"]), key=lambda c: c["count"])
+        with replay(path, lines=50, columns=120) as t:
+            t.await_("final report")
+            t.press(BACK_TAB + "\r", "Who touches which of its 64 bytes: false sharing")
+            for thread in line["tids"]:
+                shown = t.line(f"{thread['comm']} {thread['tid']} ")
+                assert shown.split()[-1] == strip_of(thread), f"{shown}, in JSON {thread}"
+            for use in line["offsets"]:
+                count = f"{use['reads'] + use['writes']:,} samples"
+                assert any(count in one and use["sym"] in one and f"by {use['tid']}" in one for one in t.screen.display), use
+            t.keys("q")
+            assert t.wait() == 0
+        path, report = golden("contended_holders", where)
+        lock = next(c for c in report["tables"]["contended"] if c["name"] == "kw`table.lock")
+        with replay(path, lines=60, columns=160) as t:
+            t.await_("final report")
+            t.press(BACK_TAB, "kw`table.lock")
+            t.press("/table.lock\r", "filter: table.lock")
+            t.press(HOME + DOWN + "\r", "Esc: back")
+            known = [h for h in lock["holders"] if h["tid"] and re.fullmatch(r"\w+", h["comm"])]
+            for h in known:
+                shown = t.line(f" {h['comm']}/{h['tid']} ")
+                assert shown, t.text()
+                parts = [f"{round(100 * h['wait_ns'] / lock['wait_ns']['sum'])} %"] + [
+                    f"{what} {round(100 * h[what + '_ns'] / h['wait_ns'])} %" for what in ("running", "runnable", "blocked")]
+                assert all(one in shown for one in parts), f"{shown}, in JSON {h}"
+            assert len(known) > 2
+            t.keys("q")
+            assert t.wait() == 0
+
+
 # ---- keys ----
 
 def running(text):
@@ -271,6 +323,15 @@ def test_hostile_names():
             t.settle(0.1)
         assert b"\x07" not in t.raw and b"\x1b]" not in t.raw and b"\x1b[31mred" not in t.raw
         assert not t.screen.title
+    with tempfile.TemporaryDirectory() as where:
+        for name in ("hostile", "contended_hostile", "slow_locks", "why_slow", "by_pid"):
+            with replay(golden(name, where)[0], lines=40, columns=150) as t:
+                t.await_("final report")
+                for keys in ("\t", "\r", "\x1b", "\t", DOWN + "\r", "\x1b", BACK_TAB + BACK_TAB + BACK_TAB, "\r"):
+                    t.keys(keys)
+                    t.settle(0.1)
+                assert b"\x07" not in t.raw and b"\x1b]" not in t.raw, name
+                assert FOOT in t.screen.display[-1] and t.screen.display[0].startswith("waitscope"), f"{name}\n{t.text()}"
 
 
 def test_color():
@@ -586,6 +647,6 @@ def test_cost():
             assert max(costs.values()) < limit * slower, f"{size}: {costs} ns, limit {limit} * {slower:.2f}"
 
 
-others.run(test_numbers, test_groups, test_keys, test_mouse, test_sizes, test_resize_storm, test_ascii,
+others.run(test_numbers, test_groups, test_detail_of_address, test_keys, test_mouse, test_sizes, test_resize_storm, test_ascii,
            test_hostile_names, test_color, test_refused, test_signals, test_replay_signals, test_stop_and_continue,
            test_end_of_run, test_terminal_goes, test_save, test_slow, test_stdin_is_a_record, test_tmux, test_cost)
