@@ -128,9 +128,9 @@ static int put_table(struct out *out, const struct diff *d)
 		out_printf(out, "<p class=dim>%zu more (-n 0 shows all).</p>\n", n - shown);
 	out_text(
 		out,
-		"<p class=dim>Ratio: new by base, at least and at most with 95 % confidence. p: the "
-		"probability that nothing differs. Beyond: samples beyond the percentile, on the "
-		"side with fewer of them.</p>\n");
+		"<p class=dim>Ratio: new by base, at least and at most with 95 % confidence. p: how "
+		"probable such a ratio is where nothing differs. Beyond: samples beyond the "
+		"percentile, on the side with fewer of them.</p>\n");
 	free(lines);
 	return 0;
 }
