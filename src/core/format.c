@@ -151,7 +151,7 @@ char *format_rate(char *out, size_t len, uint64_t n, uint64_t dur_ns)
 	if (!dur_ns)
 		return put(out, len, "-");
 	if (rate >= 10)
-		return format_count(out, len, (uint64_t)(rate + 0.5));
+		return format_count(out, len, rate < 0x1p64 ? (uint64_t)(rate + 0.5) : UINT64_MAX);
 	for (; n && rate < least && decimals < SHARE_EXACT; decimals++)
 		least /= 10;
 	/* cut like put */
