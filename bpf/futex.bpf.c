@@ -187,6 +187,7 @@ static __always_inline void account(void *ctx, struct abi_counts *bank, struct t
 	if (why) {
 		futex_holder_row(&key);
 		futex_holder_end();
+		futex_take(ctx);
 	}
 	if (slower && kind == ABI_FUTEX_LOCK && ns >= slower_ns) {
 		held_slow_row(&key);

@@ -108,7 +108,7 @@ sample_begin(struct abi_counts *bank, struct task_struct *p, const struct abi_ke
 	BPF_CORE_READ_INTO(&s->comm, p, group_leader, comm);
 	__builtin_memset(s->process, 0, sizeof(s->process)); /* comm is it */
 	s->files = 0;
-	s->released = 0;
+	s->role = ABI_ROLE_WAITED;
 	s->pad = 0;
 	s->nips = 0;
 	return s;

@@ -13,7 +13,7 @@
 #ifndef WS_FUTEX_HOLDER_BPF_H
 #define WS_FUTEX_HOLDER_BPF_H
 
-#include "release_tell.bpf.h"
+#include "take_tell.bpf.h"
 
 /* sysdeps/nptl/bits/struct_mutex.h of glibc, where it has 64 bits */
 struct glibc_mutex {
@@ -98,10 +98,28 @@ static __always_inline void futex_holder_begin(struct task_struct *p, const stru
 {
 	struct line_key key = {};
 
-	if (!futex_is_lock(c))
-		return;
 	futex_line(&key, p, c);
-	holder_begin(p, ABI_HELD_FUTEX, &key, futex_holder(p, c), t0);
+	if (c->kind == ABI_FUTEX_WAKE && !(c->flags & CALL_VECTOR))
+		take_gave(tag_of(&key, TASK_READ(p, pid)), t0);
+	if (futex_is_lock(c))
+		holder_begin(p, ABI_HELD_FUTEX, &key, futex_holder(p, c), t0, true);
+}
+
+/*
+ * It has the lock, presumably, after a wait: and does it call the kernel to give it up? With glibc's mutexes
+ * who has waited leaves a 2; with priority inheritance the kernel leaves FUTEX_WAITERS, unless it was free by
+ * then.
+ */
+static __always_inline void futex_takes(const struct call *c)
+{
+	u32 word = 0;
+
+	if (!futex_is_pi(c))
+		holder_takes(true, c->val == GLIBC_LOCKED);
+	else if (bpf_probe_read_user(&word, sizeof(word), (void *)c->uaddr))
+		holder_takes(false, false);
+	else
+		holder_takes(word & FUTEX_WAITERS, true);
 }
 
 /* A call that is over, from before it is counted to after that: what is kept in registers meanwhile would
@@ -172,9 +190,24 @@ __noinline u32 futex_holder_end(void)
 		tid = futex_holder(p, &o->call);
 	else
 		got = futex_is_pi(&o->call) ? GOT : GOT_PRESUMED;
+	futex_takes(&o->call);
 	holder_end(bank, p, ABI_HELD_FUTEX, &key, o->t0, o->now, got, tid, o->ep);
 	release_tell();
+	take_tell();
 	return 0;
+}
+
+/* Where the current task waited for what it has now. */
+static __always_inline void futex_take(void *ctx)
+{
+	struct abi_take *t = take_wanted();
+	u32 n;
+
+	if (!t)
+		return;
+	n = stack_take(ctx, t->ips);
+	barrier();
+	t->nips = n;
 }
 
 #endif

@@ -60,6 +60,7 @@ __noinline u32 held_slow_piece(u32 tid)
 	s->n = at + 1;
 	p->from_ns = w->from;
 	p->to_ns = w->to;
+	p->took_ns = w->took_ns;
 	p->did = w->did;
 	p->tid = tid;
 	p->pid = 0;

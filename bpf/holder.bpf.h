@@ -20,83 +20,10 @@
 #define WS_HOLDER_BPF_H
 
 #include "account.bpf.h"
-#include "release.bpf.h"
 
 const volatile bool why;
 
-#define TENURES 8 /* a power of two */
-
-struct tenure {
-	u64 tid;
-	u64 since;
-	struct abi_did at; /* what its holder had done by then */
-	u64 ended_ns;	   /* the one before it; 0: who knows */
-	struct abi_did ended;
-};
-
-struct timeline {
-	u64 id;	  /* when it was made: another one of the same lock is not this one */
-	u64 n;	  /* tenures so far */
-	u64 told; /* it has told of a thread that held it: locks that never do are not presumed to be
-		     held by who was woken, who may come too late, and none would be the wiser */
-	struct tenure v[TENURES];
-};
-
-struct line_key {
-	u64 lock;
-	u64 space; /* of a futex: its process */
-};
-
-/* What it gives up is found missing, and then is not known. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct line_key);
-	__type(value, struct timeline);
-} timelines SEC(".maps");
-
-struct holder_map {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct abi_holder_key);
-	__type(value, struct abi_holder);
-};
-
-struct holder_map holders_even SEC(".maps"), holders_odd SEC(".maps");
-
-/* One wait being taken apart; too large for the stack. */
-struct holder_work {
-	struct abi_holder_key key;
-	struct timeline fresh;
-	struct abi_held_wait wait;
-	u64 counts; /* key.row is its row */
-	u64 now;
-	u64 known_ns; /* of the wait, so far; and of that, when nobody had it */
-	u64 released_ns;
-	u64 from, to; /* the piece that is looked at; to 0: its end is not known */
-	struct abi_did at, from_at, to_at;
-	struct abi_did did; /* of the piece */
-	u64 released_at;    /* woke the waiter then, and held it until then: */
-	u32 releaser, pad;  /* that thread; 0: that is not known, or it counts for no row */
-	u64 nseen, again;   /* holders of this wait so far; the piece is of one of them */
-	u64 seen[TENURES];
-	struct abi_holder zero;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct holder_work);
-} holder_works SEC(".maps");
-
-static __always_inline struct holder_work *holder_work_get(void)
-{
-	u32 zero = 0;
-
-	return bpf_map_lookup_elem(&holder_works, &zero);
-}
-
+#include "tenure.bpf.h"
 #include "held_slow.bpf.h"
 
 /* ---- what is counted ---- */
@@ -132,6 +59,7 @@ static __noinline u32 holder_count(struct abi_counts *bank, struct holder_work *
 	}
 	h->count += !w->again;
 	h->wait_ns += wait_ns;
+	h->took_ns += w->took_ns;
 	for (i = 0; i < ABI_DIDS; i++)
 		h->did.ns[i] += w->did.ns[i];
 	if (holder_is_thread(tid))
@@ -159,66 +87,76 @@ static __noinline u32 holder_again_in(struct holder_work *w, u32 tid)
 	return 0;
 }
 
-/* The piece from w->from to w->to; how long it is, 0: not known. */
-static __noinline u64 holder_piece(struct abi_counts *bank, struct holder_work *w, u32 tid, u64 ep)
+/* How much of the piece from w->from to w->to, of the tenure in w->of, its holder is known to have had what it was
+ * seen to take. If it has, and its stack lies there, that is told once the wait has been taken apart. Global: the
+ * verifier takes it by itself, once. */
+__noinline u64 piece_took(void)
 {
-	u64 ns = w->to - w->from, sum = 0;
+	const struct abi_take *t;
+	struct holder_work *w;
+	u64 tag, until;
+
+	if (!why)
+		return 0;
+	w = holder_work_get();
+	if (!w || !w->of.took)
+		return 0;
+	until = w->of.took;
+	tag = lock_thread_tag(w->wait.lock, w->wait.space, w->of.tid);
+	if (until == TOOK_LAST)
+		until = take_until(tag, w->of.since, w->to);
+	if (until > w->to)
+		until = w->to;
+	if (until <= w->from)
+		return 0;
+	t = take_at(tag);
+	if (t && t->nips && t->tag == tag && t->since == w->of.since) {
+		w->taker = w->of.tid;
+		w->taken = tag;
+		w->taken_at = w->of.since;
+	}
+	return until - w->from;
+}
+
+/* What the thread did in the piece, if it is one. false: that is not known. */
+static __always_inline bool piece_did(struct holder_work *w, u32 tid)
+{
+	u64 sum = 0;
 	u32 i;
 
-	if (!tid || w->to <= w->from)
-		return 0;
-	if (tid < ABI_HOLDER_RELEASED) {
-		for (i = 0; i < ABI_DIDS; i++) {
-			if (w->to_at.ns[i] < w->from_at.ns[i])
-				return 0;
-			w->did.ns[i] = w->to_at.ns[i] - w->from_at.ns[i];
-			sum += w->did.ns[i];
-		}
-		if (sum != ns)
-			return 0;
-	} else {
-		did_clear(&w->did);
+	did_clear(&w->did);
+	if (tid >= ABI_HOLDER_RELEASED)
+		return true;
+	for (i = 0; i < ABI_DIDS; i++) {
+		if (w->to_at.ns[i] < w->from_at.ns[i])
+			return false;
+		w->did.ns[i] = w->to_at.ns[i] - w->from_at.ns[i];
+		sum += w->did.ns[i];
 	}
-	w->again = holder_again_in(w, tid);
-	holder_count(bank, w, tid, ns, ep);
+	return sum == w->to - w->from;
+}
+
+/* The piece from w->from to w->to; how long it is, 0: not known. w->sure: nobody else can have had it since the
+ * tenure began, nor its holder twice, without our having seen it. */
+static __noinline u64 holder_piece(struct abi_counts *bank, struct holder_work *w,
+				   const struct tenure *v, u64 ep)
+{
+	if (!v->tid || w->to <= w->from || !piece_did(w, v->tid))
+		return 0;
+	if (w->sure) {
+		w->of.tid = v->tid;
+		w->of.took = v->took;
+		w->of.since = v->since;
+		w->took_ns = piece_took();
+	}
+	w->again = holder_again_in(w, v->tid);
+	holder_count(bank, w, v->tid, w->to - w->from, ep);
 	w->again = 0;
-	w->known_ns += ns;
+	w->known_ns += w->to - w->from;
 	if (slower)
-		held_slow_piece(tid);
-	return ns;
-}
-
-/* ---- tenures ---- */
-
-static __always_inline struct tenure *tenure_last(struct timeline *t)
-{
-	return &t->v[(t->n - 1) & (TENURES - 1)];
-}
-
-/* `tid` has the lock from now on: w->at, w->now. Its forerunner had it until w->to, if that is known. */
-static __always_inline void tenure_begin(struct timeline *t, const struct holder_work *w, u32 tid)
-{
-	struct tenure *v = &t->v[t->n & (TENURES - 1)];
-
-	v->tid = tid;
-	v->since = w->now;
-	v->at = w->at;
-	v->ended_ns = w->to;
-	v->ended = w->to_at;
-	barrier();
-	t->n++;
-}
-
-static __always_inline struct timeline *timeline_get(struct holder_work *w,
-						     const struct line_key *key)
-{
-	struct timeline *t = bpf_map_lookup_elem(&timelines, key);
-
-	if (t)
-		return t;
-	w->fresh.id = w->now;
-	bpf_map_update_elem(&timelines, key, &w->fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&timelines, key);
+		held_slow_piece(v->tid);
+	w->took_ns = 0;
+	return w->to - w->from;
 }
 
 /* ---- a wait ---- */
@@ -236,9 +174,10 @@ static __always_inline u32 holder_known(struct holder_work *w, const struct abi_
 	return l && l != self && account_read(l, w->now, &w->at) ? tid : ABI_HOLDER_UNKNOWN;
 }
 
-/* The current task begins to wait; `tid` (or ABI_HOLDER_*) holds it. */
+/* The current task begins to wait, if `queued` where who gives the lock up has to wake somebody; `tid` (or
+ * ABI_HOLDER_*) holds it. */
 static __always_inline void holder_begin(struct task_struct *p, u32 which,
-					 const struct line_key *key, u32 tid, u64 now)
+					 const struct line_key *key, u32 tid, u64 now, bool queued)
 {
 	struct abi_ledger *self = ledger_by_tid(TASK_READ(p, pid));
 	struct holder_work *w = holder_work_get();
@@ -254,16 +193,18 @@ static __always_inline void holder_begin(struct task_struct *p, u32 which,
 	t = timeline_get(w, key);
 	if (!t)
 		return;
+	take_missed(tag_of(key, TASK_READ(p, pid)));
 	tid = holder_known(w, self, tid);
 	t->told |= holder_is_thread(tid);
 	if (slower && holder_is_thread(tid))
 		chain_mark(tid, now);
 	if (!t->n || tenure_last(t)->tid != tid)
-		tenure_begin(t, w, tid);
+		tenure_begin(t, w, key, tid, false);
 	wait->lock = key->lock;
 	wait->space = key->space;
 	wait->line = t->id;
 	wait->tenures = t->n;
+	wait->queued = queued ? t->n : ~0ULL;
 	wait->at = w->at;
 	wait->since = now;
 	self->waker_ns = 0;
@@ -347,7 +288,8 @@ static __noinline u32 holder_pieces(struct abi_counts *bank, struct holder_work 
 			break; /* written by two at once */
 		w->from = begun ? v->since : w->wait.since;
 		w->from_at = begun ? v->at : w->wait.at;
-		if (holder_piece(bank, w, (u32)v->tid, ep) && begun)
+		w->sure = v->calls || n > w->wait.queued;
+		if (holder_piece(bank, w, v, ep) && begun)
 			gap_count(w, v);
 		if (!begun)
 			break;
@@ -392,14 +334,18 @@ static __always_inline void wait_apart(struct abi_counts *bank, struct holder_wo
 }
 
 /* The one that waits is about to sleep again, or to spin: `tid` has got it meanwhile? */
-static __always_inline void holder_again(struct task_struct *p, const struct line_key *key, u32 tid,
-					 u64 now)
+static __always_inline void holder_again(struct task_struct *p, u32 which,
+					 const struct line_key *key, u32 tid, u64 now, bool queued)
 {
-	const struct abi_ledger *self = ledger_by_tid(TASK_READ(p, pid));
+	struct abi_ledger *self = ledger_by_tid(TASK_READ(p, pid));
 	struct timeline *t = bpf_map_lookup_elem(&timelines, key);
 	struct holder_work *w = holder_work_get();
 
-	if (!w || !self || !t || !t->n || !tid || tenure_last(t)->tid == tid)
+	if (!w || !self || !t || !t->n)
+		return;
+	if (queued && self->wait[which].queued == ~0ULL)
+		self->wait[which].queued = t->n;
+	if (!tid || tenure_last(t)->tid == tid)
 		return;
 	w->now = now;
 	tenure_end(w, self, tenure_last(t), self->waker_ns ? GOT : GOT_NOT, 0);
@@ -407,13 +353,16 @@ static __always_inline void holder_again(struct task_struct *p, const struct lin
 	t->told |= holder_is_thread(tid);
 	if (slower && holder_is_thread(tid))
 		chain_mark(tid, now);
-	tenure_begin(t, w, tid);
+	tenure_begin(t, w, key, tid, false);
 }
 
 /* Who waited has it. */
 static __always_inline void holder_got(struct holder_work *w, const struct abi_ledger *self,
-				       struct timeline *t, u32 tid, u32 got)
+				       struct timeline *t, const struct line_key *key, u32 tid,
+				       u32 got)
 {
+	bool took = false;
+
 	did_clear(&w->at);
 	if (got == GOT_SHARED) {
 		tid = ABI_HOLDER_READERS;
@@ -422,8 +371,14 @@ static __always_inline void holder_got(struct holder_work *w, const struct abi_l
 	} else if ((got == GOT_PRESUMED && !t->told) || !account_read(self, w->now, &w->at)) {
 		did_clear(&w->at);
 		tid = ABI_HOLDER_UNKNOWN;
+	} else {
+		took = w->waited;
 	}
-	tenure_begin(t, w, tid);
+	tenure_begin(t, w, key, tid, took);
+	if (!took)
+		return;
+	w->took = tag_of(key, tid);
+	take_begin(w->took, w->now);
 }
 
 /* The current task's wait counts for that row, or for none. */
@@ -435,14 +390,28 @@ static __always_inline void holder_row(const struct abi_key *row)
 		return;
 	w->key.row = *row;
 	w->counts = 1;
+	w->took = 0;
 }
 
 static __always_inline void holder_no_row(void)
 {
 	struct holder_work *w = holder_work_get();
 
-	if (w)
-		w->counts = 0;
+	if (!w)
+		return;
+	w->counts = 0;
+	w->took = 0;
+}
+
+/* If the current task's wait ends with the lock: had it to wait for it, and does it give it up by a call? */
+static __always_inline void holder_takes(bool waited, bool calls)
+{
+	struct holder_work *w = holder_work_get();
+
+	if (!w)
+		return;
+	w->waited = waited;
+	w->calls = calls;
 }
 
 /* The wait is over, as `got` says; who has it now, if it is another: tid. */
@@ -461,6 +430,8 @@ static __always_inline void holder_end(struct abi_counts *bank, struct task_stru
 	w->now = now;
 	w->known_ns = 0;
 	w->releaser = 0;
+	w->taker = 0;
+	w->took_ns = 0;
 	w->to = 0;
 	wait = self ? &self->wait[which] : NULL;
 	if (self && wait->since == since && wait->lock == key->lock && wait->space == key->space) {
@@ -479,7 +450,7 @@ static __always_inline void holder_end(struct abi_counts *bank, struct task_stru
 		chain_waited(TASK_READ(p, pid), which, key->lock, w->counts ? w->key.row.obj : 0,
 			     since);
 	if (t && got != GOT_NOT)
-		holder_got(w, self, t, TASK_READ(p, pid), got);
+		holder_got(w, self, t, key, TASK_READ(p, pid), got);
 }
 
 #endif

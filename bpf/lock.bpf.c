@@ -174,7 +174,7 @@ static __always_inline void sleep_begin(struct abi_counts *bank, struct task_str
 	if (goes_on(w, lock, flags)) {
 		w->flags = flags;
 		if (why)
-			lock_holder_again(p, lock, w->kind);
+			lock_holder_again(p, lock, w->kind, !(flags & LCB_F_SPIN));
 		return;
 	}
 	if (w->lock && preempt_rt && flags & LCB_F_RT && w->lock != lock) {
@@ -191,7 +191,7 @@ static __always_inline void sleep_begin(struct abi_counts *bank, struct task_str
 	w->flags = flags;
 	w->since = bpf_ktime_get_ns();
 	if (why && w == &st->waits[0])
-		lock_holder_begin(p, w);
+		lock_holder_begin(p, w, !(flags & LCB_F_SPIN));
 }
 
 static __always_inline bool sleep_end(struct abi_counts *bank, struct stamp *st, u64 lock,
@@ -331,8 +331,10 @@ int ws_lock_end(u64 *ctx)
 		held_slow_begin();
 	if (whose != OF_NOBODY_WANTED)
 		lock_account(ctx, c, bank, p, &w, now, ep, whose == OF_INTERRUPT);
-	if (why && w.lock)
+	if (why && w.lock) {
 		lock_holder_end(bank, p, &w, now, (s64)ctx[1], ep);
+		lock_take(ctx);
+	}
 	if (slower && whose != OF_NOBODY_WANTED)
 		lock_slow(p, &w, now, ep, whose == OF_INTERRUPT);
 	lock_cpu_leave(c);

@@ -7,7 +7,7 @@
 #ifndef WS_LOCK_HOLDER_BPF_H
 #define WS_LOCK_HOLDER_BPF_H
 
-#include "release_tell.bpf.h"
+#include "take_tell.bpf.h"
 
 /* kernel/locking/mutex.h, rwsem.c and rtmutex_common.h have up to three flags in an owner, which is
  * aligned to more. */
@@ -46,19 +46,22 @@ static __always_inline u32 lock_holder(u64 lock, u32 kind)
 	return l && l->task == (u64)p ? tid : ABI_HOLDER_UNKNOWN;
 }
 
-static __always_inline void lock_holder_begin(struct task_struct *p, const struct lock_wait *w)
+static __always_inline void lock_holder_begin(struct task_struct *p, const struct lock_wait *w,
+					      bool queued)
 {
 	const struct line_key key = {.lock = w->lock};
 
 	if (lock_has_holder(w->kind))
-		holder_begin(p, ABI_HELD_LOCK, &key, lock_holder(w->lock, w->kind), w->since);
+		holder_begin(p, ABI_HELD_LOCK, &key, lock_holder(w->lock, w->kind), w->since,
+			     queued);
 }
 
-static __always_inline void lock_holder_again(struct task_struct *p, u64 lock, u32 kind)
+static __always_inline void lock_holder_again(struct task_struct *p, u64 lock, u32 kind,
+					      bool queued)
 {
 	const struct line_key key = {.lock = lock};
 
-	holder_again(p, &key, lock_holder(lock, kind), bpf_ktime_get_ns());
+	holder_again(p, ABI_HELD_LOCK, &key, lock_holder(lock, kind), bpf_ktime_get_ns(), queued);
 }
 
 static __always_inline void lock_holder_end(struct abi_counts *bank, struct task_struct *p,
@@ -73,9 +76,24 @@ static __always_inline void lock_holder_end(struct abi_counts *bank, struct task
 		got = GOT_NOT;
 	else if (w->kind == ABI_LOCK_RWSEM_R)
 		got = GOT_SHARED;
+	holder_takes(true, false);
 	holder_end(bank, p, ABI_HELD_LOCK, &key, w->since, now, got,
 		   got == GOT_NOT ? lock_holder(w->lock, w->kind) : 0, ep);
 	release_tell();
+	take_tell();
+}
+
+/* Where the current task waited for what it has now. */
+static __always_inline void lock_take(void *ctx)
+{
+	struct abi_take *t = take_wanted();
+	long got;
+
+	if (!t)
+		return;
+	got = bpf_get_stack(ctx, t->ips, sizeof(t->ips), 0);
+	barrier();
+	t->nips = got > 0 ? (u32)got / sizeof(t->ips[0]) : 0;
 }
 
 #endif

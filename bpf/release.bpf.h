@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --why: the code of who held a lock, where it gave it up. Nobody sees a lock taken that is free, but who
- * gives it up to another wakes that one, and has a stack then:
+ * --why: the code of who held a lock, where it gave it up. Who gives it up to another wakes that one, and has
+ * a stack then:
  *
  *	sched_waking	the waker's stack is laid down for the waiter (tasks.bpf.c)
  *	the wait ends	if the waker is found to have held it, the stack is told to user space
@@ -12,7 +12,7 @@
 #ifndef WS_RELEASE_BPF_H
 #define WS_RELEASE_BPF_H
 
-#include "account.bpf.h"
+#include "take.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -33,14 +33,6 @@ static __always_inline struct abi_release *release_of(u32 waiter)
 	u32 at = waiter % ABI_RELEASES;
 
 	return bpf_map_lookup_elem(&releases, &at);
-}
-
-static __always_inline u64 released_tag(u64 lock, u64 space, u32 tid)
-{
-	u64 h = lock ^ space << 40 ^ (u64)tid << 20;
-
-	h = (h ^ h >> 29) * 0x9e3779b97f4a7c15ULL;
-	return (h ^ h >> 32) * 0x9e3779b97f4a7c15ULL | 1;
 }
 
 static __always_inline struct abi_released *released_of(u64 tag)

@@ -24,7 +24,7 @@ struct {
 
 static __always_inline bool release_wanted(const struct abi_held_wait *wait, u32 waker, u64 now)
 {
-	u64 tag = released_tag(wait->lock, wait->space, waker), second = now >> 30;
+	u64 tag = lock_thread_tag(wait->lock, wait->space, waker), second = now >> 30;
 	struct abi_released *seen = released_of(tag);
 	struct release_rate *rate;
 	u32 zero = 0;
@@ -56,6 +56,7 @@ static __always_inline void release_take(void *ctx, const struct abi_ledger *l, 
 	struct abi_release *r;
 	long got;
 
+	take_gave(lock_thread_tag(wait->lock, wait->space, (u32)bpf_get_current_pid_tgid()), now);
 	if (!(l->waits & waits << ABI_HELD_KNOWN) || !l->waker ||
 	    !release_wanted(wait, l->waker, now))
 		return;

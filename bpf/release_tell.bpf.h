@@ -18,7 +18,7 @@ static __always_inline bool release_copy(struct abi_contend_sample *s, u32 waite
 
 static __always_inline void release_mark(const struct holder_work *w)
 {
-	u64 tag = released_tag(w->wait.lock, w->wait.space, w->releaser);
+	u64 tag = lock_thread_tag(w->wait.lock, w->wait.space, w->releaser);
 	struct abi_released *seen = released_of(tag);
 
 	if (!seen || seen->tag == tag)
@@ -27,14 +27,16 @@ static __always_inline void release_mark(const struct holder_work *w)
 	seen->tag = tag;
 }
 
-static __always_inline void release_fill(struct abi_contend_sample *s, const struct holder_work *w)
+/* Of thread `tid`, a holder that a wait of the row was for. */
+static __always_inline void holder_sample(struct abi_contend_sample *s, const struct holder_work *w,
+					  u32 tid, u32 role)
 {
 	s->key = w->key.row;
 	s->object = 0;
 	s->type = 0;
-	s->tid = w->releaser;
+	s->tid = tid;
 	s->pid = 0;
-	s->released = 1;
+	s->role = role;
 	s->pad = 0;
 	s->files = 0;
 	__builtin_memset(s->process, 0, sizeof(s->process));
@@ -59,7 +61,7 @@ __noinline u32 release_tell(void)
 	s = bpf_ringbuf_reserve(&samples, sizeof(*s), 0);
 	if (!s)
 		return 0; /* it is taken again, at the next wake */
-	release_fill(s, w);
+	holder_sample(s, w, w->releaser, ABI_ROLE_RELEASED);
 	if (!release_copy(s, waiter, w->released_at)) {
 		bpf_ringbuf_discard(s, BPF_RB_NO_WAKEUP);
 		return 0;

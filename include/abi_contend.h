@@ -44,6 +44,11 @@
 
 #define ABI_CONTEND_IPS 16
 
+/* Whose stack it is, abi_contend_sample.role: who waited; with --why who held it, */
+#define ABI_ROLE_WAITED 0
+#define ABI_ROLE_RELEASED 1 /* when it woke who waited; */
+#define ABI_ROLE_TOOK 2	    /* where it had waited itself, and then took it */
+
 /* One wait, described: taken when it has ended, so that it is no part of what it describes. */
 struct abi_contend_sample {
 	struct abi_key key; /* of the row it belongs to; cpu: where it waited */
@@ -52,7 +57,7 @@ struct abi_contend_sample {
 	__u32 pid;
 	__u32 tid; /* 0: an interrupt, or an idle CPU */
 	__u32 nips;
-	__u32 released; /* --why: not who waited, but who held it, when it woke who waited */
+	__u32 role;
 	__u32 pad;
 	__u64 files; /* of the task: its files_struct, whose open files may have the lock; or 0 */
 	char comm[ABI_COMM_LEN];

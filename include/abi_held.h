@@ -8,13 +8,14 @@
 /* A part of a wait, in which one thread held what was waited for. */
 struct abi_held_piece {
 	__u64 from_ns, to_ns;
+	__u64 took_ns; /* abi_holder.took_ns */
 	struct abi_did did;
 	__u32 tid; /* or ABI_HOLDER_READERS */
 	__u32 pid;
 	char comm[ABI_COMM_LEN];
 };
 
-_Static_assert(sizeof(struct abi_held_piece) == 72, "abi_held_piece size");
+_Static_assert(sizeof(struct abi_held_piece) == 80, "abi_held_piece size");
 
 #define ABI_HELD_PIECES 8
 
@@ -66,7 +67,7 @@ struct abi_held_slow {
 };
 
 _Static_assert(sizeof(struct abi_held_slow) ==
-		       120 + ABI_HELD_PIECES * 72 + sizeof(struct abi_held_log),
+		       120 + ABI_HELD_PIECES * 80 + sizeof(struct abi_held_log),
 	       "abi_held_slow size");
 
 #endif

@@ -26,6 +26,7 @@ struct abi_held_wait {
 	__u64 since;
 	__u64 line;	   /* the record of the lock's holders, */
 	__u64 tenures;	   /* and how many it had then */
+	__u64 queued;	   /* and when the waiter stood in its queue; ~0: it only spins */
 	struct abi_did at; /* of who held it then */
 };
 
@@ -55,7 +56,7 @@ struct abi_ledger {
 	struct abi_held_wait wait[ABI_HELD_WAITS];
 };
 
-_Static_assert(sizeof(struct abi_ledger) == 144 + 2 * 72, "abi_ledger size");
+_Static_assert(sizeof(struct abi_ledger) == 144 + 2 * 80, "abi_ledger size");
 
 /* Where a thread was in its code when it woke one that waited for what it held: its stack. Kept until
  * that wait is over, and it is known whether the lock was given up then. */
@@ -77,6 +78,25 @@ struct abi_released {
 };
 
 #define ABI_RELEASED_BITS 12
+
+/*
+ * A lock and a thread that came to have it after a wait of its own, the last time. The place is found by `tag`,
+ * which is that of both: who finds another's there knows nothing of his own.
+ */
+struct abi_take {
+	__u64 tag; /* 0: none, or it is being written */
+	__u64 since;
+	__u64 gave_ns; /* first seen to give it up then; 0: not yet */
+	__u32 told;    /* a stack of these two has been */
+	__u32 takes;
+	__u32 nips; /* 0: no stack was taken, or it has been told */
+	__u32 pad;
+	__u64 ips[ABI_CONTEND_IPS]; /* where it waited, innermost first */
+};
+
+_Static_assert(sizeof(struct abi_take) == 40 + 8 * ABI_CONTEND_IPS, "abi_take size");
+
+#define ABI_TAKE_BITS 12
 
 /* A thread as its process numbers it. */
 struct abi_vtid {
@@ -101,12 +121,13 @@ _Static_assert(sizeof(struct abi_holder_key) == 40, "abi_holder_key size");
 struct abi_holder {
 	__u64 count; /* waits that it held up, or some part of them */
 	__u64 wait_ns;
+	__u64 took_ns; /* of wait_ns: it was seen to take it, after a wait of its own */
 	struct abi_did did;
 	__u32 pid;
 	__u32 pad;
 	char comm[ABI_COMM_LEN]; /* as last seen; empty: it was not there any more */
 };
 
-_Static_assert(sizeof(struct abi_holder) == 72, "abi_holder size");
+_Static_assert(sizeof(struct abi_holder) == 80, "abi_holder size");
 
 #endif

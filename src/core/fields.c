@@ -73,6 +73,8 @@ static const struct field holder_rows[] = {
 	{"runnable_ns", FIELD_U64, FIELD_NEVER_NULL, AT(holder, runnable_ns)},
 	{"throttled_ns", FIELD_U64, FIELD_NEVER_NULL, AT(holder, throttled_ns)},
 	{"blocked_ns", FIELD_U64, FIELD_NEVER_NULL, AT(holder, blocked_ns)},
+	{"took_ns", FIELD_U64, FIELD_NEW, AT(holder, took_ns)},
+	{"took_at", FIELD_TEXT, FIELD_NONE_IS_ABSENT, AT(holder, took_at)},
 	{"released_at", FIELD_TEXT, FIELD_NONE_IS_ABSENT, AT(holder, released_at)},
 };
 TABLE(holder_fields, holder_rows);

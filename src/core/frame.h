@@ -62,6 +62,8 @@ struct holder {
 	uint64_t count;	   /* waits, or parts of them, that were for it */
 	uint64_t wait_ns;
 	uint64_t running_ns, runnable_ns, throttled_ns, blocked_ns;
+	uint64_t took_ns;	 /* of wait_ns: it was seen to take it, after a wait of its own */
+	const char *took_at;	 /* code in which it did, for most of that; NULL: not known */
 	const char *released_at; /* code that gave it up to one that waited; NULL: not known */
 };
 

@@ -284,6 +284,8 @@ static int holders_subtract(struct own_list *from, const struct contended *c)
 			;
 		if (k == from->n || !fields_subtract(&holder_fields, &v[k], &c->holders[i]))
 			return -EINVAL;
+		if (!v[k].took_ns)
+			v[k].took_at = NULL;
 	}
 	for (k = 0; k < from->n; k++)
 		if (v[k].count || v[k].wait_ns)

@@ -73,6 +73,16 @@ struct word word_did(const struct holder *h, size_t i)
 	return w;
 }
 
+struct word word_seen(const struct holder *h)
+{
+	struct word w = {""};
+
+	if (h->took_ns < h->wait_ns - h->wait_ns / 200)
+		(void)snprintf(w.s, sizeof(w.s), " (%.40s %% seen)",
+			       word_share(h->took_ns, h->wait_ns, 0).s); /* fits */
+	return w;
+}
+
 void line_start(struct line *l)
 {
 	l->len = 0;

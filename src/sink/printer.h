@@ -41,6 +41,9 @@ struct word word_share(uint64_t part, uint64_t all, int most);
 /* "running 3 %": what a holder did for the i-th part of what waited for it; "": nothing of that. */
 #define HOLDER_DID 4
 struct word word_did(const struct holder *h, size_t i);
+/* " (92 % seen)": for so much of what waited for a holder it was seen to take the lock; "": for all,
+ * to half a percent: a call that gives it up is a little before the wake-up. */
+struct word word_seen(const struct holder *h);
 
 /* A line being put together; what does not fit is left off at a character's edge. */
 struct line {

@@ -89,6 +89,9 @@ void tui_detail_holders(struct tui_list *l, const struct holder *v, size_t n, ui
 				     h->tid, did(h, text, sizeof(text)));
 		else
 			tui_list_add(l, TUI_PLAIN, "%5s %%  %s", share.s, comm);
+		if (h->took_at)
+			tui_list_add(l, TUI_PLAIN, "         took%s at %s", word_seen(h).s,
+				     clean(code, h->took_at));
 		if (h->released_at)
 			tui_list_add(l, TUI_PLAIN, "         released at %s",
 				     clean(code, h->released_at));

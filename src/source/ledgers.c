@@ -14,7 +14,7 @@
 
 #include "tasks.skel.h" /* needs abi_holder.h */
 
-#define TASKS_MAX 32768 /* with 288 bytes each */
+#define TASKS_MAX 32768 /* with 304 bytes each */
 #define LOGS_MAX 512	/* of threads that others wait for, with 4 KB each */
 
 struct ledgers {
@@ -86,9 +86,9 @@ int ledgers_open(struct shared_maps *s, const struct config *cfg, const struct b
 
 int ledgers_reuse(const struct shared_maps *s, struct bpf_object *obj)
 {
-	struct bpf_map *theirs[] = {s->all->skel->maps.tasks, s->all->skel->maps.vtids,
+	struct bpf_map *theirs[] = {s->all->skel->maps.tasks,	 s->all->skel->maps.vtids,
 				    s->all->skel->maps.releases, s->all->skel->maps.released,
-				    s->all->skel->maps.held_logs};
+				    s->all->skel->maps.takes,	 s->all->skel->maps.held_logs};
 	size_t n = sizeof(theirs) / sizeof(theirs[0]) - !s->all->chains;
 	int ret = 0;
 

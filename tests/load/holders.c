@@ -9,6 +9,8 @@
  *	holders odd ROUNDS	it looks like one but for the kind of mutex, of which there is none such
  *	holders woken ROUNDS	who waits is woken by a thread that never had the lock
  *	holders nested ROUNDS	the holder waits for another lock, which a third thread has
+ *	holders takes queued|late|again KIND ROUNDS	the holder has waited for it itself, and is waited for: by one that
+ *						waited all along, comes later, or comes when it has taken it anew
  *	holders file DIR ROUNDS	processes that write to the same file: its inode's semaphore
  *	holders names DIR ROUNDS	... that make and rename files in the same directory
  *	holders stress ROUNDS	eight threads and a lock that is never free for long
@@ -453,6 +455,154 @@ static void woken(struct stage *s)
 	print(s);
 }
 
+/* ---- a holder that had to wait for it ---- */
+
+enum takes { QUEUED, LATE, AGAIN };
+
+struct member {
+	struct stage *s;
+	pid_t tid;
+	volatile unsigned long tries; /* to take the lock */
+	sem_t go, on, here, done;
+	enum takes takes;
+};
+
+/* Tests know these by their names. */
+static __attribute__((noinline)) void take_free(struct member *m)
+{
+	(void)pthread_mutex_lock(&m->s->lock);
+	m->s->owner = m->tid;
+}
+
+static __attribute__((noinline)) void take_behind(struct member *m)
+{
+	m->tries++;
+	(void)pthread_mutex_lock(&m->s->lock);
+	m->s->owner = m->tid;
+}
+
+static __attribute__((noinline)) void hand_on(struct member *m)
+{
+	m->s->owner = 0;
+	(void)pthread_mutex_unlock(&m->s->lock);
+	m->s->waits++;
+}
+
+static void *goes_first(void *arg)
+{
+	struct member *m = arg;
+
+	m->tid = load_tid();
+	for (unsigned long i = 0; i < m->s->rounds; i++) {
+		sem_take(&m->go);
+		take_free(m);
+		sem_post(&m->here);
+		sem_take(&m->on);
+		hand_on(m);
+		sem_post(&m->done);
+	}
+	return NULL;
+}
+
+static void *goes_second(void *arg)
+{
+	struct member *m = arg;
+
+	m->tid = load_tid();
+	for (unsigned long i = 0; i < m->s->rounds; i++) {
+		sem_take(&m->go);
+		take_behind(m);
+		if (m->takes == AGAIN) {
+			hand_on(m);
+			take_free(m);
+		}
+		sem_post(&m->here);
+		sem_take(&m->on);
+		hand_on(m);
+		sem_post(&m->done);
+	}
+	return NULL;
+}
+
+static void *goes_third(void *arg)
+{
+	struct member *m = arg;
+
+	m->tid = load_tid();
+	for (unsigned long i = 0; i < m->s->rounds; i++) {
+		sem_take(&m->go);
+		take_behind(m);
+		hand_on(m);
+		sem_post(&m->done);
+	}
+	return NULL;
+}
+
+/* Until it waits for the lock. */
+static void sent(struct member *m)
+{
+	unsigned long before = m->tries;
+
+	sem_post(&m->go);
+	while (m->tries == before)
+		load_sleep_ns(100000);
+	load_await_blocked(m->tid);
+}
+
+static enum takes takes_of(const char *text)
+{
+	if (!strcmp(text, "queued"))
+		return QUEUED;
+	if (!strcmp(text, "late"))
+		return LATE;
+	if (strcmp(text, "again"))
+		errx(2, "'%s': expected queued, late or again", text);
+	return AGAIN;
+}
+
+static void takes(struct stage *s, enum takes how, const char *kind)
+{
+	static void *(*const run[3])(void *) = {goes_first, goes_second, goes_third};
+	struct member m[3] = {{.s = s}};
+	pthread_t t[3];
+
+	lock_init(&s->lock, kind);
+	begin();
+	for (int i = 0; i < 3; i++) {
+		m[i].s = s;
+		m[i].takes = how;
+		sem_init(&m[i].go, 0, 0);
+		sem_init(&m[i].on, 0, 0);
+		sem_init(&m[i].here, 0, 0);
+		sem_init(&m[i].done, 0, 0);
+		errno = pthread_create(&t[i], NULL, run[i], &m[i]);
+		if (errno)
+			err(1, "thread");
+	}
+	for (unsigned long i = 0; i < s->rounds; i++) {
+		sem_post(&m[0].go);
+		sem_take(&m[0].here);
+		sent(&m[1]);
+		if (how == QUEUED)
+			sent(&m[2]);
+		load_sleep_ns(5000000);
+		sem_post(&m[0].on);
+		sem_take(&m[1].here);
+		if (how != QUEUED)
+			sent(&m[2]);
+		load_sleep_ns(10000000);
+		sem_post(&m[1].on);
+		for (int k = 0; k < 3; k++)
+			sem_take(&m[k].done);
+	}
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	printf("{\"tids\":[%d,%d,%d],\"waits\":%lu}\n", (int)m[0].tid, (int)m[1].tid, (int)m[2].tid,
+	       2 * s->rounds);
+	fflush(stdout);
+	load_wait_stdin();
+}
+
 /* ---- kernel locks ---- */
 
 static void write_file(const char *path, unsigned long rounds)
@@ -565,6 +715,8 @@ int main(int argc, char **argv)
 	if (!strcmp(mode, "hold") && argc == 5) {
 		s->what = what_of(argv[2]);
 		hold(s, argv[3]);
+	} else if (!strcmp(mode, "takes") && argc == 5) {
+		takes(s, takes_of(argv[2]), argv[3]);
 	} else if (!strcmp(mode, "nested")) {
 		nested(s);
 	} else if (!strcmp(mode, "woken")) {

@@ -443,6 +443,8 @@ static void holders_join(void **state)
 		 .count = 1,
 		 .wait_ns = 20,
 		 .blocked_ns = 20,
+		 .took_ns = 20,
+		 .took_at = "f+0x1",
 		 .released_at = "f+0x1"},
 		{.comm = "(readers)", .count = 1, .wait_ns = 12},
 		{.count = 1, .wait_ns = 8},
@@ -464,6 +466,8 @@ static void holders_join(void **state)
 	all[0].comm = "renamed";
 	all[0].released_at = "g+0x2"; /* known by now */
 	all[1].released_at = NULL;    /* not told again */
+	all[1].took_ns = 0;	      /* nor seen */
+	all[1].took_at = NULL;
 	assert_int_equal(frame_own_add(o, &f, FRAME_THEN), 0);
 	all[0].released_at = NULL;
 	c = view(o)->contended;
@@ -477,6 +481,8 @@ static void holders_join(void **state)
 	assert_null(c->holders[1].comm);
 	assert_null(c->holders[1].released_at);
 	assert_string_equal(c->holders[2].released_at, "f+0x1");
+	assert_int_equal(c->holders[2].took_ns, 20);
+	assert_string_equal(c->holders[2].took_at, "f+0x1");
 	assert_int_equal(c->holders[1].wait_ns, 116);
 	assert_int_equal(c->holders[1].count, 6);
 	assert_string_equal(c->holders[3].comm, "(readers)");

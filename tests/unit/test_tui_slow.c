@@ -23,6 +23,8 @@ static void slow(struct seen *s, uint32_t tid, uint64_t wait_ns)
 				    .count = 1,
 				    .wait_ns = 1200000,
 				    .runnable_ns = 1200000,
+				    .took_ns = 600000,
+				    .took_at = code,
 				    .released_at = code},
 				   {.count = 1, .wait_ns = 400000}};
 	struct slow_link behind[] = {
@@ -127,6 +129,7 @@ static void test_slow_lock(void **state)
 	press_key(s, TUI_KEY_ENTER);
 	assert_shows(s, "wakeup app`orders.lock");
 	assert_shows(s, "75 %  app/31  runnable 100 %");
+	assert_shows(s, "took (50 % seen) at app`settle+0x5c");
 	assert_shows(s, "released at app`settle+0x5c");
 	assert_shows(s, "25 %  holder not known");
 	assert_shows(s, "What the longest waited for itself");

@@ -98,7 +98,7 @@ static int take_record(struct contend *c, const struct abi_contend_sample *r)
 {
 	if (!c->ops->described)
 		return contend_describe(c, r);
-	if (!r->released)
+	if (r->role == ABI_ROLE_WAITED)
 		c->ops->described(c, r);
 	c->later[c->nlater++] = *r;
 	return c->nlater < LATER_MAX ? 0 : contend_describe_later(c);

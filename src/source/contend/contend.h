@@ -66,8 +66,8 @@ void sites_free(struct sites *s);
 
 /* ---- contend_holders.c: who held it (--why) ---- */
 
-#define HOLDER_LINES 4096    /* locks whose holders are followed, with 728 bytes each */
-#define HOLDER_ENTRIES 16384 /* of a bank, at least, with 112 bytes each: */
+#define HOLDER_LINES 4096    /* locks whose holders are followed, with 792 bytes each */
+#define HOLDER_ENTRIES 16384 /* of a bank, at least, with 120 bytes each: */
 #define HOLDER_ENTRIES_OF_CPU 1024
 
 struct row_holder {
@@ -75,7 +75,7 @@ struct row_holder {
 	uint32_t pid;
 	char comm[ABI_COMM_LEN + 1];
 	struct abi_holder interval, total;
-	struct sites released; /* where it gave it up */
+	struct sites took, released; /* where it waited and took it, and where it gave it up */
 };
 
 /* Of a row. */
@@ -97,7 +97,7 @@ int holders_take(struct holders *h, uint64_t epoch);
 /* Into the rows, once these are read. */
 void holders_place(struct contend *c, bool ends);
 void holders_forget(struct contend *c); /* totals start anew */
-/* The stack of one that gave it up (`released`). 0 or -ENOMEM. */
+/* The stack of a holder (its role says of when). 0 or -ENOMEM. */
 int holders_describe(struct contend *c, struct contend_row *r, const struct abi_contend_sample *s);
 /* Waits of the interval whose holders a row had no place for. */
 uint64_t holders_lost(const struct holders *h);

@@ -40,9 +40,10 @@ struct holders {
 
 static int leave_out(struct bpf_object *obj)
 {
-	static const char *const unused[] = {
-		"tasks",	"vtids",       "timelines", "holders_even", "holders_odd",
-		"holder_works", "holder_over", "held_logs", "releases",	    "released"};
+	static const char *const unused[] = {"tasks",	     "vtids",	    "timelines",
+					     "holders_even", "holders_odd", "holder_works",
+					     "holder_over",  "held_logs",   "releases",
+					     "released",     "takes"};
 	int ret = 0;
 
 	for (size_t i = 0; !ret && i < sizeof(unused) / sizeof(unused[0]); i++) {
@@ -176,6 +177,7 @@ static void add(struct abi_holder *to, const struct abi_holder *h)
 {
 	to->count += h->count;
 	to->wait_ns += h->wait_ns;
+	to->took_ns += h->took_ns;
 	for (int i = 0; i < ABI_DIDS; i++)
 		to->did.ns[i] += h->did.ns[i];
 }
@@ -250,13 +252,17 @@ int holders_describe(struct contend *c, struct contend_row *r, const struct abi_
 	if (!one)
 		return 0; /* nor is there a place for its waits, which is told */
 	code = codes_site(c, s);
-	return code ? sites_count(&one->released, code) : -ENOMEM;
+	if (!code)
+		return -ENOMEM;
+	return sites_count(s->role == ABI_ROLE_TOOK ? &one->took : &one->released, code);
 }
 
 static void row_holders_clear(struct row_holders *r)
 {
-	for (size_t i = 0; i < r->n; i++)
+	for (size_t i = 0; i < r->n; i++) {
+		sites_free(&r->v[i].took);
 		sites_free(&r->v[i].released);
+	}
 	r->n = 0;
 }
 
@@ -300,6 +306,8 @@ static struct holder shown(const struct row_holder *one, const struct abi_holder
 		.runnable_ns = h->did.ns[ABI_DID_QUEUE],
 		.throttled_ns = h->did.ns[ABI_DID_THROTTLE],
 		.blocked_ns = h->did.ns[ABI_DID_BLOCK],
+		.took_ns = h->took_ns,
+		.took_at = h->took_ns ? sites_most(&one->took) : NULL,
 		.released_at = sites_most(&one->released),
 	};
 

@@ -180,7 +180,7 @@ int contend_describe(struct contend *c, const struct abi_contend_sample *s)
 	const struct code *code;
 	struct contend_row *r;
 
-	if (s->released) {
+	if (s->role != ABI_ROLE_WAITED) {
 		r = contend_row_described(c, &key);
 		return r ? holders_describe(c, r, s) : -ENOMEM;
 	}

@@ -32,6 +32,7 @@ int contend_slow_setup(struct contend *c, struct bpf_object *obj, const struct c
 static void add_piece(struct holder *h, const struct abi_held_piece *p)
 {
 	h->wait_ns += p->to_ns - p->from_ns;
+	h->took_ns += p->took_ns;
 	h->running_ns += p->did.ns[ABI_DID_RUN];
 	h->runnable_ns += p->did.ns[ABI_DID_QUEUE];
 	h->throttled_ns += p->did.ns[ABI_DID_THROTTLE];
