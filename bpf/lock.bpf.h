@@ -4,6 +4,7 @@
 #define WS_LOCK_BPF_H
 
 #include "holder.bpf.h"
+#include "stack.bpf.h"
 
 #define SPINS \
 	8 /* task, softirq, hardirq, NMI; a queued rwlock spins for its own wait_lock inside */
@@ -12,11 +13,9 @@
 struct lock_cpu {
 	u32 busy; /* one of our programs runs */
 	u32 depth;
-	u64 task;   /* whose stay on this CPU the waits belong to */
-	u64 stay;   /* how often it had left a CPU by then */
-	u64 second; /* of the stacks that were taken */
-	u32 stacks;
-	u32 pad;
+	u64 task; /* whose stay on this CPU the waits belong to */
+	u64 stay; /* how often it had left a CPU by then */
+	struct stack_rate stacks;
 	struct lock_wait waits[SPINS];
 	u64 fill[3];
 };
@@ -65,15 +64,9 @@ struct {
 
 static __always_inline bool stack_wanted(struct lock_cpu *c, const struct abi_khead *e, u64 now)
 {
-	u64 second = now >> 30;
-
 	if (e->sums[SUM_STACKS] && (!stack_every || e->sums[SUM_WAITS] % stack_every))
 		return false;
-	if (c->second != second) {
-		c->second = second;
-		c->stacks = 0;
-	}
-	return c->stacks++ < STACKS_A_SECOND;
+	return stack_allowed(&c->stacks, now, STACKS_A_SECOND);
 }
 
 /* The addresses as numbers: pointers that the verifier knows are not calculated with. */
@@ -134,7 +127,6 @@ static __always_inline bool describe(void *ctx, struct abi_counts *bank, struct 
 				     bool first)
 {
 	struct abi_contend_sample *s = bpf_ringbuf_reserve(&samples, sizeof(*s), 0);
-	long got;
 
 	if (!s) {
 		bank->slow_lost++;
@@ -148,8 +140,7 @@ static __always_inline bool describe(void *ctx, struct abi_counts *bank, struct 
 	__builtin_memcpy(s->comm, p->comm, sizeof(s->comm));
 	find_object(s, lock);
 	find_process(s, p, interrupt);
-	got = bpf_get_stack(ctx, s->ips, sizeof(s->ips), 0);
-	s->nips = got > 0 ? got / sizeof(s->ips[0]) : 0;
+	s->nips = kernel_stack_take(ctx, s->ips);
 	bpf_ringbuf_submit(s, !first && bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) <
 						      ring_wake_bytes
 				      ? BPF_RB_NO_WAKEUP

@@ -87,13 +87,13 @@ static __always_inline void lock_holder_end(struct abi_counts *bank, struct task
 static __always_inline void lock_take(void *ctx)
 {
 	struct abi_take *t = take_wanted();
-	long got;
+	u32 n;
 
 	if (!t)
 		return;
-	got = bpf_get_stack(ctx, t->ips, sizeof(t->ips), 0);
+	n = kernel_stack_take(ctx, t->ips);
 	barrier();
-	t->nips = got > 0 ? (u32)got / sizeof(t->ips[0]) : 0;
+	t->nips = n;
 }
 
 #endif

@@ -4,29 +4,25 @@
 #define WS_RELEASE_TAKE_BPF_H
 
 #include "release.bpf.h"
+#include "stack.bpf.h"
 #include "user_stack.bpf.h"
 
 #define RELEASES_A_SECOND 64 /* on a CPU: who is woken comes that much later */
 
 const volatile __u32 release_every; /* 0: only the first of a lock and thread */
 
-struct release_rate {
-	u64 second;
-	u64 taken;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct release_rate);
+	__type(value, struct stack_rate);
 } release_rates SEC(".maps");
 
 static __always_inline bool release_wanted(const struct abi_held_wait *wait, u32 waker, u64 now)
 {
-	u64 tag = lock_thread_tag(wait->lock, wait->space, waker), second = now >> 30;
+	u64 tag = lock_thread_tag(wait->lock, wait->space, waker);
 	struct abi_released *seen = released_of(tag);
-	struct release_rate *rate;
+	struct stack_rate *rate;
 	u32 zero = 0;
 
 	if (!seen)
@@ -37,13 +33,7 @@ static __always_inline bool release_wanted(const struct abi_held_wait *wait, u32
 			return false;
 	}
 	rate = bpf_map_lookup_elem(&release_rates, &zero);
-	if (!rate)
-		return false;
-	if (rate->second != second) {
-		rate->second = second;
-		rate->taken = 0;
-	}
-	return rate->taken++ < RELEASES_A_SECOND;
+	return rate && stack_allowed(rate, now, RELEASES_A_SECOND);
 }
 
 /* The current task wakes `waiter`, whose ledger that is. Of a futex the program's stack says where, of a
@@ -54,7 +44,6 @@ static __always_inline void release_take(void *ctx, const struct abi_ledger *l, 
 	const struct abi_held_wait *wait =
 		lock ? &l->wait[ABI_HELD_LOCK] : &l->wait[ABI_HELD_FUTEX];
 	struct abi_release *r;
-	long got;
 
 	take_gave(lock_thread_tag(wait->lock, wait->space, (u32)bpf_get_current_pid_tgid()), now);
 	if (!(l->waits & waits << ABI_HELD_KNOWN) || !l->waker ||
@@ -66,12 +55,7 @@ static __always_inline void release_take(void *ctx, const struct abi_ledger *l, 
 	*(volatile u64 *)&r->woken_ns = 0;
 	barrier();
 	r->waiter = waiter;
-	if (lock) {
-		got = bpf_get_stack(ctx, r->ips, sizeof(r->ips), 0);
-		r->nips = got > 0 ? (u32)got / sizeof(r->ips[0]) : 0;
-	} else {
-		r->nips = stack_take(ctx, r->ips);
-	}
+	r->nips = lock ? kernel_stack_take(ctx, r->ips) : stack_take(ctx, r->ips);
 	barrier();
 	*(volatile u64 *)&r->woken_ns = now;
 }

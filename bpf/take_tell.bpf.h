@@ -16,19 +16,13 @@ static __always_inline struct abi_take *take_wanted(void)
 {
 	struct holder_work *w = holder_work_get();
 	struct abi_take *t;
-	u64 second;
 
 	if (!w || !w->took)
 		return NULL;
 	t = take_at(w->took);
 	if (!t || t->tag != w->took || (t->told && (!stack_every || t->takes % stack_every)))
 		return NULL;
-	second = w->now >> 30;
-	if (w->second != second) {
-		w->second = second;
-		w->stacks = 0;
-	}
-	return w->stacks++ < TAKES_A_SECOND ? t : NULL;
+	return stack_allowed(&w->stacks, w->now, TAKES_A_SECOND) ? t : NULL;
 }
 
 /* Into `s`. false: another's lies there by now. */

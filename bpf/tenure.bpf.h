@@ -3,8 +3,8 @@
 #ifndef WS_TENURE_BPF_H
 #define WS_TENURE_BPF_H
 
-#include "account.bpf.h"
 #include "release.bpf.h"
+#include "stack.bpf.h"
 
 #define TENURES 8 /* a power of two */
 
@@ -69,9 +69,9 @@ struct holder_work {
 	u64 taken, taken_at;
 	u64 took;	   /* the waiter has, if it has got it, and is found there; 0: it has not */
 	u32 waited, calls; /* if it has, it had to wait for it; as tenure.calls */
-	u64 second, stacks; /* taken in that one */
-	u64 nseen, again;   /* holders of this wait so far; the piece is of one of them */
-	u64 sure;	    /* of the piece: see holder_piece() */
+	struct stack_rate stacks;
+	u64 nseen, again; /* holders of this wait so far; the piece is of one of them */
+	u64 sure;	  /* of the piece: see holder_piece() */
 	struct {
 		u64 tid, took, since;
 	} of; /* the piece is of that tenure */
