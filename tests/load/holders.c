@@ -180,11 +180,11 @@ static void *waiter(void *arg)
 	return NULL;
 }
 
-static pthread_t start(void *(*run)(void *), struct stage *s)
+static pthread_t start(void *(*run)(void *), void *arg)
 {
 	pthread_t t;
 
-	errno = pthread_create(&t, NULL, run, s);
+	errno = pthread_create(&t, NULL, run, arg);
 	if (errno)
 		err(1, "thread");
 	return t;
@@ -459,12 +459,15 @@ static void woken(struct stage *s)
 
 enum takes { QUEUED, LATE, AGAIN };
 
+#define MEMBERS 3
+
 struct member {
 	struct stage *s;
 	pid_t tid;
 	volatile unsigned long tries; /* to take the lock */
 	sem_t go, on, here, done;
 	enum takes takes;
+	int at; /* its turn */
 };
 
 /* Tests know these by their names. */
@@ -488,50 +491,26 @@ static __attribute__((noinline)) void hand_on(struct member *m)
 	m->s->waits++;
 }
 
-static void *goes_first(void *arg)
+/* The first finds it free, the others wait for it; who is followed by another keeps it until told. */
+static void *goes(void *arg)
 {
 	struct member *m = arg;
 
 	m->tid = load_tid();
 	for (unsigned long i = 0; i < m->s->rounds; i++) {
 		sem_take(&m->go);
-		take_free(m);
-		sem_post(&m->here);
-		sem_take(&m->on);
-		hand_on(m);
-		sem_post(&m->done);
-	}
-	return NULL;
-}
-
-static void *goes_second(void *arg)
-{
-	struct member *m = arg;
-
-	m->tid = load_tid();
-	for (unsigned long i = 0; i < m->s->rounds; i++) {
-		sem_take(&m->go);
-		take_behind(m);
-		if (m->takes == AGAIN) {
+		if (m->at == 0)
+			take_free(m);
+		else
+			take_behind(m);
+		if (m->at == 1 && m->takes == AGAIN) {
 			hand_on(m);
 			take_free(m);
 		}
-		sem_post(&m->here);
-		sem_take(&m->on);
-		hand_on(m);
-		sem_post(&m->done);
-	}
-	return NULL;
-}
-
-static void *goes_third(void *arg)
-{
-	struct member *m = arg;
-
-	m->tid = load_tid();
-	for (unsigned long i = 0; i < m->s->rounds; i++) {
-		sem_take(&m->go);
-		take_behind(m);
+		if (m->at < MEMBERS - 1) {
+			sem_post(&m->here);
+			sem_take(&m->on);
+		}
 		hand_on(m);
 		sem_post(&m->done);
 	}
@@ -562,22 +541,20 @@ static enum takes takes_of(const char *text)
 
 static void takes(struct stage *s, enum takes how, const char *kind)
 {
-	static void *(*const run[3])(void *) = {goes_first, goes_second, goes_third};
-	struct member m[3] = {{.s = s}};
-	pthread_t t[3];
+	struct member m[MEMBERS] = {{.s = s}};
+	pthread_t t[MEMBERS];
 
 	lock_init(&s->lock, kind);
 	begin();
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < MEMBERS; i++) {
 		m[i].s = s;
+		m[i].at = i;
 		m[i].takes = how;
 		sem_init(&m[i].go, 0, 0);
 		sem_init(&m[i].on, 0, 0);
 		sem_init(&m[i].here, 0, 0);
 		sem_init(&m[i].done, 0, 0);
-		errno = pthread_create(&t[i], NULL, run[i], &m[i]);
-		if (errno)
-			err(1, "thread");
+		t[i] = start(goes, &m[i]);
 	}
 	for (unsigned long i = 0; i < s->rounds; i++) {
 		sem_post(&m[0].go);
@@ -592,10 +569,10 @@ static void takes(struct stage *s, enum takes how, const char *kind)
 			sent(&m[2]);
 		load_sleep_ns(10000000);
 		sem_post(&m[1].on);
-		for (int k = 0; k < 3; k++)
+		for (int k = 0; k < MEMBERS; k++)
 			sem_take(&m[k].done);
 	}
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < MEMBERS; i++)
 		pthread_join(t[i], NULL);
 	printf("{\"tids\":[%d,%d,%d],\"waits\":%lu}\n", (int)m[0].tid, (int)m[1].tid, (int)m[2].tid,
 	       2 * s->rounds);
