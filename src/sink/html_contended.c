@@ -113,12 +113,12 @@ static void empty_cells(struct out *out, size_t n)
 static void waits_row(struct html_page *p, const struct contended *c)
 {
 	row_head(p, c);
-	if (c->wait)
+	if (c->wait) {
 		html_hist_cells(p, c->wait);
-	else
+	} else {
 		html_number(p->out, c->count, word_count(c->count).s);
-	if (!c->wait)
 		empty_cells(p->out, p->cfg->nquantiles + 3);
+	}
 	html_field_cells(p->out, &contended_number_fields, c);
 	cpus_cell(p->out, c);
 }
