@@ -193,7 +193,6 @@ static __always_inline void holder_begin(struct task_struct *p, u32 which,
 	t = timeline_get(w, key);
 	if (!t)
 		return;
-	take_missed(tag_of(key, TASK_READ(p, pid)));
 	tid = holder_known(w, self, tid);
 	t->told |= holder_is_thread(tid);
 	if (slower && holder_is_thread(tid))

@@ -7,7 +7,9 @@
  *	a wait ends		its thread has taken it, where it waited
  *	it wakes a waiter	... and has given it up
  *	it calls FUTEX_WAKE	... whether or not anybody waits
- *	it waits again		... or never had it: woken for it, it came too late
+ *
+ * One that was woken for it and came too late waits again, and with that begins another's tenure: when its own ended
+ * is not known, and nothing of it counts (holder_begin()).
  */
 #ifndef WS_TAKE_BPF_H
 #define WS_TAKE_BPF_H
@@ -61,15 +63,6 @@ static __always_inline void take_gave(u64 tag, u64 now)
 
 	if (t && t->tag == tag && !t->gave_ns)
 		t->gave_ns = now;
-}
-
-/* It begins to wait for the lock: if it has not given it up, it never had it. */
-static __always_inline void take_missed(u64 tag)
-{
-	struct abi_take *t = take_at(tag);
-
-	if (t && t->tag == tag && !t->gave_ns)
-		t->gave_ns = t->since;
 }
 
 /* Until when it is known to have had what it took at `since`; `now`: it still has. 0: that is not known. */
