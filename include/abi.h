@@ -159,6 +159,44 @@ _Static_assert(sizeof(struct abi_khist) == 64 + 4 * 608, "abi_khist size");
 _Static_assert(sizeof(struct abi_kentry) == ABI_KENTRY_BYTES(ABI_SCHED_HISTS, ABI_KEY_SCHEMA),
 	       "abi_kentry size");
 
+/*
+ * What the walk over a bank's map tells user space (bpf/walk.bpf.c), in a map that both have in
+ * their memory: of each entry a struct abi_walk_entry, then for each histogram in `hists` a struct
+ * abi_walk_hist and its slots.
+ */
+#define ABI_WALK_BYTES (128 << 10) /* a power of two */
+struct abi_walk_slot {
+	__u32 slot;
+	__u32 samples; /* since the entry was made, modulo 2^32; never 0 */
+};
+
+struct abi_walk_hist {
+	__u64 sum_ns, min_ns, max_ns, zero; /* struct abi_hist */
+	__u64 slots;			    /* struct abi_walk_slot that follow, in order */
+};
+
+struct abi_walk_entry {
+	struct abi_key key;
+	struct abi_khead head;
+	__u64 hists; /* bit per histogram with samples of the epoch that was asked for */
+};
+
+struct abi_walk {
+	__u64 epoch; /* asked for, as the entries have it; 0: all */
+	__u64 used;  /* of the bytes; user space says 0 and has the walk go on */
+	char bytes[ABI_WALK_BYTES];
+	char past[112]; /* a piece may begin at the last bytes, for all that the verifier knows */
+};
+
+#define ABI_WALK_HISTS 8 /* at most, in an entry */
+#define ABI_WALK_ENTRY_MAX                                \
+	(sizeof(struct abi_walk_entry) +                  \
+	 ABI_WALK_HISTS * (sizeof(struct abi_walk_hist) + \
+			   BUCKET_SLOTS(ABI_KEY_SCHEMA) * sizeof(struct abi_walk_slot)))
+
+_Static_assert(sizeof(struct abi_walk_entry) == 112, "abi_walk_entry fits abi_walk.past");
+_Static_assert(ABI_WALK_ENTRY_MAX <= ABI_WALK_BYTES / 2, "some entries fit");
+
 /* What -p and -t ask for. */
 #define ABI_IDS_NONE 0
 #define ABI_IDS_PID 1

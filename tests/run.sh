@@ -290,6 +290,7 @@ all_suites() {
 	done
 	suite kernel/bucket "$O/tests/kernel/test_bucket_bpf"
 	suite kernel/shared "$O/tests/kernel/test_shared_bpf"
+	suite kernel/walk "$O/tests/kernel/test_walk"
 	suite kernel/line_pmu "$O/tests/kernel/test_line_pmu"
 	suite kernel/line_feed tests/kernel/pmu.sh "$O/tests/kernel/test_line_feed"
 	suite insns env O="$O" python3 tests/bench/insns.py

@@ -231,9 +231,21 @@ struct bpf_perf_event_data_kern {
 	struct perf_sample_data *data;
 };
 
+struct seq_file;
+
 struct bpf_iter_meta {
+	struct seq_file *seq;
 	u64 session_id;
 	u64 seq_num;
+};
+
+struct bpf_map;
+
+struct bpf_iter__bpf_map_elem {
+	struct bpf_iter_meta *meta;
+	struct bpf_map *map;
+	void *key;
+	void *value;
 };
 
 struct bpf_iter__task {

@@ -75,6 +75,7 @@ int keyed_table_add(struct keyed_table *t, struct keyed_node *node)
 int keyed_open(struct keyed **out, const struct keyed_args *args, struct err *e)
 {
 	struct keyed *k;
+	int ret;
 
 	*out = NULL;
 	if (args->nhists > KEYED_HISTS)
@@ -95,7 +96,8 @@ int keyed_open(struct keyed **out, const struct keyed_args *args, struct err *e)
 	*out = k;
 	if (!k->batch_keys || !k->batch_entries || keyed_read_alloc(k))
 		return err_sys(e, -ENOMEM, "%s", args->what);
-	return 0;
+	ret = args->many ? keyed_walk_open(&k->walk, args) : 0;
+	return ret ? err_sys(e, ret, "read %s", args->what) : 0;
 }
 
 /* Entries are read in no order of time: one that was cold, or the other bank's, has an older name.
@@ -188,7 +190,7 @@ int keyed_row_get(struct keyed *k, const struct abi_key *entry_key, const struct
 }
 
 /* All entries of one bank's map, some at a time. */
-static int collect_bank(struct keyed *k, uint32_t bank, uint64_t epoch)
+static int copy_bank(struct keyed *k, uint32_t bank, uint64_t epoch)
 {
 	struct abi_key cursor;
 	void *in = NULL;
@@ -208,6 +210,11 @@ static int collect_bank(struct keyed *k, uint32_t bank, uint64_t epoch)
 		in = &cursor;
 	} while (!ret && !last);
 	return ret;
+}
+
+static int collect_bank(struct keyed *k, uint32_t bank, uint64_t epoch)
+{
+	return k->walk.told ? keyed_walk_bank(k, bank, epoch) : copy_bank(k, bank, epoch);
 }
 
 static void free_row(struct keyed *k, struct keyed_row *row)
@@ -355,6 +362,8 @@ void keyed_close(struct keyed *k)
 	free(k->rows.chains);
 	free(k->batch_keys);
 	free(k->batch_entries);
+	keyed_walk_close(&k->walk);
+	free(k->copied);
 	free(k->seen);
 	free(k->buckets);
 	free(k->delta);

@@ -28,6 +28,7 @@ struct keyed_args {
 	uint32_t ncpus;	    /* possible */
 	bool per_cpu;	    /* rows keep CPUs apart: key.cpu stays */
 	const char *what;   /* for errors: "the groups of --by" */
+	bool many;	    /* a program in the kernel tells what entries have, where it can */
 	/*
 	 * Bit per sum that is a set of bits: joined, not added, where there were samples or
 	 * another sum rose. Its program empties it at the first sample of an epoch.

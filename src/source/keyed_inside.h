@@ -22,6 +22,21 @@ struct reading {
 	uint32_t len, cap;
 };
 
+/* An entry as it is now: what it has of the epoch that is read. */
+struct keyed_view {
+	const struct abi_key *key;
+	const struct abi_khead *head;
+	uint64_t hists;				       /* bit per histogram with samples of it */
+	const struct abi_walk_hist *hist[KEYED_HISTS]; /* of those; their slots follow */
+};
+
+/* How the kernel tells of entries; all zero where it cannot: their maps are copied. */
+struct keyed_walk {
+	struct walk_bpf *skel;
+	struct bpf_link *links[ABI_BANKS];
+	struct abi_walk *told; /* mapped */
+};
+
 struct keyed {
 	struct keyed_args args;
 	size_t hist_bytes, entry_bytes;
@@ -32,6 +47,8 @@ struct keyed {
 	bool begun;	    /* something of the interval was read */
 	struct abi_key *batch_keys;
 	char *batch_entries;
+	struct keyed_walk walk;
+	struct abi_walk_hist *copied;	 /* of an entry in a copied map; its slots follow */
 	uint8_t *seen, *buckets, *delta; /* while an entry is read */
 };
 
@@ -42,6 +59,7 @@ int keyed_table_add(struct keyed_table *t, struct keyed_node *node); /* 0 or -EN
 /* keyed_read.c. One entry as the map has it now, into its row; see keyed_collect. */
 int keyed_read_entry(struct keyed *k, uint32_t bank, const struct abi_key *key,
 		     const struct abi_khead *now, uint64_t epoch);
+int keyed_read_view(struct keyed *k, uint32_t bank, const struct keyed_view *v);
 int keyed_read_alloc(struct keyed *k); /* 0 or -ENOMEM */
 void keyed_free_reading(struct reading *n);
 
@@ -52,6 +70,11 @@ void keyed_row_name(struct keyed_row *row, const struct abi_khead *head);
 void keyed_join(const struct keyed *k, struct keyed_row *to, const uint64_t *sums,
 		const uint64_t *cpus);
 void keyed_row_leaves(struct keyed *k, struct keyed_row **at); /* it is freed, *at the next one */
+
+/* keyed_walk.c. 0, also where this kernel cannot, or negative errno; close in any case. */
+int keyed_walk_open(struct keyed_walk *w, const struct keyed_args *args);
+void keyed_walk_close(struct keyed_walk *w);
+int keyed_walk_bank(struct keyed *k, uint32_t bank, uint64_t epoch); /* all its entries */
 
 /* keyed_cold.c. Before a bank is collected: entries that were cold by the last time leave it. */
 int keyed_retire(struct keyed *k, uint32_t bank, uint64_t epoch);

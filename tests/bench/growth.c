@@ -3,7 +3,7 @@
  * The loader's work per report with CPUs and groups that this machine does not have: the very code
  * of the scheduler source, on histograms filled from here. Banks lie in a memory file in place of
  * the BPF map; groups in real BPF hash maps. Times are of the CPU, so that a busy machine counts
- * less; `maps_us` is what the kernel alone takes to copy the groups of one report.
+ * less; `maps_us` is what the kernel alone takes to tell of the groups of one report.
  *
  *	growth CPUS GROUPS [SAMPLES]
  *		{"cpus":512,"keys":10,"us":123.4,"maps_us":1.2,"rss_mb":56.7,"heap_grown":0}
@@ -11,14 +11,15 @@
 #include "load/load.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <malloc.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "source/keyed_inside.h"
 #include "source/sched/sched.h"
 
-#define MAPS_BATCH 64
 #define TICKS 6
 #define WARM 4	   /* first reports allocate: both banks, then the rows of both views */
 #define SAMPLES 32 /* a report, per histogram; over OCTAVES from FIRST_OCTAVE on: 1 us to 1 ms */
@@ -146,27 +147,28 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* As keyed.c reads them, and nothing else. */
-static uint64_t maps_ns(const struct fake *f)
+/* As keyed_walk.c has them read, and nothing else. */
+static uint64_t walk_ns(const struct fake *f)
 {
-	struct abi_kentry *entries = calloc(MAPS_BATCH, sizeof(*entries));
-	struct abi_key keys[MAPS_BATCH], cursor;
-	uint64_t start_ns = cpu_ns();
-	void *in = NULL;
-	__u32 n;
-	int ret;
+	struct keyed_args args = {.nhists = ABI_SCHED_HISTS, .schema = ABI_KEY_SCHEMA};
+	struct keyed_walk walk = {0};
+	uint64_t start_ns;
+	char none;
+	int fd;
 
-	if (!entries)
-		fail("memory");
-	do {
-		n = MAPS_BATCH;
-		ret = bpf_map_lookup_batch(f->fds[0], in, &cursor, keys, entries, &n, NULL);
-		in = &cursor;
-	} while (!ret);
-	if (ret != -ENOENT)
+	memcpy(args.fds, f->fds, sizeof(args.fds));
+	if (keyed_walk_open(&walk, &args) || !walk.told)
+		fail("program that walks over the groups");
+	start_ns = cpu_ns();
+	fd = bpf_iter_create(bpf_link__fd(walk.links[0]));
+	do
+		walk.told->used = 0;
+	while (read(fd, &none, sizeof(none)) < 0 && errno == EAGAIN);
+	start_ns = cpu_ns() - start_ns;
+	if (close(fd))
 		fail("read the groups");
-	free(entries);
-	return cpu_ns() - start_ns;
+	keyed_walk_close(&walk);
+	return start_ns;
 }
 
 static uint64_t report_ns(struct banks *banks, struct sched_keys *keys,
@@ -231,7 +233,7 @@ int main(int argc, char **argv)
 	rss_mb = resident_mb();
 	printf("{\"cpus\":%u,\"keys\":%u,\"us\":%.1f,\"maps_us\":%.1f,\"rss_mb\":%.1f,"
 	       "\"heap_grown\":%zd}\n",
-	       f.ncpus, f.ngroups, (double)best_ns / 1000, (double)maps_ns(&f) / 1000, rss_mb,
+	       f.ncpus, f.ngroups, (double)best_ns / 1000, (double)walk_ns(&f) / 1000, rss_mb,
 	       (ssize_t)heap);
 	rows_free(&report.interval);
 	rows_free(&report.total);

@@ -647,6 +647,46 @@ def test_cost():
             assert max(costs.values()) < limit * slower, f"{size}: {costs} ns, limit {limit} * {slower:.2f}"
 
 
+LIVE_GROUPS, LIVE_PART, LIVE_S = 1000, 0.01, 4
+
+
+def live_part(t):
+    """Of a CPU, of all that the process does in LIVE_S: at least three reports come in that time."""
+    before, began = cpu_ns(t.pid), time.monotonic()
+    while time.monotonic() - began < LIVE_S:
+        t.read(0.2)
+    return (cpu_ns(t.pid) - before) / 1e9 / (time.monotonic() - began)
+
+
+def test_cost_live():
+    """1,000 processes by pid, each woken once a second: reading, keeping and drawing them takes 1 % of a CPU
+
+    The best of up to eight parts of LIVE_S: others may use the core, and its caches.
+    """
+    if os.geteuid():
+        raise Skip("not root")
+    naps = subprocess.Popen([os.path.join(os.path.dirname(WAITSCOPE), "tests", "load", "naps"), str(LIVE_GROUPS), "1000"],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        naps.stdout.readline()
+        with Terminal(WAITSCOPE, "-s", "sched", "--by", "pid", "-o", "tui") as t:
+            t.await_(FOOT)
+            t.read(3)
+            t.press(BACK_TAB, lambda text: re.search(r"^ *\d+ +naps ", text, re.M))
+            for _ in range(8):
+                slower, part = calibrate(), live_part(t)
+                print(f"# {100 * part:.2f} % of a CPU, {slower:.2f} times slower", flush=True)
+                if part < LIVE_PART * slower:
+                    break
+            t.keys("q")
+            status = t.wait()
+    finally:
+        naps.stdin.close()
+        naps.wait()
+        naps.stdout.close()
+    assert status == 0 and 0.0005 < part < LIVE_PART * slower, f"{100 * part:.2f} % of a CPU"
+
+
 others.run(test_numbers, test_groups, test_detail_of_address, test_keys, test_mouse, test_sizes, test_resize_storm, test_ascii,
            test_hostile_names, test_color, test_refused, test_signals, test_replay_signals, test_stop_and_continue,
-           test_end_of_run, test_terminal_goes, test_save, test_slow, test_stdin_is_a_record, test_tmux, test_cost)
+           test_end_of_run, test_terminal_goes, test_save, test_slow, test_stdin_is_a_record, test_tmux, test_cost, test_cost_live)
