@@ -172,6 +172,17 @@ struct contend_rodata {
 	__s64 *preempt_count_from_rq;
 };
 
+/* Of a skeleton of either, but for the last two. */
+#define CONTEND_RODATA(skel)                                                            \
+	.hists = (struct abi_buckets *)&(skel)->rodata->hists,                          \
+	.keyed = (struct abi_keyed *)&(skel)->rodata->keyed,                            \
+	.filter = (struct abi_filter *)&(skel)->rodata->filter,                         \
+	.stack_every = (__u32 *)&(skel)->rodata->stack_every,                           \
+	.ring_wake_bytes = (__u64 *)&(skel)->rodata->ring_wake_bytes,                   \
+	.why = (bool *)&(skel)->rodata->why, .slower = (bool *)&(skel)->rodata->slower, \
+	.slower_ns = (__u64 *)&(skel)->rodata->slower_ns,                               \
+	.slow_wake_bytes = (__u64 *)&(skel)->rodata->slow_wake_bytes
+
 struct contend {
 	struct bpf_source base;
 	const struct contend_ops *ops;

@@ -129,17 +129,7 @@ int futex_configure(struct contend *c, const struct btf *btf, struct err *e)
 {
 	struct futex *f = futex_of(c);
 	struct futex_bpf *skel = f->skel;
-	const struct contend_rodata ro = {
-		.hists = (struct abi_buckets *)&skel->rodata->hists,
-		.keyed = (struct abi_keyed *)&skel->rodata->keyed,
-		.filter = (struct abi_filter *)&skel->rodata->filter,
-		.why = (bool *)&skel->rodata->why,
-		.slower = (bool *)&skel->rodata->slower,
-		.slower_ns = (__u64 *)&skel->rodata->slower_ns,
-		.slow_wake_bytes = (__u64 *)&skel->rodata->slow_wake_bytes,
-		.stack_every = (__u32 *)&skel->rodata->stack_every,
-		.ring_wake_bytes = (__u64 *)&skel->rodata->ring_wake_bytes,
-	};
+	const struct contend_rodata ro = {CONTEND_RODATA(skel)};
 	int ret;
 
 	if (f->raw && tracepoint_args(btf, "sys_enter") < 2)

@@ -121,15 +121,7 @@ static int lock_configure(struct contend *c, const struct btf *btf, struct err *
 {
 	struct lock_bpf *skel = lock_of(c)->skel;
 	const struct contend_rodata ro = {
-		.hists = (struct abi_buckets *)&skel->rodata->hists,
-		.keyed = (struct abi_keyed *)&skel->rodata->keyed,
-		.filter = (struct abi_filter *)&skel->rodata->filter,
-		.why = (bool *)&skel->rodata->why,
-		.slower = (bool *)&skel->rodata->slower,
-		.slower_ns = (__u64 *)&skel->rodata->slower_ns,
-		.slow_wake_bytes = (__u64 *)&skel->rodata->slow_wake_bytes,
-		.stack_every = (__u32 *)&skel->rodata->stack_every,
-		.ring_wake_bytes = (__u64 *)&skel->rodata->ring_wake_bytes,
+		CONTEND_RODATA(skel),
 		.preempt_count_known = (bool *)&skel->rodata->preempt_count_known,
 		.preempt_count_from_rq = (__s64 *)&skel->rodata->preempt_count_from_rq,
 	};
