@@ -108,12 +108,14 @@ static __always_inline void op_comes(struct abi_counts *bank, struct task_struct
 
 #include "sched_record.bpf.h"
 #include "sched_stamped.bpf.h"
+#include "sched_tasks.bpf.h"
 
 /* Of a task that is queued already the clock runs. */
 TRACEPOINT(sched_waking)
 int ws_waking(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
+	u64 now = tasks_waking(ctx, p);
 	struct stamp *st = stamp_woken(p);
 
 	if (!st)
@@ -122,12 +124,13 @@ int ws_waking(u64 *ctx)
 		return 0;
 	if (by_record())
 		record_begins(p, st);
-	st->t0 = bpf_ktime_get_ns();
+	st->t0 = now ? now : bpf_ktime_get_ns();
 	slow_note_waker(st);
 	return 0;
 }
 
-SWITCHED int switched(u64 *ctx)
+/* `at`: with --why the moment, which is read once. */
+SWITCHED int switched(u64 *ctx, u64 at)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	bool preempted = ctx[0] & 1; /* whatever its state */
@@ -144,7 +147,7 @@ SWITCHED int switched(u64 *ctx)
 	bank->switches++;
 	state = switch_has_state ? (u32)((volatile u64 *)ctx)[3] : (u32)compat_task_state(prev);
 	if (WHY)
-		why_switch(next, preempted || !state);
+		why_switch(next, preempted || !state, at);
 	if (by_record()) {
 		if (keeps_ledgers)
 			op_leaves(bank, prev, preempted || !state);
@@ -208,8 +211,11 @@ static __always_inline void why_later(u64 *ctx, bool ends)
 TRACEPOINT(sched_switch)
 int ws_switch(u64 *ctx)
 {
-	bool ends = switched(ctx);
+	u64 now = WHY ? bpf_ktime_get_ns() : 0;
+	bool ends;
 
+	tasks_switch(ctx, now);
+	ends = switched(ctx, now);
 	if (WHY)
 		why_later(ctx, ends);
 	return 0;

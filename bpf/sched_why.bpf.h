@@ -20,7 +20,7 @@ static __always_inline bool by_record(void);
 #define WHY false
 #define switch_now_ns() bpf_ktime_get_ns()
 #define WHY_SLOW_BYTES sizeof(struct abi_slow)
-#define why_switch(next, runnable) ((void)0)
+#define why_switch(next, runnable, now) ((void)now)
 #define why_wait(p, prev, st, w, ep) false
 #define why_later(ctx, ends) ((void)ends)
 #define SWITCHED static __always_inline

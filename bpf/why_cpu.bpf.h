@@ -460,18 +460,17 @@ static __noinline u32 why_lap(struct why_cpu *s)
 
 /* A switch: one stay ends, the next begins. Interrupts do not nest around it, so that their sums are
  * at hand. */
-static __always_inline void why_switch(struct task_struct *next, bool runnable)
+static __always_inline void why_switch(struct task_struct *next, bool runnable, u64 now)
 {
 	struct why_cpu *s = why_own();
 	struct why_stay *t, *last;
-	u64 now, n;
+	u64 n;
 
 	if (!s)
 		return;
 	if (s->irq_depth || s->soft[s->soft_at & 1].start)
 		why_uninterrupted(s);
 	/* Who blocked may have been picked again since: then it was no more due, unseen. */
-	now = bpf_ktime_get_ns();
 	n = s->nstays;
 	last = &s->stays[(n - 1) & (WHY_STAYS - 1)];
 	if (s->due_at) {

@@ -52,11 +52,15 @@ struct abi_ledger {
 	__u64 waker_ns; /* in the last of these it was last woken then, */
 	__u32 waker;	/* by that thread, */
 	__u32 did_last;
+	__u32 tid; /* 0: the ledger is nobody's */
+	__u32 pad;
 	struct abi_did waker_did; /* which had done that by then */
 	struct abi_held_wait wait[ABI_HELD_WAITS];
 };
 
-_Static_assert(sizeof(struct abi_ledger) == 144 + 2 * 80, "abi_ledger size");
+_Static_assert(sizeof(struct abi_ledger) == 152 + 2 * 80, "abi_ledger size");
+
+#define ABI_TASK_PLACES 8192 /* for ledgers, by the thread's number modulo; a power of two */
 
 /* Where a thread was in its code when it woke one that waited for what it held: its stack. Kept until
  * that wait is over, and it is known whether the lock was given up then. */

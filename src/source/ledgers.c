@@ -14,13 +14,15 @@
 
 #include "tasks.skel.h" /* needs abi_holder.h */
 
-#define TASKS_MAX 32768 /* with 304 bytes each */
+#define TASKS_MAX 32768 /* with 312 bytes each, besides those that are at their places */
 #define LOGS_MAX 512	/* of threads that others wait for, with 4 KB each */
 
 struct ledgers {
 	struct tasks_bpf *skel;
-	bool chains;   /* what holders waited for is kept, too */
-	uint64_t lost; /* as last told */
+	bool chains; /* what holders waited for is kept, too */
+	const volatile __u64
+		*full; /* of another object that keeps them: tasks that found no room */
+	uint64_t lost; /* of both, as last told */
 };
 
 int ledgers_probe(const struct btf *btf, struct err *e)
@@ -31,7 +33,64 @@ int ledgers_probe(const struct btf *btf, struct err *e)
 	return 0;
 }
 
-static int load(struct ledgers *l, const struct config *cfg, const struct btf *btf)
+void ledgers_words(const struct ledgers_words *w, const struct config *cfg)
+{
+	*w->release_every = cfg->stack_every;
+	*w->have_pt_regs = kernel_gives_pt_regs();
+	*w->chains = cfg->slower;
+}
+
+static int leave_out(struct bpf_object *obj, const char *name)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(obj, name);
+
+	return m ? bpf_map__set_autocreate(m, false) : -ENOENT;
+}
+
+/* `programs`: those at events too. */
+static int configure(struct ledgers *l, const struct config *cfg, const struct btf *btf,
+		     bool programs)
+{
+	const struct ledgers_words words = {
+		.release_every = (__u32 *)&l->skel->rodata->release_every,
+		.have_pt_regs = (bool *)&l->skel->rodata->have_pt_regs,
+		.chains = (bool *)&l->skel->rodata->chains,
+	};
+	int ret;
+
+	ledgers_words(&words, cfg);
+	l->skel->rodata->switch_has_state = tracepoint_args(btf, "sched_switch") >= 4;
+	l->chains = cfg->slower;
+	ret = bpf_map__set_max_entries(l->skel->maps.tasks, ABI_TASK_PLACES + TASKS_MAX);
+	if (!ret)
+		ret = bpf_map__set_max_entries(l->skel->maps.tasks_at, ABI_TASK_PLACES + TASKS_MAX);
+	if (!ret)
+		ret = bpf_map__set_max_entries(l->skel->maps.tasks_spare, TASKS_MAX);
+	if (!ret)
+		ret = bpf_map__set_max_entries(l->skel->maps.vtids, TASKS_MAX);
+	if (!ret)
+		ret = bpf_map__set_max_entries(l->skel->maps.held_logs, LOGS_MAX);
+	if (!ret && !cfg->slower)
+		ret = leave_out(l->skel->obj, "held_logs");
+	if (!ret && !(cfg->slower && programs))
+		ret = leave_out(l->skel->obj, "chain_cpus");
+	if (!ret)
+		ret = bpf_program__set_autoload(l->skel->progs.ws_tasks_switch, programs);
+	return ret ? ret : bpf_program__set_autoload(l->skel->progs.ws_tasks_waking, programs);
+}
+
+/* What lies behind the places is free. */
+static int fill_spare(const struct ledgers *l)
+{
+	int fd = bpf_map__fd(l->skel->maps.tasks_spare), ret = 0;
+	__u32 at;
+
+	for (at = ABI_TASK_PLACES + TASKS_MAX; !ret && at-- > ABI_TASK_PLACES;)
+		ret = bpf_map_update_elem(fd, NULL, &at, BPF_ANY);
+	return ret ? -errno : 0;
+}
+
+static int load(struct ledgers *l, const struct config *cfg, const struct btf *btf, bool programs)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = cfg->btf);
 	int ret;
@@ -39,43 +98,34 @@ static int load(struct ledgers *l, const struct config *cfg, const struct btf *b
 	l->skel = tasks_bpf__open_opts(&opts);
 	if (!l->skel)
 		return -errno;
-	l->skel->rodata->release_every = cfg->stack_every;
-	l->skel->rodata->have_pt_regs = kernel_gives_pt_regs();
-	l->skel->rodata->switch_has_state = tracepoint_args(btf, "sched_switch") >= 4;
-	ret = bpf_map__set_max_entries(l->skel->maps.tasks, TASKS_MAX);
-	if (!ret)
-		ret = bpf_map__set_max_entries(l->skel->maps.vtids, TASKS_MAX);
-	l->skel->rodata->chains = cfg->slower;
-	l->chains = cfg->slower;
-	if (!ret)
-		ret = bpf_map__set_max_entries(l->skel->maps.held_logs, LOGS_MAX);
-	if (!ret && !cfg->slower)
-		ret = bpf_map__set_autocreate(l->skel->maps.held_logs, false);
-	if (!ret && !cfg->slower)
-		ret = bpf_map__set_autocreate(l->skel->maps.chain_cpus, false);
+	ret = configure(l, cfg, btf, programs);
 	if (!ret)
 		ret = tasks_bpf__load(l->skel);
 	if (!ret)
-		ret = tasks_bpf__attach(l->skel);
-	/* tasks that are not switched for long have a ledger from the start, too */
-	return ret ? ret : bpf_iter_run(l->skel->links.ws_tasks_walk);
+		ret = fill_spare(l);
+	return ret ? ret : tasks_bpf__attach(l->skel);
 }
 
-int ledgers_open(struct shared_maps *s, const struct config *cfg, const struct btf *btf,
-		 struct err *e)
+/* Tasks that are not switched for long have a ledger from the start, too. */
+static int walk(const struct ledgers *l)
+{
+	return bpf_iter_run(l->skel->links.ws_tasks_walk);
+}
+
+static int open_with(struct shared_maps *s, const struct config *cfg, const struct btf *btf,
+		     bool programs, struct err *e)
 {
 	struct ledgers *l;
-	int ret;
+	int ret = ledgers_probe(btf, e);
 
-	if (s->all)
-		return 0;
-	ret = ledgers_probe(btf, e);
 	if (ret)
 		return ret;
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return err_sys(e, -ENOMEM, "--why");
-	ret = load(l, cfg, btf);
+	ret = load(l, cfg, btf, programs);
+	if (!ret && programs)
+		ret = walk(l);
 	if (ret) {
 		ledgers_close(l);
 		return bpf_fail(e, ret, "--why: load BPF programs");
@@ -84,11 +134,18 @@ int ledgers_open(struct shared_maps *s, const struct config *cfg, const struct b
 	return 0;
 }
 
+int ledgers_open(struct shared_maps *s, const struct config *cfg, const struct btf *btf,
+		 struct err *e)
+{
+	return s->all ? 0 : open_with(s, cfg, btf, true, e);
+}
+
 int ledgers_reuse(const struct shared_maps *s, struct bpf_object *obj)
 {
-	struct bpf_map *theirs[] = {s->all->skel->maps.tasks,	 s->all->skel->maps.vtids,
-				    s->all->skel->maps.releases, s->all->skel->maps.released,
-				    s->all->skel->maps.takes,	 s->all->skel->maps.held_logs};
+	struct bpf_map *theirs[] = {s->all->skel->maps.tasks,	    s->all->skel->maps.tasks_at,
+				    s->all->skel->maps.tasks_spare, s->all->skel->maps.vtids,
+				    s->all->skel->maps.releases,    s->all->skel->maps.released,
+				    s->all->skel->maps.takes,	    s->all->skel->maps.held_logs};
 	size_t n = sizeof(theirs) / sizeof(theirs[0]) - !s->all->chains;
 	int ret = 0;
 
@@ -101,6 +158,48 @@ int ledgers_reuse(const struct shared_maps *s, struct bpf_object *obj)
 	return ret;
 }
 
+int ledgers_open_for(struct shared_maps *s, const struct config *cfg, const struct btf *btf,
+		     struct bpf_object *obj, struct err *e)
+{
+	int ret = open_with(s, cfg, btf, false, e);
+
+	if (ret)
+		return ret;
+	ret = ledgers_reuse(s, obj);
+	if (!ret && !cfg->slower)
+		ret = leave_out(obj, "held_logs");
+	if (!ret && !cfg->slower)
+		ret = leave_out(obj, "chain_cpus");
+	return ret ? err_sys(e, ret, "--why") : 0;
+}
+
+int ledgers_unused(struct bpf_object *obj)
+{
+	/* Not `found`: before 6.8 the verifier takes global functions also where nobody calls them. */
+	static const char *const maps[] = {"tasks",	 "tasks_at",	 "tasks_spare", "vtids",
+					   "releases",	 "released",	 "takes",	"held_logs",
+					   "chain_cpus", "release_rates"};
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < sizeof(maps) / sizeof(maps[0]); i++)
+		ret = leave_out(obj, maps[i]);
+	return ret;
+}
+
+int ledgers_begin(struct shared_maps *s, const volatile __u64 *full, struct err *e)
+{
+	int ret = walk(s->all);
+
+	s->all->full = full;
+	return ret ? bpf_fail(e, ret, "--why: walk over all tasks") : 0;
+}
+
+void ledgers_drop(struct shared_maps *s)
+{
+	ledgers_close(s->all);
+	s->all = NULL;
+}
+
 uint64_t ledgers_lost(struct shared_maps *s)
 {
 	uint64_t all, before;
@@ -108,6 +207,8 @@ uint64_t ledgers_lost(struct shared_maps *s)
 	if (!s->all)
 		return 0;
 	all = *(volatile __u64 *)&s->all->skel->bss->tasks_full;
+	if (s->all->full)
+		all += *s->all->full;
 	before = s->all->lost;
 	s->all->lost = all;
 	return all - before;

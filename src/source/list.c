@@ -43,6 +43,23 @@ bool sources_split(const struct config *cfg)
 	return false;
 }
 
+static bool holds(const struct source_ops *ops)
+{
+	struct err e = {0};
+
+	return ops->contends && !ops->made_up && !(ops->probe && ops->probe(&e));
+}
+
+bool sources_hold(const struct config *cfg)
+{
+	size_t i;
+
+	for (i = 0; cfg->why && source_list[i]; i++)
+		if (source_asked(cfg, source_list[i]) && holds(source_list[i]))
+			return true;
+	return false;
+}
+
 int source_open(const struct source_ops *ops, struct source **out, const struct source_args *args,
 		struct err *e)
 {

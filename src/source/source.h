@@ -168,6 +168,8 @@ bool source_asked(const struct config *cfg, const struct source_ops *ops);
 
 /* Does one that is asked split its times? */
 bool sources_split(const struct config *cfg);
+/* And with --why, does one that is asked, and can run, say who held what was waited for? */
+bool sources_hold(const struct config *cfg);
 
 /* Probed, then opened. A refusal says what is missing for all that was asked for. */
 int source_open(const struct source_ops *ops, struct source **out, const struct source_args *args,

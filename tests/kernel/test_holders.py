@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """--why of locks and futexes: who held them and what it did, against the holder's own account."""
 import os
+import random
 import shutil
 import tempfile
 
@@ -9,6 +10,7 @@ import harness
 from harness import KernelTest
 
 PARTS = ("running_ns", "runnable_ns", "throttled_ns", "blocked_ns")
+TASK_PLACES = 8192 # include/abi_holder.h: ABI_TASK_PLACES
 
 
 def held(row):
@@ -63,17 +65,18 @@ class HoldersTest(KernelTest):
         self.assertTrue(rows, report.final["tables"]["contended"])
         return max(rows, key=lambda r: r["wait_ns"]["sum"])
 
-    def assertNothingLost(self, frame):
-        for loss in ("clamped", "map_full", "lost_events", "over_range", "unpaired", "recursion_misses"):
+    def assertNothingLost(self, frame, source="futex"):
+        """Of the scheduler's waits a host may hide some, and some go on at the end."""
+        hidden = ("unpaired", "in_flight") if source == "futex" else ()
+        for loss in ("clamped", "map_full", "lost_events", "over_range", "recursion_misses", *hidden):
             self.assertEqual(frame["quality"][loss], 0, frame["quality"])
-        self.assertEqual(frame["quality"]["in_flight"], 0, frame["quality"])
 
 
 class Held(HoldersTest):
-    def check(self, what, kind, *tool_args):
+    def check(self, what, kind, *tool_args, source="futex"):
         """The row and its holder, which did what its own account says, and how much of it was missed."""
-        report, words = self.run_load("hold", what, kind, 20, tool_args=tool_args)
-        self.assertNothingLost(report.final)
+        report, words = self.run_load("hold", what, kind, 20, source=source, tool_args=tool_args)
+        self.assertNothingLost(report.final, source)
         row = self.longest(report, "futex")
         self.assertEqual(words["owner"], words["holder"])
         holder, waited = held(row)[words["holder"]], row["wait_ns"]["sum"]
@@ -120,6 +123,33 @@ class Held(HoldersTest):
         """computing: running"""
         _, holder, words = self.check("computing", "normal")
         self.assertShare(holder, words, "running_ns", 0.95, words["ran_ns"])
+
+    def test_beside_sched(self):
+        """where the scheduler's programs keep the ledgers: the same"""
+        self.two_cpus()
+        _, holder, words = self.check("starved", "normal", source="sched,futex")
+        self.assertShare(holder, words, "runnable_ns", 0.6, words["queued_ns"])
+        _, holder, words = self.check("computing", "normal", source="sched,futex")
+        self.assertShare(holder, words, "running_ns", 0.95, words["ran_ns"])
+
+    def test_places(self):
+        """threads whose places in the array others have, by their numbers: theirs are elsewhere"""
+        for source in ("futex", "sched,futex"):
+            self.by_chance(lambda source=source: self.look_at_places(source)) # others fork as well
+
+    def look_at_places(self, source):
+        last = "/proc/sys/kernel/ns_last_pid"
+        if not os.path.exists(last):
+            self.skipTest("no /proc/sys/kernel/ns_last_pid: threads cannot be numbered")
+        with open("/proc/sys/kernel/pid_max", encoding="ascii") as f:
+            rounds = min(int(f.read()) // TASK_PLACES, 100)
+        with open(last, "w", encoding="ascii") as f:
+            f.write(str(random.randrange(1, rounds) * TASK_PLACES + 1))
+        _, holder, words = self.check("asleep", "normal", source=source)
+        for tid in (words["holder"], words["waiter"]):
+            self.assertGreater(tid, TASK_PLACES)
+            self.assertTrue(os.path.exists("/proc/%d" % (tid % TASK_PLACES)), tid)
+        self.assertShare(holder, words, "blocked_ns", 0.95, words["held_ns"] - words["ran_ns"] - words["queued_ns"])
 
     def test_pi(self):
         """FUTEX_LOCK_PI: the word says who"""
@@ -314,13 +344,14 @@ class Slow(HoldersTest):
     def test_behind(self):
         """a holder that four hogs starve: the chain ends behind them"""
         self.two_cpus()
-        self.by_chance(self.look_behind) # of others that have this CPU too there may be many
+        for source in ("futex", "sched,futex"): # of others that have this CPU too there may be many
+            self.by_chance(lambda source=source: self.look_behind(source))
 
-    def look_behind(self):
-        report, words = self.run_load("hold", "starved", "normal", 20, tool_args=("--slower", "5ms"))
+    def look_behind(self, source):
+        report, words = self.run_load("hold", "starved", "normal", 20, source=source, tool_args=("--slower", "5ms"))
         self.check(report)
         links = [k for w in report.slow for k in w.get("behind", ())]
-        runnable = sum(h["runnable_ns"] for w in report.slow for h in w["holders"])
+        runnable = sum(h["runnable_ns"] for w in report.slow for h in w.get("holders", ()))
         by = {kind: sum(k["ns"] for k in links if k["kind"] == kind) for kind in {k["kind"] for k in links}}
         hogs = {k["tid"] for k in links if k["pid"] == words["pid"]}
         self.note("%d slow waits, runnable %.1f ms, behind %s, hogs %s", len(report.slow), runnable / 1e6,

@@ -8,6 +8,7 @@
 
 #include "source/groups.h"
 #include "source/kmaps.h"
+#include "source/ledgers.h"
 #include "source/sched/sched.h"
 
 static struct sched *sched_of(struct source *src)
@@ -127,6 +128,8 @@ static int sched_open(struct source **out, const struct source_args *args, struc
 	s->cfg = args->cfg;
 	ret = open_all(s, e);
 	if (ret) {
+		if (s->keeps_tasks)
+			ledgers_drop(s->args.shared);
 		sched_close(&s->base.source);
 		return ret;
 	}

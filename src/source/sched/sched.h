@@ -54,8 +54,9 @@ struct sched {
 	const struct config *cfg;
 	struct source_args args;
 	struct sched_object bpf;
-	uint32_t ncpus; /* possible */
-	bool by_record; /* when a task is queued is known by the kernel's own record of waits */
+	uint32_t ncpus;	  /* possible */
+	bool keeps_tasks; /* --why: its programs keep the ledgers of all tasks, for others */
+	bool by_record;	  /* when a task is queued is known by the kernel's own record of waits */
 	struct banks banks;
 	struct sched_keys *keys;		     /* NULL without --by */
 	struct sched_why *why;			     /* NULL without --why */

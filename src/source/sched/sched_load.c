@@ -9,6 +9,7 @@
 
 #include "source/groups.h"
 #include "source/kmaps.h"
+#include "source/ledgers.h"
 #include "source/sched/sched.h"
 
 #include "sched.skel.h" /* needs abi.h */
@@ -107,6 +108,21 @@ static int configure_switch(struct sched *s, const struct btf *btf, struct err *
 	return 0;
 }
 
+/* Those of all tasks, where lock or futex asks for them. */
+static int configure_tasks(struct sched *s, const struct btf *btf, struct err *e)
+{
+	int ret;
+
+	if (s->args.shared->all || !sources_hold(s->cfg)) {
+		ret = ledgers_unused(s->bpf.obj);
+		return ret ? err_sys(e, ret, "sched: --why") : 0;
+	}
+	sched_object_keep_tasks(&s->bpf, s->cfg);
+	ret = ledgers_open_for(s->args.shared, s->cfg, btf, s->bpf.obj, e);
+	s->keeps_tasks = !ret || s->args.shared->all;
+	return ret;
+}
+
 static int configure(struct sched *s, const struct btf *btf, struct err *e)
 {
 	struct sched_bpf__rodata *ro = s->bpf.rodata;
@@ -131,7 +147,9 @@ static int configure(struct sched *s, const struct btf *btf, struct err *e)
 	ret = configure_ledgers(s);
 	if (!ret && s->cfg->why)
 		ret = sched_why_configure(s, btf);
-	return ret ? err_sys(e, ret, "sched: ledgers") : 0;
+	if (ret)
+		return err_sys(e, ret, "sched: ledgers");
+	return s->cfg->why ? configure_tasks(s, btf, e) : 0;
 }
 
 /* Opened and configured. The kernel's BTF is several MB of heap: it goes before libbpf loads its
@@ -210,6 +228,8 @@ int sched_attach(struct sched *s, struct err *e)
 {
 	int ret = bpf_source_attach(&s->base, s->bpf.skeleton, e);
 
+	if (!ret && s->keeps_tasks)
+		ret = ledgers_begin(s->args.shared, sched_object_tasks_full(&s->bpf), e);
 	if (!ret)
 		ret = bpf_source_list_hooks(&s->base, e);
 	return ret ? ret : filters_follow(&s->base.filters, e);

@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "abi.h"
+#include "source/ledgers.h"
 #include "source/sched/sched_object.h"
 
 #include "sched.skel.h" /* need abi.h */
 #include "sched_raw.skel.h"
+#include "abi_holder.h"
 #include "abi_why.h"
 #include "sched_why.skel.h"
 
@@ -21,8 +23,8 @@
 			       offsetof(struct sched_why_bpf__rodata, field),      \
 		       #field " lies elsewhere in the object of --why")
 _Static_assert(sizeof(struct sched_bpf__rodata) == sizeof(struct sched_raw_bpf__rodata) &&
-		       sizeof(struct sched_bpf__rodata) == sizeof(struct sched_why_bpf__rodata),
-	       "the objects have the same read-only data");
+		       sizeof(struct sched_bpf__rodata) <= sizeof(struct sched_why_bpf__rodata),
+	       "the objects have the same read-only data, that of --why more behind it");
 SAME(filter);
 SAME(hists);
 SAME(keyed);
@@ -101,6 +103,24 @@ struct bpf_link *sched_object_iter(const struct sched_object *o)
 	if (o->why)
 		return o->why->links.ws_in_flight;
 	return o->raw ? NULL : o->btf->links.ws_in_flight;
+}
+
+void sched_object_keep_tasks(const struct sched_object *o, const struct config *cfg)
+{
+	struct sched_why_bpf__rodata *ro = o->why->rodata;
+	const struct ledgers_words words = {
+		.release_every = (__u32 *)&ro->release_every,
+		.have_pt_regs = (bool *)&ro->have_pt_regs,
+		.chains = (bool *)&ro->chains,
+	};
+
+	ro->keeps_tasks = true;
+	ledgers_words(&words, cfg);
+}
+
+const volatile __u64 *sched_object_tasks_full(const struct sched_object *o)
+{
+	return &o->why->bss->tasks_full;
 }
 
 int sched_object_map(const struct sched_object *o, const char *name)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct config;
 struct bpf_link;
 struct bpf_object;
 struct bpf_object_skeleton;
@@ -43,6 +44,9 @@ volatile __u64 *sched_object_epoch(const struct sched_object *o);
 volatile __u64 *sched_object_started(const struct sched_object *o);
 /* The iterator over tasks; NULL where there is none. */
 struct bpf_link *sched_object_iter(const struct sched_object *o);
+/* Of --why, before the load: its programs keep the ledgers of all tasks (ledgers.h). */
+void sched_object_keep_tasks(const struct sched_object *o, const struct config *cfg);
+const volatile __u64 *sched_object_tasks_full(const struct sched_object *o);
 int sched_object_map(const struct sched_object *o, const char *name); /* its fd */
 void sched_object_close(struct sched_object *o);		      /* unopened is fine */
 

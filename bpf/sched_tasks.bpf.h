@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* --why: where other sources ask for the ledgers of all tasks, the scheduler's programs keep them, by
+ * the same reading of the clock. That does not depend on its epoch or filters. */
+#ifndef WS_SCHED_TASKS_BPF_H
+#define WS_SCHED_TASKS_BPF_H
+
+#ifdef WS_WHY
+#include "tasks_keep.bpf.h"
+
+const volatile bool keeps_tasks;
+
+/* Out of line: its frame is gone when that of the wait begins. */
+static __noinline int tasks_switch_kept(u64 *ctx, u64 now)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	bool preempted = ctx[0] & 1;
+	u32 state;
+
+	state = switch_has_state ? (u32)((volatile u64 *)ctx)[3] : (u32)compat_task_state(prev);
+	tasks_switched(prev, next, preempted || !state, state & TASK_DEAD && !preempted, now);
+	return 0;
+}
+
+static __always_inline void tasks_switch(u64 *ctx, u64 now)
+{
+	if (keeps_tasks)
+		tasks_switch_kept(ctx, now);
+}
+
+/* When that was, or 0. */
+static __always_inline u64 tasks_waking(u64 *ctx, struct task_struct *p)
+{
+	u64 now;
+
+	if (!keeps_tasks)
+		return 0;
+	now = bpf_ktime_get_ns();
+	tasks_woken(ctx, p, now);
+	return now;
+}
+#else
+#define tasks_switch(ctx, now) ((void)now)
+#define tasks_waking(ctx, p) 0
+#endif
+
+#endif
