@@ -366,13 +366,13 @@ static __always_inline bool why_simple(struct why_cpu *s, struct task_struct *p,
 	    t->m.steal != now->m.steal)
 		return false;
 	if (!t->m.tid)
-		return why_blame_simple(p, ABI_WHY_IDLE, t, ns, 0, ep);
+		return why_blame_simple(s, p, ABI_WHY_IDLE, t, ns, 0, ep);
 	if (t->due_ns) {
 		due = why_minus(now->m.at, t->due_ns);
 		if (due > ns)
 			due = ns;
 	}
-	return why_blame_simple(p, ABI_WHY_TASK, t, ns - due, due, ep);
+	return why_blame_simple(s, p, ABI_WHY_TASK, t, ns - due, due, ep);
 }
 
 /* By the program's own small frame, when all that the switch itself takes has returned: before 6.13 the

@@ -163,23 +163,11 @@ __noinline u32 why_blame(u64 kind, u64 ns, u64 due_ns, u64 cpu, u64 stay)
 	return 0;
 }
 
-/*
- * The same for a wait that has one part, besides what was due to the kernel: nothing else counts in its entry,
- * so it needs no serial number. false: it has no entry yet, or one that says more.
- */
-static __always_inline bool why_blame_simple(struct task_struct *p, u32 kind,
-					     const struct why_stay *t, u64 ns, u64 due_ns, u64 ep)
+/* false: it has no entry yet. */
+static __always_inline bool why_add_simple(const struct abi_key *key, u64 ns, u64 due_ns, u64 ep)
 {
-	struct abi_key key = {.kind = kind};
-	struct abi_khead *e;
+	struct abi_khead *e = why_entry(key, ep);
 
-	key.kind |= why_length(ns + due_ns, 1) << ABI_WHY_LENGTH_SHIFT;
-	if (keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID)
-		return false;
-	group_key(&key, p);
-	if (kind == ABI_WHY_TASK)
-		key.obj = why_id(t);
-	e = why_entry(&key, ep);
 	if (!e)
 		return false;
 	e->sums[ABI_WHY_NS] += ns;
@@ -189,6 +177,94 @@ static __always_inline bool why_blame_simple(struct task_struct *p, u32 kind,
 		e->sums[ABI_WHY_DUE_COUNT]++;
 	}
 	return true;
+}
+
+/* ---- most waits: one part, besides what was due to the kernel ---- */
+
+static __always_inline struct why_pair *why_pair_at(struct why_cpu *s, const struct abi_key *key,
+						    u64 ep)
+{
+	u64 h = (key->id ^ key->obj) + key->kind / ABI_WHY_KINDS;
+
+	return &s->pairs[ep & 1][(h ^ h >> 8) & (WHY_PAIRS - 1)];
+}
+
+static __always_inline bool why_pair_is(const struct why_pair *q, const struct abi_key *key)
+{
+	return q->key.kind == key->kind && q->key.obj == key->obj && q->key.id == key->id &&
+	       q->key.born == key->born && q->key.cpu == key->cpu;
+}
+
+static __always_inline void why_pair_add(struct abi_khead *e, const struct why_pair *q)
+{
+	e->sums[ABI_WHY_NS] += q->ns;
+	e->sums[ABI_WHY_COUNT] += q->count;
+	e->sums[ABI_WHY_DUE_NS] += q->due_ns;
+	e->sums[ABI_WHY_DUE_COUNT] += q->due_count;
+}
+
+/*
+ * Nothing else counts in the entry of such a wait, so it needs no serial number. A pair that has an entry may have
+ * a place of the CPU's own, until user space asks. false: it has no entry yet, or one that says more.
+ */
+static __always_inline bool why_blame_simple(struct why_cpu *s, struct task_struct *p, u32 kind,
+					     const struct why_stay *t, u64 ns, u64 due_ns, u64 ep)
+{
+	struct abi_key key = {.kind = kind};
+	struct why_pair *q;
+
+	key.kind |= why_length(ns + due_ns, 1) << ABI_WHY_LENGTH_SHIFT;
+	if (keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID)
+		return false;
+	group_key(&key, p);
+	if (kind == ABI_WHY_TASK)
+		key.obj = why_id(t);
+	q = why_pair_at(s, &key, ep);
+	if (!why_pair_is(q, &key)) {
+		if (q->key.kind || s->no_pairs || !why_entry(&key, ep))
+			return why_add_simple(&key, ns, due_ns, ep);
+		q->key = key;
+	}
+	q->ns += ns;
+	q->count += ns != 0;
+	q->due_ns += due_ns;
+	q->due_count += due_ns != 0;
+	return true;
+}
+
+/* Where it has no entry any more, which cannot be: to the others. */
+static __always_inline void why_pair_tell(struct why_pair *q, u64 ep)
+{
+	struct abi_key other = {.obj = ABI_OBJ_OTHER};
+	struct abi_khead *e = why_entry(&q->key, ep);
+
+	if (!e) {
+		other.kind = q->key.kind & (ABI_WHY_KINDS - 1);
+		other.cpu = q->key.cpu;
+		e = why_entry(&other, ep);
+	}
+	if (e)
+		why_pair_add(e, q);
+	__builtin_memset(q, 0, sizeof(*q));
+}
+
+/*
+ * Run by user space before it reads the entries of a bank, which nobody writes then: for a CPU, what it has
+ * counted goes into them.
+ */
+SEC("raw_tp")
+int ws_why_pairs(u64 *ctx)
+{
+	struct why_cpu *of = why_of((u32)ctx[0]);
+	u64 bank = ctx[1] & 1;
+	u32 i;
+
+	if (!of)
+		return 0;
+	for (i = 0; i < WHY_PAIRS; i++)
+		if (of->pairs[bank][i].key.kind)
+			why_pair_tell(&of->pairs[bank][i], bank);
+	return 0;
 }
 
 #endif

@@ -17,6 +17,7 @@
 #define WS_WHY_CPU_BPF_H
 
 #include "abi_why.h"
+#include "why_pair.bpf.h"
 
 #define WHY_STAYS 256 /* powers of two */
 #define WHY_EDGES 512
@@ -120,6 +121,7 @@ struct why_walk {
 
 struct why_cpu {
 	s64 steal_from_rq; /* of user space; 0: nothing tells */
+	u64 no_pairs;	   /* of user space, which cannot run ws_why_pairs */
 	u64 steal_at;
 	u64 steal_asked, steal_ns;
 	u64 irq_ns; /* of hard interrupts that are over */
@@ -134,6 +136,7 @@ struct why_cpu {
 	u64 due_at; /* compat_rq_clock(); also written by other CPUs, under this one's run-queue lock */
 	u64 due_flag;
 	u64 idle_ns;
+	struct why_pair pairs[ABI_BANKS][WHY_PAIRS];
 	struct why_walk walk;
 	struct why_mark never; /* in the place of a later reading that has not been made */
 	struct why_mark edges[2][WHY_EDGES];

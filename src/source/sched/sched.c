@@ -48,9 +48,11 @@ static int open_keys(struct sched *s, struct err *e)
 static int open_why(struct sched *s, struct err *e)
 {
 	struct bpf_map *even = bpf_object__find_map_by_name(s->bpf.obj, "why_even");
+	struct bpf_program *pairs = bpf_object__find_program_by_name(s->bpf.obj, "ws_why_pairs");
 	const struct sched_why_args args = {
 		.fds = {bpf_map__fd(even), sched_object_map(&s->bpf, "why_odd")},
 		.culprits_fd = sched_object_map(&s->bpf, "why_culprits"),
+		.pairs_fd = s->why_pairs ? bpf_program__fd(pairs) : -1,
 		.by = s->cfg->by,
 		.ncpus = s->ncpus,
 		.room = bpf_map__max_entries(even),

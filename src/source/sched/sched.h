@@ -35,6 +35,7 @@ struct sched_why;
 struct sched_why_args {
 	int fds[ABI_BANKS];
 	int culprits_fd;
+	int pairs_fd; /* the program that puts what CPUs count by themselves into the maps; -1: none */
 	enum by_key by;
 	uint32_t ncpus; /* possible */
 	uint32_t room;	/* entries in each map */
@@ -62,6 +63,7 @@ struct sched {
 	struct sched_why *why;			     /* NULL without --why */
 	char *why_victim, *why_names[ABI_WHY_PARTS]; /* of a slow wait, while it is told */
 	int64_t why_steal;
+	bool why_pairs; /* CPUs count by themselves until they are asked: this kernel runs programs for us */
 	const char *why_lacks[SCHED_WHY_LACKS + 1];
 	struct ring slow; /* not open without --slower */
 };

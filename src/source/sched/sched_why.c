@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "abi_why.h"
+#include "source/bpf_util.h"
+#include "source/counts.h"
 #include "source/groups.h"
 #include "source/keyed.h"
 #include "source/sched/sched.h"
@@ -20,7 +22,8 @@ _Static_assert((ABI_WHY_KINDS & (ABI_WHY_KINDS - 1)) == 0, "kinds are bits of a 
 struct sched_why {
 	struct keyed *keyed;
 	enum by_key by;
-	int culprits_fd;
+	int culprits_fd, pairs_fd;
+	uint32_t ncpus;
 	struct cgroup_names *names;
 	struct keyed_row **rows; /* while a report is made */
 };
@@ -115,12 +118,33 @@ int sched_why_open(struct sched_why **out, const struct sched_why_args *args, st
 		return err_sys(e, -ENOMEM, "--why");
 	w->by = args->by;
 	w->culprits_fd = args->culprits_fd;
+	w->pairs_fd = args->pairs_fd;
+	w->ncpus = args->ncpus;
 	w->names = args->names;
 	return keyed_open(&w->keyed, &keyed, e);
 }
 
+/* What each CPU has counted of a bank that nobody writes now goes into the bank's map. */
+static int collect_pairs(const struct sched_why *w, uint32_t bank)
+{
+	uint64_t ctx[] = {0, bank};
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = ctx, .ctx_size_in = sizeof(ctx));
+	int ret = 0;
+
+	for (; !ret && ctx[0] < w->ncpus; ctx[0]++)
+		ret = bpf_prog_test_run_opts(w->pairs_fd, &run);
+	return ret;
+}
+
 int sched_why_collect(struct sched_why *w, uint64_t epoch, bool ends, struct err *e)
 {
+	int ret = 0;
+
+	for (uint32_t bank = 0; !ret && w->pairs_fd >= 0 && bank < ABI_BANKS; bank++)
+		if (counts_bank_ended(bank, epoch))
+			ret = collect_pairs(w, bank);
+	if (ret)
+		return bpf_fail(e, ret, "--why: run a BPF program");
 	return keyed_collect(w->keyed, epoch, ends, e);
 }
 

@@ -12,6 +12,7 @@
 #endif
 
 #include "abi_why.h"
+#include "source/bpf_util.h"
 #include "source/kmaps.h"
 #include "source/sched/sched.h"
 
@@ -155,19 +156,21 @@ int sched_why_configure(struct sched *s, const struct btf *btf)
 	if (!ret)
 		ret = configure_hooks(s, btf);
 	find_lacks(s, btf);
+	s->why_pairs = !bpf_test_runs();
 	return ret;
 }
 
-/* Each CPU's entry begins with where it is told what was stolen from it. */
+/* Each CPU's entry begins with where it is told what was stolen from it, and whether it counts by itself. */
 static int fill_cpus(const struct sched *s)
 {
 	const struct bpf_map *m = bpf_object__find_map_by_name(s->bpf.obj, "why_cpus");
+	const uint64_t head[] = {(uint64_t)s->why_steal, !s->why_pairs};
 	char *entry = calloc(1, bpf_map__value_size(m));
 	uint32_t cpu;
 	int ret = entry ? 0 : -ENOMEM;
 
 	if (entry)
-		memcpy(entry, &s->why_steal, sizeof(s->why_steal));
+		memcpy(entry, head, sizeof(head));
 	for (cpu = 0; !ret && cpu < s->ncpus; cpu++)
 		if (bpf_map_update_elem(bpf_map__fd(m), &cpu, entry, BPF_ANY))
 			ret = -errno;
