@@ -181,18 +181,37 @@ static __always_inline bool why_add_simple(const struct abi_key *key, u64 ns, u6
 
 /* ---- most waits: one part, besides what was due to the kernel ---- */
 
-static __always_inline struct why_pair *why_pair_at(struct why_cpu *s, const struct abi_key *key,
-						    u64 ep)
+static __always_inline struct why_pair *
+why_pairs_of(struct why_cpu *s, const struct abi_key *victim, const u64 *who, u64 ep)
 {
-	u64 h = (key->id ^ key->obj) + key->kind / ABI_WHY_KINDS;
+	u64 h = victim->id ^ who[0];
 
-	return &s->pairs[ep & 1][(h ^ h >> 8) & (WHY_PAIRS - 1)];
+	h ^= h >> 32;
+	h ^= h >> 16;
+	h ^= h >> 8;
+	return &s->pairs[ep & 1][h * WHY_PAIR_WAYS & (WHY_PAIRS - 1)];
 }
 
-static __always_inline bool why_pair_is(const struct why_pair *q, const struct abi_key *key)
+/* Of that CPU, which is in all keys here. */
+static __always_inline bool why_pair_is(const struct why_pair *q, const struct abi_key *victim,
+					const u64 *who, u64 all_ns)
 {
-	return q->key.kind == key->kind && q->key.obj == key->obj && q->key.id == key->id &&
-	       q->key.born == key->born && q->key.cpu == key->cpu;
+	u64 other = (q->key.id ^ victim->id) | (q->key.born ^ victim->born) | (q->who[0] ^ who[0]) |
+		    (q->who[1] ^ who[1]) | ((q->key.kind ^ victim->kind) & (ABI_WHY_KINDS - 1));
+
+	return !other && all_ns - q->least_ns <= q->span_ns;
+}
+
+/* It counts what has that key, which has its length. */
+static __always_inline void why_pair_begin(struct why_pair *q, const struct abi_key *key,
+					   const u64 *who, u32 length)
+{
+	q->key = *key;
+	q->who[0] = who[0];
+	q->who[1] = who[1];
+	q->least_ns = length > 1 ? ABI_WHY_LONGER(length - 2) + 1 : 0;
+	q->span_ns = length < ABI_WHY_LENGTHS - 1 ? ABI_WHY_LONGER(length - 1) - q->least_ns
+						  : ~0ULL >> 1;
 }
 
 static __always_inline void why_pair_add(struct abi_khead *e, const struct why_pair *q)
@@ -203,6 +222,27 @@ static __always_inline void why_pair_add(struct abi_khead *e, const struct why_p
 	e->sums[ABI_WHY_DUE_COUNT] += q->due_count;
 }
 
+/* What has no place of its own: into its entry, and a place if one is free. false: it has no entry yet. */
+static __always_inline bool why_pair_new(struct why_cpu *s, struct abi_key *key,
+					 const struct why_stay *t, struct why_pair *q,
+					 const u64 *who, u64 ns, u64 due_ns, u64 ep)
+{
+	u32 length = why_length(ns + due_ns, 1);
+
+	if (key->kind == ABI_WHY_TASK)
+		key->obj = why_id(t);
+	key->kind |= length << ABI_WHY_LENGTH_SHIFT;
+	if (!why_add_simple(key, ns, due_ns, ep))
+		return false;
+	if (s->no_pairs)
+		return true;
+	if (!q->key.kind)
+		why_pair_begin(q, key, who, length);
+	else if (!q[1].key.kind)
+		why_pair_begin(&q[1], key, who, length);
+	return true;
+}
+
 /*
  * Nothing else counts in the entry of such a wait, so it needs no serial number. A pair that has an entry may have
  * a place of the CPU's own, until user space asks. false: it has no entry yet, or one that says more.
@@ -211,19 +251,21 @@ static __always_inline bool why_blame_simple(struct why_cpu *s, struct task_stru
 					     const struct why_stay *t, u64 ns, u64 due_ns, u64 ep)
 {
 	struct abi_key key = {.kind = kind};
+	u64 who[2] = {};
 	struct why_pair *q;
 
-	key.kind |= why_length(ns + due_ns, 1) << ABI_WHY_LENGTH_SHIFT;
 	if (keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID)
 		return false;
 	group_key(&key, p);
-	if (kind == ABI_WHY_TASK)
-		key.obj = why_id(t);
-	q = why_pair_at(s, &key, ep);
-	if (!why_pair_is(q, &key)) {
-		if (q->key.kind || s->no_pairs || !why_entry(&key, ep))
-			return why_add_simple(&key, ns, due_ns, ep);
-		q->key = key;
+	if (kind == ABI_WHY_TASK) {
+		who[0] = t->key[0];
+		who[1] = t->key[1];
+	}
+	q = why_pairs_of(s, &key, who, ep);
+	if (!why_pair_is(q, &key, who, ns + due_ns)) {
+		if (!why_pair_is(&q[1], &key, who, ns + due_ns))
+			return why_pair_new(s, &key, t, q, who, ns, due_ns, ep);
+		q++;
 	}
 	q->ns += ns;
 	q->count += ns != 0;
