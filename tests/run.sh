@@ -5,8 +5,8 @@
 #	N passed, N failed, N skipped
 # First those that only compute, as many at once as there are CPUs (or -j N), at a low priority (nice 10: on a
 # busy machine SCHED_IDLE would not come to an end), and beside them, one by one, those that look at the time but
-# mostly wait. Then those that trace the machine, one by one and alone. What each has to say is said in the order
-# below, whichever ends first.
+# mostly wait, with those that trace the machine and are in tests/beside, which says why. Then the rest of those that
+# trace the machine, one by one and alone. What each has to say is said in the order below, whichever ends first.
 # At the very end up to AGAIN (3) suites that look at the live machine and failed are run a second time, with nothing
 # beside them, and that counts. They are named, and the first log stays (SUITE.first.log). All others count at once.
 # AGAIN=0: none is run again.
@@ -191,10 +191,27 @@ say_rest() {
 	done
 }
 
+beside=()
+while IFS='|' read -r pattern _; do
+	case $pattern in '' | '#'*) continue ;; esac
+	beside+=("$pattern")
+done < <(sed 's/[[:space:]]*|/|/' tests/beside)
+
+# Whether those that compute may go on beside a suite that traces the machine.
+is_beside() {
+	local pattern
+
+	for pattern in "${beside[@]}"; do
+		# shellcheck disable=SC2053 # a pattern, on purpose
+		[[ $1 != $pattern ]] || return 0
+	done
+	return 1
+}
+
 # What lists the kernel's programs wants no others there, so it is alone as well.
 lane_of() {
 	case $1 in
-	kernel/* | insns* | privs | cycles) echo traces ;;
+	kernel/* | insns* | privs | cycles) if is_beside "$1"; then echo waits; else echo traces; fi ;;
 	export/* | names/worker | names/kernel* | cli/run | cli/busy | readers/tui) echo waits ;;
 	*) echo computes ;;
 	esac
