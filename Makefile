@@ -70,7 +70,7 @@ endif
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) $(shell $(PKG_CONFIG) --cflags $(LIBS))
 LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) $(LDLIBS_ZYDIS) -liberty -lm
 ifdef SAN
-SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SANFLAGS := -DWS_SANITIZED -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 # Of waitscope itself, which reads what others wrote: position-independent, its linked tables read-only,
 # its stack and its copies checked (as far as compiler and C library can; not beside ASan, which does it).
@@ -116,7 +116,8 @@ $(O)/%.o: %.c $(O)/flags
 # A change of compiler or flags rebuilds everything; otherwise the files keep their time.
 $(O)/flags: FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(HARDEN_CFLAGS)
 $(O)/bpf-flags: FLAGS = $(CLANG) $(BPF_CFLAGS)
-$(O)/flags $(O)/bpf-flags: FORCE
+$(O)/fuzz-flags: FLAGS = $(CLANG) $(CPPFLAGS) $(FUZZ_FLAGS)
+$(O)/flags $(O)/bpf-flags $(O)/fuzz-flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS))' > $@
 

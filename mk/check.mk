@@ -1,28 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # make check: everything tests/run.sh runs. With SAN=1 all of it is built with the sanitizers; without,
-# the unit and golden tests run a second time, built with them.
+# the unit and golden tests run a second time, of the objects that the fuzz targets are made of (fuzz.mk).
 CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(ARMS_BINS) $(KERNEL_TEST_BINS) \
 	$(COMPARE_BIN) $(KNAMES_BINS) $(KNAMES_TOOLS) $(NAMES_ASK) $(NAMES_WALLS) $(INSN_TOOL) \
 	$(O)/core-reloc/corecheck $(PROBES) $(FUZZ_BINS) bench-bins
 ifndef SAN
-CHECK_SAN_O = $(O)-san
+CHECK_DEPS += $(SAN_BINS)
+CHECK_SAN_O = $(O)/fuzz
 endif
 
 # vm.mk, which comes after this file, says what some of these are.
 .SECONDEXPANSION:
 check: $$(CHECK_DEPS) ## all tests (as root) [TESTS='unit kernel/lock': only those whose names have one of the words] [JOBS=1]
-ifndef SAN
-	$(Q)$(MAKE) SAN=1 O=$(CHECK_SAN_O) check-san-build
-endif
 	$(Q)O=$(O) SAN_O=$(CHECK_SAN_O) tests/run.sh $(if $(JOBS),-j $(JOBS)) $(TESTS)
-
-check-san-build: $(UNIT_BINS) $(GOLDEN_BIN) $(COMPARE_BIN) $(NAMES_ASK)
 
 # No kernel, no root: what to run after each change.
 check-unit: $(UNIT_BINS) $(GOLDEN_BIN) ## unit and golden tests: no root, under a minute [TESTS=unit/opts]
 	$(Q)O=$(O) tests/run.sh $(if $(JOBS),-j $(JOBS)) $(or $(TESTS),unit golden)
 
-.PHONY: check check-unit check-san-build
+.PHONY: check check-unit
 
 # The kernel suites beside a load that never lets the machine rest, ROUNDS times: about 20 minutes each.
 ROUNDS ?= 1
@@ -41,11 +37,9 @@ check-locks: $(O)/waitscope $(LOAD_BINS) ## lock waits by the million: no slot s
 
 # Damaged records are a few thousand, the first ones of these.
 MUTANTS ?= 50000
-check-mutants: ## damaged records through report and diff, with the sanitizers (MUTANTS=50000)
-	$(Q)$(MAKE) SAN=1 O=$(O)-san build-mutants
-	$(Q)$(O)-san/tests/compare/mutants $(MUTANTS) $$(find tests/golden/expected -name '*.json' -size -60k | sort)
-build-mutants: $(O)/tests/compare/mutants
-.PHONY: check-mutants build-mutants
+check-mutants: $(O)/fuzz/tests/compare/mutants ## damaged records through report and diff, with the sanitizers (MUTANTS=50000)
+	$(Q)$(O)/fuzz/tests/compare/mutants $(MUTANTS) $$(find tests/golden/expected -name '*.json' -size -60k | sort)
+.PHONY: check-mutants
 
 # Programs of this machine, by turns: nothing that has to be the same each time.
 RUNS ?= 6

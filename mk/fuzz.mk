@@ -5,13 +5,14 @@
 FUZZ_SECONDS ?= 3
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BINS := $(FUZZ_NAMES:%=$(O)/fuzz/%)
-FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+FUZZ_FLAGS := -O1 -gline-tables-only -DWS_SANITIZED -fno-omit-frame-pointer \
+	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 # All of waitscope but main; each target takes what it needs out of the archive.
 FUZZ_OBJS := $(patsubst $(O)/%,$(O)/fuzz/%,$(filter-out $(O)/src/main.o,$(OBJS)))
 FUZZ_LIB := $(O)/fuzz/waitscope.a
 
 $(FUZZ_OBJS): | $(SKELS)
-$(O)/fuzz/%.o: %.c
+$(O)/fuzz/%.o: %.c $(O)/fuzz-flags
 	@mkdir -p $(@D)
 	$(call say,FUZZCC,$@)
 	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 $(FUZZ_FLAGS) -Itests/fuzz -MMD -MP -c -o $@ $<
@@ -24,12 +25,21 @@ $(FUZZ_BINS): $(O)/fuzz/%: $(O)/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
+# What `make check` runs a second time, with the sanitizers, is made of the same objects.
+SAN_BINS := $(patsubst $(O)/%,$(O)/fuzz/%,$(UNIT_BINS) $(GOLDEN_BIN) $(COMPARE_BIN) $(NAMES_ASK))
+SAN_OBJS := $(SAN_BINS:%=%.o)
+$(O)/fuzz/tests/unit/test_bucket.o: | $(O)/gen/boundaries.inc
+$(O)/fuzz/tests/unit/test_text.o: | $(O)/gen/unseen.inc
+$(SAN_BINS): %: %.o $(FUZZ_LIB)
+	$(call say,LINK,$@)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+
 fuzz: $(FUZZ_BINS) ## build the fuzz targets
 check-fuzz: $(FUZZ_BINS) ## run each of them for FUZZ_SECONDS
 	$(Q)tests/fuzz/run.sh $(O)/fuzz $(FUZZ_SECONDS) $(FUZZ_NAMES)
 
 .PHONY: fuzz check-fuzz
--include $(FUZZ_OBJS:.o=.d) $(FUZZ_NAMES:%=$(O)/fuzz/tests/fuzz/fuzz_%.d)
+-include $(FUZZ_OBJS:.o=.d) $(SAN_OBJS:.o=.d) $(FUZZ_NAMES:%=$(O)/fuzz/tests/fuzz/fuzz_%.d)
 
 # ---- clang-tidy (.clang-tidy) ----
 TIDY ?= clang-tidy

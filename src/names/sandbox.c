@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* With sanitizers memory cannot be bounded, and they ask for more of the kernel. */
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef WS_SANITIZED
 #define SANITIZED 1
 #else
 #define SANITIZED 0

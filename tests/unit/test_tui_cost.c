@@ -17,7 +17,7 @@
 #define LINES 100
 #define COLUMNS 300
 
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
+#if defined(WS_SANITIZED) || !defined(__OPTIMIZE__)
 #define SLOWER 40 /* no measure, but an end */
 #else
 #define SLOWER 1
