@@ -181,8 +181,11 @@ class Live(KernelTest):
 
     def test_stalled(self):
         """a report that takes long makes no later interval late"""
-        late_s = min(self.late_s(0.4, 0.8) for _ in range(3))  # others may have the CPU
-        self.note("%.1f ms late", late_s * 1000)
+        for _ in range(3):  # others may have the CPU
+            late_s = self.late_s(0.4, 0.8)
+            self.note("%.1f ms late", late_s * 1000)
+            if late_s < 0.1:
+                break
         self.assertLess(late_s, 0.1)
 
     def test_warm_up(self):
