@@ -4,9 +4,10 @@
 # All tests. Each suite's TAP goes to $O/test-logs/SUITE.log; what failed is shown; the last line is
 #	N passed, N failed, N skipped
 # First those that only compute, as many at once as there are CPUs (or -j N), at a low priority (nice 10: on a
-# busy machine SCHED_IDLE would not come to an end), and beside them, one by one, those that look at the time but
-# mostly wait, with those that trace the machine and are in tests/beside, which says why. Then the rest of those that
-# trace the machine, one by one and alone. What each has to say is said in the order below, whichever ends first.
+# busy machine SCHED_IDLE would not come to an end), beside them, one by one, those that look at the time but
+# mostly wait, and, also one by one, those that trace the machine and are in tests/beside, which says why. Then the
+# rest of those that trace the machine, one by one and alone. What each has to say is said in the order below,
+# whichever ends first.
 # At the very end up to AGAIN (3) suites that look at the live machine and failed are run a second time, with nothing
 # beside them, and that counts. They are named, and the first log stays (SUITE.first.log). All others count at once.
 # AGAIN=0: none is run again.
@@ -208,11 +209,13 @@ is_beside() {
 	return 1
 }
 
-# What lists the kernel's programs wants no others there, so it is alone as well.
+# What lists the kernel's programs wants no others there, so it is alone as well; so is a load for all CPUs. The insns
+# suites load programs, and count what these are by the descriptors of the process that did.
 lane_of() {
 	case $1 in
-	kernel/* | insns* | privs | cycles) if is_beside "$1"; then echo waits; else echo traces; fi ;;
-	export/* | names/worker | names/kernel* | cli/run | cli/busy | readers/tui) echo waits ;;
+	kernel/* | privs | cycles) if is_beside "$1"; then echo beside; else echo traces; fi ;;
+	cli/busy) echo traces ;;
+	export/* | names/worker | names/kernel* | cli/run | readers/tui) echo waits ;;
 	*) echo computes ;;
 	esac
 }
@@ -326,7 +329,7 @@ looks_at_machine() {
 }
 
 # In a process of its own: a worker, and what its suites add up to.
-run_lane() { # traces | waits | computes.N | again
+run_lane() { # traces | beside | waits | computes.N | again
 	lane=$1 passed=0 failed=0 skipped=0
 	trap 'trap "" INT TERM; end_child; exit 130' INT TERM
 	trap 'echo "$passed $failed $skipped" >"$STATE/counts.$lane"' EXIT
@@ -374,8 +377,9 @@ mapfile -t computes < <(seq -f 'computes.%.0f' "$jobs")
 if [ "$jobs" -eq 1 ]; then
 	lanes computes.1
 	lanes waits
+	lanes beside
 else
-	lanes "${computes[@]}" waits
+	lanes "${computes[@]}" waits beside
 fi
 lanes traces
 [ ! -s "$STATE/again" ] || lanes again
