@@ -2,7 +2,7 @@
 /*
  * Keyed entries, for every source: one per struct abi_key, which has the CPU in it so that no entry
  * has two writers. A map per bank: reading one bank does not walk the other. How many histograms an
- * entry has, and at which schema, user space says at load (kmaps.h).
+ * entry has, and at which schema, user space says at load (map_setup.h).
  */
 #ifndef WS_KEYED_BPF_H
 #define WS_KEYED_BPF_H

@@ -24,7 +24,7 @@
 #define ABI_SCHED_HISTS 5
 
 /*
- * One histogram, then its slots: __u32 each, read modulo 2^32 (how often: SOURCE_FOLD_NS).
+ * One histogram, then its slots: __u32 each, read modulo 2^32 (how often: SOURCE_DRAIN_NS).
  * min_ns and max_ns hold for the epoch named beside them; the first sample of an epoch resets them.
  */
 struct abi_hist {

@@ -22,7 +22,7 @@ check-unit: $(UNIT_BINS) $(GOLDEN_BIN) ## unit and golden tests: no root, under 
 
 # The kernel suites beside a load that never lets the machine rest, ROUNDS times: about 20 minutes each.
 ROUNDS ?= 1
-check-busy: $(O)/waitscope $(LOAD_BINS) $(KERNEL_TEST_BINS) ## kernel suites beside stress-ng (as root) [ROUNDS=5] [TESTS=kernel/fold]
+check-busy: $(O)/waitscope $(LOAD_BINS) $(KERNEL_TEST_BINS) ## kernel suites beside stress-ng (as root) [ROUNDS=5] [TESTS=kernel/drain]
 	$(Q)for round in $$(seq $(ROUNDS)); do \
 		echo "round $$round of $(ROUNDS), beside stress-ng"; \
 		O=$(O) SAN_O= AGAIN=0 tests/busy.sh tests/run.sh $(or $(TESTS),kernel/) || exit 1; done

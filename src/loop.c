@@ -16,17 +16,17 @@
 static const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGCHLD, SIGWINCH};
 #define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
 
-/* What the grace time after a flip leads to. */
-enum pending { PENDING_NONE, PENDING_FOLD, PENDING_WARMED_UP, PENDING_REPORT, PENDING_END };
+/* What the grace time after a change of epoch leads to. */
+enum pending { PENDING_NONE, PENDING_DRAIN, PENDING_WARMED_UP, PENDING_REPORT, PENDING_END };
 
 struct loop {
 	struct run *run;
 	struct event_base *base;
 	struct event *on_signal[NSIGNALS];
 	struct event **on_source;
-	struct event *tick, *grace, *fold, *deadline, *cost, *alive, *drain, *progress;
+	struct event *tick, *grace, *banks, *deadline, *cost, *alive, *drain, *progress;
 	enum pending pending;
-	enum pending next; /* asked for during a fold */
+	enum pending next; /* asked for while banks are drained */
 	bool warming;	   /* not counting yet */
 	bool end_asked;	   /* while another report was pending */
 	bool costing;
@@ -114,33 +114,33 @@ static void end(struct loop *l, const char *why)
 		l->end_asked = true;
 }
 
-static void begin_flip(struct loop *l, enum pending what)
+static void begin_epoch(struct loop *l, enum pending what)
 {
 	int ret;
 
 	l->pending = what;
-	ret = what == PENDING_FOLD ? run_fold_flip(l->run, l->e) : run_flip(l->run, l->e);
+	ret = what == PENDING_DRAIN ? run_begin_drain(l->run, l->e) : run_next_epoch(l->run, l->e);
 	if (ret)
 		fail(l, ret);
 	else
 		arm(l->grace, SOURCE_GRACE_NS);
-	arm(l->fold, l->run->fold_ns);
+	arm(l->banks, l->run->drain_ns);
 }
 
 static void begin_report(struct loop *l, enum pending what)
 {
-	if (l->pending == PENDING_FOLD)
+	if (l->pending == PENDING_DRAIN)
 		l->next = what;
 	else if (l->pending == PENDING_NONE) /* else one is on its way */
-		begin_flip(l, what);
+		begin_epoch(l, what);
 }
 
-static void on_fold(evutil_socket_t fd, short what, void *ctx)
+static void on_drain_banks(evutil_socket_t fd, short what, void *ctx)
 {
 	struct loop *l = ctx;
 
-	if (l->pending == PENDING_NONE) /* else a flip was just now */
-		begin_flip(l, PENDING_FOLD);
+	if (l->pending == PENDING_NONE) /* else the epoch has just changed */
+		begin_epoch(l, PENDING_DRAIN);
 }
 
 /* ---- starting ---- */
@@ -170,7 +170,7 @@ static int start(struct loop *l)
 
 	if (ret)
 		return ret;
-	arm(l->fold, l->run->fold_ns);
+	arm(l->banks, l->run->drain_ns);
 	l->warming = cfg->warmup_ns > 0;
 	if (l->warming)
 		arm(l->tick, cfg->warmup_ns);
@@ -229,7 +229,7 @@ static void begin_next(struct loop *l)
 	enum pending next = l->next;
 
 	l->next = PENDING_NONE;
-	begin_flip(l, next);
+	begin_epoch(l, next);
 }
 
 static void on_grace(evutil_socket_t fd, short what, void *ctx)
@@ -244,8 +244,8 @@ static void on_grace(evutil_socket_t fd, short what, void *ctx)
 		ret = run_start(l->run, l->e);
 		if (!ret)
 			arm_schedule(l);
-	} else if (pending == PENDING_FOLD) {
-		ret = run_fold(l->run, l->e);
+	} else if (pending == PENDING_DRAIN) {
+		ret = run_drain_banks(l->run, l->e);
 	} else if (pending == PENDING_REPORT) {
 		ret = run_report(l->run, l->e);
 	} else if (pending == PENDING_END) {
@@ -408,13 +408,13 @@ static int set_up(struct loop *l)
 	l->base = l->run->outputs.base;
 	l->tick = evtimer_new(l->base, on_tick, l);
 	l->grace = evtimer_new(l->base, on_grace, l);
-	l->fold = evtimer_new(l->base, on_fold, l);
+	l->banks = evtimer_new(l->base, on_drain_banks, l);
 	l->deadline = evtimer_new(l->base, on_deadline, l);
 	l->cost = evtimer_new(l->base, on_cost, l);
 	l->alive = evtimer_new(l->base, on_alive, l);
 	l->drain = evtimer_new(l->base, on_drain, l);
 	l->progress = evtimer_new(l->base, on_progress, l);
-	if (!l->tick || !l->grace || !l->fold || !l->deadline || !l->cost || !l->alive ||
+	if (!l->tick || !l->grace || !l->banks || !l->deadline || !l->cost || !l->alive ||
 	    !l->drain || !l->progress)
 		return -ENOMEM;
 	return add_sources(l) ?: add_signals(l);
@@ -428,7 +428,7 @@ static void free_event(struct event *ev)
 
 static void tear_down(struct loop *l)
 {
-	struct event *timers[] = {l->tick, l->grace, l->fold,  l->deadline,
+	struct event *timers[] = {l->tick, l->grace, l->banks, l->deadline,
 				  l->cost, l->alive, l->drain, l->progress};
 	size_t i;
 

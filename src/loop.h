@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Signals and time: when a run flips, reports and ends. One thread, libevent. */
+/* Signals and time: when a run begins an epoch, reports and ends. One thread, libevent. */
 #ifndef WS_LOOP_H
 #define WS_LOOP_H
 

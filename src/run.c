@@ -74,46 +74,46 @@ int run_start(struct run *r, struct err *e)
 		if (ret)
 			return ret;
 	}
-	r->started = again ? r->flipped : moment_now();
-	r->flipped = r->previous = r->started;
+	r->started = again ? r->epoch_began : moment_now();
+	r->epoch_began = r->previous = r->started;
 	r->user_ns_start = r->user_ns_previous = user_cpu_ns();
 	return again ? 0 : send_meta(r, e); /* whoever reads it may rely on being counted */
 }
 
-static void note_flip(struct run *r)
+static void note_epoch(struct run *r)
 {
-	r->previous = r->flipped;
-	r->flipped = moment_now();
+	r->previous = r->epoch_began;
+	r->epoch_began = moment_now();
 }
 
-int run_flip(struct run *r, struct err *e)
+int run_next_epoch(struct run *r, struct err *e)
 {
 	int ret = 0;
 
 	each_source (r, s)
 		if (!ret)
-			ret = s->ops->flip(s->src, e);
-	note_flip(r);
+			ret = s->ops->next_epoch(s->src, e);
+	note_epoch(r);
 	return ret;
 }
 
-int run_fold_flip(struct run *r, struct err *e)
+int run_begin_drain(struct run *r, struct err *e)
 {
 	int ret = 0;
 
 	each_source (r, s)
-		if (!ret && s->ops->fold)
-			ret = s->ops->flip(s->src, e);
+		if (!ret && s->ops->drain_banks)
+			ret = s->ops->next_epoch(s->src, e);
 	return ret;
 }
 
-int run_fold(struct run *r, struct err *e)
+int run_drain_banks(struct run *r, struct err *e)
 {
 	int ret = 0;
 
 	each_source (r, s)
-		if (!ret && s->ops->fold)
-			ret = s->ops->fold(s->src, e);
+		if (!ret && s->ops->drain_banks)
+			ret = s->ops->drain_banks(s->src, e);
 	return ret;
 }
 
@@ -125,7 +125,7 @@ int run_stop(struct run *r, struct err *e)
 	each_source (r, s)
 		if (!ret)
 			ret = s->ops->stop(s->src, e);
-	note_flip(r);
+	note_epoch(r);
 	return ret;
 }
 
@@ -172,9 +172,9 @@ static struct frame frame_of(const struct run *r, enum frame_type type, const st
 	return (struct frame){
 		.type = type,
 		.seq = r->seq,
-		.time = r->flipped.wall,
-		.mono_ns = r->flipped.mono_ns,
-		.dur_ns = r->flipped.mono_ns - since->mono_ns,
+		.time = r->epoch_began.wall,
+		.mono_ns = r->epoch_began.mono_ns,
+		.dur_ns = r->epoch_began.mono_ns - since->mono_ns,
 		.series = rows->series.v,
 		.nseries = rows->series.n,
 		.contended = rows->contended.v,
@@ -193,7 +193,7 @@ static double user_ppm(uint64_t used_ns, uint64_t dur_ns)
 	return dur_ns ? (double)used_ns * 1e6 / (double)dur_ns : 0;
 }
 
-/* Both views of what the last flip or stop ended; the total has rows if they are wanted. */
+/* Both views of what the last change of epoch, or stop, ended; the total has rows if they are wanted. */
 static int collect(struct run *r, bool totals, struct frame *interval, struct frame *total,
 		   struct err *e)
 {

@@ -3,9 +3,9 @@
  * One run: its sources and sinks, and the reports that go from the ones to the others. Knows no
  * events and no signals (loop.h drives it); the loop calls, in this order,
  *
- *	run_open -> run_start -> { run_flip -> run_report }* -> run_stop -> run_finish -> run_close
+ *	run_open -> run_start -> { run_next_epoch -> run_report }* -> run_stop -> run_finish -> run_close
  *
- * with at least SOURCE_GRACE_NS between flip or stop and the report that follows.
+ * with at least SOURCE_GRACE_NS between next_epoch or stop and the report that follows.
  */
 #ifndef WS_RUN_H
 #define WS_RUN_H
@@ -47,15 +47,15 @@ struct run {
 	struct outputs outputs;
 	struct command *command; /* NULL without one */
 	struct source_report report;
-	struct moment started, flipped, previous; /* counting began; last and last but one flip */
-	struct names_shared names;		  /* the sources' */
-	struct shared_maps shared;		  /* theirs too */
-	uint64_t names_refused;			  /* until the last report */
-	struct regroup groups[2];		  /* --by unit, container: of interval and total */
-	struct hide hide;			  /* from names.names, see run_open */
-	struct hide hide_slow; /* the same, of single waits: they come between reports */
+	struct moment started, epoch_began, previous; /* counting began; the last two epochs */
+	struct names_shared names;		      /* the sources' */
+	struct shared_maps shared;		      /* theirs too */
+	uint64_t names_refused;			      /* until the last report */
+	struct regroup groups[2]; /* --by unit, container: of interval and total */
+	struct hide hide;	  /* from names.names, see run_open */
+	struct hide hide_slow;	  /* the same, of single waits: they come between reports */
 	uint64_t seq;
-	uint64_t fold_ns; /* flips are at most that far apart; see run_fold */
+	uint64_t drain_ns; /* banks are drained at least that often */
 	struct self_cost cost;
 	uint64_t user_ns_start, user_ns_previous;
 	struct err slow_err; /* of a sink, from within drain */
@@ -66,15 +66,15 @@ struct moment moment_now(void);
 int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e);
 /* What sources call for each slow wait: to all outputs. ctx is the run. */
 int run_slow(void *ctx, const struct slow *w);
-/* Begin to count, or after a warm-up (flip and grace time are over) begin again. */
+/* Begin to count, or after a warm-up (epoch and grace time are over) begin again. */
 int run_start(struct run *r, struct err *e);
-int run_flip(struct run *r, struct err *e);
-/* The interval that the last flip ended. -EPIPE: nobody reads us any more. */
+int run_next_epoch(struct run *r, struct err *e);
+/* The interval that the last run_next_epoch ended. -EPIPE: nobody reads us any more. */
 int run_report(struct run *r, struct err *e);
-/* In intervals that are longer: a flip of those sources that fold, and after the grace time what it
+/* In intervals that are longer: a change of epoch of those sources that drain banks, and after the grace time what it
  * ended joins the interval, which goes on. */
-int run_fold_flip(struct run *r, struct err *e);
-int run_fold(struct run *r, struct err *e);
+int run_begin_drain(struct run *r, struct err *e);
+int run_drain_banks(struct run *r, struct err *e);
 int run_stop(struct run *r, struct err *e);
 /* The last interval and the final report. */
 int run_finish(struct run *r, const char *why, struct err *e);

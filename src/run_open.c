@@ -106,7 +106,7 @@ int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e
 	r->cfg = cfg;
 	r->argv = argv;
 	r->names.args = (struct names_args){.btf = cfg->btf, .debuginfod = cfg->debuginfod};
-	r->fold_ns = SOURCE_FOLD_NS;
+	r->drain_ns = SOURCE_DRAIN_NS;
 	if (cfg->command)
 		ret = command_fork(&r->command, cfg->command, e);
 	if (!ret)

@@ -120,7 +120,7 @@ bool bpf_source_begin(struct bpf_source *b)
 	return true;
 }
 
-int bpf_source_flip(struct source *src, struct err *e)
+int bpf_source_next_epoch(struct source *src, struct err *e)
 {
 	struct bpf_source *b = bpf_source_of(src);
 

@@ -63,7 +63,7 @@ int flight_walk(const struct bpf_link *link, int map_fd, struct abi_in_flight *o
 int bpf_source_poll(struct bpf_source *b, int fd, struct err *e);
 
 /* For source_ops. */
-int bpf_source_flip(struct source *src, struct err *e);
+int bpf_source_next_epoch(struct source *src, struct err *e);
 int bpf_source_stop(struct source *src, struct err *e);
 int bpf_source_event_fd(const struct source *src);
 int bpf_source_cost_begin(struct source *src, struct err *e);

@@ -24,7 +24,7 @@ struct counts {
 	bool begun; /* something of the interval was read */
 };
 
-/* bank_bytes: as given to kmaps_banks, or what else begins with as many counters. */
+/* bank_bytes: as given to map_setup_banks, or what else begins with as many counters. */
 int counts_open(struct counts *c, int map_fd, uint32_t ncpus, size_t bank_bytes, struct err *e);
 /* Has the bank of this number the samples of an epoch that has ended? 0: the run has, both have. */
 bool counts_bank_ended(uint32_t bank, uint64_t epoch);

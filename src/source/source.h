@@ -2,10 +2,10 @@
 /*
  * A source makes frames' series. It is the only floor that knows libbpf; sinks never see it.
  *
- *	open -> start -> ((flip -> fold)* flip -> collect)* -> stop -> collect -> close
+ *	open -> start -> ((next_epoch -> drain_banks)* next_epoch -> collect)* -> stop -> collect -> close
  *
- * `flip` ends the interval for the kernel side at once; `collect` follows at least
- * SOURCE_GRACE_NS later, when programs that were in flight at the flip have left.
+ * `next_epoch` ends the interval for the kernel side at once; `collect` follows at least
+ * SOURCE_GRACE_NS later, when programs that were in flight by then have left.
  */
 #ifndef WS_SOURCE_H
 #define WS_SOURCE_H
@@ -20,7 +20,7 @@
 #define SOURCE_GRACE_NS 1000000ULL
 /* Counters of 32 bits that are read this often lose nothing: 2^32 samples on one CPU would be one
  * each 140 ns, and the tracepoint that makes a sample takes longer. */
-#define SOURCE_FOLD_NS 600000000000ULL
+#define SOURCE_DRAIN_NS 600000000000ULL
 
 /* Of METRIC_*: from one to another. */
 #define SOURCE_METRICS(first, last) ((2ULL << (last)) - (1ULL << (first)))
@@ -65,7 +65,7 @@ void rows_want(struct report_rows *r, bool wanted); /* by the next collect */
 void rows_free(struct report_rows *r);
 
 struct source_report {
-	struct report_rows interval;	 /* since the previous flip */
+	struct report_rows interval;	 /* since the previous epoch began */
 	struct report_rows total;	 /* since counting began */
 	struct quality quality_interval; /* of the source that was asked last */
 	struct quality quality_total;
@@ -116,11 +116,11 @@ struct source_ops {
 	int (*open)(struct source **out, const struct source_args *args, struct err *e);
 	/* Begin to count (after a warm-up: forget what was counted so far). */
 	int (*start)(struct source *s, struct err *e);
-	int (*flip)(struct source *s, struct err *e);
+	int (*next_epoch)(struct source *s, struct err *e);
 	int (*collect)(struct source *s, struct source_report *r, struct err *e);
 	/* Optional, for counters of 32 bits: as collect, but the interval goes on. Long ones have
-	 * one every SOURCE_FOLD_NS. */
-	int (*fold)(struct source *s, struct err *e);
+	 * one every SOURCE_DRAIN_NS. */
+	int (*drain_banks)(struct source *s, struct err *e);
 	/* Stop counting, for good; a last collect follows SOURCE_GRACE_NS later. */
 	int (*stop)(struct source *s, struct err *e);
 	/* Optional: an fd to poll, and what to do when it is readable. */

@@ -18,7 +18,7 @@
 
 #include "abi_line.h"
 #include "source/bpf_util.h"
-#include "source/kmaps.h"
+#include "source/map_setup.h"
 #include "source/line/line.h"
 #include "source/source.h"
 
@@ -128,8 +128,8 @@ static int load_feed(struct run *r)
 		p, p == r->feeder.bpf->progs.ws_feed); /* not loaded yet */
 	ret = share_maps(r);
 	if (!ret)
-		ret = kmaps_buckets((struct abi_buckets *)&r->feeder.bpf->rodata->hists,
-				    ABI_LATENCY_SCHEMA);
+		ret = map_setup_buckets((struct abi_buckets *)&r->feeder.bpf->rodata->hists,
+					ABI_LATENCY_SCHEMA);
 	return ret ? ret : line_feed_bpf__load(r->feeder.bpf);
 }
 
@@ -192,7 +192,7 @@ static int run(struct run *r, struct err *e)
 	r->feeder.bpf->bss->epoch = r->line->base.epoch;
 	ret = feeder_run(&r->feeder, fed, sizeof(fed) / sizeof(fed[0]));
 	if (!ret)
-		ret = source_line.flip(r->src, e);
+		ret = source_line.next_epoch(r->src, e);
 	(void)usleep(SOURCE_GRACE_NS /
 		     1000); /* as long as it takes, or an interrupted moment less */
 	return ret ? ret : source_line.collect(r->src, &r->report, e);

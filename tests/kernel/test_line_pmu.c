@@ -23,7 +23,7 @@
 #include "abi_line.h"
 #include "core/err.h"
 #include "source/bpf_util.h"
-#include "source/kmaps.h"
+#include "source/map_setup.h"
 #include "source/line/pmu_plan.h"
 
 #include "line.skel.h" /* needs abi_line.h */
@@ -111,8 +111,8 @@ static int load(struct run *r)
 	if (!ret)
 		ret = bpf_map__set_max_entries(r->skel->maps.line_counts, (__u32)ncpus * ABI_BANKS);
 	if (!ret)
-		ret = kmaps_buckets((struct abi_buckets *)&r->skel->rodata->hists,
-				    ABI_LATENCY_SCHEMA);
+		ret = map_setup_buckets((struct abi_buckets *)&r->skel->rodata->hists,
+					ABI_LATENCY_SCHEMA);
 	return ret ? ret : line_bpf__load(r->skel);
 }
 

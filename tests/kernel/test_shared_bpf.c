@@ -25,7 +25,7 @@
 #include "source/filters.h"
 #include "source/groups.h"
 #include "source/keyed.h"
-#include "source/kmaps.h"
+#include "source/map_setup.h"
 
 #include "shared_test.skel.h" /* needs abi.h */
 
@@ -110,7 +110,7 @@ struct run {
 	struct filters filters;
 	struct counts counts;
 	struct keyed *keyed;
-	struct kmaps_keyed sizes;
+	struct map_setup_keyed sizes;
 	struct child child;
 	struct err e;
 };
@@ -136,10 +136,10 @@ static int setup(struct run *r, bool hash)
 	if (!btf)
 		return -ENOENT;
 	memcpy((void *)skel->rodata->numbers, numbers, sizeof(numbers));
-	ret = kmaps_banks(skel->obj, r->filters.ncpus, sizeof(struct abi_counts));
+	ret = map_setup_banks(skel->obj, r->filters.ncpus, sizeof(struct abi_counts));
 	if (!ret)
-		ret = kmaps_keyed(skel->obj, (struct abi_keyed *)&skel->rodata->keyed, btf,
-				  &r->sizes);
+		ret = map_setup_keyed(skel->obj, (struct abi_keyed *)&skel->rodata->keyed, btf,
+				      &r->sizes);
 	btf__free(btf);
 	if (!ret)
 		ret = filters_setup(&r->filters, skel->obj,
@@ -160,13 +160,13 @@ static int load(struct run *r, bool hash)
 	if (!ret)
 		ret = filters_fill(&r->filters, r->skel->obj, &r->e);
 	if (!ret)
-		ret = kmaps_others(r->skel->obj, &r->sizes);
+		ret = map_setup_others(r->skel->obj, &r->sizes);
 	if (!ret)
 		ret = counts_open(&r->counts, bpf_map__fd(r->skel->maps.banks), r->filters.ncpus,
 				  sizeof(struct abi_counts), &r->e);
 	if (ret)
 		return ret;
-	kmaps_keyed_fds(r->skel->obj, keyed.fds);
+	map_setup_keyed_fds(r->skel->obj, keyed.fds);
 	ret = keyed_open(&r->keyed, &keyed, &r->e);
 	if (!ret)
 		ret = shared_test_bpf__attach(r->skel);
@@ -192,13 +192,13 @@ static int open_run(struct run *r, size_t way)
 	set_late(r, ABI_FILTER_CGROUP, &ways[way].cgroup);
 	set_late(r, ABI_FILTER_CPU, &ways[way].cpu);
 	/* two keys find room, whatever the number of CPUs */
-	r->sizes = (struct kmaps_keyed){.used = true,
-					.by = group_abi(ways[way].by),
-					.nhists = 1,
-					.schema = r->cfg.precision,
-					.keys = 2,
-					.others = 2,
-					.ncpus = (uint32_t)ncpus};
+	r->sizes = (struct map_setup_keyed){.used = true,
+					    .by = group_abi(ways[way].by),
+					    .nhists = 1,
+					    .schema = r->cfg.precision,
+					    .keys = 2,
+					    .others = 2,
+					    .ncpus = (uint32_t)ncpus};
 	if (ncpus < 0)
 		return ncpus;
 	r->skel = shared_test_bpf__open();

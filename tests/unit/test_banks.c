@@ -134,7 +134,7 @@ static void test_sched_intervals(void **state)
 }
 
 /* Slots that wrap between two readings of a long interval lose nothing. */
-static void test_sched_fold(void **state)
+static void test_sched_drain(void **state)
 {
 	const uint64_t most = UINT32_MAX, all = most + 3;
 	struct err e = {0};
@@ -197,7 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sched_intervals),
-		cmocka_unit_test(test_sched_fold),
+		cmocka_unit_test(test_sched_drain),
 		cmocka_unit_test(test_one_metric),
 	};
 

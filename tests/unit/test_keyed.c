@@ -439,7 +439,7 @@ static void test_wrap(void **state)
 	end(&f);
 }
 
-static void fold(struct fixture *f, uint64_t epoch)
+static void drain(struct fixture *f, uint64_t epoch)
 {
 	struct err e = {0};
 
@@ -448,7 +448,7 @@ static void fold(struct fixture *f, uint64_t epoch)
 
 /* A long interval is read in parts, each an epoch of its own: slots that wrap between two of them
  * lose nothing, and what the interval had before stays. */
-static void test_fold(void **state)
+static void test_drain(void **state)
 {
 	struct keyed_row *row;
 	struct abi_hist *h;
@@ -460,10 +460,10 @@ static void test_fold(void **state)
 	((uint32_t *)(h + 1))[bucket_slot(&table, SCHEMA, 1000)] = UINT32_MAX - 1;
 	entry(1, 7, 0)->sums[0] = 5;
 	entry(1, 7, 0)->sums[MASK] = 1;
-	fold(&f, 1);
+	drain(&f, 1);
 	sample(2, 7, 1, 0, 50);
 	entry(0, 7, 1)->sums[MASK] = 2;
-	fold(&f, 2);
+	drain(&f, 2);
 	sample(3, 7, 0, 0, 1000);
 	sample(3, 7, 0, 0, 1000);
 	collect(&f, 3);
@@ -661,7 +661,7 @@ int main(void)
 		cmocka_unit_test(test_cold),
 		cmocka_unit_test(test_cold_with_room),
 		cmocka_unit_test(test_wrap),
-		cmocka_unit_test(test_fold),
+		cmocka_unit_test(test_drain),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_latest_name),
 		cmocka_unit_test(test_names_and_forget),

@@ -206,7 +206,7 @@ static void intervals_make_the_total(void **state)
 			struct frame interval, total;
 			const struct frame *got;
 
-			collect(&f, i < 4 ? source_synth.flip : source_synth.stop);
+			collect(&f, i < 4 ? source_synth.next_epoch : source_synth.stop);
 			interval = frame_of(&f.r.interval);
 			total = frame_of(&f.r.total);
 			assert_int_equal(frame_own_add(sum, &interval, FRAME_THEN), 0);
@@ -231,17 +231,17 @@ static void totals_on_demand(void **state)
 	size_t series, rows;
 
 	begin(&f, BY_PID);
-	collect(&f, source_synth.flip);
+	collect(&f, source_synth.next_epoch);
 	series = f.r.total.series.n;
 	rows = f.r.total.contended.n;
 	assert_true(series && rows);
 	rows_want(&f.r.total, false);
-	collect(&f, source_synth.flip);
+	collect(&f, source_synth.next_epoch);
 	assert_true(f.r.interval.series.n && f.r.interval.contended.n);
 	assert_int_equal(f.r.total.series.n, 0);
 	assert_int_equal(f.r.total.contended.n, 0);
 	rows_want(&f.r.total, true);
-	collect(&f, source_synth.flip);
+	collect(&f, source_synth.next_epoch);
 	assert_true(f.r.total.series.n >= series && f.r.total.contended.n >= rows);
 	assert_true(find(&f.r.total.series, "sched_run_delay", NULL, NULL)->count >
 		    2 * find(&f.r.interval.series, "sched_run_delay", NULL, NULL)->count);
@@ -265,8 +265,8 @@ static void groups_make_the_whole(void **state)
 		size_t groups = 0;
 
 		begin(&f, rows[i].by);
-		collect(&f, source_synth.flip);
-		collect(&f, source_synth.flip);
+		collect(&f, source_synth.next_epoch);
+		collect(&f, source_synth.next_epoch);
 		parts_make_the_whole(&f.r.interval.series, "cpu", f.cfg.precision);
 		parts_make_the_whole(&f.r.interval.series, rows[i].key, f.cfg.precision);
 		parts_make_the_whole(&f.r.total.series, rows[i].key, f.cfg.precision);
@@ -291,7 +291,7 @@ static void legs_add_up(void **state)
 	struct fixture f = {0};
 
 	begin(&f, BY_NONE);
-	collect(&f, source_synth.flip);
+	collect(&f, source_synth.next_epoch);
 	for (int m = 0; m < SCHED_METRICS; m++)
 		h[m] = find(&f.r.interval.series, metric_list[m].name, NULL, NULL);
 	assert_int_equal(h[METRIC_SCHED_WAKEUP_LATENCY]->sum_ns,
@@ -317,11 +317,11 @@ static void same_every_time(void **state)
 
 	begin(&a, BY_TID);
 	begin(&b, BY_TID);
-	collect(&b, source_synth.flip);
-	assert_int_equal(source_synth.flip(b.s, &e), 0);
+	collect(&b, source_synth.next_epoch);
+	assert_int_equal(source_synth.next_epoch(b.s, &e), 0);
 	assert_int_equal(source_synth.start(b.s, &e), 0);
-	collect(&a, source_synth.flip);
-	collect(&b, source_synth.flip);
+	collect(&a, source_synth.next_epoch);
+	collect(&b, source_synth.next_epoch);
 	assert_int_equal(a.r.total.series.n, b.r.total.series.n);
 	for (size_t i = 0; i < a.r.total.series.n; i++) {
 		assert_int_equal(a.r.total.series.v[i].value, b.r.total.series.v[i].value);
@@ -341,7 +341,7 @@ static void order(void **state)
 	size_t i = 0;
 
 	begin(&f, BY_PID);
-	collect(&f, source_synth.flip);
+	collect(&f, source_synth.next_epoch);
 	for (; i < SCHED_METRICS; i++)
 		assert_int_equal(f.r.interval.series.v[i].nlabels, 0);
 	for (; i < 5 * SCHED_METRICS; i++) {
@@ -393,7 +393,7 @@ static void files_add_up(void **state)
 		struct fixture f = {0};
 
 		begin(&f, rows[i].by);
-		collect(&f, source_synth.flip);
+		collect(&f, source_synth.next_epoch);
 		collect(&f, source_synth.stop);
 		for (size_t k = 0; k < ROWS(names); k++) {
 			uint64_t whole = sum_of(&f.r.total.series, names[k], NULL);
@@ -432,7 +432,7 @@ static void contended_rows(void **state)
 
 	begin(&f, BY_COMM);
 	for (int i = 0; i < 3; i++) {
-		collect(&f, source_synth.flip);
+		collect(&f, source_synth.next_epoch);
 		locks += waits(&f.r.interval.contended, false, false);
 		idle += waits(&f.r.interval.contended, false, true);
 		other += waits(&f.r.interval.contended, true, false);
@@ -457,7 +457,7 @@ static void slow_waits(void **state)
 	struct fixture none = {0};
 
 	begin(&all, BY_NONE);
-	collect(&all, source_synth.flip);
+	collect(&all, source_synth.next_epoch);
 	assert_int_equal(
 		all.seen.n,
 		find(&all.r.interval.series, "sched_wakeup_latency", NULL, NULL)->count +
@@ -468,11 +468,11 @@ static void slow_waits(void **state)
 	assert_int_equal(all.seen.ops, 1000);
 	assert_int_equal(all.seen.least_ns, 0);
 	begin(&some, BY_NONE);
-	collect(&some, source_synth.flip);
+	collect(&some, source_synth.next_epoch);
 	assert_in_range(some.seen.n, 1, all.seen.n - 1);
 	assert_true(some.seen.least_ns >= 1000000);
 	begin(&none, BY_NONE);
-	collect(&none, source_synth.flip);
+	collect(&none, source_synth.next_epoch);
 	assert_int_equal(none.seen.n, 0);
 	end(&all);
 	end(&some);
@@ -494,7 +494,7 @@ static void slow_error_goes_up(void **state)
 
 	assert_int_equal(source_synth.open(&s, &args, &e), 0);
 	assert_int_equal(source_synth.start(s, &e), 0);
-	assert_int_equal(source_synth.flip(s, &e), 0);
+	assert_int_equal(source_synth.next_epoch(s, &e), 0);
 	assert_int_equal(source_synth.collect(s, &r, &e), -EPIPE);
 	assert_string_equal(e.text, ""); /* the words are the sink's */
 	source_synth.close(s);

@@ -45,7 +45,7 @@ int contend_setup(struct contend *c, struct bpf_object *obj, const struct btf *b
 	int64_t from_rq;
 	int ret;
 
-	c->maps = (struct kmaps_keyed){
+	c->maps = (struct map_setup_keyed){
 		.used = true,
 		.by = group_abi(c->cfg->by),
 		.nhists = 1,
@@ -65,11 +65,12 @@ int contend_setup(struct contend *c, struct bpf_object *obj, const struct btf *b
 	}
 	ret = ring ? bpf_map__set_max_entries(ring, ring_bytes(c)) : -ENOENT;
 	if (!ret)
-		ret = kmaps_buckets(ro->hists, c->cfg->precision);
+		ret = map_setup_buckets(ro->hists, c->cfg->precision);
 	if (!ret)
-		ret = kmaps_banks(obj, c->ncpus, BANK_BYTES(c->ops->nmetrics, c->cfg->precision));
+		ret = map_setup_banks(obj, c->ncpus,
+				      BANK_BYTES(c->ops->nmetrics, c->cfg->precision));
 	if (!ret)
-		ret = kmaps_keyed(obj, ro->keyed, btf, &c->maps);
+		ret = map_setup_keyed(obj, ro->keyed, btf, &c->maps);
 	if (!ret)
 		ret = holders_setup(c, obj);
 	if (!ret)
@@ -126,7 +127,7 @@ static int open_rows(struct contend *c, struct err *e)
 		.nmetrics = c->ops->nmetrics,
 	};
 	const char *what = c->ops->source->name;
-	int ret = kmaps_others(c->base.obj, &c->maps);
+	int ret = map_setup_others(c->base.obj, &c->maps);
 
 	if (ret)
 		return err_sys(e, ret, "%s: entry for other addresses", what);
@@ -273,7 +274,7 @@ static int collect(struct contend *c, bool ends, struct err *e)
 	return ret;
 }
 
-int contend_fold(struct source *src, struct err *e)
+int contend_drain_banks(struct source *src, struct err *e)
 {
 	return collect(source_of(src), false, e);
 }

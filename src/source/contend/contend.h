@@ -22,7 +22,7 @@
 #include "source/banks.h"
 #include "source/bpf_source.h"
 #include "source/groups.h"
-#include "source/kmaps.h"
+#include "source/map_setup.h"
 #include "source/ledgers.h"
 #include "source/ring.h"
 
@@ -191,7 +191,7 @@ struct contend {
 	struct bpf_object_skeleton *skel;
 	const struct bpf_link *flight; /* the walk over the tasks */
 	uint32_t ncpus;		       /* possible */
-	struct kmaps_keyed maps;
+	struct map_setup_keyed maps;
 	struct banks banks;
 	struct keyed *keyed;			     /* of struct contend_row */
 	const struct abi_contend_sample *describing; /* for which a row is made */
@@ -235,7 +235,7 @@ size_t contend_chain(struct contend *c, const struct abi_held_slow *r, const str
 
 /* For source_ops. */
 int contend_start(struct source *src, struct err *e);
-int contend_fold(struct source *src, struct err *e);
+int contend_drain_banks(struct source *src, struct err *e);
 int contend_collect(struct source *src, struct source_report *r, struct err *e);
 int contend_drain(struct source *src, struct err *e);
 int contend_cost_begin(struct source *src, struct err *e);

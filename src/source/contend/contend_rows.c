@@ -362,6 +362,6 @@ int contend_rows_open(struct contend *c, struct err *e)
 	};
 
 	codes_init(&c->codes);
-	kmaps_keyed_fds(c->base.obj, args.fds);
+	map_setup_keyed_fds(c->base.obj, args.fds);
 	return keyed_open(&c->keyed, &args, e);
 }

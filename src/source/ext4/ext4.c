@@ -6,7 +6,7 @@
 
 #include "source/ext4/ext4.h"
 #include "source/inodes/ext4_dev.h"
-#include "source/kmaps.h"
+#include "source/map_setup.h"
 
 #include "ext4.skel.h" /* needs abi_ext4.h */
 
@@ -68,7 +68,7 @@ static int open_rows(struct ext4 *x, struct err *e)
 	};
 	int ret;
 
-	kmaps_keyed_fds(x->skel->obj, args.op_fds);
+	map_setup_keyed_fds(x->skel->obj, args.op_fds);
 	ret = ext4_rows_open(&x->rows, &args, e);
 	return ret ? ret : ext4_es_open(&x->es, &es, e);
 }
@@ -150,12 +150,12 @@ static int collect(struct ext4 *x, bool ends, struct err *e)
 	return ext4_rows_collect(x->rows, ended, ends, e);
 }
 
-static int ext4_fold(struct source *src, struct err *e)
+static int ext4_drain_banks(struct source *src, struct err *e)
 {
 	return collect(ext4_of(src), false, e);
 }
 
-/* First call: begin. Later (the warm-up is over; flip and the grace time are behind us): forget. */
+/* First call: begin. Later (the warm-up is over; a change of epoch and the grace time are behind us): forget. */
 static int ext4_start(struct source *src, struct err *e)
 {
 	struct ext4 *x = ext4_of(src);
@@ -232,8 +232,8 @@ const struct source_ops source_ext4 = {
 	.probe = ext4_probe,
 	.open = ext4_open,
 	.start = ext4_start,
-	.flip = bpf_source_flip,
-	.fold = ext4_fold,
+	.next_epoch = bpf_source_next_epoch,
+	.drain_banks = ext4_drain_banks,
 	.collect = ext4_collect,
 	.stop = bpf_source_stop,
 	.event_fd = bpf_source_event_fd,

@@ -10,7 +10,7 @@
 
 #include "source/ext4/ext4.h"
 #include "source/inodes/ext4_dev.h"
-#include "source/kmaps.h"
+#include "source/map_setup.h"
 #include "source/ring.h"
 #include "source/shared.h"
 
@@ -256,10 +256,10 @@ static uint32_t dios_wanted(uint32_t ncpus)
 static int configure_maps(struct ext4 *x, const struct btf *btf)
 {
 	struct ext4_bpf *skel = x->skel;
-	bool on_demand = kmaps_on_demand(btf);
+	bool on_demand = map_setup_on_demand(btf);
 	uint32_t devs = devs_expected(x);
 	uint32_t op_devs = on_demand || devs < DEVS_PREALLOCATED ? devs : DEVS_PREALLOCATED;
-	struct kmaps_keyed keyed = {
+	struct map_setup_keyed keyed = {
 		.used = true,
 		.by = x->cfg->by == BY_FILE ? ABI_BY_FILE : group_abi(x->cfg->by),
 		.nhists = 1,
@@ -268,11 +268,12 @@ static int configure_maps(struct ext4 *x, const struct btf *btf)
 		.per_cpu = true,
 		.ncpus = x->ncpus,
 	};
-	int ret = kmaps_banks(skel->obj, x->ncpus, sizeof(struct abi_counts));
+	int ret = map_setup_banks(skel->obj, x->ncpus, sizeof(struct abi_counts));
 
 	x->base.schemas.keyed = keyed.schema;
 	if (!ret)
-		ret = kmaps_keyed(skel->obj, (struct abi_keyed *)&skel->rodata->keyed, btf, &keyed);
+		ret = map_setup_keyed(skel->obj, (struct abi_keyed *)&skel->rodata->keyed, btf,
+				      &keyed);
 	if (!ret)
 		ret = configure_counted(x, keys_wanted(x, devs, EVENTS_OF_DEV, EVENTS_OF_GROUP),
 					on_demand);

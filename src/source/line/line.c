@@ -162,11 +162,11 @@ static int line_start(struct source *src, struct err *e)
 	return 0;
 }
 
-static int line_flip(struct source *src, struct err *e)
+static int line_next_epoch(struct source *src, struct err *e)
 {
 	struct line_source *s = line_of(src);
 
-	(void)bpf_source_flip(src, e);		   /* cannot fail */
+	(void)bpf_source_next_epoch(src, e);	   /* cannot fail */
 	return line_events_open(&s->events, s, e); /* CPUs that came back */
 }
 
@@ -259,7 +259,7 @@ const struct source_ops source_line = {
 	.probe = bpf_probe,
 	.open = line_open,
 	.start = line_start,
-	.flip = line_flip,
+	.next_epoch = line_next_epoch,
 	.collect = line_collect,
 	.stop = line_stop,
 	.event_fd = bpf_source_event_fd,

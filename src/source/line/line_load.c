@@ -5,7 +5,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 
-#include "source/kmaps.h"
+#include "source/map_setup.h"
 #include "source/line/line.h"
 
 #include "line.skel.h" /* needs abi_line.h */
@@ -33,8 +33,8 @@ static int size_latencies(struct line_source *s)
 	if (!ret)
 		ret = bpf_map__set_max_entries(s->skel->maps.latencies_odd, n);
 	return ret ? ret
-		   : kmaps_buckets((struct abi_buckets *)&s->skel->rodata->hists,
-				   ABI_LATENCY_SCHEMA);
+		   : map_setup_buckets((struct abi_buckets *)&s->skel->rodata->hists,
+				       ABI_LATENCY_SCHEMA);
 }
 
 static int choose_programs(struct line_source *s)
@@ -58,13 +58,13 @@ static int configure(struct line_source *s, struct err *e)
 	skel->rodata->candidates = s->cfg->confirm_lines;
 	ret = bpf_map__set_max_entries(skel->maps.line_counts, s->m.ncpus * ABI_BANKS);
 	if (!ret)
-		ret = kmaps_banks(skel->obj, s->m.ncpus, sizeof(struct abi_counts));
+		ret = map_setup_banks(skel->obj, s->m.ncpus, sizeof(struct abi_counts));
 	if (!ret)
 		ret = size_latencies(s);
 	if (!ret)
 		ret = choose_programs(s);
 	if (!ret)
-		ret = kmaps_preallocate(skel->maps.target_ids);
+		ret = map_setup_preallocate(skel->maps.target_ids);
 	if (ret)
 		return err_sys(e, ret, "line: configure");
 	return filters_setup(&s->base.filters, skel->obj,

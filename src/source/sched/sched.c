@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "source/groups.h"
-#include "source/kmaps.h"
+#include "source/map_setup.h"
 #include "source/ledgers.h"
 #include "source/sched/sched.h"
 
@@ -41,7 +41,7 @@ static int open_keys(struct sched *s, struct err *e)
 		.names = s->base.filters.names,
 	};
 
-	kmaps_keyed_fds(s->bpf.obj, args.fds);
+	map_setup_keyed_fds(s->bpf.obj, args.fds);
 	return sched_keys_open(&s->keys, &args, e);
 }
 
@@ -149,12 +149,12 @@ static int collect(struct sched *s, bool ends, struct err *e)
 	return ret || !s->why ? ret : sched_why_collect(s->why, ended, ends, e);
 }
 
-static int sched_fold(struct source *src, struct err *e)
+static int sched_drain_banks(struct source *src, struct err *e)
 {
 	return collect(sched_of(src), false, e);
 }
 
-/* First call: begin. Later (the warm-up is over; flip and the grace time are behind us): forget. */
+/* First call: begin. Later (the warm-up is over; a change of epoch and the grace time are behind us): forget. */
 static int sched_start(struct source *src, struct err *e)
 {
 	struct sched *s = sched_of(src);
@@ -231,8 +231,8 @@ const struct source_ops source_sched = {
 	.probe = bpf_probe_call,
 	.open = sched_open,
 	.start = sched_start,
-	.flip = bpf_source_flip,
-	.fold = sched_fold,
+	.next_epoch = bpf_source_next_epoch,
+	.drain_banks = sched_drain_banks,
 	.collect = sched_collect,
 	.stop = bpf_source_stop,
 	.event_fd = bpf_source_event_fd,

@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 
 #include "source/groups.h"
-#include "source/kmaps.h"
+#include "source/map_setup.h"
 #include "source/ledgers.h"
 #include "source/sched/sched.h"
 
@@ -71,7 +71,7 @@ static int configure_ledgers(struct sched *s)
 static int configure_maps(struct sched *s, const struct btf *btf)
 {
 	struct sched_bpf__rodata *ro = s->bpf.rodata;
-	struct kmaps_keyed keyed = {
+	struct map_setup_keyed keyed = {
 		.used = group_abi(s->cfg->by) != ABI_BY_NONE,
 		.by = group_abi(s->cfg->by),
 		.nhists = ABI_SCHED_HISTS,
@@ -80,14 +80,14 @@ static int configure_maps(struct sched *s, const struct btf *btf)
 		.per_cpu = s->cfg->by != BY_TID,
 		.ncpus = s->ncpus,
 	};
-	int ret = kmaps_buckets((struct abi_buckets *)&ro->hists, s->cfg->precision);
+	int ret = map_setup_buckets((struct abi_buckets *)&ro->hists, s->cfg->precision);
 
 	s->base.schemas = (struct bucket_schemas){s->cfg->precision, ABI_KEY_SCHEMA};
 	if (!ret)
-		ret = kmaps_banks(s->bpf.obj, s->ncpus, ABI_BANK_BYTES(s->cfg->precision));
+		ret = map_setup_banks(s->bpf.obj, s->ncpus, ABI_BANK_BYTES(s->cfg->precision));
 	if (ret)
 		return ret;
-	return kmaps_keyed(s->bpf.obj, (struct abi_keyed *)&ro->keyed, btf, &keyed);
+	return map_setup_keyed(s->bpf.obj, (struct abi_keyed *)&ro->keyed, btf, &keyed);
 }
 
 /* A file of --btf may be cut down to what the programs read: tracepoints are not in it. */

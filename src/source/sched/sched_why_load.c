@@ -13,7 +13,7 @@
 
 #include "abi_why.h"
 #include "source/bpf_util.h"
-#include "source/kmaps.h"
+#include "source/map_setup.h"
 #include "source/sched/sched.h"
 
 #include "sched.skel.h" /* needs abi.h */
@@ -129,7 +129,7 @@ static uint32_t entries_of(const struct sched *s, const struct btf *btf)
 {
 	uint32_t n = (s->cfg->max_keys + ABI_WHY_KINDS) * s->ncpus;
 
-	if (n > UINT32_MAX / SPREAD || (n > UP_FRONT && !kmaps_on_demand(btf)))
+	if (n > UINT32_MAX / SPREAD || (n > UP_FRONT && !map_setup_on_demand(btf)))
 		return n;
 	return n > UP_FRONT || n * SPREAD < UP_FRONT ? n * SPREAD : UP_FRONT;
 }
@@ -138,7 +138,7 @@ int sched_why_configure(struct sched *s, const struct btf *btf)
 {
 	uint32_t entries = entries_of(s, btf);
 	/* Up front as long as it is little: on demand some are refused now and then. */
-	bool on_demand = kmaps_on_demand(btf) && entries > UP_FRONT;
+	bool on_demand = map_setup_on_demand(btf) && entries > UP_FRONT;
 	int ret = configure_map(s, "why_cpus", s->ncpus, false);
 
 	for (size_t i = 0; !ret && i < ABI_BANKS; i++) {

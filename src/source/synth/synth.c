@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Made-up waits for CPUs, files and locks, the same in every run: sinks, loop and command line can
- * be tested without a kernel, against names no kernel would dare to give. A period ended by `flip`
+ * be tested without a kernel, against names no kernel would dare to give. A period ended by `next_epoch`
  * has PERIOD_EVENTS waits, the last one, ended by `stop`, TAIL_EVENTS, however long they took.
  * Filters do not apply.
  */
@@ -455,7 +455,7 @@ static int synth_start(struct source *base, struct err *e)
 	return 0;
 }
 
-static int synth_flip(struct source *base, struct err *e)
+static int synth_next_epoch(struct source *base, struct err *e)
 {
 	((struct synth *)base)->due += PERIOD_EVENTS;
 	return 0;
@@ -484,7 +484,7 @@ const struct source_ops source_synth = {
 	.probe = synth_probe,
 	.open = synth_open,
 	.start = synth_start,
-	.flip = synth_flip,
+	.next_epoch = synth_next_epoch,
 	.collect = synth_collect,
 	.stop = synth_stop,
 	.hooks = synth_hooks,

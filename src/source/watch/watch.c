@@ -12,7 +12,7 @@
 
 #include "insn/insn.h"
 #include "source/cpus.h"
-#include "source/kmaps.h"
+#include "source/map_setup.h"
 #include "source/watch/watch.h"
 
 #include "watch.skel.h" /* needs abi_watch.h */
@@ -52,9 +52,9 @@ static int configure(struct watch_source *w, struct err *e)
 	skel->rodata->hits_max = w->cfg->confirm;
 	skel->rodata->foreign_max = w->cfg->confirm * FOREIGN_FACTOR;
 	skel->rodata->user_tgid = w->user_pid;
-	ret = kmaps_banks(skel->obj, w->m.ncpus, sizeof(struct abi_counts));
+	ret = map_setup_banks(skel->obj, w->m.ncpus, sizeof(struct abi_counts));
 	if (!ret)
-		ret = kmaps_preallocate(skel->maps.target_ids);
+		ret = map_setup_preallocate(skel->maps.target_ids);
 	if (ret)
 		return err_sys(e, ret, "watch: configure");
 	return filters_setup(&w->base.filters, skel->obj,
@@ -245,7 +245,7 @@ static int watch_start(struct source *src, struct err *e)
 }
 
 /* Interval and whole are told apart by user space alone: hits come one by one. */
-static int watch_flip(struct source *src, struct err *e)
+static int watch_next_epoch(struct source *src, struct err *e)
 {
 	struct watch_source *w = watch_of(src);
 
@@ -335,7 +335,7 @@ const struct source_ops source_watch = {
 	.probe = watch_probe,
 	.open = watch_open,
 	.start = watch_start,
-	.flip = watch_flip,
+	.next_epoch = watch_next_epoch,
 	.collect = watch_collect,
 	.stop = watch_stop,
 	.event_fd = bpf_source_event_fd,

@@ -3,7 +3,7 @@
  * waitscope with the sched source alone, whose long intervals are read in parts more often than the
  * tool does it: every few ms, not every ten minutes.
  *
- *	fold_often MS OPTIONS...	at the end on stderr: {"folds":N}
+ *	drain_often MS OPTIONS...	at the end on stderr: {"drains":N}
  */
 #include <err.h>
 #include <stdio.h>
@@ -14,15 +14,15 @@
 #include "source/bpf_util.h"
 
 /* The linker puts it in the place of the loop's (--wrap). */
-int __real_run_fold(struct run *r, struct err *e);
-int __wrap_run_fold(struct run *r, struct err *e);
+int __real_run_drain_banks(struct run *r, struct err *e);
+int __wrap_run_drain_banks(struct run *r, struct err *e);
 
-static unsigned long folds;
+static unsigned long drains;
 
-int __wrap_run_fold(struct run *r, struct err *e)
+int __wrap_run_drain_banks(struct run *r, struct err *e)
 {
-	folds++;
-	return __real_run_fold(r, e);
+	drains++;
+	return __real_run_drain_banks(r, e);
 }
 
 int main(int argc, char **argv)
@@ -36,20 +36,20 @@ int main(int argc, char **argv)
 	int ret, status = 0;
 
 	if (!ms)
-		errx(2, "usage: fold_often MS OPTIONS...");
+		errx(2, "usage: drain_often MS OPTIONS...");
 	bpf_util_log(false); /* as main does */
 	loop_block_signals(&old);
 	argv[1] = argv[0];
 	ret = opts_parse(&cfg, stdout, argc - 1, argv + 1, &action, &e);
 	if (!ret && action == OPTS_RUN)
 		ret = run_open(&r, &cfg, argv + 1, &e);
-	r.fold_ns = ms * 1000000;
+	r.drain_ns = ms * 1000000;
 	if (!ret)
 		ret = loop_run(&r, &old, &status, &e);
 	if (run_close(&r, &e) && !ret)
 		ret = -1;
 	config_free(&cfg);
-	fprintf(stderr, "{\"folds\":%lu}\n", folds);
+	fprintf(stderr, "{\"drains\":%lu}\n", drains);
 	if (ret)
 		errx(1, "%s", e.text);
 	return status;

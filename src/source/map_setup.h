@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sizes of the maps that common.bpf.h and keyed.bpf.h declare, for this machine and these options.
  */
-#ifndef WS_KMAPS_H
-#define WS_KMAPS_H
+#ifndef WS_MAP_SETUP_H
+#define WS_MAP_SETUP_H
 
 #include <linux/types.h>
 #include <stdbool.h>
@@ -14,16 +14,16 @@ struct bpf_object;
 struct btf;
 
 /* The rodata of a histogram's buckets; 0 or -EINVAL. */
-int kmaps_buckets(struct abi_buckets *rodata, uint32_t schema);
+int map_setup_buckets(struct abi_buckets *rodata, uint32_t schema);
 
 /* Banks of `bytes` each (struct abi_counts and what the source keeps besides), for ncpus possible
  * CPUs; before the load. */
-int kmaps_banks(struct bpf_object *obj, uint32_t ncpus, size_t bytes);
+int map_setup_banks(struct bpf_object *obj, uint32_t ncpus, size_t bytes);
 
 /* For a program of a perf event, before the load. */
-int kmaps_preallocate(struct bpf_map *map);
+int map_setup_preallocate(struct bpf_map *map);
 
-struct kmaps_keyed {
+struct map_setup_keyed {
 	bool used;   /* else the maps are as small as may be */
 	uint32_t by; /* ABI_BY_* */
 	uint32_t nhists, schema;
@@ -34,14 +34,14 @@ struct kmaps_keyed {
 };
 
 /* Can programs make entries of a hash map wherever they run? Else maps hold all from the start. */
-bool kmaps_on_demand(const struct btf *btf);
+bool map_setup_on_demand(const struct btf *btf);
 
 /* Before the load: sizes, and the rodata. 0 or negative errno. */
-int kmaps_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const struct btf *btf,
-		const struct kmaps_keyed *k);
+int map_setup_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const struct btf *btf,
+		    const struct map_setup_keyed *k);
 /* After it: the entries for others. */
-int kmaps_others(const struct bpf_object *obj, const struct kmaps_keyed *k);
+int map_setup_others(const struct bpf_object *obj, const struct map_setup_keyed *k);
 /* For keyed_open. */
-void kmaps_keyed_fds(const struct bpf_object *obj, int fds[ABI_BANKS]);
+void map_setup_keyed_fds(const struct bpf_object *obj, int fds[ABI_BANKS]);
 
 #endif

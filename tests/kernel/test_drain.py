@@ -16,7 +16,7 @@ PERIOD_US = 2000
 class Fold(KernelTest):
     def run_tool(self, tid, *options):
         tool = subprocess.Popen(
-            [os.path.join(BUILD, "tests/kernel/fold_often"), "5", "-s", "sched", "-q", "-o", "json",
+            [os.path.join(BUILD, "tests/kernel/drain_often"), "5", "-s", "sched", "-q", "-o", "json",
              "-i", "600", "-t", str(tid), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(tool.kill)
         self.assertEqual(json.loads(tool.stdout.readline())["type"], "meta")
@@ -32,14 +32,14 @@ class Fold(KernelTest):
         frames = [json.loads(line) for line in tool.stdout]
         harness.check_report(frames)
         self.assertEqual(tool.wait(), 0)
-        folds = json.loads(tool.stderr.read())["folds"]
-        self.note("read in %d parts", folds)
-        self.assertGreater(folds, 10)
+        drains = json.loads(tool.stderr.read())["drains"]
+        self.note("read in %d parts", drains)
+        self.assertGreater(drains, 10)
         self.assertEqual([f["type"] for f in frames], ["interval", "final"])
         return naps, frames
 
     def test_whole(self):
-        """fold: the whole has every wake of one interval that is read in many parts"""
+        """drain: the whole has every wake of one interval that is read in many parts"""
         naps, frames = self.check()
         for f in frames:
             whole = [m for m in f["metrics"] if m["name"] == "sched_wakeup_latency" and not m["labels"]]
@@ -49,7 +49,7 @@ class Fold(KernelTest):
             self.assertGreaterEqual(f["dur_ns"], WAKES * PERIOD_US * 1000)
 
     def test_groups(self):
-        """fold: so have the groups"""
+        """drain: so have the groups"""
         naps, frames = self.check("--by", "tid")
         for f in frames:
             own = [m for m in f["metrics"] if m["name"] == "sched_wakeup_latency" and "tid" in m["labels"]]

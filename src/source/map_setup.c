@@ -7,7 +7,7 @@
 
 #include "core/hist.h"
 #include "source/bpf_util.h"
-#include "source/kmaps.h"
+#include "source/map_setup.h"
 
 /* Where entries cannot be made on demand: in each bank. 4096 of the scheduler's. */
 #define PREALLOC_BYTES_MAX (49ULL << 20)
@@ -15,14 +15,14 @@
 static const char *const keyed_maps[ABI_BANKS] = {"keyed_even", "keyed_odd"};
 static const char keyed_zero[] = "keyed_zero"; /* one more entry, of the same size */
 
-int kmaps_buckets(struct abi_buckets *rodata, uint32_t schema)
+int map_setup_buckets(struct abi_buckets *rodata, uint32_t schema)
 {
 	rodata->schema = schema;
 	rodata->nslots = BUCKET_SLOTS(schema);
 	return bucket_table_init(&rodata->table, schema);
 }
 
-int kmaps_banks(struct bpf_object *obj, uint32_t ncpus, size_t bytes)
+int map_setup_banks(struct bpf_object *obj, uint32_t ncpus, size_t bytes)
 {
 	struct bpf_map *m = bpf_object__find_map_by_name(obj, "banks");
 	int ret = m ? bpf_map__set_value_size(m, (__u32)bytes) : -ENOENT;
@@ -34,7 +34,7 @@ int kmaps_banks(struct bpf_object *obj, uint32_t ncpus, size_t bytes)
  * Before 34dd3bad1a6f ("bpf: Relax the requirement to use preallocated hash maps in tracing
  * progs.", 6.1) a program of a perf event was refused any other.
  */
-int kmaps_preallocate(struct bpf_map *map)
+int map_setup_preallocate(struct bpf_map *map)
 {
 	return bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~(__u32)BPF_F_NO_PREALLOC);
 }
@@ -44,13 +44,13 @@ int kmaps_preallocate(struct bpf_map *map)
  * lock (7c8199e24fa0 "bpf: Introduce any context BPF specific memory allocator.", 6.1), else up
  * front. Also on RT: there a thread refills that allocator, too late for 20 % of the samples seen.
  */
-bool kmaps_on_demand(const struct btf *btf)
+bool map_setup_on_demand(const struct btf *btf)
 {
 	return btf__find_by_name_kind(btf, "bpf_mem_alloc", BTF_KIND_STRUCT) > 0 &&
 	       !struct_has_member(btf, "task_struct", "softirq_disable_cnt"); /* PREEMPT_RT */
 }
 
-static uint32_t entries_wanted(const struct kmaps_keyed *k, bool on_demand)
+static uint32_t entries_wanted(const struct map_setup_keyed *k, bool on_demand)
 {
 	uint64_t n = k->keys, max = PREALLOC_BYTES_MAX / ABI_KENTRY_BYTES(k->nhists, k->schema);
 
@@ -65,12 +65,12 @@ static uint32_t entries_wanted(const struct kmaps_keyed *k, bool on_demand)
 }
 
 /* Programs that use no entries still name the maps. */
-static __u32 entry_bytes(const struct kmaps_keyed *k)
+static __u32 entry_bytes(const struct map_setup_keyed *k)
 {
 	return (__u32)ABI_KENTRY_BYTES(k->used ? k->nhists : 0, k->schema);
 }
 
-static int set_zero(struct bpf_object *obj, const struct kmaps_keyed *k)
+static int set_zero(struct bpf_object *obj, const struct map_setup_keyed *k)
 {
 	struct bpf_map *m = bpf_object__find_map_by_name(obj, keyed_zero);
 
@@ -85,10 +85,10 @@ static int check_program(struct bpf_object *obj, bool used)
 	return p ? bpf_program__set_autoload(p, used) : -ENOENT;
 }
 
-int kmaps_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const struct btf *btf,
-		const struct kmaps_keyed *k)
+int map_setup_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const struct btf *btf,
+		    const struct map_setup_keyed *k)
 {
-	bool on_demand = kmaps_on_demand(btf);
+	bool on_demand = map_setup_on_demand(btf);
 	int b, ret;
 
 	rodata->by = k->by;
@@ -96,7 +96,7 @@ int kmaps_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const struct b
 	ret = check_program(obj, k->used);
 	if (ret)
 		return ret;
-	ret = kmaps_buckets(&rodata->buckets, k->schema);
+	ret = map_setup_buckets(&rodata->buckets, k->schema);
 	if (!ret)
 		ret = set_zero(obj, k);
 	for (b = 0; !ret && b < ABI_BANKS; b++) {
@@ -113,13 +113,13 @@ int kmaps_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const struct b
 	return ret;
 }
 
-int kmaps_others(const struct bpf_object *obj, const struct kmaps_keyed *k)
+int map_setup_others(const struct bpf_object *obj, const struct map_setup_keyed *k)
 {
 	void *zero = calloc(1, ABI_KENTRY_BYTES(k->nhists, k->schema));
 	struct abi_key key = {.obj = ABI_OBJ_OTHER};
 	int fds[ABI_BANKS], b, ret = zero ? 0 : -ENOMEM;
 
-	kmaps_keyed_fds(obj, fds);
+	map_setup_keyed_fds(obj, fds);
 	for (b = 0; b < ABI_BANKS; b++)
 		for (key.kind = 0; !ret && key.kind < k->others; key.kind++)
 			for (key.cpu = 0; !ret && key.cpu < k->ncpus; key.cpu++)
@@ -129,7 +129,7 @@ int kmaps_others(const struct bpf_object *obj, const struct kmaps_keyed *k)
 	return ret;
 }
 
-void kmaps_keyed_fds(const struct bpf_object *obj, int fds[ABI_BANKS])
+void map_setup_keyed_fds(const struct bpf_object *obj, int fds[ABI_BANKS])
 {
 	int b;
 
