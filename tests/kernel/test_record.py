@@ -47,7 +47,7 @@ class Moved(KernelTest):
 
     def moved(self):
         cpus = self.two_cpus()
-        load = self.load("hog", "--wait", 7, 2)
+        load = self.load("hog", "--wait", 7, 1)
         first = load.line()
         whole = self.tool("-t", ",".join(map(str, first["tids"]))).ready()
         each = self.tool("-p", first["pid"], "--by", "tid").ready()
@@ -55,7 +55,7 @@ class Moved(KernelTest):
         pusher = threading.Thread(target=self.push, args=(first["tids"], cpus))
         load.go()
         pusher.start()
-        time.sleep(1.5)
+        time.sleep(0.75)
         self.done.set()
         pusher.join()
         kernel = test_values.crew_delay_ns([load.line() for _ in first["tids"]])

@@ -30,7 +30,7 @@ class Slower(KernelTest):
             start = time.monotonic_ns()
             loads = [
                 self.load("hog", "--cpu", cpus[1], 3, 2),
-                self.load("migrate", 4, 2, *cpus),
+                self.load("migrate", 4, 2000, *cpus),
                 self.load("spawn", 3000, 8),
                 self.load("execthread", 60, preexec_fn=lambda: os.sched_setaffinity(0, [cpus[1]])),
             ]
@@ -106,7 +106,7 @@ class Slower(KernelTest):
 
     def test_legs(self):
         """a slow wakeup's legs add up to its wait; others have none"""
-        load = self.load("migrate", "--wait", 6, 1, *self.two_cpus())
+        load = self.load("migrate", "--wait", 6, 1000, *self.two_cpus())
         first = load.line()
         tool = self.tool("-p", first["pid"], "--slower", "100us").ready()
         load.go()

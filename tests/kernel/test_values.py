@@ -16,6 +16,7 @@ def crew_delay_ns(lines):
 
 class Schedstat(KernelTest):
     WITHIN = 0  # one account, to the nanosecond: nobody waits at either end
+    WAITS = 300  # at least
 
     def measure(self, name, *args):
         """One period, two traces: the threads by -t, and each of them by --by tid; and the kernel's."""
@@ -29,8 +30,8 @@ class Schedstat(KernelTest):
         load.end()
         return whole, each, kernel
 
-    def compare(self, *args):
-        whole, each, kernel = self.undisturbed(lambda: self.measure(*args), 12, 10000)
+    def compare(self, run, **how):
+        whole, each, kernel = self.undisturbed(run, 12, 10000, **how)
         want = sum(kernel.values())
         got = total_ns(whole, "sched_run_delay")
         self.note("run delay %d ns, schedstat %d ns: %+d", got, want, got - want)
@@ -46,11 +47,12 @@ class Schedstat(KernelTest):
 
     def test_hogs(self):
         """run delay of 3 hogs on 1 CPU is schedstat's"""
-        self.compare("hog", "--cpu", self.two_cpus()[1], "--wait", 3, 2)
+        self.compare(lambda: self.measure("hog", "--cpu", self.two_cpus()[1], "--wait", 3, 2))
 
     def test_migrating(self):
         """run delay of 6 threads moving over 2 CPUs is schedstat's"""
-        self.compare("migrate", "--wait", 6, 2, *self.two_cpus())
+        self.compare(lambda ms: self.measure("migrate", "--wait", 6, ms, *self.two_cpus()),
+                     enough=lambda whole: count(whole, "sched_run_delay") > self.WAITS)
 
 
 class Counts(KernelTest):
@@ -124,8 +126,10 @@ class Counts(KernelTest):
 
 
 class Legs(KernelTest):
-    def moving_threads(self):
-        load = self.load("migrate", "--wait", 6, 1, *self.two_cpus())
+    WAKEUPS, PREEMPTIONS = 100, 10  # more of each make a sum
+
+    def moving_threads(self, ms):
+        load = self.load("migrate", "--wait", 6, ms, *self.two_cpus())
         first = load.line()
         tool = self.tool("-p", first["pid"]).ready()
         load.go()
@@ -135,12 +139,16 @@ class Legs(KernelTest):
         load.end()
         return (final,)
 
+    def enough(self, final):
+        return (count(final, "sched_wakeup_latency") > self.WAKEUPS
+                and count(final, "sched_preempt_wait") > self.PREEMPTIONS)
+
     def test_sums(self):
         """the legs add up: wake_to_queue + queue_to_run = wakeup_latency, with preempt_wait = run_delay"""
-        (f,) = self.undisturbed(self.moving_threads)
+        (f,) = self.undisturbed(self.moving_threads, enough=self.enough)
         wakeup, to_queue, to_run, preempt, delay = (metric(f, n) for n in METRICS)
-        self.assertGreater(wakeup["count"], 100)
-        self.assertGreater(preempt["count"], 10)
+        self.assertGreater(wakeup["count"], self.WAKEUPS)
+        self.assertGreater(preempt["count"], self.PREEMPTIONS)
         # No task of this load is new, and all were blocked at the start: every wait was a wakeup's.
         self.assertEqual(wakeup["count"], to_queue["count"])
         unseen = to_run["count"] - wakeup["count"]  # queued, but the waking was hidden from us
@@ -172,12 +180,13 @@ class Quantiles(KernelTest):
 
     SKEW_NS = 3_000
     RECORD_SKEW_NS = 50_000
+    ENOUGH = 80  # waits of each kind
     QUANTILES = ("50", "90", "95", "99", "99.9")
     NAMES = ("sched_wakeup_latency", "sched_queue_to_run", "sched_preempt_wait", "sched_run_delay")
 
-    def run_load(self, seconds, *args):
+    def run_load(self, ms, *args):
         """waitscope over the moving threads alone."""
-        load = self.load("migrate", "--wait", 6, seconds, *self.two_cpus())
+        load = self.load("migrate", "--wait", 6, ms, *self.two_cpus())
         first = load.line()
         tool = self.tool("-p", first["pid"], "-P", ",".join(self.QUANTILES), *args).ready()
         begin = time.monotonic_ns()  # all are blocked here ...
@@ -213,10 +222,10 @@ class Quantiles(KernelTest):
                 worst = max(worst, abs(m["p"][q] - exact[rank]) / exact[rank])
         return worst
 
-    def beside_reference(self):
+    def beside_reference(self, ms):
         """(final report, the reference's waits by metric, waits that only one of them saw)"""
         with ref.Tracer() as tracer:
-            report, tids, (begin, end) = self.run_load(1)
+            report, tids, (begin, end) = self.run_load(ms)
             replay = ref.replay([e for e in tracer.stop() if begin < e.ts < end])
         quality = report.final["quality"]
         holes = len([h for h in replay.holes if h.tid in tids])
@@ -230,15 +239,20 @@ class Quantiles(KernelTest):
         between the two tracers' clocks, a run can be disturbed. An error of ours is in all of them.
         """
         self.keep_busy()
-        runs = []
+        runs, ms = [], 2 * harness.SHORT_MS
         for _ in range(10):
-            runs.append(self.beside_reference())
+            one = self.beside_reference(ms)
+            if min(len(one[1][name]) for name in self.NAMES) < self.ENOUGH:
+                ms *= 2
+                continue
+            runs.append(one)
             try:
                 if not runs[-1][2]:
                     self.alike(*runs[-1])
                     return
             except AssertionError as e:
                 self.note("again: %s", str(e).splitlines()[0])
+        self.assertTrue(runs, "none had %d waits of each kind" % self.ENOUGH)
         self.alike(*min(runs, key=lambda r: r[2]))
 
     def alike(self, final, exact, holes):
@@ -255,7 +269,7 @@ class Quantiles(KernelTest):
 
     def test_own(self):
         """histograms against the waits themselves (--slower 0): quantiles 1.1 %, min, max, sum exact"""
-        report, _, _ = self.run_load(1, "--slower", "0")
+        report, _, _ = self.run_load(1000, "--slower", "0")
         self.assertEqual(report.final["quality"]["lost_events"], 0)
         own = self.own_waits(report)
         for name in ("sched_wakeup_latency", "sched_preempt_wait"):

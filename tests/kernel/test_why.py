@@ -103,7 +103,7 @@ class Sums(KernelTest):
         tool = self.tool("--why", "-i", "300ms", *options).ready()
         loads = [
             self.load("hog", "--cpu", cpus[1], 3, 1),
-            self.load("migrate", 4, 1, *cpus),
+            self.load("migrate", 4, 1000, *cpus),
             self.load("spawn", 300, 4),
         ]
         for load in loads:
@@ -506,7 +506,7 @@ class Reference(KernelTest):
             loads = [
                 self.load("hog", "--cpu", cpus[1], 3, 4),
                 self.load("hog", "--cpu", cpus[0], 2, 4),
-                self.load("migrate", 4, 3, *cpus),
+                self.load("migrate", 4, 3000, *cpus),
                 self.load("spawn", 1500, 8),
             ]
             for load in loads:

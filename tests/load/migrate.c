@@ -11,7 +11,7 @@ static unsigned int cpus[2];
 
 static void usage(void)
 {
-	fputs("usage: migrate [--wait] THREADS SECONDS CPU CPU\n"
+	fputs("usage: migrate [--wait] THREADS MSEC CPU CPU\n"
 	      "THREADS threads compute for 0.1 to 3 ms, sleep for 0.2 to 2 ms, and move between the two\n"
 	      "CPUs. Prints each thread's schedstat.\n"
 	      "--wait: begin at a byte on stdin, end at another (or at its end).\n",
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 	if (argc - optind != 4)
 		usage();
 	crew.n = (unsigned int)load_number(argv[optind], 1, CREW_MAX, "THREADS");
-	crew.duration_ns = load_number(argv[optind + 1], 1, 600, "SECONDS") * 1000000000ULL;
+	crew.duration_ns = load_number(argv[optind + 1], 1, 600000, "MSEC") * 1000000ULL;
 	cpus[0] = (unsigned int)load_number(argv[optind + 2], 0, CPU_SETSIZE - 1, "CPU");
 	cpus[1] = (unsigned int)load_number(argv[optind + 3], 0, CPU_SETSIZE - 1, "CPU");
 	crew_run(&crew);
