@@ -21,6 +21,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("O", "build"))
 TOOL = os.path.join(BUILD, "waitscope")
+LONG_MS = 2000  # where there are too few waits in less
 SHORT_MS = 250  # of moving threads: half of such runs are free of switches that are hidden from tracers
 PATIENCE_S = 60  # with what comes at once on a machine at rest: another may be busy
 
@@ -560,7 +561,7 @@ class KernelTest(unittest.TestCase):
             hidden = sum(f["quality"][k] for f in finals for k in ("unpaired", "inferred", "map_full"))
             n = count(finals[0], "sched_run_delay")
             if enough and not enough(finals[0]):
-                ms *= 2
+                ms = min(2 * ms, LONG_MS)
             elif not hidden and (not waits or n < waits):
                 break
         self.note("%d waits, %d hidden", n, hidden)

@@ -180,7 +180,7 @@ class Quantiles(KernelTest):
 
     SKEW_NS = 3_000
     RECORD_SKEW_NS = 50_000
-    ENOUGH = 80  # waits of each kind
+    ENOUGH = 80  # waits of each kind, or a second: others' are in the trace, too, and Python reads them all
     QUANTILES = ("50", "90", "95", "99", "99.9")
     NAMES = ("sched_wakeup_latency", "sched_queue_to_run", "sched_preempt_wait", "sched_run_delay")
 
@@ -242,7 +242,7 @@ class Quantiles(KernelTest):
         runs, ms = [], 2 * harness.SHORT_MS
         for _ in range(10):
             one = self.beside_reference(ms)
-            if min(len(one[1][name]) for name in self.NAMES) < self.ENOUGH:
+            if ms < 1000 and min(len(one[1][name]) for name in self.NAMES) < self.ENOUGH:
                 ms *= 2
                 continue
             runs.append(one)
@@ -252,7 +252,6 @@ class Quantiles(KernelTest):
                     return
             except AssertionError as e:
                 self.note("again: %s", str(e).splitlines()[0])
-        self.assertTrue(runs, "none had %d waits of each kind" % self.ENOUGH)
         self.alike(*min(runs, key=lambda r: r[2]))
 
     def alike(self, final, exact, holes):
