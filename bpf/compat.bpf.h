@@ -56,6 +56,8 @@ static __always_inline u64 compat_task_state(struct task_struct *p)
 	return TRACED_READ((struct task_struct___state *)p, state);
 }
 
+#define TASK_DEAD 0x80 /* of it: the last switch-out (include/linux/sched.h) */
+
 /*
  * Is the task on a CPU? UP kernels had no on_cpu before 6.17 (cac5cefbade9 "sched/smp: Make SMP
  * unconditional"): there only `current` is.

@@ -34,8 +34,6 @@ const volatile bool kernel_record = true;
 /* When counting began: all that a task born since then did was for us to see. */
 volatile __u64 started_ns;
 
-#define TASK_DEAD 0x80 /* include/linux/sched.h: the last switch-out */
-
 static __always_inline bool by_record(void)
 {
 	return TRACED_TYPED && kernel_record && compat_has_record();

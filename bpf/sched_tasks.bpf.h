@@ -12,12 +12,7 @@ const volatile bool keeps_tasks;
 /* Out of line: its frame is gone when that of the wait begins. */
 static __noinline int tasks_switch_kept(u64 *ctx, u64 now)
 {
-	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	bool preempted = ctx[0] & 1;
-	u32 state;
-
-	state = switch_has_state ? (u32)((volatile u64 *)ctx)[3] : (u32)compat_task_state(prev);
-	tasks_switched(prev, next, preempted || !state, state & TASK_DEAD && !preempted, now);
+	tasks_switched(ctx, now);
 	return 0;
 }
 

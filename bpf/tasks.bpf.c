@@ -5,24 +5,17 @@
  */
 #include "common.bpf.h"
 #include "compat.bpf.h"
-#include "tasks_keep.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 const volatile bool switch_has_state = true; /* as in sched.bpf.c */
 
-#define TASK_DEAD 0x80 /* include/linux/sched.h: the last switch-out */
+#include "tasks_keep.bpf.h"
 
 TRACEPOINT(sched_switch)
 int ws_tasks_switch(u64 *ctx)
 {
-	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	bool preempted = ctx[0] & 1; /* whatever its state */
-	u32 state;
-
-	state = switch_has_state ? (u32)((volatile u64 *)ctx)[3] : (u32)compat_task_state(prev);
-	tasks_switched(prev, next, preempted || !state, state & TASK_DEAD && !preempted,
-		       bpf_ktime_get_ns());
+	tasks_switched(ctx, bpf_ktime_get_ns());
 	return 0;
 }
 

@@ -227,11 +227,15 @@ static __always_inline void comes(struct task_struct *p, u64 now)
 		chain_queued(p, l->before_ns, now);
 }
 
-/* At a switch; `dead`: it was the last one of prev. */
-static __always_inline void tasks_switched(struct task_struct *prev, struct task_struct *next,
-					   bool runnable, bool dead, u64 now)
+/* At sched_switch, whose arguments are `ctx`. */
+static __always_inline void tasks_switched(u64 *ctx, u64 now)
 {
-	leaves(prev, runnable, dead, now);
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	bool preempted = ctx[0] & 1; /* whatever its state */
+	u32 state;
+
+	state = switch_has_state ? (u32)((volatile u64 *)ctx)[3] : (u32)compat_task_state(prev);
+	leaves(prev, preempted || !state, state & TASK_DEAD && !preempted, now);
 	comes(next, now);
 	if (chains)
 		chain_stay(next, now);
