@@ -11,6 +11,7 @@
 #include "source/bpf_util.h"
 #include "source/filters.h"
 #include "source/glob.h"
+#include "source/map_setup.h"
 
 #define HASH_STAMPS_MIN 65536U
 #define BORN_MEANWHILE 4096U
@@ -66,20 +67,6 @@ static int autoload(struct bpf_object *obj, const char *program, bool on)
 	return p ? bpf_program__set_autoload(p, on) : on ? -ENOENT : 0;
 }
 
-static int map_size(struct bpf_object *obj, const char *map, uint32_t entries)
-{
-	struct bpf_map *m = bpf_object__find_map_by_name(obj, map);
-
-	return m ? bpf_map__set_max_entries(m, entries) : -ENOENT;
-}
-
-static int map_autocreate(struct bpf_object *obj, const char *map, bool on)
-{
-	struct bpf_map *m = bpf_object__find_map_by_name(obj, map);
-
-	return m ? bpf_map__set_autocreate(m, on) : -ENOENT;
-}
-
 /* Without task storage: room for every thread the machine may have now, and as many again. */
 static uint32_t hash_stamps(void)
 {
@@ -105,11 +92,11 @@ static int setup_store(struct bpf_object *obj, struct abi_filter *ro)
 	ro->task_storage = task_storage;
 	ret = stamps ? bpf_map__set_autocreate(stamps, task_storage) : 0;
 	if (!ret)
-		ret = map_autocreate(obj, "stamps_hash", !task_storage);
+		ret = map_setup_create(obj, "stamps_hash", !task_storage);
 	if (!ret)
 		ret = autoload(obj, "ws_free", !task_storage);
 	if (!ret && !task_storage)
-		ret = map_size(obj, "stamps_hash", hash_stamps());
+		ret = map_setup_entries(obj, "stamps_hash", hash_stamps());
 	return ret;
 }
 
@@ -129,7 +116,7 @@ static int size_target_ids(const struct filters *f, struct bpf_object *obj)
 		room += (uint32_t)now.n * 2 + BORN_MEANWHILE;
 		free(now.v);
 	}
-	return ret ? ret : map_size(obj, "target_ids", room);
+	return ret ? ret : map_setup_entries(obj, "target_ids", room);
 }
 
 static int setup_ids(const struct filters *f, struct bpf_object *obj, struct abi_filter *ro)
@@ -237,7 +224,7 @@ static int setup_cpus(const struct late *l, struct abi_filter *ro, struct err *e
 
 static int setup_cgroups(const struct late *l, struct abi_filter *ro, struct err *e)
 {
-	int ret = map_size(l->obj, "target_cgroups", (uint32_t)l->given->n);
+	int ret = map_setup_entries(l->obj, "target_cgroups", (uint32_t)l->given->n);
 
 	return ret ? err_sys(e, ret, "set up the filters") : 0;
 }

@@ -10,6 +10,7 @@
 #include "abi_holder.h"
 #include "source/bpf_util.h"
 #include "source/ledgers.h"
+#include "source/map_setup.h"
 #include "source/shared.h"
 
 #include "tasks.skel.h" /* needs abi_holder.h */
@@ -40,13 +41,6 @@ void ledgers_words(const struct ledgers_words *w, const struct config *cfg)
 	*w->chains = cfg->slower;
 }
 
-static int leave_out(struct bpf_object *obj, const char *name)
-{
-	struct bpf_map *m = bpf_object__find_map_by_name(obj, name);
-
-	return m ? bpf_map__set_autocreate(m, false) : -ENOENT;
-}
-
 /* `programs`: those at events too. */
 static int configure(struct ledgers *l, const struct config *cfg, const struct btf *btf,
 		     bool programs)
@@ -71,9 +65,9 @@ static int configure(struct ledgers *l, const struct config *cfg, const struct b
 	if (!ret)
 		ret = bpf_map__set_max_entries(l->skel->maps.held_logs, LOGS_MAX);
 	if (!ret && !cfg->slower)
-		ret = leave_out(l->skel->obj, "held_logs");
+		ret = map_setup_create(l->skel->obj, "held_logs", false);
 	if (!ret && !(cfg->slower && programs))
-		ret = leave_out(l->skel->obj, "chain_cpus");
+		ret = map_setup_create(l->skel->obj, "chain_cpus", false);
 	if (!ret)
 		ret = bpf_program__set_autoload(l->skel->progs.ws_tasks_switch, programs);
 	return ret ? ret : bpf_program__set_autoload(l->skel->progs.ws_tasks_waking, programs);
@@ -167,9 +161,9 @@ int ledgers_open_for(struct shared_maps *s, const struct config *cfg, const stru
 		return ret;
 	ret = ledgers_reuse(s, obj);
 	if (!ret && !cfg->slower)
-		ret = leave_out(obj, "held_logs");
+		ret = map_setup_create(obj, "held_logs", false);
 	if (!ret && !cfg->slower)
-		ret = leave_out(obj, "chain_cpus");
+		ret = map_setup_create(obj, "chain_cpus", false);
 	return ret ? err_sys(e, ret, "--why") : 0;
 }
 
@@ -182,7 +176,7 @@ int ledgers_unused(struct bpf_object *obj)
 	int ret = 0;
 
 	for (size_t i = 0; !ret && i < sizeof(maps) / sizeof(maps[0]); i++)
-		ret = leave_out(obj, maps[i]);
+		ret = map_setup_create(obj, maps[i], false);
 	return ret;
 }
 

@@ -15,6 +15,20 @@
 static const char *const keyed_maps[ABI_BANKS] = {"keyed_even", "keyed_odd"};
 static const char keyed_zero[] = "keyed_zero"; /* one more entry, of the same size */
 
+int map_setup_entries(struct bpf_object *obj, const char *name, uint32_t entries)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(obj, name);
+
+	return m ? bpf_map__set_max_entries(m, entries) : -ENOENT;
+}
+
+int map_setup_create(struct bpf_object *obj, const char *name, bool create)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(obj, name);
+
+	return m ? bpf_map__set_autocreate(m, create) : -ENOENT;
+}
+
 int map_setup_buckets(struct abi_buckets *rodata, uint32_t schema)
 {
 	rodata->schema = schema;

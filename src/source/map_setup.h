@@ -13,6 +13,10 @@ struct bpf_map;
 struct bpf_object;
 struct btf;
 
+/* One of the object's maps by its name, before the load. 0, -ENOENT or negative errno. */
+int map_setup_entries(struct bpf_object *obj, const char *name, uint32_t entries);
+int map_setup_create(struct bpf_object *obj, const char *name, bool create);
+
 /* The rodata of a histogram's buckets; 0 or -EINVAL. */
 int map_setup_buckets(struct abi_buckets *rodata, uint32_t schema);
 

@@ -22,8 +22,8 @@
 #include "source/banks.h"
 #include "source/bpf_source.h"
 #include "source/groups.h"
-#include "source/map_setup.h"
 #include "source/ledgers.h"
+#include "source/map_setup.h"
 #include "source/ring.h"
 
 struct bpf_link;

@@ -55,13 +55,6 @@ static int leave_out(struct bpf_object *obj)
 	return ret;
 }
 
-static int set_entries(struct bpf_object *obj, const char *name, uint32_t n)
-{
-	struct bpf_map *m = bpf_object__find_map_by_name(obj, name);
-
-	return m ? bpf_map__set_max_entries(m, n) : -ENOENT;
-}
-
 int holders_setup(struct contend *c, struct bpf_object *obj)
 {
 	uint32_t n = c->ncpus * HOLDER_ENTRIES_OF_CPU;
@@ -69,12 +62,11 @@ int holders_setup(struct contend *c, struct bpf_object *obj)
 
 	if (!c->cfg->why)
 		return leave_out(obj);
-	ret = set_entries(obj, "timelines", HOLDER_LINES);
+	ret = map_setup_entries(obj, "timelines", HOLDER_LINES);
 	if (!ret && !c->cfg->slower)
-		ret = bpf_map__set_autocreate(bpf_object__find_map_by_name(obj, "held_logs"),
-					      false);
+		ret = map_setup_create(obj, "held_logs", false);
 	for (size_t i = 0; !ret && i < ABI_BANKS; i++)
-		ret = set_entries(obj, maps[i], n > HOLDER_ENTRIES ? n : HOLDER_ENTRIES);
+		ret = map_setup_entries(obj, maps[i], n > HOLDER_ENTRIES ? n : HOLDER_ENTRIES);
 	return ret ? ret : ledgers_reuse(c->args.shared, obj);
 }
 

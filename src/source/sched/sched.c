@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "source/groups.h"
-#include "source/map_setup.h"
 #include "source/ledgers.h"
+#include "source/map_setup.h"
 #include "source/sched/sched.h"
 
 static struct sched *sched_of(struct source *src)

@@ -8,8 +8,8 @@
 #include <sys/utsname.h>
 
 #include "source/groups.h"
-#include "source/map_setup.h"
 #include "source/ledgers.h"
+#include "source/map_setup.h"
 #include "source/sched/sched.h"
 
 #include "sched.skel.h" /* needs abi.h */

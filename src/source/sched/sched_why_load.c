@@ -107,11 +107,9 @@ static void find_lacks(struct sched *s, const struct btf *btf)
 
 static int configure_moves(const struct sched *s)
 {
-	struct bpf_map *m = bpf_object__find_map_by_name(s->bpf.obj, "why_moved");
-
 	if (s->bpf.rodata->filter.task_storage)
 		return 0;
-	return m ? bpf_map__set_autocreate(m, false) : -ENOENT;
+	return map_setup_create(s->bpf.obj, "why_moved", false);
 }
 
 static int configure_map(const struct sched *s, const char *name, uint32_t entries, bool on_demand)
