@@ -213,7 +213,7 @@ is_beside() {
 # suites load programs, and count what these are by the descriptors of the process that did.
 lane_of() {
 	case $1 in
-	kernel/* | privs | cycles) if is_beside "$1"; then echo beside; else echo traces; fi ;;
+	kernel/* | privs | cycles | readers/tui_live) if is_beside "$1"; then echo beside; else echo traces; fi ;;
 	cli/busy) echo traces ;;
 	export/* | names/worker | names/kernel* | cli/run | readers/tui) echo waits ;;
 	*) echo computes ;;
@@ -323,7 +323,7 @@ all_suites() {
 # What is measured, or has to happen in time, is the live machine's.
 looks_at_machine() {
 	case $1 in
-	kernel/* | names/worker | names/kernel* | export/* | cli/* | readers/tui | */tui_cost | privs | cycles) ;;
+	kernel/* | names/worker | names/kernel* | export/* | cli/* | readers/tui* | */tui_cost | privs | cycles) ;;
 	*) return 1 ;;
 	esac
 }

@@ -15,7 +15,7 @@ import time
 
 import others
 from others import Skip, WAITSCOPE
-from terminal import Terminal
+from terminal import Terminal, calibrate, cpu_ns
 
 SIZES = [(24, 80), (25, 81), (40, 120), (60, 200), (100, 300)]
 FOOT = "q quit"
@@ -530,7 +530,6 @@ def test_tmux():
 
 GROUPS = 1000
 REDRAW_NS = {(80, 24): 2_500_000, (300, 100): 5_000_000}  # 1.4 and 3 ms were measured, on a Xeon at 2.5 GHz
-CALIBRATED_NS = 29_000_000  # what calibrate() takes there
 
 
 def test_slow():
@@ -581,11 +580,6 @@ def record_of_groups(path, groups):
             f.write(json.dumps(one, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
-def cpu_ns(pid):
-    with open(f"/proc/{pid}/schedstat", encoding="ascii") as f:
-        return int(f.read().split()[0])
-
-
 def cost_of(t, keys):
     """CPU time of the process from a key until it has drawn and is at rest: the median."""
     spent = []
@@ -599,18 +593,6 @@ def cost_of(t, keys):
         t.settle(0.05)
         spent.append(cpu_ns(t.pid) - before)
     return sorted(spent)[len(spent) // 2]
-
-
-def calibrate():
-    """How much slower this machine is now than the one that the limits are of: 1 if it is faster."""
-    best = None
-    for _ in range(5):
-        before, text = time.process_time_ns(), {}
-        for i in range(40_000):
-            text[str(i)] = f"{i / 7:.1f}"
-        took = time.process_time_ns() - before
-        best = min(best or took, took)
-    return max(1.0, best / CALIBRATED_NS)
 
 
 def costs_at(path, columns, lines):
@@ -647,46 +629,6 @@ def test_cost():
             assert max(costs.values()) < limit * slower, f"{size}: {costs} ns, limit {limit} * {slower:.2f}"
 
 
-LIVE_GROUPS, LIVE_PART, LIVE_S = 1000, 0.01, 4
-
-
-def live_part(t):
-    """Of a CPU, of all that the process does in LIVE_S: at least three reports come in that time."""
-    before, began = cpu_ns(t.pid), time.monotonic()
-    while time.monotonic() - began < LIVE_S:
-        t.read(0.2)
-    return (cpu_ns(t.pid) - before) / 1e9 / (time.monotonic() - began)
-
-
-def test_cost_live():
-    """1,000 processes by pid, each woken once a second: reading, keeping and drawing them takes 1 % of a CPU
-
-    The best of up to eight parts of LIVE_S: others may use the core, and its caches.
-    """
-    if os.geteuid():
-        raise Skip("not root")
-    naps = subprocess.Popen([os.path.join(os.path.dirname(WAITSCOPE), "tests", "load", "naps"), str(LIVE_GROUPS), "1000"],
-                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    try:
-        naps.stdout.readline()
-        with Terminal(WAITSCOPE, "-s", "sched", "--by", "pid", "-o", "tui") as t:
-            t.await_(FOOT)
-            t.read(3)
-            t.press(BACK_TAB, lambda text: re.search(r"^ *\d+ +naps ", text, re.M))
-            for _ in range(8):
-                slower, part = calibrate(), live_part(t)
-                print(f"# {100 * part:.2f} % of a CPU, {slower:.2f} times slower", flush=True)
-                if part < LIVE_PART * slower:
-                    break
-            t.keys("q")
-            status = t.wait()
-    finally:
-        naps.stdin.close()
-        naps.wait()
-        naps.stdout.close()
-    assert status == 0 and 0.0005 < part < LIVE_PART * slower, f"{100 * part:.2f} % of a CPU"
-
-
 others.run(test_numbers, test_groups, test_detail_of_address, test_keys, test_mouse, test_sizes, test_resize_storm, test_ascii,
            test_hostile_names, test_color, test_refused, test_signals, test_replay_signals, test_stop_and_continue,
-           test_end_of_run, test_terminal_goes, test_save, test_slow, test_stdin_is_a_record, test_tmux, test_cost, test_cost_live)
+           test_end_of_run, test_terminal_goes, test_save, test_slow, test_stdin_is_a_record, test_tmux, test_cost)
