@@ -152,7 +152,7 @@ static uint64_t walk_ns(const struct fake *f)
 {
 	struct keyed_args args = {.nhists = ABI_SCHED_HISTS, .schema = ABI_KEY_SCHEMA};
 	struct keyed_walk walk = {0};
-	uint64_t start_ns;
+	uint64_t start_ns, ns;
 	char none;
 	int fd;
 
@@ -164,11 +164,11 @@ static uint64_t walk_ns(const struct fake *f)
 	do
 		walk.told->used = 0;
 	while (read(fd, &none, sizeof(none)) < 0 && errno == EAGAIN);
-	start_ns = cpu_ns() - start_ns;
+	ns = cpu_ns() - start_ns;
 	if (close(fd))
 		fail("read the groups");
 	keyed_walk_close(&walk);
-	return start_ns;
+	return ns;
 }
 
 static uint64_t report_ns(struct banks *banks, struct sched_keys *keys,

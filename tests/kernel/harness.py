@@ -21,6 +21,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("O", "build"))
 TOOL = os.path.join(BUILD, "waitscope")
+SANITIZED = BUILD.endswith(("-san", "/fuzz"))  # SAN=1, or of the fuzz targets' objects
 LONG_MS = 2000  # where there are too few waits in less
 SHORT_MS = 250  # of moving threads: half of such runs are free of switches that are hidden from tracers
 PATIENCE_S = 60  # with what comes at once on a machine at rest: another may be busy

@@ -14,6 +14,7 @@
 
 #include "source/bpf_util.h"
 #include "source/keyed_inside.h"
+#include "khist.h" /* tests/unit */
 
 #define EXIT_SKIP 77
 #define KEYS 3000 /* more than the memory that both share has room for */
@@ -42,12 +43,7 @@ static void sample(struct run *r, struct abi_hist *h, uint64_t epoch)
 	uint32_t *slots = (uint32_t *)(h + 1), slot = next(r) % BUCKET_SLOTS(r->schema);
 	uint64_t v = next(r) % 1000;
 
-	if (h->epoch != epoch || v < h->min_ns)
-		h->min_ns = v;
-	if (h->epoch != epoch || v > h->max_ns)
-		h->max_ns = v;
-	h->epoch = epoch;
-	h->sum_ns += v;
+	khist_sum(h, epoch, v, 1);
 	if (next(r) % 8)
 		slots[slot] += next(r) % 64 ? 1 : (uint32_t)-2;
 	else

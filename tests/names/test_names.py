@@ -463,7 +463,7 @@ class Files(NamesTest):
 
     def test_memory(self):
         """Looking into a program of megabytes, and giving that memory back"""
-        if harness.BUILD.endswith(("-san", "/fuzz")):
+        if harness.SANITIZED:
             self.skipTest("sanitizers take memory of their own")
         out = os.path.join(self.dir, "app")
         self.run_tool("rustc", "-g", "-o", out, os.path.join(PROG, "rs.rs"))

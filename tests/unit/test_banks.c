@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "source/sched/sched.h"
+#include "khist.h"
 #include "unit.h"
 #include "waits.h"
 
@@ -54,12 +55,7 @@ static void samples(struct fixture *f, uint64_t epoch, uint32_t cpu, uint32_t m,
 	struct abi_hist *h = (void *)((char *)(bank + 1) + m * ABI_HIST_BYTES(SCHEMA));
 
 	bank->switches += n;
-	if (h->epoch != epoch || v < h->min_ns)
-		h->min_ns = v;
-	if (h->epoch != epoch || v > h->max_ns)
-		h->max_ns = v;
-	h->epoch = epoch;
-	h->sum_ns += v * n;
+	khist_sum(h, epoch, v, n);
 	((uint32_t *)(h + 1))[bucket_slot(&f->table, SCHEMA, v)] += n;
 }
 

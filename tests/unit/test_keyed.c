@@ -11,6 +11,7 @@
 
 #include "source/groups.h"
 #include "source/keyed.h"
+#include "khist.h"
 #include "unit.h"
 #include "waits.h"
 
@@ -100,12 +101,7 @@ static void sample(uint64_t epoch, uint64_t id, uint32_t cpu, uint32_t m, uint64
 	struct abi_khead *e = entry(epoch & 1, id, cpu);
 	struct abi_hist *h = (void *)((char *)(e + 1) + m * ABI_HIST_BYTES(SCHEMA));
 
-	if (h->epoch != epoch || v < h->min_ns)
-		h->min_ns = v;
-	if (h->epoch != epoch || v > h->max_ns)
-		h->max_ns = v;
-	h->epoch = epoch;
-	h->sum_ns += v;
+	khist_sum(h, epoch, v, 1);
 	if (v)
 		((uint32_t *)(h + 1))[bucket_slot(&table, SCHEMA, v)]++;
 	else
