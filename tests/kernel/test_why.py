@@ -328,6 +328,7 @@ class Tail(KernelTest):
 
     SHORT, LONG = 2000, 40
     SHORT_NS, LONG_NS = 150_000, 5_000_000
+    NO_TICK_NS = 1_200_000  # longer than 2^-10 s, and most of such waits have no timer interrupt in them
 
     def wait_for_both(self):
         """Real-time tasks of one CPU, so that others' work has no part in it: each wakes the victim and keeps the CPU."""
@@ -409,6 +410,33 @@ class Tail(KernelTest):
                       tail)
 
 
+    def test_lengths(self):
+        """short and longer waits for the same task: each has its length, by that task's own clock
+
+        They are what a CPU counts by itself, in a place for each length.
+        """
+        cpu = self.two_cpus()[1]
+        victim = self.popen(VICTIM, cpu, 10)
+        turns = ",".join(map(str, [self.SHORT_NS] * 9 + [self.NO_TICK_NS]))
+        both = self.popen(WAKER, cpu, 50, "ws-both", 10 * self.LONG, turns, victim.stdin.fileno())
+        for p in (victim, both):
+            self.assertEqual(p.stdout.readline(), b"ready\n")
+        tool = self.tool("--why", "-t", victim.pid).ready()
+        both.stdin.write(b"go\n")
+        both.stdin.flush()
+        short_ns, long_ns = map(int, both.stdout.readline().split())
+        final = tool.stop().final
+        rows = culprits(final)
+        other = sum(r["wait_ns"] for r in rows if r["kind"] != "task")
+        mine = [r for r in rows if r["comm"] == "ws-both"]
+        longer = self.of_length(mine, -9)
+        self.note("long %.1f of %.1f ms, short %.1f of %.1f ms", longer / 1e6, long_ns / 1e6,
+                  (blame(final, comm="ws-both") - longer) / 1e6, short_ns / 1e6)
+        self.assertWithin(longer, long_ns, 0.1, other)
+        # A host that stops both makes a long wait of a short one: of all that is beyond it there was so much.
+        self.assertWithin(blame(final, comm="ws-both") - longer, short_ns, 0.1, other)
+
+
 # Each is (CPU, priority, ...).
 VICTIM = """
 import os, sys
@@ -420,23 +448,24 @@ while os.read(0, 1):
 """
 WAKER = """
 import os, sys, time
-cpu, priority, name, n, ns, wake = sys.argv[1:]
-n, ns, wake = int(n), int(ns), int(wake)
+cpu, priority, name, n, turns, wake = sys.argv[1:]
+n, turns, wake = int(n), [int(ns) for ns in turns.split(",")], int(wake)
 with open("/proc/self/comm", "w") as f:
     f.write(name)
 os.sched_setaffinity(0, [int(cpu)])
 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(priority)))
 print("ready", flush=True)
 sys.stdin.readline()
-kept = 0
+kept = dict.fromkeys(sorted(turns), 0)
 for i in range(n):
+    ns = turns[i % len(turns)]
     since = time.monotonic_ns()
     os.write(wake, b"x")
     while time.monotonic_ns() - since < ns:
         pass
-    kept += time.monotonic_ns() - since
+    kept[ns] += time.monotonic_ns() - since
     time.sleep(ns * 5e-10)
-print(kept, flush=True)
+print(*kept.values(), flush=True)
 sys.stdin.readline()
 """
 FLOOD = """
