@@ -23,12 +23,12 @@ $(BENCH_O)/growth: tests/bench/growth.c tests/load/load.h $(LIB)
 bench-bins: $(BENCH_O)/growth $(BENCH_BINS) $(BENCH_OBJS) $(LOAD_BINS) $(NAMES_ASK) $(O)/waitscope
 .PHONY: bench-bins
 
-check-insns: bench-bins ## what the verifier walks and what a wait executes, against tests/expect/{insns,calls}; the stack
+check-insns: bench-bins $(O)/tests/kernel/test_walk ## what the verifier walks and what a wait executes, against tests/expect/{insns,calls}; the stack
 	$(Q)O=$(O) python3 tests/bench/insns.py
 	$(Q)O=$(O) python3 tests/bench/executed.py
 	$(Q)O=$(O) python3 tests/bench/stack.py
 
-update-insns: bench-bins ## write tests/expect/{insns,calls} anew for the running kernel
+update-insns: bench-bins $(O)/tests/kernel/test_walk ## write tests/expect/{insns,calls} anew for the running kernel
 	$(Q)O=$(O) python3 tests/bench/insns.py --update
 	$(Q)O=$(O) python3 tests/bench/executed.py --update
 

@@ -147,7 +147,7 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* As keyed_walk.c has them read, and nothing else. */
+/* As keyed_walk.c has them read, and nothing else; 0: this kernel lets no program walk over maps, they are copied. */
 static uint64_t walk_ns(const struct fake *f)
 {
 	struct keyed_args args = {.nhists = ABI_SCHED_HISTS, .schema = ABI_KEY_SCHEMA};
@@ -157,8 +157,10 @@ static uint64_t walk_ns(const struct fake *f)
 	int fd;
 
 	memcpy(args.fds, f->fds, sizeof(args.fds));
-	if (keyed_walk_open(&walk, &args) || !walk.told)
+	if (keyed_walk_open(&walk, &args))
 		fail("program that walks over the groups");
+	if (!walk.told)
+		return 0;
 	start_ns = cpu_ns();
 	fd = bpf_iter_create(bpf_link__fd(walk.links[0]));
 	do
