@@ -35,6 +35,25 @@ struct {
 	__type(value, u32);
 } vtids SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct abi_kept);
+} tasks_kept SEC(".maps");
+
+static __always_inline struct abi_kept *kept_get(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&tasks_kept, &zero);
+}
+
+static __always_inline u32 kept_at(u32 tid)
+{
+	return tid & (ABI_KEPT - 1);
+}
+
 /* One word of stack, and one kind of pointer, whichever way it was found: what the verifier has to follow
  * grows little. */
 static __always_inline struct abi_ledger *ledger_by_tid(u32 tid)
@@ -77,11 +96,19 @@ static __always_inline void did_add(struct abi_did *d, u32 does, u64 ns)
 		d->ns[ABI_DID_BLOCK] += ns;
 }
 
+/* Since when it does what it does. */
+static __always_inline u64 ledger_mark(const volatile struct abi_ledger *l)
+{
+	u64 mark = l->mark_ns;
+
+	return mark ? mark : l->seen_ns;
+}
+
 /* false: it is being written. */
 static __always_inline bool account_try(const volatile struct abi_ledger *l, u64 now,
 					struct abi_did *out)
 {
-	u64 mark = l->mark_ns, woken = l->woken_ns, seen = l->seen_ns;
+	u64 mark = ledger_mark(l), woken = l->woken_ns, seen = l->seen_ns;
 	u32 does = l->does;
 
 	out->ns[0] = l->did.ns[0];

@@ -87,6 +87,36 @@ static __always_inline bool compat_throttled(struct task_struct *p)
 	return cfs_rq && TRACED_READ(cfs_rq, throttle_count) > 0;
 }
 
+/* Of any task, by copying: is it on a CPU? */
+static __always_inline bool compat_task_runs(struct task_struct *p)
+{
+	if (bpf_core_field_exists(p->on_cpu))
+		return BPF_CORE_READ(p, on_cpu);
+	return (u32)bpf_get_current_pid_tgid() == (u32)BPF_CORE_READ(p, pid);
+}
+
+/*
+ * ... is it in a queue, to run? Since 152e11f6df29 ("sched/fair: Implement delayed dequeue", 6.12) it may still
+ * be in one while it sleeps.
+ */
+static __always_inline bool compat_task_queued(struct task_struct *p)
+{
+	if (!BPF_CORE_READ(p, on_rq))
+		return false;
+	return !bpf_core_field_exists(p->se.sched_delayed) || !BPF_CORE_READ(p, se.sched_delayed);
+}
+
+/* ... and out of CPU quota there, as compat_throttled() knows it? */
+static __always_inline bool compat_task_throttled(struct task_struct *p)
+{
+	if (bpf_core_field_exists(p->throttled))
+		return BPF_CORE_READ(p, throttled);
+	if (!bpf_core_field_exists(p->se.cfs_rq) ||
+	    !bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count))
+		return false;
+	return BPF_CORE_READ(p, se.cfs_rq, throttle_count) > 0;
+}
+
 /*
  * The kernel's own record of when a task was queued, when it came to its CPU, and how long it has
  * waited all in all (CONFIG_SCHED_INFO), by the run queue's clock. It holds at sched_switch, which

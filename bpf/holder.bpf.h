@@ -23,6 +23,7 @@
 
 const volatile bool why;
 
+#include "account_ask.bpf.h"
 #include "tenure.bpf.h"
 #include "held_slow.bpf.h"
 
@@ -171,7 +172,7 @@ static __always_inline u32 holder_known(struct holder_work *w, const struct abi_
 	if (!holder_is_thread(tid))
 		return tid;
 	l = ledger_by_tid(tid);
-	return l && l != self && account_read(l, w->now, &w->at) ? tid : ABI_HOLDER_UNKNOWN;
+	return l && l != self && account_ask(l, w->now, &w->at) ? tid : ABI_HOLDER_UNKNOWN;
 }
 
 /* The current task begins to wait, if `queued` where who gives the lock up has to wake somebody; `tid` (or
@@ -208,6 +209,7 @@ static __always_inline void holder_begin(struct task_struct *p, u32 which,
 	wait->since = now;
 	self->waker_ns = 0;
 	self->waits &= ~(1U << (which + ABI_HELD_KNOWN));
+	kept_mark(self->tid);
 	self->waits |= 1U << which | (t->told ? 1U << (which + ABI_HELD_KNOWN) : 0);
 }
 
@@ -367,7 +369,7 @@ static __always_inline void holder_got(struct holder_work *w, const struct abi_l
 		tid = ABI_HOLDER_READERS;
 		if (t->n && tenure_last(t)->tid == tid)
 			return;
-	} else if ((got == GOT_PRESUMED && !t->told) || !account_read(self, w->now, &w->at)) {
+	} else if ((got == GOT_PRESUMED && !t->told) || !account_ask(self, w->now, &w->at)) {
 		did_clear(&w->at);
 		tid = ABI_HOLDER_UNKNOWN;
 	} else {

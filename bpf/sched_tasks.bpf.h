@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --why: where other sources ask for the ledgers of all tasks, the scheduler's programs keep them, by
+/* --why: where other sources ask for the ledgers of tasks, the scheduler's programs keep them, by
  * the same reading of the clock. That does not depend on its epoch or filters. */
 #ifndef WS_SCHED_TASKS_BPF_H
 #define WS_SCHED_TASKS_BPF_H
@@ -9,17 +9,10 @@
 
 const volatile bool keeps_tasks;
 
-/* Out of line: its frame is gone when that of the wait begins. */
-static __noinline int tasks_switch_kept(u64 *ctx, u64 now)
-{
-	tasks_switched(ctx, now);
-	return 0;
-}
-
 static __always_inline void tasks_switch(u64 *ctx, u64 now)
 {
 	if (keeps_tasks)
-		tasks_switch_kept(ctx, now);
+		tasks_switched(ctx, now);
 }
 
 /* When that was, or 0. */

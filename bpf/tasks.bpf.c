@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * --why: the ledgers of all tasks in an object of their own, whose maps others share. Its programs at
- * events are loaded where the scheduler source, which does the same (sched.bpf.c), does not run.
+ * --why: the ledgers of tasks in an object of their own, whose maps others share. Its programs at sched_switch
+ * and sched_waking are loaded where the scheduler source, which does the same (sched.bpf.c), does not run.
  */
 #include "common.bpf.h"
 #include "compat.bpf.h"
@@ -10,7 +10,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile bool switch_has_state = true; /* as in sched.bpf.c */
 
-#include "tasks_keep.bpf.h"
+#include "tasks_make.bpf.h"
 
 TRACEPOINT(sched_switch)
 int ws_tasks_switch(u64 *ctx)
@@ -26,28 +26,38 @@ int ws_tasks_waking(u64 *ctx)
 	return 0;
 }
 
-/* Run by user space once, when the others are attached: those that have not been switched since. */
+/* Also of what the kernel starts for itself, which no fork is reported of. */
+TRACEPOINT(sched_wakeup_new)
+int ws_tasks_new(u64 *ctx)
+{
+	ledger_of_new((void *)ctx[0]);
+	return 0;
+}
+
+/* From a thread: it has its process's number now, and gives up its own. */
+TRACEPOINT(sched_process_exec)
+int ws_tasks_exec(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	u32 was = (u32)ctx[1];
+	struct abi_ledger *l;
+
+	if (was == (u32)p->pid)
+		return 0;
+	l = ledger_by_tid(was);
+	if (l && l->task == (u64)p)
+		forget(l, was);
+	ledger_of_new(p);
+	return 0;
+}
+
+/* Run by user space once, when the others are attached: those that were there before. */
 SEC("iter/task")
 int ws_tasks_walk(struct bpf_iter__task *ctx)
 {
 	struct task_struct *p = ctx->task;
-	u32 tid, does = ABI_DID_BLOCK;
-	struct abi_ledger *l;
 
-	if (!p || !p->pid)
-		return 0;
-	tid = (u32)p->pid;
-	l = ledger_by_tid(tid);
-	if (l && l->task == (u64)p)
-		return 0;
-	if (!l)
-		l = ledger_made(tid);
-	if (!l || l->task == (u64)p)
-		return 0;
-	if (compat_on_cpu(p))
-		does = ABI_DID_RUN;
-	else if (p->on_rq && !compat_task_state(p))
-		does = ABI_DID_QUEUE;
-	ledger_begin(l, p, does, bpf_ktime_get_ns());
+	if (p)
+		ledger_of_new(p);
 	return 0;
 }

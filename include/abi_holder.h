@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --why: what every task's time went to (bpf/tasks.bpf.c keeps it), and who held what a wait was for
+ * --why: what a task's time went to (bpf/tasks_keep.bpf.h keeps it), and who held what a wait was for
  * (bpf/holder.bpf.h). A reading of a ledger is what its four sums were at a moment; the difference of
  * two is the time between them, to the nanosecond.
  */
@@ -35,32 +35,46 @@ struct abi_held_wait {
 #define ABI_HELD_WAITS 2
 #define ABI_HELD_KNOWN 8 /* shift of abi_ledger.waits: bit for each whose lock tells its holders */
 
-/* Of a task, by its number. Its sums are those of the time from seen_ns to mark_ns: who finds them
- * to be anything else has read them while they were written. */
+/*
+ * Of a task, by its number. Its sums are kept from the first reading of them on (account_ask()). They are those
+ * of the time from seen_ns to mark_ns: who finds them to be anything else has read them while they were
+ * written.
+ */
 struct abi_ledger {
-	__u64 task; /* its address: numbers are used again */
-	__u64 seen_ns;
-	__u64 mark_ns;	 /* since then it does `does`, */
+	__u64 task;	/* its address: numbers are used again */
+	__u32 tid;	/* 0: the ledger is nobody's */
+	__u32 waits;	/* bit for each of `wait`, and ABI_HELD_KNOWN */
+	__u64 seen_ns;	/* 0: its sums are not kept */
+	__u64 mark_ns;	/* since then it does `does`; 0: since seen_ns */
+	__u64 woken_ns; /* blocked, and woken then; 0: not yet */
+	__u32 does;	/* ABI_DID_* */
+	__u32 did_last;
 	__u64 before_ns; /* and since then it did `did_last` */
-	__u64 woken_ns;	 /* blocked, and woken then; 0: not yet */
 	__u64 held_ns;	 /* found to hold what another waits for, last then; 0: never (--slower) */
 	struct abi_did did;
-	__u32 does; /* ABI_DID_* */
 	__u32 tgid;
 	__u32 vtid;	/* as its own pid namespace numbers it; 0: as we do */
-	__u32 waits;	/* bit for each of `wait`, and ABI_HELD_KNOWN */
 	__u64 waker_ns; /* in the last of these it was last woken then, */
 	__u32 waker;	/* by that thread, */
-	__u32 did_last;
-	__u32 tid; /* 0: the ledger is nobody's */
-	__u32 pad;
-	struct abi_did waker_did; /* which had done that by then */
+	__u32 pad[3];
+	struct abi_did waker_did; /* which had done that by then; all 0: its sums were not kept */
 	struct abi_held_wait wait[ABI_HELD_WAITS];
 };
 
-_Static_assert(sizeof(struct abi_ledger) == 152 + 2 * 80, "abi_ledger size");
+_Static_assert(sizeof(struct abi_ledger) == 160 + 2 * 80, "abi_ledger size: whole cache lines");
 
 #define ABI_TASK_PLACES 8192 /* for ledgers, by the thread's number modulo; a power of two */
+
+/*
+ * Threads of which somebody has asked what they do, or that wait for what another holds, by their number modulo:
+ * not 0. Most tasks hold nothing that others wait for, and all that a switch of theirs costs is a look at this.
+ * Threads with the same number here are looked at for nothing.
+ */
+#define ABI_KEPT (1 << 16)
+
+struct abi_kept {
+	__u8 tid[ABI_KEPT];
+};
 
 /* Where a thread was in its code when it woke one that waited for what it held: its stack. Kept until
  * that wait is over, and it is known whether the lock was given up then. */

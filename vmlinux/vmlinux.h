@@ -70,6 +70,7 @@ struct cfs_rq {
 };
 
 struct sched_entity {
+	unsigned char sched_delayed;
 	struct cfs_rq *cfs_rq;
 };
 

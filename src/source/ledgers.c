@@ -15,15 +15,13 @@
 
 #include "tasks.skel.h" /* needs abi_holder.h */
 
-#define TASKS_MAX 32768 /* with 312 bytes each, besides those that are at their places */
+#define TASKS_MAX 32768 /* with 320 bytes each, besides those that are at their places */
 #define LOGS_MAX 512	/* of threads that others wait for, with 4 KB each */
 
 struct ledgers {
 	struct tasks_bpf *skel;
-	bool chains; /* what holders waited for is kept, too */
-	const volatile __u64
-		*full; /* of another object that keeps them: tasks that found no room */
-	uint64_t lost; /* of both, as last told */
+	bool chains;   /* what holders waited for is kept, too */
+	uint64_t lost; /* tasks that found no room, as last told */
 };
 
 int ledgers_probe(const struct btf *btf, struct err *e)
@@ -100,12 +98,6 @@ static int load(struct ledgers *l, const struct config *cfg, const struct btf *b
 	return ret ? ret : tasks_bpf__attach(l->skel);
 }
 
-/* Tasks that are not switched for long have a ledger from the start, too. */
-static int walk(const struct ledgers *l)
-{
-	return bpf_iter_run(l->skel->links.ws_tasks_walk);
-}
-
 static int open_with(struct shared_maps *s, const struct config *cfg, const struct btf *btf,
 		     bool programs, struct err *e)
 {
@@ -118,8 +110,8 @@ static int open_with(struct shared_maps *s, const struct config *cfg, const stru
 	if (!l)
 		return err_sys(e, -ENOMEM, "--why");
 	ret = load(l, cfg, btf, programs);
-	if (!ret && programs)
-		ret = walk(l);
+	if (!ret)
+		ret = bpf_iter_run(l->skel->links.ws_tasks_walk); /* tasks that are there already */
 	if (ret) {
 		ledgers_close(l);
 		return bpf_fail(e, ret, "--why: load BPF programs");
@@ -138,8 +130,9 @@ int ledgers_reuse(const struct shared_maps *s, struct bpf_object *obj)
 {
 	struct bpf_map *theirs[] = {s->all->skel->maps.tasks,	    s->all->skel->maps.tasks_at,
 				    s->all->skel->maps.tasks_spare, s->all->skel->maps.vtids,
-				    s->all->skel->maps.releases,    s->all->skel->maps.released,
-				    s->all->skel->maps.takes,	    s->all->skel->maps.held_logs};
+				    s->all->skel->maps.tasks_kept,  s->all->skel->maps.releases,
+				    s->all->skel->maps.released,    s->all->skel->maps.takes,
+				    s->all->skel->maps.held_logs};
 	size_t n = sizeof(theirs) / sizeof(theirs[0]) - !s->all->chains;
 	int ret = 0;
 
@@ -170,22 +163,14 @@ int ledgers_open_for(struct shared_maps *s, const struct config *cfg, const stru
 int ledgers_unused(struct bpf_object *obj)
 {
 	/* Not `found`: before 6.8 the verifier takes global functions also where nobody calls them. */
-	static const char *const maps[] = {"tasks",	 "tasks_at",	 "tasks_spare", "vtids",
-					   "releases",	 "released",	 "takes",	"held_logs",
-					   "chain_cpus", "release_rates"};
+	static const char *const maps[] = {"tasks",	 "tasks_at",   "tasks_spare",  "vtids",
+					   "tasks_kept", "releases",   "released",     "takes",
+					   "held_logs",	 "chain_cpus", "release_rates"};
 	int ret = 0;
 
 	for (size_t i = 0; !ret && i < sizeof(maps) / sizeof(maps[0]); i++)
 		ret = map_setup_create(obj, maps[i], false);
 	return ret;
-}
-
-int ledgers_begin(struct shared_maps *s, const volatile __u64 *full, struct err *e)
-{
-	int ret = walk(s->all);
-
-	s->all->full = full;
-	return ret ? bpf_fail(e, ret, "--why: walk over all tasks") : 0;
 }
 
 void ledgers_drop(struct shared_maps *s)
@@ -201,8 +186,6 @@ uint64_t ledgers_lost(struct shared_maps *s)
 	if (!s->all)
 		return 0;
 	all = *(volatile __u64 *)&s->all->skel->bss->tasks_full;
-	if (s->all->full)
-		all += *s->all->full;
 	before = s->all->lost;
 	s->all->lost = all;
 	return all - before;

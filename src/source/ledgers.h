@@ -2,7 +2,7 @@
 /*
  * --why: the ledgers of all tasks, for all sources that ask. They lie in the maps of one BPF object
  * (bpf/tasks.bpf.c), and its programs keep them from ledgers_open on; or those of the scheduler source
- * do, which looks at the same events: ledgers_open_for, and ledgers_begin when it is attached.
+ * do, which looks at the same events: ledgers_open_for.
  */
 #ifndef WS_LEDGERS_H
 #define WS_LEDGERS_H
@@ -28,8 +28,6 @@ int ledgers_open(struct shared_maps *s, const struct config *cfg, const struct b
 /* The same, but `obj`, which is not loaded yet, has the programs. */
 int ledgers_open_for(struct shared_maps *s, const struct config *cfg, const struct btf *btf,
 		     struct bpf_object *obj, struct err *e);
-/* They are attached; *full is where they count the tasks that found no room. */
-int ledgers_begin(struct shared_maps *s, const volatile __u64 *full, struct err *e);
 void ledgers_drop(struct shared_maps *s); /* they will not be: whoever asks next opens anew */
 /* Such an object where nobody asks. 0 or negative errno. */
 int ledgers_unused(struct bpf_object *obj);

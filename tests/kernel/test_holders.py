@@ -23,9 +23,9 @@ def wait_of(row, who):
 
 
 class HoldersTest(KernelTest):
-    def run_load(self, *args, source="futex", tool_args=(), prefix=()):
+    def run_load(self, *args, source="futex", tool_args=(), prefix=(), name="holders"):
         """(all reports, the load's words)"""
-        command = [*prefix, harness.load_path("holders"), *args]
+        command = [*prefix, harness.load_path(name), *args]
         load = self.load(*command) # a path of its own
         first = load.line()
         if prefix: # in a pid namespace
@@ -166,6 +166,44 @@ class Held(HoldersTest):
         """with groups each row has its own"""
         row, _, words = self.check("asleep", "normal", "--by", "tid")
         self.assertEqual(row["labels"]["tid"], str(words["waiter"]))
+
+
+class First(HoldersTest):
+    """A holder that nobody asked about before, in the midst of what it does, and who waits gives up before that is over."""
+
+    def check(self, does, source="sched,futex"):
+        report, words = self.run_load(does, 5, source=source, name="firstwait")
+        self.assertNothingLost(report.final, source)
+        (row,) = [r for r in report.final["tables"]["contended"] if (r["name"] or "").endswith("`lock")]
+        self.assertEqual(row["count"], words["waits"])
+        self.assertEqual(sorted(held(row)), sorted(words["tids"]))
+        did = {p: sum(h[p] for h in row["holders"]) for p in PARTS}
+        self.note("%s, by %s: %.1f ms waited, %s", does, source, row["wait_ns"]["sum"] / 1e6,
+                  ", ".join("%s %.1f" % (p, ns / 1e6) for p, ns in did.items()))
+        return did, row["wait_ns"]["sum"], words
+
+    def test_asleep(self):
+        """asleep all the time"""
+        for source in ("sched,futex", "futex"):
+            did, waited, _ = self.check("asleep", source)
+            self.assertGreaterEqual(did["blocked_ns"], 0.99 * waited)
+
+    def test_computing(self):
+        """computing: never blocked, and queued no longer than its own account says"""
+        did, waited, words = self.check("computing")
+        self.assertLessEqual(did["blocked_ns"], 0.01 * waited)
+        self.assertLessEqual(did["runnable_ns"] + did["throttled_ns"], words["queued_ns"] + 0.01 * waited)
+
+    def test_queued(self):
+        """queued behind a task of a real-time class"""
+        self.two_cpus()
+        did, waited, _ = self.check("queued")
+        self.assertGreaterEqual(did["runnable_ns"], 0.95 * waited)
+
+    def test_renamed(self):
+        """with the number of its process, which it has by an exec from a thread"""
+        did, waited, _ = self.check("renamed")
+        self.assertGreaterEqual(did["blocked_ns"], 0.99 * waited)
 
 
 class Takes(HoldersTest):

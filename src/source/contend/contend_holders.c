@@ -40,10 +40,10 @@ struct holders {
 
 static int leave_out(struct bpf_object *obj)
 {
-	static const char *const unused[] = {"tasks",	     "tasks_at",     "vtids",
-					     "timelines",    "holders_even", "holders_odd",
-					     "holder_works", "holder_over",  "held_logs",
-					     "releases",     "released",     "takes"};
+	static const char *const unused[] = {
+		"tasks",	"tasks_at",    "tasks_kept",   "vtids",	      "timelines",
+		"holders_even", "holders_odd", "holder_works", "holder_over", "held_logs",
+		"releases",	"released",    "takes"};
 	int ret = 0;
 
 	for (size_t i = 0; !ret && i < sizeof(unused) / sizeof(unused[0]); i++) {

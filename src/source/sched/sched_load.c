@@ -228,8 +228,6 @@ int sched_attach(struct sched *s, struct err *e)
 {
 	int ret = bpf_source_attach(&s->base, s->bpf.skeleton, e);
 
-	if (!ret && s->keeps_tasks)
-		ret = ledgers_begin(s->args.shared, sched_object_tasks_full(&s->bpf), e);
 	if (!ret)
 		ret = bpf_source_list_hooks(&s->base, e);
 	return ret ? ret : filters_follow(&s->base.filters, e);

@@ -118,11 +118,6 @@ void sched_object_keep_tasks(const struct sched_object *o, const struct config *
 	ledgers_words(&words, cfg);
 }
 
-const volatile __u64 *sched_object_tasks_full(const struct sched_object *o)
-{
-	return &o->why->bss->tasks_full;
-}
-
 int sched_object_map(const struct sched_object *o, const char *name)
 {
 	return bpf_object__find_map_fd_by_name(o->obj, name);

@@ -46,7 +46,6 @@ volatile __u64 *sched_object_started(const struct sched_object *o);
 struct bpf_link *sched_object_iter(const struct sched_object *o);
 /* Of --why, before the load: its programs keep the ledgers of all tasks (ledgers.h). */
 void sched_object_keep_tasks(const struct sched_object *o, const struct config *cfg);
-const volatile __u64 *sched_object_tasks_full(const struct sched_object *o);
 int sched_object_map(const struct sched_object *o, const char *name); /* its fd */
 void sched_object_close(struct sched_object *o);		      /* unopened is fine */
 

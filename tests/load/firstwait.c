@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Each round a thread that nobody ever waited for holds a lock and does one thing all the time; another waits for
+ * the lock in the midst of it, and gives up.
+ *
+ *	firstwait asleep|computing|queued|renamed ROUNDS
+ *
+ * queued: on its CPU another runs with a real-time priority. renamed: it sleeps, and has its process's number, by an
+ * exec.
+ *
+ *	stdout: {"pid":P}, then after a byte on stdin {"tids":[holders],"waits":N,"queued_ns":...}
+ */
+#include <pthread.h>
+#include <semaphore.h>
+
+#include "load.h"
+
+#define BEFORE_NS 20000000 /* the wait */
+#define WAIT_NS 60000000
+#define HOLD_NS 150000000
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const char *does;
+static sem_t held;
+static volatile bool stop;
+static volatile pid_t holder_tid;
+static uint64_t queued_ns; /* holders, while they held it */
+static int cpu, other_cpu;
+
+static void *hog(void *arg)
+{
+	struct sched_param p = {.sched_priority = 1};
+
+	errno = pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
+	if (errno)
+		err(1, "SCHED_FIFO");
+	while (!stop)
+		;
+	return arg;
+}
+
+static pthread_t start(void *(*run)(void *))
+{
+	pthread_t t;
+
+	errno = pthread_create(&t, NULL, run, NULL);
+	if (errno)
+		err(1, "thread");
+	return t;
+}
+
+static void *holds(void *arg)
+{
+	uint64_t end = load_now_ns() + HOLD_NS, before;
+	pthread_t t = 0;
+
+	holder_tid = load_tid();
+	before = load_schedstat(holder_tid).delay_ns;
+	if (!strcmp(does, "queued"))
+		load_pin((unsigned int)cpu);
+	(void)pthread_mutex_lock(&lock);
+	sem_post(&held);
+	if (!strcmp(does, "queued"))
+		t = start(hog); /* on the same CPU: it does not run until that one stops */
+	if (strcmp(does, "asleep"))
+		while (load_now_ns() < end)
+			;
+	else
+		load_sleep_ns(HOLD_NS);
+	queued_ns += load_schedstat(holder_tid).delay_ns - before;
+	(void)pthread_mutex_unlock(&lock);
+	if (t)
+		pthread_join(t, NULL);
+	return arg;
+}
+
+/* It wants the lock for a while. */
+static unsigned long waits(void)
+{
+	struct timespec ts;
+	uint64_t end;
+
+	sem_wait(&held);
+	load_sleep_ns(BEFORE_NS);
+	clock_gettime(CLOCK_REALTIME, &ts);
+	end = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec + WAIT_NS;
+	ts.tv_sec = (time_t)(end / 1000000000);
+	ts.tv_nsec = (long)(end % 1000000000);
+	return pthread_mutex_timedlock(&lock, &ts) == ETIMEDOUT;
+}
+
+static void *waits_once(void *arg)
+{
+	*(unsigned long *)arg += waits();
+	return arg;
+}
+
+static void rounds(unsigned long n)
+{
+	unsigned long waited = 0;
+
+	if (!strcmp(does, "queued"))
+		load_pin((unsigned int)other_cpu);
+	printf("{\"tids\":[");
+	while (n--) {
+		pthread_t t;
+
+		stop = false;
+		t = start(holds);
+		waited += waits();
+		stop = true;
+		pthread_join(t, NULL);
+		printf("%d%s", (int)holder_tid, n ? "," : "");
+	}
+	printf("],\"waits\":%lu,\"queued_ns\":%" PRIu64 "}\n", waited, queued_ns);
+}
+
+/* After the exec: who is asleep with the lock is the first thread, which another had been. */
+static void renamed(void)
+{
+	unsigned long waited = 0;
+	pthread_t t;
+
+	does = "asleep";
+	errno = pthread_create(&t, NULL, waits_once, &waited);
+	if (errno)
+		err(1, "thread");
+	holds(NULL);
+	pthread_join(t, NULL);
+	printf("{\"tids\":[%d],\"waits\":%lu}\n", (int)load_tid(), waited);
+}
+
+static void *execs(void *arg)
+{
+	execl("/proc/self/exe", "firstwait", "again", "1", (char *)NULL);
+	err(1, "exec %s", (char *)arg);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long n = argc == 3 ? load_number(argv[2], 1, 1000, "ROUNDS") : 0;
+	cpu_set_t set;
+
+	does = argc == 3 ? argv[1] : "";
+	if (sem_init(&held, 0, 0) || sched_getaffinity(0, sizeof(set), &set))
+		err(1, "start");
+	while (!CPU_ISSET(cpu, &set))
+		cpu++;
+	for (other_cpu = cpu + 1; other_cpu < CPU_SETSIZE && !CPU_ISSET(other_cpu, &set);
+	     other_cpu++)
+		;
+	if (!strcmp(does, "again")) {
+		renamed();
+	} else if (!strcmp(does, "asleep") || !strcmp(does, "computing") ||
+		   !strcmp(does, "queued") || !strcmp(does, "renamed")) {
+		printf("{\"pid\":%d}\n", (int)getpid());
+		fflush(stdout);
+		load_wait_stdin();
+		if (!strcmp(does, "renamed"))
+			pthread_join(start(execs), NULL);
+		rounds(n);
+	} else {
+		errx(2, "usage: see the top of %s", __FILE__);
+	}
+	fflush(stdout);
+	load_wait_stdin();
+	return 0;
+}
