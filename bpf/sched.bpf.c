@@ -127,8 +127,8 @@ int ws_waking(u64 *ctx)
 	return 0;
 }
 
-/* `at`: with --why the moment, which is read once. */
-SWITCHED int switched(u64 *ctx, u64 at)
+/* With --why: `s`, which is not NULL, and the moment `at`, which is read once. */
+SWITCHED int switched(u64 *ctx, struct why_cpu *s, u64 at)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	bool preempted = ctx[0] & 1; /* whatever its state */
@@ -145,7 +145,7 @@ SWITCHED int switched(u64 *ctx, u64 at)
 	bank->switches++;
 	state = switch_has_state ? (u32)((volatile u64 *)ctx)[3] : (u32)compat_task_state(prev);
 	if (WHY)
-		why_switch(next, preempted || !state, at);
+		why_switch(s, next, preempted || !state, at);
 	if (by_record()) {
 		if (keeps_ledgers)
 			op_leaves(bank, prev, preempted || !state);
@@ -153,10 +153,10 @@ SWITCHED int switched(u64 *ctx, u64 at)
 			record_out(bank, prev, state);
 		else if (!WHY && state & TASK_DEAD)
 			record_ends(bank, prev, ep);
-		record_in(bank, next, prev, ep);
+		record_in(bank, next, prev, at, ep);
 		return WHY && !preempted && state & TASK_DEAD;
 	}
-	now = switch_now_ns();
+	now = WHY ? at : bpf_ktime_get_ns();
 	stamped_out(bank, prev, preempted || !state, now, ep);
 	stamped_in(bank, next, prev, now, ep);
 	return 0;
@@ -164,16 +164,13 @@ SWITCHED int switched(u64 *ctx, u64 at)
 
 #ifdef WS_WHY
 /* What why_wait() has left for now. */
-static __noinline int why_later_slow(u64 *ctx)
+static __noinline int why_later_slow(struct why_cpu *s, u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	struct why_cpu *s = why_own();
 	struct abi_counts *bank;
 	struct stamp *st;
 	u32 last_cpu;
 
-	if (!s)
-		return 0;
 	bank = bank_get(s->walk.ep);
 	st = stamp_get(next, false);
 	if (!bank || !st)
@@ -185,17 +182,16 @@ static __noinline int why_later_slow(u64 *ctx)
 	return 0;
 }
 
-static __always_inline void why_later(u64 *ctx, bool ends)
+static __always_inline void why_later(struct why_cpu *s, u64 *ctx, bool ends)
 {
-	struct why_cpu *s = why_own();
 	struct abi_counts *bank;
 	u64 ep;
 
-	if (s && s->walk.later) {
-		s->walk.later = 0;
+	if (s->later) {
+		s->later = 0;
 		why_walk_wait(s);
 		if (slower && s->walk.slow)
-			why_later_slow(ctx);
+			why_later_slow(s, ctx);
 	}
 	if (!ends)
 		return;
@@ -210,12 +206,15 @@ TRACEPOINT(sched_switch)
 int ws_switch(u64 *ctx)
 {
 	u64 now = WHY ? bpf_ktime_get_ns() : 0;
+	struct why_cpu *s = why_own();
 	bool ends;
 
 	tasks_switch(ctx, now);
-	ends = switched(ctx, now);
+	if (WHY && !s)
+		return 0;
+	ends = switched(ctx, s, now);
 	if (WHY)
-		why_later(ctx, ends);
+		why_later(s, ctx, ends);
 	return 0;
 }
 

@@ -206,7 +206,7 @@ static __noinline u32 record_ends(struct abi_counts *bank, struct task_struct *p
 }
 
 static __always_inline void record_in(struct abi_counts *bank, struct task_struct *p,
-				      struct task_struct *prev, u64 ep)
+				      struct task_struct *prev, u64 at, u64 ep)
 {
 	struct arrival *a = (void *)bank->scratch;
 	struct stamp *st = stamp_wanted(bank, p);
@@ -221,7 +221,7 @@ static __always_inline void record_in(struct abi_counts *bank, struct task_struc
 	w.t1 = st->t1;
 	w.queued_ns = a->queued_ns;
 	if (slower || WHY || w.t0 || w.t1 || !a->seen || a->hidden)
-		w.t2 = switch_now_ns();
+		w.t2 = WHY ? at : bpf_ktime_get_ns();
 	if (a->hidden && w.t0 < w.t2 - compat_ran_for(p))
 		w.t0 = 0; /* of a wakeup that we did not see come to a CPU */
 	w.kind = kind_of(a, st->kind, w.t0);

@@ -14,15 +14,15 @@
 static __always_inline bool by_record(void);
 #include "why_cpu.bpf.h"
 #include "why.bpf.h"
-#define switch_now_ns() why_now_ns()
 #define SWITCHED static __noinline
 #else
 #define WHY false
-#define switch_now_ns() bpf_ktime_get_ns()
 #define WHY_SLOW_BYTES sizeof(struct abi_slow)
-#define why_switch(next, runnable, now) ((void)now)
+struct why_cpu;
+#define why_own() NULL
+#define why_switch(s, next, runnable, now) ((void)now)
 #define why_wait(p, prev, st, w, ep) false
-#define why_later(ctx, ends) ((void)ends)
+#define why_later(s, ctx, ends) ((void)ends)
 #define SWITCHED static __always_inline
 #define why_hidden(p, w, ep) ((void)0)
 #define why_slow(s) ((void)0)

@@ -438,7 +438,7 @@ static __always_inline bool why_wait(struct task_struct *p, struct task_struct *
 	s->walk.moves.n = 0;
 	if (m)
 		s->walk.moves = *m;
-	s->walk.later = 1;
+	s->later = 1;
 	return true;
 }
 

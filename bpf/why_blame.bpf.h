@@ -51,9 +51,9 @@ static __always_inline struct abi_khead *why_entry_made(struct why_walk *w,
 /* 64 bits of a group's two words: of as many groups as fit into the map no two are the same. */
 static __always_inline u64 why_id(const struct why_stay *t)
 {
-	u64 h = t->key[0] * 0x9e3779b97f4a7c15ULL;
+	u64 h = why_group(t, 0) * 0x9e3779b97f4a7c15ULL;
 
-	h = (h ^ h >> 29 ^ t->key[1]) * 0xbf58476d1ce4e5b9ULL;
+	h = (h ^ h >> 29 ^ why_group(t, 1)) * 0xbf58476d1ce4e5b9ULL;
 	h ^= h >> 32;
 	return h > WHY_EARLIER && h != ABI_OBJ_OTHER ? h : 1;
 }
@@ -78,13 +78,15 @@ static __always_inline void why_describe(struct why_walk *w, u64 id, const struc
 	c->pid = WHY_NAMED || keyed.by == ABI_BY_CGROUP ? 0 : who->pid;
 	c->tid = keyed.by == ABI_BY_TID ? t->m.tid : 0;
 	c->cgroup_id = WHY_NAMED ? 0 : who->cgroup_id;
-	if (WHY_NAMED)
-		__builtin_memcpy(c->comm, t->key, sizeof(c->comm));
-	else if (keyed.by == ABI_BY_CGROUP)
+	if (WHY_NAMED) {
+		((u64 *)c->comm)[0] = why_group(t, 0);
+		((u64 *)c->comm)[1] = why_group(t, 1);
+	} else if (keyed.by == ABI_BY_CGROUP) {
 		__builtin_memset(c->comm, 0, sizeof(c->comm));
-	else
+	} else {
 		__builtin_memcpy(c->comm, keyed.by == ABI_BY_TID ? who->comm : who->name,
 				 sizeof(c->comm));
+	}
 	if (!known && bpf_map_update_elem(&why_culprits, &id, c, BPF_ANY))
 		why_full(w->ep); /* a row without a name */
 }

@@ -40,7 +40,7 @@ struct why_mark {
 struct why_stay {
 	struct why_mark m;
 	u64 due_ns; /* when a reschedule was due, if the task could still have run on; else 0 */
-	u64 key[2]; /* the group that is blamed; of a name what is behind its NUL is NUL as well */
+	u64 key[2]; /* the group that is blamed; a name as the kernel has it, see why_group() */
 };
 
 _Static_assert(sizeof(struct why_stay) == 64, "why_stay size");
@@ -110,7 +110,6 @@ struct why_walk {
 	struct wait wait;
 	struct why_moves moves;
 	u64 last_cpu;
-	u64 later; /* it is still to be walked */
 	struct abi_key key;
 	struct abi_khead named, none; /* `none` is never written */
 	struct abi_culprit culprit;
@@ -119,23 +118,27 @@ struct why_walk {
 	struct abi_why_part parts[ABI_WHY_PARTS];
 };
 
-struct why_cpu {
+struct why_cpu {	   /* first what every switch looks at, by lines of the cache */
 	s64 steal_from_rq; /* of user space; 0: nothing tells */
 	u64 no_pairs;	   /* of user space, which cannot run ws_why_pairs */
-	u64 steal_at;
-	u64 steal_asked, steal_ns;
-	u64 irq_ns; /* of hard interrupts that are over */
-	u64 irq_start;
-	u64 irq_steal, irq_nmi; /* when it began */
-	u64 irq_depth;
-	u64 nmi_ns;
-	struct why_soft soft[2];
-	u64 soft_at; /* which of them holds */
-	u64 nedges[2];
 	u64 nstays;
+	u64 irq_depth;
+	u64 irq_ns; /* of hard interrupts that are over */
+	u64 nmi_ns;
+
+	u64 steal_asked, steal_ns;
+	u64 soft_at; /* which of `soft` holds */
+	u64 later;   /* walk.wait is still to be walked */
 	u64 due_at; /* compat_rq_clock(); also written by other CPUs, under this one's run-queue lock */
 	u64 due_flag;
 	u64 idle_ns;
+	u64 steal_at;
+
+	struct why_soft soft[2];
+
+	u64 irq_start;
+	u64 irq_steal, irq_nmi; /* when it began */
+	u64 nedges[2];
 	struct why_pair pairs[ABI_BANKS][WHY_PAIRS];
 	struct why_walk walk;
 	struct why_mark never; /* in the place of a later reading that has not been made */
@@ -378,12 +381,22 @@ int ws_resched_due(u64 *ctx)
 
 /* ---- who is on the CPU ---- */
 
-/* Eight bytes of a name without what older kernels leave behind its NUL. */
-static __always_inline u64 why_text(u64 word)
+/* The lowest bit of each byte that is NUL; the first is right, those behind it need not be. */
+static __always_inline u64 why_nul(u64 word)
 {
-	u64 nul = (word - 0x0101010101010101ULL) & ~word & 0x8080808080808080ULL;
+	return ((word - 0x0101010101010101ULL) & ~word & 0x8080808080808080ULL) >> 7;
+}
 
-	return nul ? word & (((nul & -nul) >> 7) - 1) : word;
+/* A word of the group that a stay is of: older kernels leave behind a name's NUL what was there before. */
+static __always_inline u64 why_group(const struct why_stay *t, u32 word)
+{
+	u64 nul = why_nul(t->key[word]);
+
+	if (!WHY_NAMED)
+		return t->key[word];
+	if (word && why_nul(t->key[0]))
+		return 0;
+	return nul ? t->key[word] & ((nul & -nul) - 1) : t->key[word];
 }
 
 static __always_inline void why_name_stay(struct why_cpu *s, struct why_stay *t,
@@ -392,12 +405,9 @@ static __always_inline void why_name_stay(struct why_cpu *s, struct why_stay *t,
 	struct why_who *who = &s->who[s->nstays & (WHY_STAYS - 1)];
 	struct task_struct *leader;
 	struct abi_key key = {};
-	u64 comm[2];
 
 	if (WHY_NAMED) {
-		__builtin_memcpy(comm, p->comm, sizeof(comm));
-		t->key[0] = why_text(comm[0]);
-		t->key[1] = t->key[0] == comm[0] ? why_text(comm[1]) : 0;
+		__builtin_memcpy(t->key, p->comm, sizeof(t->key));
 	} else {
 		group_key(&key, p);
 		t->key[0] = key.id;
@@ -419,13 +429,6 @@ static __always_inline void why_name_stay(struct why_cpu *s, struct why_stay *t,
 static __always_inline struct why_stay *why_begun(struct why_cpu *s)
 {
 	return &s->stays[(s->nstays - 1) & (WHY_STAYS - 1)];
-}
-
-static __always_inline u64 why_now_ns(void)
-{
-	struct why_cpu *s = why_own();
-
-	return s ? why_begun(s)->m.at : bpf_ktime_get_ns();
 }
 
 /* An interrupt whose end was not reported. */
@@ -463,14 +466,12 @@ static __noinline u32 why_lap(struct why_cpu *s)
 
 /* A switch: one stay ends, the next begins. Interrupts do not nest around it, so that their sums are
  * at hand. */
-static __always_inline void why_switch(struct task_struct *next, bool runnable, u64 now)
+static __always_inline void why_switch(struct why_cpu *s, struct task_struct *next, bool runnable,
+				       u64 now)
 {
-	struct why_cpu *s = why_own();
 	struct why_stay *t, *last;
 	u64 n;
 
-	if (!s)
-		return;
 	if (s->irq_depth || s->soft[s->soft_at & 1].start)
 		why_uninterrupted(s);
 	/* Who blocked may have been picked again since: then it was no more due, unseen. */
