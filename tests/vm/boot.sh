@@ -27,6 +27,12 @@ guest_busybox() {
 	fi
 }
 
+# As it is: to unpack takes a guest long.
+pack() { # ROOT INITRD
+	(cd "$1" && find . | cpio --quiet -o -H newc -R 0:0) >"$2"
+	rm -r "$1"
+}
+
 make_initrd() {
 	root=$out/root
 	rm -rf "$root"
@@ -40,8 +46,37 @@ make_initrd() {
 		mkdir "$root/modules"
 		cp "$modules"/*.ko "$modules/load" "$root/modules/"
 	fi
-	(cd "$root" && find . | cpio --quiet -o -H newc -R 0:0) >"$out/initrd" # as it is: to unpack takes a guest long
-	rm -r "$root"
+	pack "$root" "$out/initrd"
+}
+
+# The guest becomes one of another that is booted in its place, by a QEMU in there: this machine's, with its
+# libraries and their loader; of those that Debian builds, the one that can do microvm and little else.
+make_outer() {
+	[ "$arch" = "$(dpkg --print-architecture)" ] || {
+		echo "boot.sh: $guest: only on $arch: a QEMU that runs here runs in it" >&2
+		exit 2
+	}
+	root=$out/root tree=$(dirname "$qemu")/root
+	[ -d "$tree" ] || tree=
+	program=$tree/usr/bin/qemu-system-x86_64-microvm
+	[ -x "$program" ] || program=$(command -v qemu-system-x86_64)
+	rm -rf "$root"
+	mkdir -p "$root/bin" "$root/lib64" "$root/qemu" "$root/guest"
+	chmod 755 "$root"
+	cp "$here/guest/outer" "$root/init"
+	cp "$(guest_busybox)" "$root/bin/busybox"
+	cp "$program" "$root/bin/qemu"
+	LD_LIBRARY_PATH=$(printf '%s:' "$tree"/usr/lib/*-linux-gnu "$tree"/lib/*-linux-gnu) ldd "$program" |
+		sed -n 's|^[^/]*\(/[^ ]*\) .*|\1|p' | xargs -I{} cp -L {} "$root/lib64/"
+	for firmware in "$tree"/usr/share/*/bios-microvm.bin "$tree"/usr/share/*/linuxboot_dma.bin; do
+		cp -L "$firmware" "$root/qemu/"
+	done
+	chmod 755 "$root/init" "$root"/bin/*
+	cp -r "$outer/modules" "$root/modules"
+	cp "$kernel/vmlinuz" "$root/guest/"
+	mv "$out/initrd" "$root/guest/initrd"
+	pack "$root" "$out/initrd"
+	kernel=$outer memory=1024
 }
 
 # An ext4 of its own, that nobody else writes to. NVMe: its driver is in the cloud kernels themselves.
@@ -53,7 +88,7 @@ make_disk() {
 }
 
 # What the options say, as arguments of QEMU ($smp, $disk, $clock) and of the kernel ($append).
-smp=2 append='' tests='ws.sched ws.waits ws.btf' modules='' disk='' clock=''
+smp=2 memory=512 append='' tests='ws.sched ws.waits ws.btf' modules='' disk='' clock='' outer=''
 read_options() {
 	for option in $(echo "$options" | tr , ' '); do
 		case $option in
@@ -65,6 +100,7 @@ read_options() {
 		nobtf) tests='ws.sched ws.nobtf' ;;
 		icount) clock='-icount shift=3,sleep=off' tests=ws.line ;;
 		refused) tests=ws.refused ;;
+		steal) outer=$(dirname "$("$here/fetch.sh" modules 6.12 "$arch")") && tests=ws.steal smp=1 ;;
 		scx) tests='ws.sched ws.waits ws.scx' ;;
 		preempt) tests="$tests ws.preempt" ;;
 		preempt=*) append="$append $option" tests="ws.preempt" ;;
@@ -82,7 +118,7 @@ esac
 # In the background: only so does a signal to us end it, too.
 run() {
 	# shellcheck disable=SC2086 # $machine, $disk and $clock are several words
-	timeout "$timeout" "$qemu" $machine -cpu max -m 512 -smp "$smp" -nodefaults -display none \
+	timeout "$timeout" "$qemu" $machine -cpu max -m "$memory" -smp "$smp" -nodefaults -display none \
 		-no-reboot $disk $clock -kernel "$kernel/vmlinuz" -initrd "$out/initrd" \
 		-append "console=$console panic=-1 quiet loglevel=4 $append $tests" \
 		-serial "file:$out/console" -serial "file:$out/tap" </dev/null >"$out/qemu" 2>&1 &
@@ -95,6 +131,7 @@ trap '[ -z "$running" ] || kill "$running" 2>/dev/null; exit 143' INT TERM
 
 read_options
 make_initrd
+[ -z "$outer" ] || make_outer
 for attempt in 1 2 3; do
 	status=0
 	run || status=$?

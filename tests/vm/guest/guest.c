@@ -358,8 +358,8 @@ static const struct test tests[] = {
 
 /* The scheduler first, then the file systems: the others find them there. */
 static const struct test *const suites[] = {
-	scx_first,     ext4_tests, check_tests, sched_tests, why_tests, lock_tests,
-	preempt_tests, line_tests, watch_tests, tests,	     scx_last,
+	scx_first,  ext4_tests,	   check_tests, sched_tests, why_tests, steal_tests,
+	lock_tests, preempt_tests, line_tests,	watch_tests, tests,	scx_last,
 };
 
 static bool wanted(const struct guest *g, const struct test *t)

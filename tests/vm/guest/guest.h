@@ -78,6 +78,6 @@ int64_t quality_of(struct json_object *final, const char *key);
 
 /* Tables of tests, each ended by one without a name. */
 extern const struct test sched_tests[], check_tests[], ext4_tests[], lock_tests[], line_tests[],
-	watch_tests[], why_tests[], preempt_tests[], scx_first[], scx_last[];
+	watch_tests[], why_tests[], steal_tests[], preempt_tests[], scx_first[], scx_last[];
 
 #endif
