@@ -58,36 +58,36 @@ static int configure_hooks(const struct sched *s, const struct btf *btf)
 	return 0;
 }
 
-/* Does a hypervisor that runs us tell what it took? On bare metal there is nothing to tell. */
-static bool steal_untold(const struct btf *btf, int64_t *from_rq)
+/* What hides what a hypervisor takes from us; NULL: nothing, or there is none. `from_rq`: bytes from a CPU's
+ * struct rq to what it is told. */
+static const char *steal_lack(const struct btf *btf, int64_t *from_rq)
 {
+	const char *untold = "the hypervisor: it does not tell what it took";
 #ifdef __x86_64__
 	const unsigned int hypervisor = 1U << 31, steal_time = 1U << 5;
 	unsigned int a, b, c, d;
 
 	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & hypervisor))
-		return false;
+		return NULL;
 	__cpuid(0x40000000, a, b, c, d);
 	if (b != 0x4b4d564b || c != 0x564b4d56 || d != 0x4d) /* "KVMKVMKVM" */
-		return true;
+		return untold;
 	__cpuid(0x40000001, a, b, c, d);
-	return !(a & steal_time) || steal_offset(btf, from_rq);
+	if (!(a & steal_time))
+		return untold;
+	if (steal_offset(btf, from_rq))
+		return "the hypervisor: the kernel's BTF does not say where it tells what it took";
+	return NULL;
 #else
-	return true;
+	return untold;
 #endif
-}
-
-/* Bytes from a CPU's struct rq to what it is told; 0: nothing. */
-static bool steal_told(struct sched *s, const struct btf *btf)
-{
-	s->why_steal = 0;
-	return !steal_untold(btf, &s->why_steal);
 }
 
 static void find_lacks(struct sched *s, const struct btf *btf)
 {
-	const char **to = s->why_lacks;
+	const char **to = s->why_lacks, *lack;
 
+	s->why_steal = 0;
 	if (tracepoint_args(btf, "irq_handler_entry") < 0)
 		*to++ = "hard interrupts of devices: no tracepoint irq_handler_entry";
 	if (tracepoint_args(btf, "local_timer_entry") < 0 && tracepoint_args(btf, "ipi_entry") < 0)
@@ -96,8 +96,9 @@ static void find_lacks(struct sched *s, const struct btf *btf)
 		*to++ = "soft interrupts: on this kernel (PREEMPT_RT) tasks do their work";
 	else if (tracepoint_args(btf, "softirq_entry") < 0)
 		*to++ = "soft interrupts: no tracepoint softirq_entry";
-	if (!steal_told(s, btf))
-		*to++ = "the hypervisor: it does not tell what it took";
+	lack = steal_lack(btf, &s->why_steal);
+	if (lack)
+		*to++ = lack;
 	if (tracepoint_args(btf, "sched_set_need_resched_tp") < 0)
 		*to++ = "kernel: no tracepoint sched_set_need_resched_tp";
 	if (!s->bpf.rodata->filter.task_storage)
