@@ -23,7 +23,9 @@
 #define TRACED_TYPED true
 #endif
 
-#define TRACED_READ(p, field) (TRACED_TYPED ? (p)->field : BPF_CORE_READ(p, field))
+/* Of a task that may be read through its pointer if `typed`, which is a constant. */
+#define READ_AS(typed, p, field) ((typed) ? (p)->field : BPF_CORE_READ(p, field))
+#define TRACED_READ(p, field) READ_AS(TRACED_TYPED, p, field)
 
 /* A task's name into an array. As a function it would be copied byte by byte: a char * has no
  * alignment. */

@@ -62,11 +62,16 @@ static __always_inline u64 compat_task_state(struct task_struct *p)
  * Is the task on a CPU? UP kernels had no on_cpu before 6.17 (cac5cefbade9 "sched/smp: Make SMP
  * unconditional"): there only `current` is.
  */
-static __always_inline bool compat_on_cpu(struct task_struct *p)
+static __always_inline bool on_cpu_as(bool typed, struct task_struct *p)
 {
 	if (bpf_core_field_exists(p->on_cpu))
-		return TRACED_READ(p, on_cpu);
-	return (u32)bpf_get_current_pid_tgid() == (u32)TRACED_READ(p, pid);
+		return READ_AS(typed, p, on_cpu);
+	return (u32)bpf_get_current_pid_tgid() == (u32)READ_AS(typed, p, pid);
+}
+
+static __always_inline bool compat_on_cpu(struct task_struct *p)
+{
+	return on_cpu_as(TRACED_TYPED, p);
 }
 
 /*
@@ -74,29 +79,37 @@ static __always_inline bool compat_on_cpu(struct task_struct *p)
  * model", 6.18) a throttled task leaves the queue by itself and says so; before, the whole cfs_rq
  * was taken off with the tasks in it, and its throttle_count told.
  */
-static __always_inline bool compat_throttled(struct task_struct *p)
+static __always_inline bool throttled_as(bool typed, struct task_struct *p)
 {
 	struct cfs_rq *cfs_rq;
 
 	if (bpf_core_field_exists(p->throttled))
-		return TRACED_READ(p, throttled);
+		return READ_AS(typed, p, throttled);
 	if (!bpf_core_field_exists(p->se.cfs_rq) ||
 	    !bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count))
 		return false;
-	cfs_rq = TRACED_READ(p, se.cfs_rq);
-	return cfs_rq && TRACED_READ(cfs_rq, throttle_count) > 0;
+	cfs_rq = READ_AS(typed, p, se.cfs_rq);
+	return cfs_rq && READ_AS(typed, cfs_rq, throttle_count) > 0;
 }
 
-/* Of any task, by copying: is it on a CPU? */
+static __always_inline bool compat_throttled(struct task_struct *p)
+{
+	return throttled_as(TRACED_TYPED, p);
+}
+
+/* The same of any task, not only those that tracepoints hand over. */
 static __always_inline bool compat_task_runs(struct task_struct *p)
 {
-	if (bpf_core_field_exists(p->on_cpu))
-		return BPF_CORE_READ(p, on_cpu);
-	return (u32)bpf_get_current_pid_tgid() == (u32)BPF_CORE_READ(p, pid);
+	return on_cpu_as(false, p);
+}
+
+static __always_inline bool compat_task_throttled(struct task_struct *p)
+{
+	return throttled_as(false, p);
 }
 
 /*
- * ... is it in a queue, to run? Since 152e11f6df29 ("sched/fair: Implement delayed dequeue", 6.12) it may still
+ * Is any task in a queue, to run? Since 152e11f6df29 ("sched/fair: Implement delayed dequeue", 6.12) it may still
  * be in one while it sleeps.
  */
 static __always_inline bool compat_task_queued(struct task_struct *p)
@@ -104,17 +117,6 @@ static __always_inline bool compat_task_queued(struct task_struct *p)
 	if (!BPF_CORE_READ(p, on_rq))
 		return false;
 	return !bpf_core_field_exists(p->se.sched_delayed) || !BPF_CORE_READ(p, se.sched_delayed);
-}
-
-/* ... and out of CPU quota there, as compat_throttled() knows it? */
-static __always_inline bool compat_task_throttled(struct task_struct *p)
-{
-	if (bpf_core_field_exists(p->throttled))
-		return BPF_CORE_READ(p, throttled);
-	if (!bpf_core_field_exists(p->se.cfs_rq) ||
-	    !bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count))
-		return false;
-	return BPF_CORE_READ(p, se.cfs_rq, throttle_count) > 0;
 }
 
 /*

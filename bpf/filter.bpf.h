@@ -36,7 +36,7 @@ const volatile struct abi_filter filter = {.task_storage = 1};
 #define TASKS_TYPED TRACED_TYPED
 #endif
 
-#define TASK_READ(p, field) (TASKS_TYPED ? (p)->field : BPF_CORE_READ(p, field))
+#define TASK_READ(p, field) READ_AS(TASKS_TYPED, p, field)
 
 #ifdef TASKS_FROM_CURRENT
 static __always_inline struct task_struct *current_task(void)
