@@ -52,7 +52,7 @@ static __noinline bool account_ask(const struct abi_ledger *l, u64 now, struct a
 {
 	if (!l->seen_ns)
 		ledger_keep(l->tid, now);
-	return account_try(l, now, out) || account_try(l, now, out);
+	return account_read(l, now, out);
 }
 
 #endif
