@@ -78,14 +78,10 @@ static void *holds(void *arg)
 static unsigned long waits(void)
 {
 	struct timespec ts;
-	uint64_t end;
 
 	sem_wait(&held);
 	load_sleep_ns(BEFORE_NS);
-	clock_gettime(CLOCK_REALTIME, &ts);
-	end = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec + WAIT_NS;
-	ts.tv_sec = (time_t)(end / 1000000000);
-	ts.tv_nsec = (long)(end % 1000000000);
+	ts = load_deadline(WAIT_NS);
 	return pthread_mutex_timedlock(&lock, &ts) == ETIMEDOUT;
 }
 
@@ -133,7 +129,8 @@ static void renamed(void)
 static void *execs(void *arg)
 {
 	execl("/proc/self/exe", "firstwait", "again", "1", (char *)NULL);
-	err(1, "exec %s", (char *)arg);
+	err(1, "exec");
+	return arg;
 }
 
 int main(int argc, char **argv)

@@ -323,14 +323,8 @@ static void *ends(void *arg)
 
 static void give_up(struct stage *s)
 {
-	struct timespec ts;
+	struct timespec ts = load_deadline(20000000);
 
-	clock_gettime(CLOCK_REALTIME, &ts);
-	ts.tv_nsec += 20000000;
-	if (ts.tv_nsec >= 1000000000) {
-		ts.tv_nsec -= 1000000000;
-		ts.tv_sec++;
-	}
 	if (pthread_mutex_timedlock(&s->lock, &ts) == ETIMEDOUT)
 		s->waits++;
 }

@@ -42,6 +42,19 @@ static inline pid_t load_tid(void)
 	return (pid_t)syscall(SYS_gettid);
 }
 
+/* The moment that is so far ahead, as calls with a deadline want it. */
+static inline struct timespec load_deadline(uint64_t ns)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	ns += (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+	return (struct timespec){
+		.tv_sec = (time_t)(ns / 1000000000ULL),
+		.tv_nsec = (long)(ns % 1000000000ULL),
+	};
+}
+
 /* Keeps the CPU busy in user space. */
 static inline void load_spin_ns(uint64_t ns)
 {
