@@ -29,6 +29,9 @@
 
 #define BUCKET_LOW_BITS 10
 
+/* Whatever a compiler would choose: a call for each sample is dear where returns are made safe (AMD). */
+#define BUCKET_FN static inline __attribute__((always_inline))
+
 /* Thresholds and look-up tables of one schema; a slot past the last threshold never compares true. */
 struct bucket_table {
 	__u64 th[2 << BUCKET_SCHEMA_MAX]; /* 2^s of them, then ~0 >> 1: as long as lut's values can
@@ -45,7 +48,7 @@ _Static_assert(sizeof(struct bucket_table) == 128 * 8 + 8 + 256 + 1024, "bucket_
  * 1 if x is not 0, for x below 2^63. A compiler that knows what is meant makes a branch of it, which
  * bucket_slot is there to avoid.
  */
-static inline __u64 bucket_nonzero(__u64 x)
+BUCKET_FN __u64 bucket_nonzero(__u64 x)
 {
 	x = 0 - x;
 	__asm__("" : "+r"(x));
@@ -53,7 +56,7 @@ static inline __u64 bucket_nonzero(__u64 x)
 }
 
 /* `step` (below 32) if v has more than `bits` bits, else 0; v below 2^59. */
-static inline __u64 bucket_step(__u64 v, __u32 bits, __u64 step)
+BUCKET_FN __u64 bucket_step(__u64 v, __u32 bits, __u64 step)
 {
 	v = 0 - (v >> bits);
 	__asm__("" : "+r"(v));
@@ -65,7 +68,7 @@ static inline __u64 bucket_step(__u64 v, __u32 bits, __u64 step)
  * verifier walk every combination of them at every use: so by arithmetic down to the bits that the
  * table knows.
  */
-static inline __u32 bucket_ilog2(const volatile struct bucket_table *t, __u64 v)
+BUCKET_FN __u32 bucket_ilog2(const volatile struct bucket_table *t, __u64 v)
 {
 	__u64 e, step;
 
@@ -79,13 +82,13 @@ static inline __u32 bucket_ilog2(const volatile struct bucket_table *t, __u64 v)
 _Static_assert(BUCKET_OCTAVES <= 19 + 19 && 19 <= 2 * BUCKET_LOW_BITS, "bucket_ilog2's steps");
 
 /* 1 if a > b, else 0: the borrow of b - a. */
-static inline __u64 bucket_above(__u64 a, __u64 b)
+BUCKET_FN __u64 bucket_above(__u64 a, __u64 b)
 {
 	return ((~b & a) | ((~b | a) & (b - a))) >> 63;
 }
 
 /* 1 if b < a, else 0, of two below 2^63; nor may this become a branch. */
-static inline __u64 bucket_below(__u64 b, __u64 a)
+BUCKET_FN __u64 bucket_below(__u64 b, __u64 a)
 {
 	b -= a;
 	__asm__("" : "+r"(b));
@@ -96,7 +99,7 @@ static inline __u64 bucket_below(__u64 b, __u64 a)
  * Slot of v ns: 0 .. BUCKET_SLOTS(s) - 1. v = 0 has no slot (it is counted apart): callers test
  * first. v >= BUCKET_VALUE_END lands in the last slot; callers count that.
  */
-static inline __u32 bucket_slot(const volatile struct bucket_table *t, __u32 s, __u64 v)
+BUCKET_FN __u32 bucket_slot(const volatile struct bucket_table *t, __u32 s, __u64 v)
 {
 	__u32 e, i;
 	__u64 m;
