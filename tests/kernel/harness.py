@@ -4,6 +4,7 @@
 Everything a test starts or creates is undone when it ends, fails or is interrupted.
 """
 import contextlib
+import ctypes
 import fcntl
 import glob
 import importlib.util
@@ -22,6 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.path.join(ROOT, os.environ.get("O", "build"))
 TOOL = os.path.join(BUILD, "waitscope")
 SANITIZED = BUILD.endswith(("-san", "/fuzz"))  # SAN=1, or of the fuzz targets' objects
+SYS_BPF = {"x86_64": 321}.get(os.uname().machine, 280)
 LONG_MS = 2000  # where there are too few waits in less
 SHORT_MS = 250  # of moving threads: half of such runs are free of switches that are hidden from tracers
 PATIENCE_S = 60  # with what comes at once on a machine at rest: another may be busy
@@ -462,6 +464,15 @@ def bpf_held_by(pid):
             continue
         held |= {(k, int(i)) for k, i in re.findall(r"^(prog|map|link)_id:\t(\d+)", text, re.M)}
     return held
+
+
+def bpf_map_fd(ident):
+    """A descriptor of a map, by bpf(2): BPF_MAP_GET_FD_BY_ID."""
+    attr = (ctypes.c_uint32 * 4)(ident)
+    fd = ctypes.CDLL(None, use_errno=True).syscall(SYS_BPF, 14, ctypes.byref(attr), ctypes.sizeof(attr))
+    if fd < 0:
+        raise OSError(ctypes.get_errno(), "bpf map %d" % ident)
+    return fd
 
 
 def bpf_leaked(before, patience_s=PATIENCE_S / 4):

@@ -112,30 +112,32 @@ class Epoch:
     def __init__(self, tool):
         held = bpf_held_by(tool.proc.pid)
         maps = [m for m in bpf_list("map") if ("map", m["id"]) in held and m.get("name") == "sched_bp.bss"]
-        (self.map,) = maps
-        types = json.loads(self.bpftool("-j", "btf", "dump", "id", str(self.map["btf_id"])))["types"]
+        (bss,) = maps
+        run = subprocess.run(["bpftool", "-j", "btf", "dump", "id", str(bss["btf_id"])],
+                             capture_output=True, text=True, check=True)
+        types = json.loads(run.stdout)["types"]
         ids = {t["id"]: t["name"] for t in types if t["kind"] == "VAR"}
         (section,) = [t for t in types if t["kind"] == "DATASEC" and t["name"] == ".bss"]
-        (self.at,) = [v["offset"] for v in section["vars"] if ids[v["type_id"]] == "epoch"]
-        self.value = self.read()
+        self.at = {ids[v["type_id"]]: (v["offset"], v["size"]) for v in section["vars"]}
+        self.data = self.mapped(bss)
+        self.value = struct.unpack_from("<Q", self.data, self.at["epoch"][0])[0]
 
     @staticmethod
-    def bpftool(*args):
-        return subprocess.run(("bpftool",) + args, capture_output=True, text=True, check=True).stdout
-
-    def bytes(self):
-        got = json.loads(self.bpftool("-j", "map", "lookup", "id", str(self.map["id"]),
-                                              "key", "0", "0", "0", "0"))
-        return bytearray(int(b, 16) for b in got["value"])
-
-    def read(self):
-        return struct.unpack_from("<Q", self.bytes(), self.at)[0]
+    def mapped(bss):
+        """Its bytes as the programs see them: what they write meanwhile stays."""
+        fd = harness.bpf_map_fd(bss["id"])
+        try:
+            return mmap.mmap(fd, (bss["bytes_value"] + mmap.PAGESIZE - 1) // mmap.PAGESIZE * mmap.PAGESIZE)
+        finally:
+            os.close(fd)
 
     def set(self, value):
-        data = self.bytes()
-        struct.pack_into("<Q", data, self.at, value)
-        self.bpftool("map", "update", "id", str(self.map["id"]), "key", "0", "0", "0", "0",
-                     "value", *map(str, data))
+        struct.pack_into("<Q", self.data, self.at["epoch"][0], value)
+
+    def slots(self):
+        """How many are somebody's."""
+        at, size = self.at["slots"]
+        return sum(bool(row[7]) for row in struct.iter_unpack("<8Q", self.data[at:at + size]))
 
 
 class HiddenToTheEnd(KernelTest):
