@@ -73,15 +73,22 @@ struct {
 	__type(value, struct stamp);
 } stamps_hash SEC(".maps");
 
+/* A source may keep some of them where they are sooner found (sched_slots.bpf.h). */
+#ifndef STAMP_SLOT
+#define STAMP_SLOT(p) ((struct stamp *)NULL)
+#endif
+
 /* What a new one starts as: a source's may be too large for the stack. Zero for good: not volatile.
  */
 const __u64 stamp_zero[sizeof(struct stamp) / 8];
 
 static __always_inline struct stamp *stamp_get(struct task_struct *p, bool create)
 {
-	struct stamp *st;
+	struct stamp *st = STAMP_SLOT(p);
 	u64 key = (u64)p;
 
+	if (st)
+		return st;
 	if (TASK_STORAGE)
 		return STAMP_STORED(p, create ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	st = bpf_map_lookup_elem(&stamps_hash, &key);
@@ -244,6 +251,12 @@ static __always_inline bool cpu_ok(void)
 }
 
 _Static_assert(ABI_FILTERS == 3, "each is asked here");
+
+/* Only then filter_late() uses its stamp. */
+static __always_inline bool filter_reads_stamp(void)
+{
+	return filter.asked[ABI_FILTER_CGROUP];
+}
 
 static __always_inline bool filter_late(struct stamp *st, struct task_struct *p)
 {

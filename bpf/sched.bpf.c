@@ -13,6 +13,7 @@
 #include "compat.bpf.h"
 #include "hist.bpf.h"
 #include "sched.bpf.h"
+#include "sched_slots.bpf.h"
 #include "filter.bpf.h"
 #include "ledger.bpf.h"
 #include "flight.bpf.h"
@@ -60,34 +61,43 @@ static __always_inline struct stamp *stamp_woken(struct task_struct *p)
 	return NULL;
 }
 
-/* The same at a switch, where the bank is at hand. Never of pid 0. */
-static __always_inline struct stamp *stamp_wanted(struct abi_counts *bank, struct task_struct *p)
+/* The same at a switch, where the bank is at hand: nobody asks again, */
+static __always_inline struct stamp *stamp_made(struct abi_counts *bank, struct task_struct *p)
 {
-	struct stamp *st;
+	struct stamp *st = stamp_get(p, true);
 
-	if (!TASK_READ(p, pid) || !filter_early(p))
-		return NULL;
-	st = stamp_get(p, true);
 	if (!st)
 		bank->store_full++;
 	return st;
 }
 
+/* or whoever asks. Never of pid 0. */
+static __always_inline struct stamp *stamp_wanted(struct abi_counts *bank, struct task_struct *p)
+{
+	return TASK_READ(p, pid) && filter_early(p) ? stamp_made(bank, p) : NULL;
+}
+
 /* An operation's task leaves its CPU, or comes to one. */
+static __noinline u32 op_left(struct abi_counts *bank, struct task_struct *p, bool runnable)
+{
+	struct stamp *st;
+
+	if (!ledger_out(bank, p, runnable))
+		return 0;
+	st = stamp_made(bank, p);
+	if (st)
+		st->in_op = 1;
+	return 0;
+}
+
 static __always_inline void op_leaves(struct abi_counts *bank, struct task_struct *p, bool runnable)
 {
 	struct cpu_op *c = cpu_op_get();
-	struct stamp *st;
 
 	if (!c || !c->task)
 		return;
-	if (c->task == (u64)p && ledger_out(bank, p, runnable)) {
-		st = stamp_get(p, true);
-		if (st)
-			st->in_op = 1;
-		else
-			bank->store_full++;
-	}
+	if (c->task == (u64)p)
+		op_left(bank, p, runnable);
 	c->task = 0;
 }
 
@@ -127,6 +137,13 @@ int ws_waking(u64 *ctx)
 	return 0;
 }
 
+static __noinline u32 last_out(struct abi_counts *bank, struct task_struct *p, u64 ep)
+{
+	record_ends(bank, p, ep);
+	slot_release(p);
+	return 0;
+}
+
 /* With --why: `s`, which is not NULL, and the moment `at`, which is read once. */
 SWITCHED int switched(u64 *ctx, struct why_cpu *s, u64 at)
 {
@@ -152,7 +169,7 @@ SWITCHED int switched(u64 *ctx, struct why_cpu *s, u64 at)
 		if (preempted || !state)
 			record_out(bank, prev, state);
 		else if (!WHY && state & TASK_DEAD)
-			record_ends(bank, prev, ep);
+			last_out(bank, prev, ep);
 		record_in(bank, next, prev, at, ep);
 		return WHY && !preempted && state & TASK_DEAD;
 	}

@@ -17,9 +17,9 @@ struct stamp {
 	u32 sleeps; /* of these stays, how many ended in sleep */
 	u32 left;   /* `runs` at the switch-out that `kind` is of */
 	u8 kind;    /* ABI_WAIT_* of a wait that a switch-out began; 0 after one that blocked */
-	u8 waker;
-	u8 in_op; /* it left its CPU in the middle of an operation: its ledger waits for it */
-	u8 moved; /* --why: to another CPU, in the midst of this wait */
+	u8 in_op;   /* it left its CPU in the middle of an operation: its ledger waits for it */
+	u8 moved;   /* --why: to another CPU, in the midst of this wait */
+	u8 waker;   /* this and all that follows: --slower */
 	u32 last_cpu;
 	u32 waker_pid;
 	u32 waker_tid;

@@ -60,15 +60,38 @@ static __always_inline void account_group(struct abi_counts *bank, struct task_s
 	khist_add(e, ABI_WAKE_TO_QUEUE, w->to_queue_ns, ep);
 }
 
-/* All that is known of it is known: the verifier need not follow how. */
+/*
+ * All that is known of a wait is known: the verifier need not follow how. Through the CPU's scratch, for
+ * the reason of unknown().
+ */
+static __always_inline void wait_put(struct abi_counts *bank, const struct wait *w)
+{
+	volatile __u64 *to = bank->scratch;
+
+	to[0] = w->queued_ns;
+	to[1] = w->kind;
+	to[2] = w->t0;
+	to[3] = w->t2;
+	if (slower || WHY)
+		to[4] = w->t1;
+}
+
+static __always_inline void wait_get(struct abi_counts *bank, struct wait *w)
+{
+	volatile __u64 *from = bank->scratch;
+
+	w->queued_ns = from[0];
+	w->kind = (u32)from[1];
+	w->t0 = from[2];
+	w->t2 = from[3];
+	if (slower || WHY)
+		w->t1 = from[4];
+}
+
 static __always_inline void wait_forget(struct abi_counts *bank, struct wait *w)
 {
-	w->queued_ns = unknown(bank, 0, w->queued_ns);
-	w->kind = (u32)unknown(bank, 1, w->kind);
-	w->t0 = unknown(bank, 2, w->t0);
-	w->t2 = unknown(bank, 3, w->t2);
-	if (slower || WHY)
-		w->t1 = unknown(bank, 4, w->t1);
+	wait_put(bank, w);
+	wait_get(bank, w);
 }
 
 /* A wait is over: its stamps are consumed, now it counts if it is wanted. */
@@ -78,7 +101,6 @@ static __always_inline void finish(struct abi_counts *bank, struct task_struct *
 {
 	if (!filter_late(st, p))
 		return;
-	wait_forget(bank, w);
 	wait_parts(bank, w);
 	account(bank, w, ep);
 	if (keyed.by != ABI_BY_NONE)

@@ -49,17 +49,18 @@ static __always_inline void record_begins(struct task_struct *p, struct stamp *s
  * Any T0 is of a wakeup that found it running. Stamped is what the record will not have right: a
  * task on its way to sleep (`state`), and one that is recorded as queued while it ran.
  */
-static __always_inline void record_out(struct abi_counts *bank, struct task_struct *p, u32 state)
+static __noinline u32 record_out(struct abi_counts *bank, struct task_struct *p, u32 state)
 {
 	struct stamp *st = stamp_wanted(bank, p);
 
 	if (!st)
-		return;
+		return 0;
 	record_begins(p, st);
 	st->kind = compat_throttled(p) ? ABI_WAIT_THROTTLE : ABI_WAIT_PREEMPT;
 	st->left = compat_runs(p);
 	st->t0 = 0;
 	st->t1 = state || compat_last_queued(p) ? bpf_ktime_get_ns() : 0;
+	return 0;
 }
 
 /*
@@ -80,12 +81,23 @@ struct arrival {
 
 _Static_assert(sizeof(struct arrival) <= sizeof(((struct abi_counts *)0)->scratch), "scratch");
 
+/* A task that has never been on a CPU: what its slot has is of a dead one, whose last switch-out nobody reported. */
+static __always_inline void stamp_renew(struct stamp *st)
+{
+	st->flags &= STAMP_FOLLOWED | STAMP_CGROUP_OK;
+	st->t0 = st->t1 = 0;
+	st->runs = st->sleeps = 0;
+	st->kind = 0;
+}
+
 static __always_inline void arrive(struct abi_counts *bank, struct task_struct *p, struct stamp *st,
 				   struct arrival *a)
 {
 	u64 last_queued = compat_last_queued(p), delay_ns = compat_run_delay(p);
 	u32 runs = compat_runs(p), sleeps = compat_sleeps(p);
 
+	if (!runs)
+		stamp_renew(st);
 	a->known = last_queued != 0;
 	a->queued_ns = last_queued ? compat_since(p, last_queued) : 0;
 	a->seen = st->flags & STAMP_SEEN || born_since(p);
@@ -205,26 +217,72 @@ static __noinline u32 record_ends(struct abi_counts *bank, struct task_struct *p
 	return 0;
 }
 
-static __always_inline void record_in(struct abi_counts *bank, struct task_struct *p,
-				      struct task_struct *prev, u64 at, u64 ep)
+/*
+ * The common case by a few comparisons: a wakeup of which all is known, of a task whose stamp is in its slot:
+ * it blocked, has T0, and has been queued on this CPU alone. Else false, and nothing is changed.
+ */
+static __always_inline bool plain_wakeup(struct abi_counts *bank, struct task_struct *p)
 {
-	struct arrival *a = (void *)bank->scratch;
-	struct stamp *st = stamp_wanted(bank, p);
-	struct wait w = {.n = 1};
+	const u32 known = STAMP_SEEN | STAMP_DELAY;
+	u64 last_queued = compat_last_queued(p), delay_ns = compat_run_delay(p);
+	u32 runs = compat_runs(p), sleeps = compat_sleeps(p);
+	struct wait w = {.kind = ABI_WAIT_WAKEUP};
+	struct stamp *st = STAMP_SLOT(p);
 
 	if (!st)
-		return;
+		return false;
+	w.t0 = st->t0;
+	if (((st->flags & known) ^ known) | (st->runs ^ runs) | (st->delay_ns ^ delay_ns) | st->t1 |
+	    st->kind | st->in_op)
+		return false;
+	if (!last_queued || !w.t0 || st->sleeps == sleeps)
+		return false;
+	w.queued_ns = compat_since(p, last_queued);
+	w.t2 = bpf_ktime_get_ns();
+	if (w.queued_ns > w.t2 - w.t0)
+		return false;
+	st->t0 = 0;
+	st->runs = runs + 1;
+	st->sleeps = sleeps;
+	st->delay_ns = delay_ns + w.queued_ns;
+	wait_put(bank, &w);
+	return true;
+}
+
+/* A stamp that was taken: if nobody asks for more of it, the verifier may forget which store it is in. */
+static __always_inline struct stamp *still_wanted(struct stamp *st)
+{
+	if (!WHY && !slower && !filter_reads_stamp())
+		st = NULL;
+	asm volatile("" : "+r"(st));
+	return st;
+}
+
+/* Any wait, left in the CPU's scratch; false: it does not count. */
+static __always_inline bool any_wait(struct abi_counts *bank, struct task_struct *p,
+				     struct stamp *st, u64 at, u64 ep)
+{
+	struct arrival *a = (void *)bank->scratch;
+	struct wait w = {.n = 1};
+	u32 queued_as;
+
 	if (keeps_ledgers && st->in_op)
 		op_comes(bank, p, st);
 	arrive(bank, p, st, a);
 	w.t0 = st->t0;
 	w.t1 = st->t1;
+	queued_as = st->kind;
+	st->t0 = 0;
+	st->t1 = 0;
+	st->kind = 0;
+	slot_take(p, st);
+	st = still_wanted(st);
 	w.queued_ns = a->queued_ns;
 	if (slower || WHY || w.t0 || w.t1 || !a->seen || a->hidden)
 		w.t2 = WHY ? at : bpf_ktime_get_ns();
 	if (a->hidden && w.t0 < w.t2 - compat_ran_for(p))
 		w.t0 = 0; /* of a wakeup that we did not see come to a CPU */
-	w.kind = kind_of(a, st->kind, w.t0);
+	w.kind = kind_of(a, queued_as, w.t0);
 	if (was_queued_by_preemption(w.kind))
 		w.t0 = 0;
 	if (w.t1) {
@@ -234,23 +292,58 @@ static __always_inline void record_in(struct abi_counts *bank, struct task_struc
 		w.queued_ns += a->before_ns;
 		a->known |= a->before_ns != 0;
 	}
-	st->t0 = 0;
-	st->t1 = 0;
-	st->kind = 0;
 	if (a->hidden)
 		hidden_before(bank, p, st, a, w.kind, ep);
 	if (slower && !a->seen)
 		st->last_cpu = ~0U;
+	if (!known_wait(bank, p, st, a, &w))
+		return false;
 	if (w.t0 && w.queued_ns > w.t2 - w.t0) {
 		w.queued_ns = w.t2 - w.t0;
 		bank->inferred += filter_late(st, p);
 	}
-	if (known_wait(bank, p, st, a, &w)) {
-		w.t1 = w.t2 - w.queued_ns;
-		finish(bank, p, prev, st, &w, ep);
+	w.t1 = w.t2 - w.queued_ns;
+	wait_put(bank, &w);
+	return true;
+}
+
+/* Out of line, which spares the verifier to follow what comes after it for each store that a stamp can be in. */
+static __noinline u32 other_wait(struct abi_counts *bank, struct task_struct *p, u64 ep)
+{
+	struct stamp *st = stamp_made(bank, p);
+
+	return st && any_wait(bank, p, st, 0, ep);
+}
+
+static __always_inline void record_in(struct abi_counts *bank, struct task_struct *p,
+				      struct task_struct *prev, u64 at, u64 ep)
+{
+	struct stamp *st = NULL;
+	struct wait w = {.n = 1};
+
+	if (!TASK_READ(p, pid) || !filter_early(p))
+		return;
+	if (WHY || slower) {
+		st = stamp_made(bank, p);
+		if (!st)
+			return;
+		if (any_wait(bank, p, st, at, ep)) {
+			wait_get(bank, &w);
+			finish(bank, p, prev, st, &w, ep);
+		}
+		if (slower)
+			st->last_cpu = bpf_get_smp_processor_id();
+		return;
 	}
-	if (slower)
-		st->last_cpu = bpf_get_smp_processor_id();
+	if (!plain_wakeup(bank, p) && !other_wait(bank, p, ep))
+		return;
+	if (filter_reads_stamp()) {
+		st = stamp_get(p, false);
+		if (!st)
+			return;
+	}
+	wait_get(bank, &w);
+	finish(bank, p, prev, st, &w, ep);
 }
 
 /* Since when it waits, of one that is queued; 0: who knows, since before we began. */

@@ -92,6 +92,7 @@ static __noinline u32 came_unseen(struct abi_counts *bank, struct task_struct *p
 	if (w.t2 < w.t1) /* the two clocks disagree by more than it waited */
 		w.t2 = w.t1;
 	w.queued_ns = elapsed(bank, w.t2, w.t1);
+	wait_forget(bank, &w);
 	finish(bank, p, NULL, st, &w, ep);
 	return 1;
 }
@@ -173,6 +174,7 @@ static __always_inline void stamped_in(struct abi_counts *bank, struct task_stru
 	if (!known)
 		return;
 	w.queued_ns = elapsed(bank, w.t2, w.t1);
+	wait_forget(bank, &w);
 	finish(bank, p, prev, st, &w, ep);
 }
 

@@ -283,6 +283,16 @@ _Static_assert(sizeof(struct abi_slow) == 80 + 48, "abi_slow size");
 
 /* Where in a task's stamp (sched.bpf.h) the moment is that it was queued, 0 if it is not: without
  * an iterator user space looks for those who wait. */
+/* A stamp where it is sooner found than in task storage (sched_slots.bpf.h), a cache line each. */
+#define ABI_SLOTS 768
+
+struct abi_slot {
+	__u64 words[6]; /* as in struct stamp, and its bytes from `kind` on */
+	__u32 bytes;
+	__u32 claims;
+	__u64 owner; /* the task's address; 0: nobody's */
+};
+
 #define ABI_STAMP_BYTES 80
 #define ABI_STAMP_T1 8
 

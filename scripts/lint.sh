@@ -143,7 +143,7 @@ awk -v limit="$FUNCTION_LINES" '
 volatile_lost() { # FILE...
 	local f
 	for f; do
-		clang -target bpf -g -O2 -Ivmlinux -Iinclude -Ibpf -fsyntax-only -fno-caret-diagnostics \
+		clang -target bpf -mcpu=v3 -g -O2 -Ivmlinux -Iinclude -Ibpf -fsyntax-only -fno-caret-diagnostics \
 			-Wno-everything -Wcast-qual -Wincompatible-pointer-types-discards-qualifiers "$f" 2>&1 |
 			grep -E 'drops .*volatile|discards qualifiers|error:'
 	done | sort -u

@@ -144,6 +144,7 @@ static int configure(struct sched *s, const struct btf *btf, struct err *e)
 	ret = filters_setup(&s->base.filters, s->bpf.obj, (struct abi_filter *)&ro->filter, e);
 	if (ret)
 		return ret;
+	ro->slots_used = s->by_record && ro->filter.task_storage && !s->cfg->slower;
 	ret = configure_ledgers(s);
 	if (!ret && s->cfg->why)
 		ret = sched_why_configure(s, btf);

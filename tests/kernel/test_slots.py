@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Stamps in the table of slots (bpf/sched_slots.bpf.h): of more tasks than it has, and of tasks that died unseen."""
+import os
+import subprocess
+import sys
+import time
+
+import harness
+from harness import KernelTest, count, total_ns
+from test_record import Epoch
+
+SLOTS = 768
+
+
+def run_delay_ns(pid, tid):
+    with open("/proc/%d/task/%s/schedstat" % (pid, tid)) as f:
+        return int(f.read().split()[1])
+
+
+class Crowd:
+    """A process of many threads that all sleep; at each line all of them are woken some times."""
+
+    SOURCE = """
+import os, sys, threading, time
+threading.stack_size(65536)
+threads, woken, turn = int(sys.argv[1]), 0, 0
+bell = threading.Condition()
+def naps():
+    global woken
+    mine = 0
+    with bell:
+        while True:
+            while mine == turn:
+                bell.wait()
+            mine, woken = turn, woken + 1
+for _ in range(threads):
+    threading.Thread(target=naps, daemon=True).start()
+print(os.getpid(), flush=True)
+for line in sys.stdin:
+    for _ in range(int(line)):
+        with bell:
+            turn, woken = turn + 1, 0
+            bell.notify_all()
+        while woken < threads:
+            time.sleep(0.001)
+    print(flush=True)
+os._exit(0)
+"""
+
+    def __init__(self, test, threads):
+        self.proc = subprocess.Popen([sys.executable, "-c", self.SOURCE, str(threads)],
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        test.addCleanup(self.end)
+        self.pid = int(self.proc.stdout.readline())
+        self.main = str(self.pid)
+
+    def wake(self, times):
+        self.proc.stdin.write("%d\n" % times)
+        self.proc.stdin.flush()
+        self.proc.stdout.readline()
+
+    def delays(self):
+        """{tid: its sum of waits}, when all sleep but the first thread, which speaks to us."""
+        before, now = None, {}
+        while now != before:
+            time.sleep(0.05)
+            before, now = now, {int(tid): run_delay_ns(self.pid, tid)
+                                for tid in os.listdir("/proc/%d/task" % self.pid) if tid != self.main}
+        return now
+
+    def end(self):
+        self.proc.stdin.close()
+        self.proc.stdout.close()
+        self.proc.wait()
+
+
+class Slots(KernelTest):
+    def crowd(self):
+        crowd = Crowd(self, SLOTS + SLOTS // 2)
+        before = crowd.delays()
+        tool = self.tool("-p", crowd.pid, "--by", "tid", "--max-keys", "4096").ready()
+        table = Epoch(tool)
+        crowd.wake(4)
+        after, taken = crowd.delays(), table.slots()
+        final = tool.stop().final
+        crowd.end()
+        return final, {tid: ns - before[tid] for tid, ns in after.items()}, taken
+
+    def test_more_tasks(self):
+        """half as many tasks again as there are slots: each one's run delay is schedstat's, to the nanosecond"""
+        final, kernel, taken = self.undisturbed(self.crowd)
+        self.note("%d tasks, %d slots taken, %d waits", len(kernel), taken, count(final, "sched_run_delay"))
+        self.assertGreater(taken, SLOTS // 2)
+        self.assertGreater(len(kernel), taken)
+        off = [tid for tid, ns in kernel.items() if total_ns(final, "sched_run_delay", tid=tid) != ns]
+        # A task of which a switch was hidden, and no later one seen, has a wait that is not known.
+        self.assertLessEqual(len(off), harness.hidden(final), off)
+
+    def died(self, epoch):
+        """Tasks that get slots, and end while no tracepoint reports it."""
+        crowd = Crowd(self, SLOTS // 4)
+        crowd.wake(3)
+        epoch.set(0)
+        crowd.end()
+        time.sleep(0.2)
+        epoch.set(epoch.value)
+
+    def test_died_unseen(self):
+        """a task at the address of one that died unseen does not go on with its counts"""
+        tool = self.tool("-i", "1000").ready()
+        epoch = Epoch(tool)
+        self.died(epoch)
+        left = epoch.slots()
+        for _ in range(4):
+            crowd = Crowd(self, SLOTS // 4)
+            crowd.wake(3)
+            crowd.end()
+        freed = left - epoch.slots()
+        final = tool.stop().final
+        self.note("%d slots of the dead, %d used again", left, freed)
+        self.assertGreater(freed, 0)
+        self.assertLess(final["quality"]["inferred"], 100_000)
+        self.assertLess(count(final, "sched_run_delay"), 10_000_000)
+
+
+if __name__ == "__main__":
+    harness.main()
