@@ -76,6 +76,7 @@ struct {
 /* A source may keep some of them where they are sooner found (sched_slots.bpf.h). */
 #ifndef STAMP_SLOT
 #define STAMP_SLOT(p) ((struct stamp *)NULL)
+#define STAMP_SLOT_FREE(p) ((void)p)
 #endif
 
 /* What a new one starts as: a source's may be too large for the stack. Zero for good: not volatile.

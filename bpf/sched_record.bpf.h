@@ -81,11 +81,21 @@ struct arrival {
 
 _Static_assert(sizeof(struct arrival) <= sizeof(((struct abi_counts *)0)->scratch), "scratch");
 
-/* A task that has never been on a CPU: what its slot has is of a dead one, whose last switch-out nobody reported. */
-static __always_inline void stamp_renew(struct stamp *st)
+/*
+ * What a slot has of a dead task, whose last switch-out nobody reported, is not of one that has its address now.
+ * That has been on a CPU less often, or never, or else what is counted as hidden is too little by a few.
+ */
+static __always_inline bool anothers(const struct stamp *st, u32 runs)
 {
+	return st->flags & STAMP_SEEN && (!runs || (s32)(runs - st->runs) < 0);
+}
+
+static __always_inline void stamp_renew(struct stamp *st, u32 runs)
+{
+	if (!anothers(st, runs))
+		return;
 	st->flags &= STAMP_FOLLOWED | STAMP_CGROUP_OK;
-	st->t0 = st->t1 = 0;
+	st->t0 = st->t1 = st->delay_ns = 0;
 	st->runs = st->sleeps = 0;
 	st->kind = 0;
 }
@@ -96,8 +106,7 @@ static __always_inline void arrive(struct abi_counts *bank, struct task_struct *
 	u64 last_queued = compat_last_queued(p), delay_ns = compat_run_delay(p);
 	u32 runs = compat_runs(p), sleeps = compat_sleeps(p);
 
-	if (!runs)
-		stamp_renew(st);
+	stamp_renew(st, runs);
 	a->known = last_queued != 0;
 	a->queued_ns = last_queued ? compat_since(p, last_queued) : 0;
 	a->seen = st->flags & STAMP_SEEN || born_since(p);
@@ -208,7 +217,10 @@ static __noinline u32 record_ends(struct abi_counts *bank, struct task_struct *p
 	if (!born_since(p))
 		return 0;
 	st = stamp_wanted(bank, p);
-	if (!st || runs == st->runs)
+	if (!st)
+		return 0;
+	stamp_renew(st, runs);
+	if (runs == st->runs)
 		return 0;
 	w.n = runs - st->runs;
 	w.kind = st->runs ? ABI_WAIT_WOKEN_UNSEEN : ABI_WAIT_NEW;
@@ -351,8 +363,11 @@ static __always_inline u64 record_waits_since(struct task_struct *p, const struc
 {
 	u64 last_queued = compat_last_queued(p), waited;
 	u32 runs = compat_runs(p);
-	bool queued = st && still_queued(st, runs);
+	bool queued;
 
+	if (st && anothers(st, runs + 1)) /* one that runs has been on a CPU once more */
+		st = NULL;
+	queued = st && still_queued(st, runs);
 	if (queued && st->t1)
 		return st->t1;
 	if (st && st->t0 && !queued)

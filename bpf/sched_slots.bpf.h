@@ -8,7 +8,8 @@
  *
  * A stamp moves at a switch-in of a task whose state is TASK_RUNNING: then nobody wakes it (try_to_wake_up()
  * reports sched_waking under the task's pi_lock and only if its state says that it sleeps), and the CPU
- * that it comes to is the only one to write its stamp.
+ * that it comes to is the only one to write its stamp. Nor is a waking under way when a slot is given back:
+ * do_task_dead() takes the pi_lock, too.
  *
  * Two CPUs that want one slot for two tasks: each adds one to its `claims` and has it if it then reads one.
  * If both read two, neither has. (Kernels before 5.12 know no compare-and-exchange, and refuse an object
@@ -100,6 +101,8 @@ static __always_inline void slot_release(struct task_struct *p)
 	barrier();
 	__sync_fetch_and_add(&s->claims, -1);
 }
+
+#define STAMP_SLOT_FREE(p) slot_release(p)
 #endif
 
 #endif

@@ -7,19 +7,22 @@ import sys
 import time
 
 import harness
-from harness import KernelTest, count, total_ns
+from harness import KernelTest, count, groups, total_ns
 from test_record import Epoch
 
 SLOTS = 768
 
 
-def run_delay_ns(pid, tid):
+def rests(pid, tid):
+    """(does it sleep?, its sum of waits)"""
+    with open("/proc/%d/task/%s/stat" % (pid, tid)) as f:
+        state = f.read().rsplit(")", 1)[1].split()[0]
     with open("/proc/%d/task/%s/schedstat" % (pid, tid)) as f:
-        return int(f.read().split()[1])
+        return state == "S", int(f.read().split()[1])
 
 
 class Crowd:
-    """A process of many threads that all sleep; at each line all of them are woken some times."""
+    """A process of many threads that all sleep, born at the first wake(), at which all of them are woken some times."""
 
     SOURCE = """
 import os, sys, threading, time
@@ -34,10 +37,12 @@ def naps():
             while mine == turn:
                 bell.wait()
             mine, woken = turn, woken + 1
-for _ in range(threads):
-    threading.Thread(target=naps, daemon=True).start()
 print(os.getpid(), flush=True)
 for line in sys.stdin:
+    if line == "0\\n":
+        break
+    for _ in range(threads - threading.active_count() + 1):
+        threading.Thread(target=naps, daemon=True).start()
     for _ in range(int(line)):
         with bell:
             turn, woken = turn + 1, 0
@@ -48,8 +53,10 @@ for line in sys.stdin:
 os._exit(0)
 """
 
-    def __init__(self, test, threads):
-        self.proc = subprocess.Popen([sys.executable, "-c", self.SOURCE, str(threads)],
+    UNDER = ("sh", "-c", '"$@"; exec sleep 1000', "sh")  # a parent that outlives it
+
+    def __init__(self, test, threads, under=()):
+        self.proc = subprocess.Popen([*under, sys.executable, "-c", self.SOURCE, str(threads)],
                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         test.addCleanup(self.end)
         self.pid = int(self.proc.stdout.readline())
@@ -63,13 +70,22 @@ os._exit(0)
     def delays(self):
         """{tid: its sum of waits}, when all sleep but the first thread, which speaks to us."""
         before, now = None, {}
-        while now != before:
+        while now != before or not all(asleep for asleep, _ in now.values()):
             time.sleep(0.05)
-            before, now = now, {int(tid): run_delay_ns(self.pid, tid)
+            before, now = now, {int(tid): rests(self.pid, tid)
                                 for tid in os.listdir("/proc/%d/task" % self.pid) if tid != self.main}
-        return now
+        return {tid: ns for tid, (_, ns) in now.items()}
+
+    def leave(self):
+        """It ends; its parent does not."""
+        self.proc.stdin.write("0\n")
+        self.proc.stdin.flush()
+        while os.path.exists("/proc/%d" % self.pid):
+            time.sleep(0.01)
 
     def end(self):
+        if self.proc.pid != self.pid:
+            self.proc.kill()
         self.proc.stdin.close()
         self.proc.stdout.close()
         self.proc.wait()
@@ -78,11 +94,12 @@ os._exit(0)
 class Slots(KernelTest):
     def crowd(self):
         crowd = Crowd(self, SLOTS + SLOTS // 2)
+        crowd.wake(1)
         before = crowd.delays()
         tool = self.tool("-p", crowd.pid, "--by", "tid", "--max-keys", "4096").ready()
         table = Epoch(tool)
         crowd.wake(4)
-        after, taken = crowd.delays(), table.slots()
+        after, taken = crowd.delays(), len(table.slots())
         final = tool.stop().final
         crowd.end()
         return final, {tid: ns - before[tid] for tid, ns in after.items()}, taken
@@ -97,31 +114,36 @@ class Slots(KernelTest):
         # A task of which a switch was hidden, and no later one seen, has a wait that is not known.
         self.assertLessEqual(len(off), harness.hidden(final), off)
 
-    def died(self, epoch):
-        """Tasks that get slots, and end while no tracepoint reports it."""
-        crowd = Crowd(self, SLOTS // 4)
+    def died(self, epoch, crowd):
+        """Tasks that get slots, and end while no tracepoint reports it; others at their addresses."""
         crowd.wake(3)
         epoch.set(0)
-        crowd.end()
+        crowd.leave()
         time.sleep(0.2)
         epoch.set(epoch.value)
-
-    def test_died_unseen(self):
-        """a task at the address of one that died unseen does not go on with its counts"""
-        tool = self.tool("-i", "1000").ready()
-        epoch = Epoch(tool)
-        self.died(epoch)
-        left = epoch.slots()
+        dead = epoch.slots()
         for _ in range(4):
             crowd = Crowd(self, SLOTS // 4)
             crowd.wake(3)
             crowd.end()
-        freed = left - epoch.slots()
+        again = dead - epoch.slots()
+        self.note("%d slots of the dead and others, %d used again", len(dead), len(again))
+        self.assertTrue(again)
+
+    def test_died_unseen(self):
+        """a task at the address of one that died unseen does not go on with its counts"""
+        tool = self.tool("-i", "1000").ready()
+        self.died(Epoch(tool), Crowd(self, SLOTS // 4, Crowd.UNDER))
         final = tool.stop().final
-        self.note("%d slots of the dead, %d used again", left, freed)
-        self.assertGreater(freed, 0)
         self.assertLess(final["quality"]["inferred"], 100_000)
         self.assertLess(count(final, "sched_run_delay"), 10_000_000)
+
+    def test_followed_unseen(self):
+        """... nor is it followed because that one was"""
+        crowd = Crowd(self, SLOTS // 4, Crowd.UNDER)
+        tool = self.tool("-i", "1000", "-p", crowd.proc.pid, "--follow", "--by", "pid").ready()
+        self.died(Epoch(tool), crowd)
+        self.assertEqual(list(groups(tool.stop().final, "sched_run_delay", "pid")), [str(crowd.pid)])
 
 
 if __name__ == "__main__":
