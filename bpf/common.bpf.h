@@ -69,19 +69,6 @@ static __always_inline struct abi_counts *bank_get(u64 ep)
 #define CLAMP_INDEX(i, n) \
 	asm volatile("if %[idx] < %[lim] goto +1; %[idx] = 0" : [idx] "+r"(i) : [lim] "r"(n))
 
-/*
- * A number as the verifier never saw it: through memory, a word (`at` < ABI_SCRATCH) that is the
- * CPU's own. Else what it learns of one number multiplies with what it learns of the next, past its
- * limit of a million instructions.
- */
-static __always_inline u64 unknown(struct abi_counts *bank, u32 at, u64 v)
-{
-	volatile __u64 *word = &bank->scratch[at];
-
-	*word = v;
-	return *word;
-}
-
 /* a - b; a negative difference counts as 0 ns and as clamped. */
 static __always_inline u64 elapsed(struct abi_counts *counts, u64 a, u64 b)
 {

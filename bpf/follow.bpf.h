@@ -24,8 +24,8 @@ int ws_fork(u64 *ctx)
 {
 	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
 
-	STAMP_SLOT_FREE(
-		child); /* of a dead one at its address, whose end nobody reported: it may have been followed */
+	/* It is of a dead one at this address, whose end nobody reported, and which may have been followed. */
+	STAMP_SLOT_FREE(child);
 	if (filter_early(parent) &&
 	    (filter.follow || TASK_READ(child, tgid) == TASK_READ(parent, tgid)))
 		follow_task(child);

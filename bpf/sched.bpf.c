@@ -140,7 +140,7 @@ int ws_waking(u64 *ctx)
 static __noinline u32 last_out(struct abi_counts *bank, struct task_struct *p, u64 ep)
 {
 	record_ends(bank, p, ep);
-	slot_release(p);
+	STAMP_SLOT_FREE(p);
 	return 0;
 }
 

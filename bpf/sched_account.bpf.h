@@ -61,8 +61,9 @@ static __always_inline void account_group(struct abi_counts *bank, struct task_s
 }
 
 /*
- * All that is known of a wait is known: the verifier need not follow how. Through the CPU's scratch, for
- * the reason of unknown().
+ * All that is known of a wait is known. It goes through memory that is the CPU's own, and comes out as numbers
+ * that the verifier never saw: else what it learns of one multiplies with what it learns of the next, past its
+ * limit of a million instructions.
  */
 static __always_inline void wait_put(struct abi_counts *bank, const struct wait *w)
 {

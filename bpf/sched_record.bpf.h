@@ -65,7 +65,7 @@ static __noinline u32 record_out(struct abi_counts *bank, struct task_struct *p,
 
 /*
  * What the kernel tells of a switch-in, and of what has been since the one that we saw before. It
- * lies in the CPU's scratch, for the reason of unknown().
+ * lies in the CPU's scratch, for the reason of wait_put().
  */
 struct arrival {
 	u64 queued_ns; /* since it was queued here */

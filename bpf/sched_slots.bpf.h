@@ -23,7 +23,6 @@ const volatile bool slots_used;
 
 #if defined(WS_RAW_TP) || defined(WS_WHY)
 #define slot_take(p, st) ((void)st)
-#define slot_release(p) ((void)p)
 #else
 
 _Static_assert(sizeof(struct abi_slot) == 64, "a cache line");

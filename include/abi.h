@@ -281,8 +281,6 @@ struct abi_slow {
 
 _Static_assert(sizeof(struct abi_slow) == 80 + 48, "abi_slow size");
 
-/* Where in a task's stamp (sched.bpf.h) the moment is that it was queued, 0 if it is not: without
- * an iterator user space looks for those who wait. */
 /* A stamp where it is sooner found than in task storage (sched_slots.bpf.h), a cache line each. */
 #define ABI_SLOTS 768
 
@@ -293,6 +291,8 @@ struct abi_slot {
 	__u64 owner; /* the task's address; 0: nobody's */
 };
 
+/* Where in a task's stamp (sched.bpf.h) the moment is that it was queued, 0 if it is not: without
+ * an iterator user space looks for those who wait. */
 #define ABI_STAMP_BYTES 80
 #define ABI_STAMP_T1 8
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Stamps in the table of slots (bpf/sched_slots.bpf.h): of more tasks than it has, and of tasks that died unseen."""
-import os
 import subprocess
 import sys
 import time
@@ -9,16 +8,16 @@ import time
 import harness
 from harness import KernelTest, count, groups, total_ns
 from test_record import Epoch
+from test_why import comm_of
 
 SLOTS = 768
 
 
 def rests(pid, tid):
     """(does it sleep?, its sum of waits)"""
-    with open("/proc/%d/task/%s/stat" % (pid, tid)) as f:
-        state = f.read().rsplit(")", 1)[1].split()[0]
-    with open("/proc/%d/task/%s/schedstat" % (pid, tid)) as f:
-        return state == "S", int(f.read().split()[1])
+    task = "%d/task/%d" % (pid, tid)
+    with open("/proc/%s/schedstat" % task) as f:
+        return harness.stat_of(task)[0] == "S", int(f.read().split()[1])
 
 
 class Crowd:
@@ -60,7 +59,6 @@ os._exit(0)
                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         test.addCleanup(self.end)
         self.pid = int(self.proc.stdout.readline())
-        self.main = str(self.pid)
 
     def wake(self, times):
         self.proc.stdin.write("%d\n" % times)
@@ -72,15 +70,14 @@ os._exit(0)
         before, now = None, {}
         while now != before or not all(asleep for asleep, _ in now.values()):
             time.sleep(0.05)
-            before, now = now, {int(tid): rests(self.pid, tid)
-                                for tid in os.listdir("/proc/%d/task" % self.pid) if tid != self.main}
+            before, now = now, {tid: rests(self.pid, tid) for tid in harness.threads_of(self.pid) if tid != self.pid}
         return {tid: ns for tid, (_, ns) in now.items()}
 
     def leave(self):
-        """It ends; its parent does not."""
+        """It ends; its parent does not, and sleeps."""
         self.proc.stdin.write("0\n")
         self.proc.stdin.flush()
-        while os.path.exists("/proc/%d" % self.pid):
+        while comm_of(self.proc.pid) != "sleep":
             time.sleep(0.01)
 
     def end(self):
@@ -98,6 +95,7 @@ class Slots(KernelTest):
         before = crowd.delays()
         tool = self.tool("-p", crowd.pid, "--by", "tid", "--max-keys", "4096").ready()
         table = Epoch(tool)
+        self.assertEqual(table.at["slots"][1], SLOTS * 64)
         crowd.wake(4)
         after, taken = crowd.delays(), len(table.slots())
         final = tool.stop().final
