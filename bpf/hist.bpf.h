@@ -61,10 +61,8 @@ static __always_inline void hist_add_n(struct abi_counts *bank, u32 m, u64 sum, 
 		h->zero += n;
 		return;
 	}
-	if (v >= BUCKET_VALUE_END) {
-		h->over += n;
+	if (v >= BUCKET_VALUE_END)
 		bank->over += n;
-	}
 	slot = hist_slot(v);
 	CLAMP_INDEX(slot, lim);
 	((u32 *)(h + 1))[slot] += n;

@@ -110,7 +110,6 @@ static __always_inline void khist_add_n(struct abi_khead *e, u32 m, u64 sum, u32
 	h->min_ns = pick(0 - bucket_above(min, v), v, min);
 	h->max_ns = pick(0 - bucket_above(v, max), v, max);
 	h->zero += n * (1 - bucket_nonzero(v));
-	h->over += n * bucket_above(v, BUCKET_VALUE_END - 1);
 	slot = khist_slot(v);
 	CLAMP_INDEX(slot, lim);
 	((u32 *)(h + 1))[slot] += n * bucket_nonzero(v);

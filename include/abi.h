@@ -33,8 +33,7 @@ struct abi_hist {
 	__u64 max_ns;
 	__u64 epoch;
 	__u64 zero; /* samples of 0 ns: they have no bucket */
-	__u64 over; /* samples past the last bucket, counted in it */
-	__u64 pad[2];
+	__u64 pad[3];
 };
 
 _Static_assert(sizeof(struct abi_hist) == 64, "abi_hist: slots start on a cache line");
