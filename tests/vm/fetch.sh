@@ -140,7 +140,7 @@ fetch_qemu() {
 		# With this machine's own package status: only what is missing here comes.
 		suite bookworm,bookworm-backports "$host" apt-get -qq -y --no-install-recommends \
 			-o Dir::State::status=/var/lib/dpkg/status -o Dir::Cache::archives="$dir.part" \
-			-t bookworm-backports --download-only install "$package" >&2
+			-o DPkg::Lock::Timeout=300 -t bookworm-backports --download-only install "$package" >&2
 		for deb in "$dir.part"/*.deb; do
 			dpkg-deb -x "$deb" "$dir.part/root"
 		done
@@ -294,7 +294,14 @@ fetch_clang() {
 }
 
 usage="usage: fetch.sh kernel|modules NAME ARCH | qemu ARCH | sysroot ARCH | zydis | prometheus | prometheus3 | otlp | clang SUITE"
-case ${1:-}-$# in
+case ${1:-} in
+*[!a-z0-9]* | '') die "$usage" ;;
+esac
+# Guests start side by side: the first fetches, the others wait and find it.
+mkdir -p "$cache"
+exec 9>"$cache/fetch-$1.lock"
+flock 9
+case $1-$# in
 kernel-3) fetch_kernel "$2" "$3" ;;
 modules-3) fetch_modules "$2" "$3" ;;
 qemu-2) fetch_qemu "$2" ;;
