@@ -294,14 +294,11 @@ fetch_clang() {
 }
 
 usage="usage: fetch.sh kernel|modules NAME ARCH | qemu ARCH | sysroot ARCH | zydis | prometheus | prometheus3 | otlp | clang SUITE"
-case ${1:-} in
-*[!a-z0-9]* | '') die "$usage" ;;
-esac
 # Guests start side by side: the first fetches, the others wait and find it.
 mkdir -p "$cache"
-exec 9>"$cache/fetch-$1.lock"
+exec 9>"$cache/fetch.lock"
 flock 9
-case $1-$# in
+case ${1:-}-$# in
 kernel-3) fetch_kernel "$2" "$3" ;;
 modules-3) fetch_modules "$2" "$3" ;;
 qemu-2) fetch_qemu "$2" ;;
