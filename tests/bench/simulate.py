@@ -11,6 +11,7 @@ STACK, STACK_SIZE = 1 << 56, 4096
 MAPS, MAP_SHIFT = 1 << 60, 32  # a map's object, and its values behind it
 ALLOCATED = 1 << 58
 STEPS_MAX = 1_000_000
+SLOTS = slice(64, 64 + 768 * 64)  # sched_slots.bpf.h: behind `epoch`, on a cache line of its own
 SIZES = {0x00: 4, 0x08: 2, 0x10: 1, 0x18: 8}
 
 
@@ -53,7 +54,10 @@ class Maps:
 
     def data(self, ident):
         row = json.loads(bpftool("-j", "map", "lookup", "id", str(ident), "key", "0", "0", "0", "0"))
-        return bytes(int(b, 16) for b in row["value"])
+        value = bytearray(int(b, 16) for b in row["value"])
+        if self.info(ident).get("name", "").endswith(".bss") and len(value) >= SLOTS.stop:
+            value[SLOTS] = bytes(SLOTS.stop - SLOTS.start)  # the machine's own tasks have some of them
+        return bytes(value)
 
 
 class Machine:
