@@ -83,13 +83,11 @@ struct {
  */
 const __u64 stamp_zero[sizeof(struct stamp) / 8];
 
-static __always_inline struct stamp *stamp_get(struct task_struct *p, bool create)
+static __always_inline struct stamp *stamp_stored(struct task_struct *p, bool create)
 {
-	struct stamp *st = STAMP_SLOT(p);
 	u64 key = (u64)p;
+	struct stamp *st;
 
-	if (st)
-		return st;
 	if (TASK_STORAGE)
 		return STAMP_STORED(p, create ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	st = bpf_map_lookup_elem(&stamps_hash, &key);
@@ -97,6 +95,13 @@ static __always_inline struct stamp *stamp_get(struct task_struct *p, bool creat
 		return st;
 	bpf_map_update_elem(&stamps_hash, &key, &stamp_zero, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&stamps_hash, &key);
+}
+
+static __always_inline struct stamp *stamp_get(struct task_struct *p, bool create)
+{
+	struct stamp *st = STAMP_SLOT(p);
+
+	return st ? st : stamp_stored(p, create);
 }
 
 static __always_inline void stamp_delete(struct task_struct *p)

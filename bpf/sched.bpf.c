@@ -46,13 +46,16 @@ static __always_inline bool by_record(void)
  */
 static __always_inline struct stamp *stamp_woken(struct task_struct *p)
 {
+	struct stamp *st = STAMP_SLOT(p); /* a task that has one was asked about when it got it */
 	struct abi_counts *bank;
-	struct stamp *st;
-	u64 ep = epoch;
+	u64 ep;
 
+	if (st)
+		return st;
+	ep = epoch;
 	if (!ep || !filter_early(p))
 		return NULL;
-	st = stamp_get(p, true);
+	st = stamp_stored(p, true);
 	if (st)
 		return st;
 	bank = bank_get(ep);
@@ -160,15 +163,17 @@ SWITCHED int switched(u64 *ctx, struct why_cpu *s, u64 at)
 	if (!bank)
 		return 0;
 	bank->switches++;
-	state = switch_has_state ? (u32)((volatile u64 *)ctx)[3] : (u32)compat_task_state(prev);
+	state = switch_has_state ? (u32)((volatile u64 *)ctx)[3]
+					       : (u32)compat_task_state(prev);
 	if (WHY)
 		why_switch(s, next, preempted || !state, at);
 	if (by_record()) {
 		if (keeps_ledgers)
 			op_leaves(bank, prev, preempted || !state);
-		if (preempted || !state)
-			record_out(bank, prev, state);
-		else if (!WHY && state & TASK_DEAD)
+		if (preempted || !state) {
+			if (!plain_out(prev, state))
+				record_out(bank, prev, state);
+		} else if (!WHY && state & TASK_DEAD)
 			last_out(bank, prev, ep);
 		record_in(bank, next, prev, at, ep);
 		return WHY && !preempted && state & TASK_DEAD;

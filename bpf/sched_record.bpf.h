@@ -63,6 +63,23 @@ static __noinline u32 record_out(struct abi_counts *bank, struct task_struct *p,
 	return 0;
 }
 
+/* The same by a few comparisons, for a task whose stamp is in its slot; idle tasks have none to be noted. */
+static __always_inline bool plain_out(struct task_struct *p, u32 state)
+{
+	struct stamp *st = STAMP_SLOT(p);
+
+	if (!TASK_READ(p, pid))
+		return true;
+	if (!st || state || !(st->flags & STAMP_DELAY) || compat_throttled(p) ||
+	    compat_last_queued(p))
+		return false;
+	st->kind = ABI_WAIT_PREEMPT;
+	st->left = compat_runs(p);
+	st->t0 = 0;
+	st->t1 = 0;
+	return true;
+}
+
 /*
  * What the kernel tells of a switch-in, and of what has been since the one that we saw before. It
  * lies in the CPU's scratch, for the reason of wait_put().
@@ -230,30 +247,45 @@ static __noinline u32 record_ends(struct abi_counts *bank, struct task_struct *p
 }
 
 /*
- * The common case by a few comparisons: a wakeup of which all is known, of a task whose stamp is in its slot:
- * it blocked, has T0, and has been queued on this CPU alone. Else false, and nothing is changed.
+ * The common cases by a few comparisons: a wait of which all is known, of a task whose stamp is in its slot and
+ * that has been queued on this CPU alone. It blocked and has T0, or a switch-out that left it runnable was seen
+ * and nothing since. Else false, and nothing is changed.
  */
-static __always_inline bool plain_wakeup(struct abi_counts *bank, struct task_struct *p)
+static __always_inline bool plain_wait(struct abi_counts *bank, struct task_struct *p)
 {
 	const u32 known = STAMP_SEEN | STAMP_DELAY;
-	u64 last_queued = compat_last_queued(p), delay_ns = compat_run_delay(p);
-	u32 runs = compat_runs(p), sleeps = compat_sleeps(p);
-	struct wait w = {.kind = ABI_WAIT_WAKEUP};
 	struct stamp *st = STAMP_SLOT(p);
+	u64 last_queued, delay_ns;
+	struct wait w = {};
+	u32 runs, sleeps;
 
 	if (!st)
 		return false;
-	w.t0 = st->t0;
+	last_queued = compat_last_queued(p);
+	delay_ns = compat_run_delay(p);
+	runs = compat_runs(p);
+	sleeps = compat_sleeps(p);
 	if (((st->flags & known) ^ known) | (st->runs ^ runs) | (st->delay_ns ^ delay_ns) | st->t1 |
-	    st->kind | st->in_op)
+	    st->in_op)
 		return false;
-	if (!last_queued || !w.t0 || st->sleeps == sleeps)
+	if (!last_queued)
 		return false;
 	w.queued_ns = compat_since(p, last_queued);
-	w.t2 = bpf_ktime_get_ns();
-	if (w.queued_ns > w.t2 - w.t0)
-		return false;
+	w.kind = st->kind;
+	if (w.kind) {
+		if (st->left != runs)
+			return false;
+	} else {
+		w.kind = ABI_WAIT_WAKEUP;
+		w.t0 = st->t0;
+		if (!w.t0 || st->sleeps == sleeps)
+			return false;
+		w.t2 = bpf_ktime_get_ns();
+		if (w.queued_ns > w.t2 - w.t0)
+			return false;
+	}
 	st->t0 = 0;
+	st->kind = 0;
 	st->runs = runs + 1;
 	st->sleeps = sleeps;
 	st->delay_ns = delay_ns + w.queued_ns;
@@ -332,8 +364,10 @@ static __always_inline void record_in(struct abi_counts *bank, struct task_struc
 {
 	struct stamp *st = NULL;
 	struct wait w = {.n = 1};
+	bool plain;
 
-	if (!TASK_READ(p, pid) || !filter_early(p))
+	plain = !WHY && !slower && plain_wait(bank, p);
+	if (!plain && (!TASK_READ(p, pid) || !filter_early(p)))
 		return;
 	if (WHY || slower) {
 		st = stamp_made(bank, p);
@@ -347,7 +381,7 @@ static __always_inline void record_in(struct abi_counts *bank, struct task_struc
 			st->last_cpu = bpf_get_smp_processor_id();
 		return;
 	}
-	if (!plain_wakeup(bank, p) && !other_wait(bank, p, ep))
+	if (!plain && !other_wait(bank, p, ep))
 		return;
 	if (filter_reads_stamp()) {
 		st = stamp_get(p, false);

@@ -49,11 +49,14 @@ static __always_inline struct abi_slot *slot_of(struct task_struct *p)
 static __always_inline struct stamp *slot_get(struct task_struct *p)
 {
 	struct abi_slot *s;
+	struct stamp *st;
 
 	if (!slots_used)
 		return NULL;
 	s = slot_of(p);
-	return s->owner == (u64)p ? (struct stamp *)s : NULL;
+	st = s->owner == (u64)p ? (struct stamp *)s : NULL;
+	asm("" : "+r"(st)); /* or a compiler compares owners again where NULL is asked about */
+	return st;
 }
 
 #define STAMP_SLOT(p) slot_get(p)
