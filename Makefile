@@ -89,8 +89,10 @@ BPF_SRCS := $(wildcard bpf/*.bpf.c)
 BPF_RAW := sched_raw
 # Those that also come with what --why takes.
 BPF_WHY := sched_why
+# Those that also come for a run that asks for nothing.
+BPF_PLAIN := sched_plain
 BPF_OBJS := $(BPF_SRCS:bpf/%.bpf.c=$(O)/bpf/%.bpf.o) $(BPF_RAW:%=$(O)/bpf/%.bpf.o) \
-	$(BPF_WHY:%=$(O)/bpf/%.bpf.o)
+	$(BPF_WHY:%=$(O)/bpf/%.bpf.o) $(BPF_PLAIN:%=$(O)/bpf/%.bpf.o)
 SKELS := $(BPF_OBJS:$(O)/bpf/%.bpf.o=$(O)/gen/%.skel.h)
 SRCS := $(filter-out $(if $(filter 1,$(ZYDIS)),,src/insn/insn_x86.c),$(wildcard src/*.c src/*/*.c src/*/*/*.c))
 OBJS := $(SRCS:%.c=$(O)/%.o)
@@ -129,6 +131,9 @@ $(BPF_RAW:%=$(O)/bpf/%.bpf.o): $(O)/bpf/%_raw.bpf.o: bpf/%.bpf.c $(O)/bpf-flags
 	$(bpf-object)
 $(BPF_WHY:%=$(O)/bpf/%.bpf.o): BPF_DEFS := -DWS_WHY
 $(BPF_WHY:%=$(O)/bpf/%.bpf.o): $(O)/bpf/%_why.bpf.o: bpf/%.bpf.c $(O)/bpf-flags
+	$(bpf-object)
+$(BPF_PLAIN:%=$(O)/bpf/%.bpf.o): BPF_DEFS := -DWS_PLAIN
+$(BPF_PLAIN:%=$(O)/bpf/%.bpf.o): $(O)/bpf/%_plain.bpf.o: bpf/%.bpf.c $(O)/bpf-flags
 	$(bpf-object)
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c $(O)/bpf-flags
 	$(bpf-object)

@@ -38,6 +38,17 @@
 	} while (0)
 
 /*
+ * What the command line asks for is read-only data, and the verifier drops the code that it rules
+ * out. The reads of it stay, and a run that asks for nothing would pay for each of them. That run
+ * has an object of its own (WS_PLAIN), in which the answers are constants.
+ */
+#ifdef WS_PLAIN
+#define OPTION(value, plain) (plain)
+#else
+#define OPTION(value, plain) (value)
+#endif
+
+/*
  * 0: not counting. Else its lowest bit is the bank to write. Each run reads it once. User space
  * alone writes it, and nothing else is in .bss: no program dirties its cache line.
  */

@@ -136,7 +136,7 @@ static __always_inline bool filter_early(struct task_struct *p)
 
 	if (tgid == filter.self_tgid)
 		return false;
-	if (filter.ids == ABI_IDS_NONE)
+	if (OPTION(filter.ids, ABI_IDS_NONE) == ABI_IDS_NONE)
 		return true;
 	id = filter.ids == ABI_IDS_PID ? tgid : (u32)TASK_READ(p, pid);
 	if (filter.one_id) {
@@ -258,25 +258,27 @@ static __always_inline bool cpu_ok(void)
 
 _Static_assert(ABI_FILTERS == 3, "each is asked here");
 
+#define FILTER_ASKED(which) OPTION(filter.asked[which], false)
+
 /* Only then filter_late() uses its stamp. */
 static __always_inline bool filter_reads_stamp(void)
 {
-	return filter.asked[ABI_FILTER_CGROUP];
+	return FILTER_ASKED(ABI_FILTER_CGROUP);
 }
 
 static __always_inline bool filter_late(struct stamp *st, struct task_struct *p)
 {
-	if (filter.asked[ABI_FILTER_CPU] && !cpu_ok())
+	if (FILTER_ASKED(ABI_FILTER_CPU) && !cpu_ok())
 		return false;
-	if (filter.asked[ABI_FILTER_CGROUP] && !cgroup_ok(st, p))
+	if (FILTER_ASKED(ABI_FILTER_CGROUP) && !cgroup_ok(st, p))
 		return false;
-	return !filter.asked[ABI_FILTER_COMM] || comm_ok(p);
+	return !FILTER_ASKED(ABI_FILTER_COMM) || comm_ok(p);
 }
 
 /* For what an interrupt does: it is no task's, whichever it came upon. */
 static __always_inline bool filter_interrupt(void)
 {
-	return !filter.asks_task && (!filter.asked[ABI_FILTER_CPU] || cpu_ok());
+	return !filter.asks_task && (!FILTER_ASKED(ABI_FILTER_CPU) || cpu_ok());
 }
 
 #endif

@@ -13,6 +13,9 @@ const volatile struct abi_buckets hists = {
 	.nslots = BUCKET_SLOTS(BUCKET_SCHEMA_DEFAULT),
 };
 
+#define HIST_SCHEMA OPTION(hists.schema, BUCKET_SCHEMA_DEFAULT)
+#define HIST_SLOTS OPTION(hists.nslots, BUCKET_SLOTS(BUCKET_SCHEMA_DEFAULT))
+
 /* The least and the most of an epoch. */
 static __always_inline void hist_ends(struct abi_hist *h, u64 v, u64 ep)
 {
@@ -33,7 +36,7 @@ static __always_inline void hist_ends(struct abi_hist *h, u64 v, u64 ep)
  */
 static __always_inline u32 hist_slot(u64 v)
 {
-	return bucket_slot(&hists.table, hists.schema, v);
+	return bucket_slot(&hists.table, HIST_SCHEMA, v);
 }
 
 /* The same code, for the values that user space checks: the verifier takes a global function once. */
@@ -52,7 +55,7 @@ int ws_check_hist(u64 *ctx)
 /* `n` samples of `sum` together into histogram `m` of a bank: as so many of their mean. */
 static __always_inline void hist_add_n(struct abi_counts *bank, u32 m, u64 sum, u32 n, u64 ep)
 {
-	u64 lim = hists.nslots, slot, v = n == 1 ? sum : sum / n;
+	u64 lim = HIST_SLOTS, slot, v = n == 1 ? sum : sum / n;
 	struct abi_hist *h = (void *)(bank + 1) + m * (sizeof(*h) + 4 * lim);
 
 	h->sum_ns += sum;

@@ -37,7 +37,7 @@ volatile __u64 started_ns;
 
 static __always_inline bool by_record(void)
 {
-	return TRACED_TYPED && kernel_record && compat_has_record();
+	return TRACED_TYPED && OPTION(kernel_record, true) && compat_has_record();
 }
 
 /*
@@ -163,7 +163,7 @@ SWITCHED int switched(u64 *ctx, struct why_cpu *s, u64 at)
 	if (!bank)
 		return 0;
 	bank->switches++;
-	state = switch_has_state ? (u32)((volatile u64 *)ctx)[3]
+	state = OPTION(switch_has_state, true) ? (u32)((volatile u64 *)ctx)[3]
 					       : (u32)compat_task_state(prev);
 	if (WHY)
 		why_switch(s, next, preempted || !state, at);

@@ -73,7 +73,7 @@ static __always_inline void wait_put(struct abi_counts *bank, const struct wait 
 	to[1] = w->kind;
 	to[2] = w->t0;
 	to[3] = w->t2;
-	if (slower || WHY)
+	if (SLOWER || WHY)
 		to[4] = w->t1;
 }
 
@@ -85,7 +85,7 @@ static __always_inline void wait_get(struct abi_counts *bank, struct wait *w)
 	w->kind = (u32)from[1];
 	w->t0 = from[2];
 	w->t2 = from[3];
-	if (slower || WHY)
+	if (SLOWER || WHY)
 		w->t1 = from[4];
 }
 
@@ -104,11 +104,11 @@ static __always_inline void finish(struct abi_counts *bank, struct task_struct *
 		return;
 	wait_parts(bank, w);
 	account(bank, w, ep);
-	if (keyed.by != ABI_BY_NONE)
+	if (OPTION(keyed.by, ABI_BY_NONE) != ABI_BY_NONE)
 		account_group(bank, p, w, ep);
 	if (WHY && why_wait(p, prev, st, w, ep))
 		return;
-	if (slower && w->wait_ns >= slower_ns)
+	if (SLOWER && w->wait_ns >= slower_ns)
 		slow_emit(bank, p, prev, st, w);
 }
 

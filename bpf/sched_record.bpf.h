@@ -186,7 +186,7 @@ static __always_inline void hidden_waits(struct abi_counts *bank, struct task_st
 		why_hidden(p, w, ep);
 	if (keyed.by != ABI_BY_NONE)
 		account_group(bank, p, w, ep);
-	if (!slower || w->n != 1 || w->queued_ns < slower_ns)
+	if (!SLOWER || w->n != 1 || w->queued_ns < slower_ns)
 		return;
 	w->t2 = bpf_ktime_get_ns() - compat_ran_for(p);
 	w->t1 = w->t2 - w->queued_ns;
@@ -272,10 +272,7 @@ static __always_inline bool plain_wait(struct abi_counts *bank, struct task_stru
 		return false;
 	w.queued_ns = compat_since(p, last_queued);
 	w.kind = st->kind;
-	if (w.kind) {
-		if (st->left != runs)
-			return false;
-	} else {
+	if (!w.kind) {
 		w.kind = ABI_WAIT_WAKEUP;
 		w.t0 = st->t0;
 		if (!w.t0 || st->sleeps == sleeps)
@@ -296,7 +293,7 @@ static __always_inline bool plain_wait(struct abi_counts *bank, struct task_stru
 /* A stamp that was taken: if nobody asks for more of it, the verifier may forget which store it is in. */
 static __always_inline struct stamp *still_wanted(struct stamp *st)
 {
-	if (!WHY && !slower && !filter_reads_stamp())
+	if (!WHY && !SLOWER && !filter_reads_stamp())
 		st = NULL;
 	asm volatile("" : "+r"(st));
 	return st;
@@ -322,7 +319,7 @@ static __always_inline bool any_wait(struct abi_counts *bank, struct task_struct
 	slot_take(p, st);
 	st = still_wanted(st);
 	w.queued_ns = a->queued_ns;
-	if (slower || WHY || w.t0 || w.t1 || !a->seen || a->hidden)
+	if (SLOWER || WHY || w.t0 || w.t1 || !a->seen || a->hidden)
 		w.t2 = WHY ? at : bpf_ktime_get_ns();
 	if (a->hidden && w.t0 < w.t2 - compat_ran_for(p))
 		w.t0 = 0; /* of a wakeup that we did not see come to a CPU */
@@ -338,7 +335,7 @@ static __always_inline bool any_wait(struct abi_counts *bank, struct task_struct
 	}
 	if (a->hidden)
 		hidden_before(bank, p, st, a, w.kind, ep);
-	if (slower && !a->seen)
+	if (SLOWER && !a->seen)
 		st->last_cpu = ~0U;
 	if (!known_wait(bank, p, st, a, &w))
 		return false;
@@ -366,10 +363,10 @@ static __always_inline void record_in(struct abi_counts *bank, struct task_struc
 	struct wait w = {.n = 1};
 	bool plain;
 
-	plain = !WHY && !slower && plain_wait(bank, p);
+	plain = !WHY && !SLOWER && plain_wait(bank, p);
 	if (!plain && (!TASK_READ(p, pid) || !filter_early(p)))
 		return;
-	if (WHY || slower) {
+	if (WHY || SLOWER) {
 		st = stamp_made(bank, p);
 		if (!st)
 			return;
@@ -377,7 +374,7 @@ static __always_inline void record_in(struct abi_counts *bank, struct task_struc
 			wait_get(bank, &w);
 			finish(bank, p, prev, st, &w, ep);
 		}
-		if (slower)
+		if (SLOWER)
 			st->last_cpu = bpf_get_smp_processor_id();
 		return;
 	}

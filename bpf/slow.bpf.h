@@ -11,7 +11,7 @@ static __always_inline void slow_note_waker(struct stamp *st)
 	u32 context;
 	u64 id;
 
-	if (!slower)
+	if (!SLOWER)
 		return;
 	context = compat_context();
 	if (context != CONTEXT_TASK) {

@@ -4,6 +4,7 @@
 #define WS_SLOW_RING_BPF_H
 
 const volatile bool slower;
+#define SLOWER OPTION(slower, false)
 const volatile __u64 slower_ns;
 const volatile __u64 slow_wake_bytes; /* records that lie unread before user space is woken */
 

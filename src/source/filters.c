@@ -277,6 +277,16 @@ static int setup_late(const struct filters *f, struct bpf_object *obj, struct ab
 	return ret;
 }
 
+bool filters_any(const struct filters *f)
+{
+	uint32_t which;
+
+	for (which = 0; which < ABI_FILTERS; which++)
+		if (f->cfg->filter.late[which].n)
+			return true;
+	return f->named || f->command_pid;
+}
+
 int filters_setup(struct filters *f, struct bpf_object *obj, struct abi_filter *ro, struct err *e)
 {
 	int ret = setup_self(f, ro, e);

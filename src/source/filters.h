@@ -36,6 +36,8 @@ void filters_init(struct filters *f);
 /* `paths`: cgroup names are wanted if they can be had; --cgroup and --by cgroup must have them. */
 int filters_open(struct filters *f, const struct source_args *args, uint32_t ncpus, bool paths,
 		 struct err *e);
+/* Does any of them ask about a task, or where it runs? */
+bool filters_any(const struct filters *f);
 int filters_setup(struct filters *f, struct bpf_object *obj, struct abi_filter *rodata,
 		  struct err *e);
 int filters_fill(struct filters *f, const struct bpf_object *obj, struct err *e);

@@ -4,6 +4,7 @@
 import json
 import mmap
 import os
+import re
 import struct
 import subprocess
 import tempfile
@@ -111,7 +112,7 @@ class Epoch:
 
     def __init__(self, tool):
         held = bpf_held_by(tool.proc.pid)
-        maps = [m for m in bpf_list("map") if ("map", m["id"]) in held and m.get("name") == "sched_bp.bss"]
+        maps = [m for m in bpf_list("map") if ("map", m["id"]) in held and re.fullmatch(r"sched_..\.bss", m.get("name", ""))]
         (bss,) = maps
         run = subprocess.run(["bpftool", "-j", "btf", "dump", "id", str(bss["btf_id"])],
                              capture_output=True, text=True, check=True)

@@ -145,12 +145,29 @@ static int configure(struct sched *s, const struct btf *btf, struct err *e)
 	if (ret)
 		return ret;
 	ro->slots_used = s->by_record && ro->filter.task_storage && !s->cfg->slower;
+	if (!sched_object_fits(&s->bpf))
+		return err_sys(e, -EINVAL, "sched: the plain object does not do what is asked for");
 	ret = configure_ledgers(s);
 	if (!ret && s->cfg->why)
 		ret = sched_why_configure(s, btf);
 	if (ret)
 		return err_sys(e, ret, "sched: ledgers");
 	return s->cfg->why ? configure_tasks(s, btf, e) : 0;
+}
+
+static enum sched_variant variant_of(const struct sched *s, const struct btf *btf)
+{
+	const struct config *cfg = s->cfg;
+
+	if (!kernel_has_btf())
+		return SCHED_RAW;
+	if (cfg->why)
+		return SCHED_WHY;
+	if (filters_any(&s->base.filters) || cfg->slower || group_abi(cfg->by) != ABI_BY_NONE ||
+	    cfg->precision != BUCKET_SCHEMA_DEFAULT || !kernel_keeps_record(btf) ||
+	    tracepoint_args(btf, "sched_switch") < 4)
+		return SCHED_BTF;
+	return SCHED_PLAIN;
 }
 
 /* Opened and configured. The kernel's BTF is several MB of heap: it goes before libbpf loads its
@@ -166,10 +183,7 @@ static int open_object(struct sched *s, struct err *e)
 		btf__free(btf);
 		return err_set(e, EXIT_CANNOT, -ENOTSUP, "sched: --why: this kernel has no BTF");
 	}
-	ret = sched_object_open(&s->bpf, s->cfg->btf,
-				!kernel_has_btf() ? SCHED_RAW
-				: s->cfg->why	  ? SCHED_WHY
-						  : SCHED_BTF);
+	ret = sched_object_open(&s->bpf, s->cfg->btf, variant_of(s, btf));
 	ret = ret ? err_sys(e, ret, "sched: open BPF object") : configure(s, btf, e);
 	btf__free(btf);
 	return ret;

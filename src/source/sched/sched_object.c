@@ -9,6 +9,7 @@
 #include "source/sched/sched_object.h"
 
 #include "sched.skel.h" /* need abi.h */
+#include "sched_plain.skel.h"
 #include "sched_raw.skel.h"
 #include "abi_holder.h"
 #include "abi_why.h"
@@ -20,9 +21,13 @@
 			       offsetof(struct sched_raw_bpf__rodata, field),      \
 		       #field " lies elsewhere in the object of raw tracepoints"); \
 	_Static_assert(offsetof(struct sched_bpf__rodata, field) ==                \
+			       offsetof(struct sched_plain_bpf__rodata, field),    \
+		       #field " lies elsewhere in the plain object");              \
+	_Static_assert(offsetof(struct sched_bpf__rodata, field) ==                \
 			       offsetof(struct sched_why_bpf__rodata, field),      \
 		       #field " lies elsewhere in the object of --why")
 _Static_assert(sizeof(struct sched_bpf__rodata) == sizeof(struct sched_raw_bpf__rodata) &&
+		       sizeof(struct sched_bpf__rodata) == sizeof(struct sched_plain_bpf__rodata) &&
 		       sizeof(struct sched_bpf__rodata) <= sizeof(struct sched_why_bpf__rodata),
 	       "the objects have the same read-only data, that of --why more behind it");
 SAME(filter);
@@ -45,6 +50,17 @@ static int open_btf(struct sched_object *o, const struct bpf_object_open_opts *o
 	o->obj = o->btf->obj;
 	o->skeleton = o->btf->skeleton;
 	o->rodata = o->btf->rodata;
+	return 0;
+}
+
+static int open_plain(struct sched_object *o, const struct bpf_object_open_opts *opts)
+{
+	o->plain = sched_plain_bpf__open_opts(opts);
+	if (!o->plain)
+		return -errno;
+	o->obj = o->plain->obj;
+	o->skeleton = o->plain->skeleton;
+	o->rodata = (struct sched_bpf__rodata *)(void *)o->plain->rodata;
 	return 0;
 }
 
@@ -74,6 +90,7 @@ int sched_object_open(struct sched_object *o, const char *btf_file, enum sched_v
 {
 	static int (*const open[])(struct sched_object *, const struct bpf_object_open_opts *) = {
 		[SCHED_BTF] = open_btf,
+		[SCHED_PLAIN] = open_plain,
 		[SCHED_RAW] = open_raw,
 		[SCHED_WHY] = open_why,
 	};
@@ -84,10 +101,22 @@ int sched_object_open(struct sched_object *o, const char *btf_file, enum sched_v
 	return open[variant](o, &opts);
 }
 
+bool sched_object_fits(const struct sched_object *o)
+{
+	const struct sched_bpf__rodata *ro = o->rodata;
+
+	return !o->plain ||
+	       (ro->filter.ids == ABI_IDS_NONE && !ro->filter.asks_late && !ro->slower &&
+		ro->keyed.by == ABI_BY_NONE && ro->hists.schema == BUCKET_SCHEMA_DEFAULT &&
+		ro->switch_has_state && ro->kernel_record);
+}
+
 volatile __u64 *sched_object_epoch(const struct sched_object *o)
 {
 	if (o->why)
 		return &o->why->bss->epoch;
+	if (o->plain)
+		return &o->plain->bss->epoch;
 	return o->raw ? &o->raw_tp->bss->epoch : &o->btf->bss->epoch;
 }
 
@@ -95,6 +124,8 @@ volatile __u64 *sched_object_started(const struct sched_object *o)
 {
 	if (o->why)
 		return &o->why->bss->started_ns;
+	if (o->plain)
+		return &o->plain->bss->started_ns;
 	return o->raw ? &o->raw_tp->bss->started_ns : &o->btf->bss->started_ns;
 }
 
@@ -102,6 +133,8 @@ struct bpf_link *sched_object_iter(const struct sched_object *o)
 {
 	if (o->why)
 		return o->why->links.ws_in_flight;
+	if (o->plain)
+		return o->plain->links.ws_in_flight;
 	return o->raw ? NULL : o->btf->links.ws_in_flight;
 }
 
@@ -127,6 +160,8 @@ void sched_object_close(struct sched_object *o)
 {
 	if (o->btf)
 		sched_bpf__destroy(o->btf);
+	if (o->plain)
+		sched_plain_bpf__destroy(o->plain);
 	if (o->why)
 		sched_why_bpf__destroy(o->why);
 	if (o->raw_tp)

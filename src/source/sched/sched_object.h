@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The scheduler's BPF object, of which there are three from one source: with BTF tracepoints, with
- * these and what --why takes, and with raw ones for kernels without BTF, which tell what types they
- * have by --btf.
+ * The scheduler's BPF object, of which there are four from one source: with BTF tracepoints; the
+ * same for a run that asks for nothing (OPTION in bpf/common.bpf.h); with what --why takes; and with
+ * raw tracepoints for kernels without BTF, which tell what types they have by --btf.
  */
 #ifndef WS_SCHED_OBJECT_H
 #define WS_SCHED_OBJECT_H
@@ -17,6 +17,7 @@ struct bpf_object;
 struct bpf_object_skeleton;
 struct sched_bpf;
 struct sched_bpf__rodata;
+struct sched_plain_bpf;
 struct sched_raw_bpf;
 struct sched_why_bpf;
 
@@ -24,20 +25,24 @@ struct sched_object {
 	struct bpf_object *obj;
 	bool raw;
 	struct sched_bpf *btf; /* one of these */
+	struct sched_plain_bpf *plain;
 	struct sched_raw_bpf *raw_tp;
 	struct sched_why_bpf *why;
 	struct bpf_object_skeleton *skeleton;
-	struct sched_bpf__rodata *rodata; /* before the load; of both alike */
+	struct sched_bpf__rodata *rodata; /* before the load; of all alike */
 };
 
 enum sched_variant {
 	SCHED_BTF,
+	SCHED_PLAIN, /* BTF tracepoints; sched_object_fits() says of what is asked whether it does */
 	SCHED_RAW,
 	SCHED_WHY, /* BTF tracepoints, and what --why takes */
 };
 
 /* 0 or negative errno; btf_file may be NULL. */
 int sched_object_open(struct sched_object *o, const char *btf_file, enum sched_variant variant);
+/* Before the load: is what the object has as constants what its read-only data says? */
+bool sched_object_fits(const struct sched_object *o);
 /* After the load: the word the programs read. */
 volatile __u64 *sched_object_epoch(const struct sched_object *o);
 /* And when counting began. */
