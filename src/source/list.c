@@ -65,10 +65,13 @@ int source_open(const struct source_ops *ops, struct source **out, const struct 
 {
 	int ret = ops->probe ? ops->probe(e) : 0;
 
+	*out = NULL;
 	if (!ret)
 		ret = ops->open(out, args, e);
+	if (ret && *out)
+		ops->close(*out);
 	if (ret)
-		*out = NULL; /* half open is closed by who opened it */
+		*out = NULL;
 	if (ret != -EPERM || privs_suffice())
 		return ret;
 	*e = (struct err){0}; /* its words do not know what else was asked for */
