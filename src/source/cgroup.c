@@ -244,24 +244,17 @@ struct cgroup_names *cgroup_names_new(struct cgroup_mount *m)
 
 const char *cgroup_name(struct cgroup_names *n, uint64_t id)
 {
-	struct cgroup_name_entry like = {.id = id}, *e = cache_find(&n->cache, &like);
+	struct cgroup_name_entry like = {.id = id}, *e;
 	char path[PATH_MAX];
 
-	if (e)
-		return e->name;
 	cache_trim(&n->cache);
-	e = malloc(sizeof(*e));
-	if (!e)
-		return "?";
-	*e = like;
-	if (!n->mount || cgroup_path_of(n->mount, id, path, sizeof(path)))
-		snprintf(path, sizeof(path), "id:%llu", (unsigned long long)id);
-	e->name = strdup(path);
-	if (!e->name) {
-		free(e);
-		return "?";
+	e = cache_get(&n->cache, &like, sizeof(like));
+	if (e && !e->name) {
+		if (!n->mount || cgroup_path_of(n->mount, id, path, sizeof(path)))
+			snprintf(path, sizeof(path), "id:%llu", (unsigned long long)id);
+		e->name = strdup(path);
 	}
-	return cache_add(&n->cache, e) ? "?" : e->name;
+	return e && e->name ? e->name : "?";
 }
 
 void cgroup_names_free(struct cgroup_names *n)

@@ -34,43 +34,27 @@ void codes_init(struct cache *codes)
 	cache_init(codes, CODES_MAX, compare_code, free_code);
 }
 
-/* A name that was late is asked for again, for its row will be shown again. */
-static int ask_code(struct contend *c, struct code *n, const struct abi_contend_sample *s)
+/* NULL: no memory. A name that was late is asked for again, for its row will be shown again. */
+static struct code *code_get(struct contend *c, const struct abi_contend_sample *s, uint64_t ip)
 {
+	struct code *n, like = {.ip = ip, .pid = c->ops->kernel_code ? 0 : s->pid};
 	struct name name = {0};
 	char *sym;
 
+	cache_trim(&c->codes);
+	n = cache_get(&c->codes, &like, sizeof(like));
+	if (!n || (n->sym && (!n->late || mono_now_ns() - n->asked_ns < ASK_AGAIN_NS)))
+		return n;
 	c->ops->code(c, s, n->ip, &name);
 	sym = strdup(name.text);
 	if (!sym)
-		return -ENOMEM;
+		return NULL;
 	free(n->sym);
 	n->sym = sym;
 	n->skip = c->ops->skip(c, n->ip, &name);
 	n->late = name.late;
 	n->asked_ns = mono_now_ns();
-	return 0;
-}
-
-static struct code *code_get(struct contend *c, const struct abi_contend_sample *s, uint64_t ip)
-{
-	struct code *n, like = {.ip = ip, .pid = c->ops->kernel_code ? 0 : s->pid};
-
-	n = cache_find(&c->codes, &like);
-	if (n && (!n->late || mono_now_ns() - n->asked_ns < ASK_AGAIN_NS))
-		return n;
-	if (n)
-		return ask_code(c, n, s) ? NULL : n;
-	cache_trim(&c->codes);
-	n = calloc(1, sizeof(*n));
-	if (!n)
-		return NULL;
-	*n = like;
-	if (ask_code(c, n, s)) {
-		free_code(n);
-		return NULL;
-	}
-	return cache_add(&c->codes, n) ? NULL : n;
+	return n;
 }
 
 const struct code *codes_site(struct contend *c, const struct abi_contend_sample *s)

@@ -86,20 +86,13 @@ int futex_addrs_open(struct futex_addrs **out, int map_fd, uint32_t room, bool p
 /* Its mappings as they are now, for names: a new address may lie in a new one. */
 static void look_at(struct futex_addrs *a, uint32_t pid, uint64_t addr)
 {
-	struct process like = {.pid = pid}, *p = cache_find(&a->processes, &like);
+	struct process like = {.pid = pid}, *p;
 	uint64_t now = mono_now_ns();
 
-	if (p && now - p->at_ns < PROCESS_FRESH_NS)
-		return;
-	if (!p) {
-		cache_trim(&a->processes);
-		p = malloc(sizeof(*p));
-		if (!p)
-			return; /* without names, then */
-		*p = like;
-		if (cache_add(&a->processes, p))
-			return;
-	}
+	cache_trim(&a->processes);
+	p = cache_get(&a->processes, &like, sizeof(like));
+	if (!p || (p->at_ns && now - p->at_ns < PROCESS_FRESH_NS))
+		return; /* no memory: without names, then */
 	p->at_ns = now;
 	names_note(a->names, pid, addr, false);
 }

@@ -54,19 +54,6 @@ static void free_known(void *p)
 	free(k);
 }
 
-static struct known *known_get(struct ext4_paths *p, const struct known *key)
-{
-	struct known *k = cache_find(&p->known, key);
-
-	if (k)
-		return k;
-	k = malloc(sizeof(*k));
-	if (!k)
-		return NULL;
-	*k = *key;
-	return cache_add(&p->known, k) ? NULL : k;
-}
-
 static int open_inode(int mount_fd, const struct known *k)
 {
 	struct {
@@ -147,7 +134,7 @@ static const struct known *look_up(struct ext4_paths *p, uint32_t kdev, uint64_t
 				   uint32_t generation, uint32_t pid)
 {
 	struct known key = {.kdev = kdev, .ino = ino, .generation = generation};
-	struct known *k = known_get(p, &key);
+	struct known *k = cache_get(&p->known, &key, sizeof(key));
 
 	if (k && (!k->name || (!p->denied && mono_now_ns() - k->asked_ns > FRESH_NS)))
 		ask(p, k, pid);

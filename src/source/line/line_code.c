@@ -63,16 +63,9 @@ static struct window *window_get(struct cache *windows, const struct abi_ip_key 
 		.slot = key->ip / ABI_WINDOW_SLOT,
 		.image = (uint64_t)key->image << 32 | key->tgid,
 	};
-	struct window *w = cache_find(windows, &like);
 
-	if (w)
-		return w;
 	cache_trim(windows);
-	w = malloc(sizeof(*w));
-	if (!w)
-		return NULL;
-	*w = like;
-	return cache_add(windows, w) ? NULL : w;
+	return cache_get(windows, &like, sizeof(like));
 }
 
 /* Programs that make code make it anew. */

@@ -108,16 +108,10 @@ static void note_process(struct line_ips *p, uint32_t tgid, uint32_t image, uint
 		return;
 	p->reads++;
 	names_note(p->names, tgid, ip, true);
-	if (!one) {
-		cache_trim(&p->processes);
-		one = malloc(sizeof(*one));
-		if (!one)
-			return;
-		*one = like;
-		if (cache_add(&p->processes, one))
-			return;
-	}
-	one->at_ns = now;
+	cache_trim(&p->processes);
+	one = cache_get(&p->processes, &like, sizeof(like));
+	if (one)
+		one->at_ns = now;
 }
 
 void line_ips_process(struct line_ips *p, uint32_t tgid)

@@ -175,33 +175,20 @@ static const struct line_mapping *mapping_at(const struct process *p, uint64_t a
 	return NULL;
 }
 
-static struct process *process_get(struct line_shared *s, uint32_t tgid)
-{
-	struct process like = {.tgid = tgid}, *p = cache_find(&s->processes, &like);
-
-	if (p || s->reads >= READS_PER_TURN)
-		return p;
-	p = malloc(sizeof(*p));
-	if (!p)
-		return NULL;
-	*p = like;
-	if (cache_add(&s->processes, p))
-		return NULL;
-	read_maps(s, p);
-	return p;
-}
-
 /* NULL: not known. */
 static const struct line_mapping *find(struct line_shared *s, uint32_t tgid, uint64_t addr)
 {
-	struct process *p = process_get(s, tgid);
+	struct process like = {.tgid = tgid, .read_turn = s->turn - 1};
+	struct process *p = cache_find(&s->processes, &like);
+	bool may_read = s->reads < READS_PER_TURN;
 	const struct line_mapping *m;
 
+	if (!p && may_read)
+		p = cache_get(&s->processes, &like, sizeof(like));
 	if (!p)
 		return NULL;
 	m = mapping_at(p, addr);
-	if (p->read_turn == s->turn || s->reads >= READS_PER_TURN ||
-	    (m && s->turn - p->read_turn < FRESH_TURNS))
+	if (p->read_turn == s->turn || !may_read || (m && s->turn - p->read_turn < FRESH_TURNS))
 		return m;
 	read_maps(s, p);
 	return mapping_at(p, addr);
@@ -213,16 +200,11 @@ static const struct line_mapping *find(struct line_shared *s, uint32_t tgid, uin
 static uint32_t file_number(struct line_shared *s, const struct line_mapping *m)
 {
 	struct file_id like = {.dev = m->dev, .inode = m->inode};
-	struct file_id *f = cache_find(&s->files, &like);
+	struct file_id *f = cache_get(&s->files, &like, sizeof(like));
 
-	if (f)
-		return f->share;
-	f = malloc(sizeof(*f));
-	if (!f)
-		return 0;
-	*f = like;
-	f->share = ++s->shares;
-	return cache_add(&s->files, f) ? 0 : f->share;
+	if (f && !f->share)
+		f->share = ++s->shares;
+	return f ? f->share : 0;
 }
 
 /* 0: not told. */
