@@ -72,55 +72,36 @@ const struct code *codes_site(struct contend *c, const struct abi_contend_sample
 
 /* ---- of a row ---- */
 
-/* One beyond SITES_MAX is shown for the others. */
-static int sites_grow(struct sites *s)
-{
-	struct site *v;
-
-	v = realloc(s->v, (s->n + 1) * sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	s->v = v;
-	v = realloc(s->shown, (s->n + 2) * sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	s->shown = v;
-	return 0;
-}
-
-/* Its name may have been late when it was first seen. */
-static int keep_name(struct site *s, const char *name)
-{
-	char *sym = strcmp(s->sym, name) ? strdup(name) : NULL;
-
-	if (!sym)
-		return strcmp(s->sym, name) ? -ENOMEM : 0;
-	free((void *)s->sym); /* ours, from strdup */
-	s->sym = sym;
-	return 0;
-}
-
 int sites_count(struct sites *s, const struct code *code)
 {
+	struct site *v = s->v;
 	char *sym;
 	size_t i;
 
-	for (i = 0; i < s->n; i++) {
-		if (s->v[i].ip == code->ip) {
-			s->v[i].count++;
-			return code->late ? 0 : keep_name(&s->v[i], code->sym);
-		}
-	}
-	if (s->n == SITES_MAX) {
+	for (i = 0; i < s->n && v[i].ip != code->ip; i++)
+		;
+	if (i == SITES_MAX) {
 		s->others++;
 		return 0;
 	}
-	sym = strdup(code->sym); /* codes may be forgotten before the row is */
-	if (!sym || sites_grow(s)) {
-		free(sym);
-		return -ENOMEM;
+	if (i == s->n) {
+		v = reallocarray(v, i + 1, sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		s->v = v;
+		v[i] = (struct site){.ip = code->ip};
 	}
-	s->v[s->n++] = (struct site){code->ip, sym, 1};
+	/* a name may have been late when it was first seen */
+	if (!v[i].sym || (!code->late && strcmp(v[i].sym, code->sym))) {
+		sym = strdup(code->sym); /* codes may be forgotten before the row is */
+		if (!sym)
+			return -ENOMEM;
+		free((void *)v[i].sym); /* ours, from strdup */
+		v[i].sym = sym;
+		if (i == s->n)
+			s->n++;
+	}
+	v[i].count++;
 	return 0;
 }
 
@@ -133,16 +114,22 @@ static int compare_sites(const void *a, const void *b)
 	return (x->ip > y->ip) - (x->ip < y->ip);
 }
 
-const struct site *sites_show(struct sites *s, size_t *n)
+int sites_show(const struct sites *s, struct arena *a, struct contended *out)
 {
-	*n = s->n;
+	struct site *v;
+
 	if (!s->n)
-		return NULL;
-	memcpy(s->shown, s->v, s->n * sizeof(*s->v));
-	qsort(s->shown, s->n, sizeof(*s->shown), compare_sites);
+		return 0;
+	v = arena_take(a, (s->n + 1) * sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	memcpy(v, s->v, s->n * sizeof(*v));
+	qsort(v, s->n, sizeof(*v), compare_sites);
 	if (s->others)
-		s->shown[(*n)++] = (struct site){0, "(others)", s->others};
-	return s->shown;
+		v[s->n] = (struct site){0, "(others)", s->others};
+	out->sites = v;
+	out->nsites = s->n + (s->others > 0);
+	return 0;
 }
 
 const char *sites_most(const struct sites *s)
@@ -157,11 +144,8 @@ const char *sites_most(const struct sites *s)
 
 void sites_free(struct sites *s)
 {
-	size_t i;
-
-	for (i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++)
 		free((void *)s->v[i].sym); /* ours, from strdup */
 	free(s->v);
-	free(s->shown);
 	*s = (struct sites){0};
 }
