@@ -2,7 +2,7 @@
 /* What the samples of a line mean: who touched it, and whether they fight over it. */
 #include <stdlib.h>
 
-#include "source/cacheline/line_table_inside.h"
+#include "source/cacheline/line_table.h"
 
 static int busiest_first(const void *a, const void *b)
 {

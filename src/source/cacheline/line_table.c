@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/cacheline/line_table_inside.h"
+#include "source/cacheline/line_table.h"
 
 #define QUIET_TURNS 30	  /* intervals after which a line that is not contended is forgotten */
 #define CONTENDED_MAX 256 /* lines, each named at each report; beyond that quiet ones leave */
@@ -340,7 +340,7 @@ void line_table_begin(struct line_table *t)
 {
 	struct line *l;
 
-	for (l = t->first; l; l = l->next) {
+	for (l = t ? t->first : NULL; l; l = l->next) {
 		if (l->view[LINE_INTERVAL].samples)
 			forget_view(t, l, LINE_INTERVAL);
 		l->idle_turns++;
@@ -351,6 +351,8 @@ void line_table_forget(struct line_table *t)
 {
 	struct line *l;
 
+	if (!t)
+		return;
 	for (l = t->first; l; l = l->next)
 		forget_view(t, l, LINE_TOTAL);
 	t->dropped = 0;
@@ -406,10 +408,10 @@ static void trim_contended(struct line_table *t, size_t contended, size_t quiet)
 
 void line_table_end(struct line_table *t)
 {
-	struct line **at = &t->first, *l;
+	struct line **at = t ? &t->first : NULL, *l;
 	size_t contended = 0, quiet = 0;
 
-	while ((l = *at)) {
+	while (at && (l = *at)) {
 		bool is_contended = line_contended(t, l, LINE_TOTAL);
 
 		if (l->idle_turns >= QUIET_TURNS && !is_contended) {
@@ -422,19 +424,4 @@ void line_table_end(struct line_table *t)
 	}
 	if (contended > CONTENDED_MAX && quiet)
 		trim_contended(t, contended, quiet);
-}
-
-uint64_t line_table_dropped(const struct line_table *t)
-{
-	return t->dropped;
-}
-
-const struct line_samples *line_table_rest(const struct line_table *t)
-{
-	return &t->rest;
-}
-
-struct line *line_table_first(const struct line_table *t)
-{
-	return t->first;
 }

@@ -84,7 +84,7 @@ static const struct line *next_of(struct line_source *s, struct line_table *t)
 	double rank, most = 0;
 	size_t n;
 
-	for (l = line_table_first(t); l; l = l->next) {
+	for (l = t->first; l; l = l->next) {
 		const struct line_thread_sum *threads;
 
 		if (!line_contended(t, l, LINE_INTERVAL) || !can_watch(s, l, kernel))
@@ -220,6 +220,6 @@ void line_confirm_close(struct line_source *s)
 	size_t k;
 
 	for (k = 0; k < s->nconfirms; k++)
-		watch_free(s->confirms[k]);
+		watch_close(&s->confirms[k]->base.source);
 	s->nconfirms = 0;
 }
