@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "names/btf_view.h"
+#include "source/bpf_util.h"
 
 #define DEPTH_MAX 64 /* structs in structs, typedefs of typedefs: kernels have about 20 */
 
@@ -142,4 +144,25 @@ int btf_check_view(const struct btf_view *v)
 		ok = nests_well(&c, id, 0);
 	free(c.seen);
 	return ok ? 0 : -EINVAL;
+}
+
+int btf_check_file(const char *file, struct err *e)
+{
+	struct btf_view v;
+	struct stat st;
+	int ret;
+
+	ret = stat(file, &st) ? -errno : 0;
+	if (!ret && !S_ISREG(st.st_mode))
+		return err_set(e, EXIT_USAGE, -EINVAL,
+			       "--btf '%s': not a regular file (expected a kernel's BTF, or an ELF "
+			       "file with it)",
+			       file);
+	if (!ret)
+		ret = btf_view_open(&v, file, NULL);
+	if (ret)
+		return bad_btf_file(e, ret, file);
+	ret = btf_check_view(&v);
+	btf_view_close(&v);
+	return ret ? bad_btf_file(e, ret, file) : 0;
 }

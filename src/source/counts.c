@@ -2,10 +2,30 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "source/counts.h"
 
 #define COUNTERS (sizeof(struct abi_counts) / sizeof(uint64_t))
+
+/* The kernel rounds to pages, here and at the end. */
+int mapped_open(struct mapped *m, int map_fd, size_t bytes, const char *what, struct err *e)
+{
+	void *at = mmap(NULL, bytes, PROT_READ, MAP_SHARED, map_fd, 0);
+
+	if (at == MAP_FAILED)
+		return err_sys(e, -errno, "%s", what);
+	m->at = at;
+	m->len = bytes;
+	return 0;
+}
+
+void mapped_close(struct mapped *m)
+{
+	if (m->at)
+		(void)munmap((void *)m->at, m->len); /* nothing to do about a failure */
+	m->at = NULL;
+}
 
 int counts_open(struct counts *c, int map_fd, uint32_t ncpus, size_t bank_bytes, struct err *e)
 {
@@ -94,11 +114,9 @@ void counts_end(struct counts *c)
 
 void counts_collect(struct counts *c, uint64_t epoch, bool ends)
 {
-	uint32_t cpu, bank;
-
 	counts_begin(c);
-	for (cpu = 0; cpu < c->ncpus; cpu++)
-		for (bank = 0; bank < ABI_BANKS; bank++)
+	for (uint32_t cpu = 0; cpu < c->ncpus; cpu++)
+		for (uint32_t bank = 0; bank < ABI_BANKS; bank++)
 			if (counts_bank_ended(bank, epoch))
 				(void)counts_read(c, cpu, bank); /* moved or not */
 	if (ends)

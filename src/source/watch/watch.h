@@ -5,7 +5,6 @@
 
 #include "source/bpf_source.h"
 #include "source/cacheline/line_model.h"
-#include "source/mapped.h"
 #include "source/ring.h"
 
 #include "abi_watch.h"
