@@ -87,15 +87,10 @@ int cgroup_path_below(const char *mount, const char *dir, char *out, size_t len)
 /* Of an open directory. */
 static int path_below(const struct cgroup_mount *m, int fd, char *out, size_t len)
 {
-	char link[64], dir[PATH_MAX];
-	ssize_t n;
+	char dir[PATH_MAX];
+	int ret = fd_path(fd, dir, sizeof(dir));
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, dir, sizeof(dir) - 1);
-	if (n < 0)
-		return -errno;
-	dir[n] = '\0';
-	return cgroup_path_below(m->path, dir, out, len);
+	return ret ? ret : cgroup_path_below(m->path, dir, out, len);
 }
 
 int cgroup_path_of(const struct cgroup_mount *m, uint64_t id, char *out, size_t len)

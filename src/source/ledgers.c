@@ -166,11 +166,8 @@ int ledgers_unused(struct bpf_object *obj)
 	static const char *const maps[] = {"tasks",	 "tasks_at",   "tasks_spare",  "vtids",
 					   "tasks_kept", "releases",   "released",     "takes",
 					   "held_logs",	 "chain_cpus", "release_rates"};
-	int ret = 0;
 
-	for (size_t i = 0; !ret && i < sizeof(maps) / sizeof(maps[0]); i++)
-		ret = map_setup_create(obj, maps[i], false);
-	return ret;
+	return map_setup_leave_out(obj, maps, sizeof(maps) / sizeof(maps[0]));
 }
 
 void ledgers_drop(struct shared_maps *s)

@@ -28,6 +28,16 @@ int map_setup_create(struct bpf_object *obj, const char *name, bool create)
 	return m ? bpf_map__set_autocreate(m, create) : -ENOENT;
 }
 
+int map_setup_leave_out(struct bpf_object *obj, const char *const *names, size_t n)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < n; i++)
+		if (bpf_object__find_map_by_name(obj, names[i]))
+			ret = map_setup_create(obj, names[i], false);
+	return ret;
+}
+
 int map_setup_buckets(struct abi_buckets *rodata, uint32_t schema)
 {
 	rodata->schema = schema;

@@ -2,6 +2,7 @@
 /* What the samples of a line mean: who touched it, and whether they fight over it. */
 #include <stdlib.h>
 
+#include "core/array.h"
 #include "source/cacheline/line_table.h"
 
 static int busiest_first(const void *a, const void *b)
@@ -13,33 +14,19 @@ static int busiest_first(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-/* Room for as many threads as the line has uses. */
-static bool scratch_reserve(struct line_table *t, const struct line *l)
-{
-	size_t cap = 2 * (size_t)l->nuses;
-	struct line_thread_sum *v;
-
-	if (l->nuses <= t->scratch_cap)
-		return true;
-	v = realloc(t->scratch, cap * sizeof(*v));
-	if (!v)
-		return false;
-	t->scratch = v;
-	t->scratch_cap = cap;
-	return true;
-}
-
 const struct line_thread_sum *line_threads(struct line_table *t, const struct line *l,
 					   enum line_view v, size_t *n)
 {
-	struct line_thread_sum *out;
+	/* as many threads as the line has uses, at most */
+	struct line_thread_sum *out =
+		array_room(t->scratch, &t->scratch_cap, 0, l->nuses, sizeof(*out));
 	const struct line_use *u;
 	size_t k;
 
 	*n = 0;
-	if (!scratch_reserve(t, l))
+	if (!out)
 		return NULL;
-	out = t->scratch;
+	t->scratch = out;
 	for (u = l->uses; u; u = u->next) {
 		if (!u->view[v].samples)
 			continue;

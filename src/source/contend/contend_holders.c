@@ -31,30 +31,17 @@ struct holders {
 
 /* ---- maps ---- */
 
-static int leave_out(struct bpf_object *obj)
+int holders_setup(struct contend *c, struct bpf_object *obj)
 {
 	static const char *const unused[] = {
 		"tasks",	"tasks_at",    "tasks_kept",   "vtids",	      "timelines",
 		"holders_even", "holders_odd", "holder_works", "holder_over", "held_logs",
 		"releases",	"released",    "takes"};
-	int ret = 0;
-
-	for (size_t i = 0; !ret && i < sizeof(unused) / sizeof(unused[0]); i++) {
-		struct bpf_map *m = bpf_object__find_map_by_name(obj, unused[i]);
-
-		if (m) /* not each object has all */
-			ret = bpf_map__set_autocreate(m, false);
-	}
-	return ret;
-}
-
-int holders_setup(struct contend *c, struct bpf_object *obj)
-{
 	uint32_t n = c->ncpus * HOLDER_ENTRIES_OF_CPU;
 	int ret;
 
 	if (!c->cfg->why)
-		return leave_out(obj);
+		return map_setup_leave_out(obj, unused, sizeof(unused) / sizeof(unused[0]));
 	ret = map_setup_entries(obj, "timelines", HOLDER_LINES);
 	if (!ret && !c->cfg->slower)
 		ret = map_setup_create(obj, "held_logs", false);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "source/contend/contend.h"
+#include "source/cpus.h"
 #include "source/inodes/ext4_places.h"
 
 #define COLD_AFTER 8	       /* intervals without a wait, where room is short */
@@ -184,23 +185,6 @@ int contend_describe(struct contend *c, const struct abi_contend_sample *s)
 
 /* ---- reports ---- */
 
-static int list_cpus(struct contend *c, const uint64_t *bits, struct contended *out)
-{
-	uint32_t words = keyed_cpu_words(c->ncpus), cpu, n = 0;
-	uint32_t *cpus;
-
-	for (cpu = 0; cpu < words; cpu++)
-		n += (uint32_t)__builtin_popcountll(bits[cpu]);
-	cpus = arena_take(&c->arena, n * sizeof(*cpus));
-	if (!cpus)
-		return -ENOMEM;
-	out->cpus = cpus;
-	for (cpu = 0; cpu < c->ncpus; cpu++)
-		if (bits[cpu / 64] >> (cpu % 64) & 1)
-			cpus[out->ncpus++] = cpu;
-	return 0;
-}
-
 /* What both views show. */
 static int fill_row(struct contend *c, struct contend_row *r, struct contended *out)
 {
@@ -237,7 +221,7 @@ static int push_view(struct contend *c, struct contend_row *r, bool total, struc
 	if (c->ops->fill)
 		c->ops->fill(c, r, total, &row);
 	if (holders_fill(c, r, total, &row) ||
-	    list_cpus(c, total ? k->cpus_total : k->cpus_interval, &row))
+	    cpus_fill(&c->arena, total ? k->cpus_total : k->cpus_interval, c->ncpus, &row))
 		return -ENOMEM;
 	return contended_push(to, &row);
 }

@@ -164,26 +164,11 @@ static bool name_elsewhere(void *ctx, uint32_t pid, const struct mount_entry *m)
 	return whole;
 }
 
-/* As the kernel's messages and /proc/fs/ext4 call it: "sda1", "dm-0". */
-static void name_by_sysfs(struct ext4_devs *d, struct known *n)
-{
-	char link[64], target[PATH_MAX], *name;
-	ssize_t len;
-
-	snprintf(link, sizeof(link), "/sys/dev/block/%s", n->dev.id);
-	len = readlink(link, target, sizeof(target) - 1);
-	if (len <= 0)
-		return;
-	target[len] = '\0';
-	name = strrchr(target, '/');
-	ext4_text_replace(&d->old, &n->mount, name ? name + 1 : target);
-	n->dev.mount = n->mount;
-}
-
 const struct ext4_dev *ext4_dev_get(struct ext4_devs *d, uint32_t kdev, uint32_t pid)
 {
 	struct known *n = known_get(d, kdev);
 	struct elsewhere w = {.d = d, .n = n};
+	char name[NAME_MAX + 1];
 
 	if (!n || n->dev.ours || n->asked == d->looks ||
 	    (n->asked && mono_now_ns() - n->asked_ns < ASK_AGAIN_NS))
@@ -198,8 +183,11 @@ const struct ext4_dev *ext4_dev_get(struct ext4_devs *d, uint32_t kdev, uint32_t
 		ext4_mounts_elsewhere(pid, name_elsewhere, &w);
 	if (!w.found)
 		ext4_mounts_elsewhere(0, name_elsewhere, &w);
-	if (!w.found)
-		name_by_sysfs(d, n);
+	/* else as the kernel's messages and /proc/fs/ext4 call it */
+	if (!w.found && block_device_name(kdev >> 20, kdev & 0xfffff, name, sizeof(name))) {
+		ext4_text_replace(&d->old, &n->mount, name);
+		n->dev.mount = n->mount;
+	}
 	return &n->dev;
 }
 

@@ -10,6 +10,7 @@
 #include "core/cache.h"
 #include "source/bpf_util.h"
 #include "source/inodes/ext4_path.h"
+#include "source/mountinfo.h"
 
 #define FILEID_INO32_GEN 1 /* a handle: inode number and generation, 32 bits each */
 #define EXT4_ROOT_INO 2
@@ -81,21 +82,6 @@ static bool lies_below(const char *path, const char *mount, uint64_t ino)
 	return !strncmp(path, mount, n) && (!path[n] || path[n] == '/');
 }
 
-static int read_path(int fd, char *out, size_t len)
-{
-	char link[64];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, out, len);
-	if (n < 0)
-		return -errno;
-	if ((size_t)n >= len)
-		return -ENAMETOOLONG;
-	out[n] = '\0';
-	return 0;
-}
-
 static int resolve(const struct ext4_dev *dev, const struct known *k, char *out, size_t len)
 {
 	int mount_fd = ext4_dev_open_mount(dev), fd, ret;
@@ -103,7 +89,7 @@ static int resolve(const struct ext4_dev *dev, const struct known *k, char *out,
 	if (mount_fd < 0)
 		return mount_fd == -EPERM ? -EACCES : mount_fd;
 	fd = open_inode(mount_fd, k);
-	ret = fd < 0 ? fd : read_path(fd, out, len);
+	ret = fd < 0 ? fd : fd_path(fd, out, len);
 	if (!ret && !lies_below(out, dev->mount, k->ino))
 		ret = -ENOENT;
 	if (fd >= 0)
