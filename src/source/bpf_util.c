@@ -139,13 +139,12 @@ int btf_section_var(const struct btf *btf, const char *section, const char *name
 	int sec = btf__find_by_name_kind(btf, section, BTF_KIND_DATASEC);
 	const struct btf_type *t, *var;
 	const struct btf_var_secinfo *v;
-	__u32 i;
 
 	if (sec < 0)
 		return -ENOENT;
 	t = btf__type_by_id(btf, (__u32)sec);
 	v = btf_var_secinfos(t);
-	for (i = 0; i < btf_vlen(t); i++, v++) {
+	for (__u32 i = 0; i < btf_vlen(t); i++, v++) {
 		var = btf__type_by_id(btf, v->type);
 		if (strcmp(btf__name_by_offset(btf, var->name_off), name))
 			continue;
@@ -174,12 +173,11 @@ static int member_offset(const struct btf *btf, __u32 type, const char *name, in
 	const struct btf_type *t = btf__type_by_id(btf, type);
 	const struct btf_member *m;
 	int64_t inner;
-	__u32 i;
 
 	if (!btf_is_composite(t))
 		return -ENOENT;
 	m = btf_members(t);
-	for (i = 0; i < btf_vlen(t); i++) {
+	for (__u32 i = 0; i < btf_vlen(t); i++) {
 		int64_t at = btf_member_bit_offset(t, i) / 8;
 
 		if (!strcmp(btf__name_by_offset(btf, m[i].name_off), name)) {

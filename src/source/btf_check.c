@@ -90,14 +90,12 @@ static bool nests_well(struct check *c, uint32_t id, int depth);
 /* The types that are inside of this one, not behind a pointer. */
 static bool inner_nest_well(struct check *c, const struct btf_type *t, int depth)
 {
-	uint32_t i;
-
 	switch (btf_kind(t)) {
 	case BTF_KIND_ARRAY:
 		return nests_well(c, btf_array(t)->type, depth);
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
-		for (i = 0; i < btf_vlen(t); i++)
+		for (uint32_t i = 0; i < btf_vlen(t); i++)
 			if (!nests_well(c, btf_members(t)[i].type, depth))
 				return false;
 		return true;
@@ -131,16 +129,15 @@ int btf_check_view(const struct btf_view *v)
 {
 	struct check c = {.v = v, .seen = calloc((size_t)v->n + 1, 1)};
 	bool ok = true;
-	uint32_t id;
 
 	if (!c.seen)
 		return -ENOMEM;
-	for (id = 1; ok && id <= v->n; id++) {
+	for (uint32_t id = 1; ok && id <= v->n; id++) {
 		const struct btf_type *t = btf_view_type(v, id);
 
 		ok = name_ok(&c, t->name_off) && tail_ok(&c, t);
 	}
-	for (id = 1; ok && id <= v->n; id++)
+	for (uint32_t id = 1; ok && id <= v->n; id++)
 		ok = nests_well(&c, id, 0);
 	free(c.seen);
 	return ok ? 0 : -EINVAL;

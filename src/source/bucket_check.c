@@ -57,15 +57,14 @@ static void compiler_of(const struct bpf_object *obj, char out[ABI_COMPILER_LEN]
 static int run(struct check *c)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
-	uint32_t i;
 	int ret;
 
-	for (i = 0; i < c->n; i++)
+	for (uint32_t i = 0; i < c->n; i++)
 		c->shared->slots[i] = UINT32_MAX;
 	ret = bpf_prog_test_run_opts(c->prog_fd, &opts);
 	if (ret)
 		return ret;
-	for (i = 0; i < c->n; i++) {
+	for (uint32_t i = 0; i < c->n; i++) {
 		uint64_t value = c->shared->values[i];
 		uint32_t kernel = c->shared->slots[i];
 		uint32_t ours = bucket_slot(&c->table, c->table.schema, value);

@@ -64,9 +64,8 @@ bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank)
 	uint64_t *seen = (uint64_t *)&c->seen[(size_t)cpu * ABI_BANKS + bank];
 	uint64_t *sum = (uint64_t *)&c->interval, v;
 	bool moved = false;
-	size_t i;
 
-	for (i = 0; i < COUNTERS; i++) {
+	for (size_t i = 0; i < COUNTERS; i++) {
 		v = __atomic_load_n(&now[i], __ATOMIC_RELAXED); /* a late program may yet add */
 		moved |= v != seen[i];
 		sum[i] += v - seen[i];
@@ -105,9 +104,8 @@ int counts_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *se
 void counts_end(struct counts *c)
 {
 	uint64_t *total = (uint64_t *)&c->total, *interval = (uint64_t *)&c->interval;
-	size_t i;
 
-	for (i = 0; i < COUNTERS; i++)
+	for (size_t i = 0; i < COUNTERS; i++)
 		total[i] += interval[i];
 	c->begun = false;
 }

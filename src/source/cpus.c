@@ -23,9 +23,8 @@ int possible_cpus(struct err *e)
 cpu_name *cpu_names(uint32_t ncpus)
 {
 	cpu_name *names = calloc(ncpus, sizeof(*names));
-	uint32_t c;
 
-	for (c = 0; names && c < ncpus; c++)
+	for (uint32_t c = 0; names && c < ncpus; c++)
 		(void)snprintf(names[c], sizeof(names[c]), "%u", c); /* fits */
 	return names;
 }

@@ -194,10 +194,9 @@ static int check_cpus(const char *list, struct err *e)
 static int setup_cpus(const struct late *l, struct abi_filter *ro, struct err *e)
 {
 	struct cpu_set cpus = {0};
-	uint32_t cpu;
 	int ret = parse_cpu_list(l->given->v[0], "--cpu", &cpus, e);
 
-	for (cpu = 0; !ret && cpu < cpus.nbits; cpu++) {
+	for (uint32_t cpu = 0; !ret && cpu < cpus.nbits; cpu++) {
 		if (!cpu_set_has(&cpus, cpu))
 			continue;
 		if (cpu >= l->f->ncpus || cpu >= ABI_CPUS_MAX)
@@ -252,10 +251,9 @@ static int setup_late(const struct filters *f, struct bpf_object *obj, struct ab
 		      struct err *e)
 {
 	struct late l = {f, obj, NULL};
-	uint32_t which;
 	int ret = 0;
 
-	for (which = 0; !ret && which < ABI_FILTERS; which++) {
+	for (uint32_t which = 0; !ret && which < ABI_FILTERS; which++) {
 		l.given = &f->cfg->filter.late[which];
 		if (!l.given->n)
 			continue;

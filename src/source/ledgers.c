@@ -75,9 +75,8 @@ static int configure(struct ledgers *l, const struct config *cfg, const struct b
 static int fill_spare(const struct ledgers *l)
 {
 	int fd = bpf_map__fd(l->skel->maps.tasks_spare), ret = 0;
-	__u32 at;
 
-	for (at = ABI_TASK_PLACES + TASKS_MAX; !ret && at-- > ABI_TASK_PLACES;)
+	for (__u32 at = ABI_TASK_PLACES + TASKS_MAX; !ret && at-- > ABI_TASK_PLACES;)
 		ret = bpf_map_update_elem(fd, NULL, &at, BPF_ANY);
 	return ret ? -errno : 0;
 }

@@ -141,8 +141,6 @@ int map_setup_others(const struct bpf_object *obj, const struct map_setup_keyed 
 
 void map_setup_keyed_fds(const struct bpf_object *obj, int fds[ABI_BANKS])
 {
-	int b;
-
-	for (b = 0; b < ABI_BANKS; b++)
+	for (int b = 0; b < ABI_BANKS; b++)
 		fds[b] = bpf_object__find_map_fd_by_name(obj, keyed_maps[b]);
 }

@@ -76,9 +76,8 @@ static bool parse_line(char *line, struct mount_entry *m)
 {
 	char *field[6], *fstype, *source;
 	const char *id;
-	size_t i;
 
-	for (i = 0; i < 6; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		field[i] = strsep(&line, " ");
 		if (!field[i] || !*field[i])
 			return false;

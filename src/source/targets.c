@@ -95,13 +95,12 @@ static int watch(struct targets *t, int fd)
 static int open_ids(struct targets *t, const struct u32_list *ids, bool thread, struct err *e)
 {
 	const char *what = thread ? "--tid" : "--pid";
-	size_t i;
 	int fd, ret;
 
 	t->pidfds = calloc(ids->n, sizeof(*t->pidfds));
 	if (!t->pidfds)
 		return err_sys(e, -ENOMEM, "%s", what);
-	for (i = 0; i < ids->n; i++) {
+	for (size_t i = 0; i < ids->n; i++) {
 		uint32_t tgid = tgid_of(ids->v[i]);
 
 		if (!tgid)
@@ -126,14 +125,13 @@ static int open_ids(struct targets *t, const struct u32_list *ids, bool thread, 
 
 static int open_cgroups(struct targets *t, const struct cgroup_mount *m, struct err *e)
 {
-	size_t i;
 	int ret;
 
 	t->cgroups = calloc(t->filter->late[ABI_FILTER_CGROUP].n, sizeof(*t->cgroups));
 	t->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (!t->cgroups)
 		return err_sys(e, -ENOMEM, "--cgroup");
-	for (i = 0; i < t->filter->late[ABI_FILTER_CGROUP].n; i++) {
+	for (size_t i = 0; i < t->filter->late[ABI_FILTER_CGROUP].n; i++) {
 		ret = cgroup_resolve(m, t->filter->late[ABI_FILTER_CGROUP].v[i], &t->cgroups[i], e);
 		if (ret)
 			return ret;
@@ -175,9 +173,8 @@ bool targets_id_alive(const struct targets *t, size_t i)
 static bool ids_alive(const struct targets *t, char *why, size_t len)
 {
 	const char *noun = t->filter->pids.n ? "process" : "thread";
-	size_t i;
 
-	for (i = 0; i < t->npidfds; i++)
+	for (size_t i = 0; i < t->npidfds; i++)
 		if (targets_id_alive(t, i))
 			return true;
 	if (t->npidfds == 1)
@@ -191,9 +188,8 @@ static bool ids_alive(const struct targets *t, char *why, size_t len)
 static bool cgroups_alive(const struct targets *t, char *why, size_t len)
 {
 	struct stat st;
-	size_t i;
 
-	for (i = 0; i < t->ncgroups; i++)
+	for (size_t i = 0; i < t->ncgroups; i++)
 		if (!stat(t->cgroups[i].dir, &st) && st.st_ino == t->cgroups[i].id)
 			return true;
 	if (t->ncgroups == 1)
@@ -264,9 +260,7 @@ static int table_read(struct proc_table *t)
 
 static bool list_has(const struct u32_list *l, uint32_t v)
 {
-	size_t i;
-
-	for (i = 0; i < l->n; i++)
+	for (size_t i = 0; i < l->n; i++)
 		if (l->v[i] == v)
 			return true;
 	return false;
@@ -276,12 +270,11 @@ int targets_descendants(const struct filter *f, struct u32_list *out)
 {
 	struct proc_table t = {0};
 	bool grew = true;
-	size_t i;
 	int ret = table_read(&t);
 
 	while (!ret && grew) { /* a child may stand before its parent: until nothing is added */
 		grew = false;
-		for (i = 0; !ret && i < t.n; i++) {
+		for (size_t i = 0; !ret && i < t.n; i++) {
 			if (list_has(out, t.v[i].pid) || list_has(&f->pids, t.v[i].pid))
 				continue;
 			if (!list_has(out, t.v[i].ppid) && !list_has(&f->pids, t.v[i].ppid))
@@ -296,9 +289,7 @@ int targets_descendants(const struct filter *f, struct u32_list *out)
 
 void targets_close(struct targets *t)
 {
-	size_t i;
-
-	for (i = 0; i < t->npidfds; i++)
+	for (size_t i = 0; i < t->npidfds; i++)
 		if (t->pidfds[i] >= 0)
 			close(t->pidfds[i]);
 	if (t->inotify_fd > 0)

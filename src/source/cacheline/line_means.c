@@ -44,20 +44,17 @@ const struct line_thread_sum *line_threads(struct line_table *t, const struct li
 uint32_t line_cores(const struct line_table *t, const struct line *l, enum line_view v)
 {
 	uint32_t n = 0;
-	size_t w;
 
-	for (w = 0; w < t->words; w++)
+	for (size_t w = 0; w < t->words; w++)
 		n += (uint32_t)__builtin_popcountll(l->cores[v][w]);
 	return n;
 }
 
 void line_turns(struct line *l, uint32_t pairs, uint32_t changes)
 {
-	int v;
-
 	if (pairs < l->pairs_seen)
 		l->pairs_seen = l->changes_seen = 0;
-	for (v = 0; v < LINE_VIEWS; v++) {
+	for (int v = 0; v < LINE_VIEWS; v++) {
 		l->pairs[v] += pairs - l->pairs_seen;
 		l->changes[v] += changes - l->changes_seen;
 	}

@@ -108,11 +108,10 @@ static int fill_threads(struct line_model *m, const struct line_thread_sum *sums
 			struct line_accesses *a)
 {
 	struct line_thread *out = arena_take(&m->arena, n * sizeof(*out));
-	size_t k;
 
 	if (!out)
 		return -ENOMEM;
-	for (k = 0; k < n; k++)
+	for (size_t k = 0; k < n; k++)
 		out[k] = (struct line_thread){
 			.pid = sums[k].pid,
 			.tid = sums[k].tid,

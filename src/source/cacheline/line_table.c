@@ -35,9 +35,7 @@ int line_table_open(struct line_table **out, const uint32_t *core_of, uint32_t n
 
 static void latency_free(struct line_use *u)
 {
-	int v;
-
-	for (v = 0; u->latency && v < LINE_VIEWS; v++)
+	for (int v = 0; u->latency && v < LINE_VIEWS; v++)
 		hist_free(&u->latency[v]);
 	free(u->latency);
 }
@@ -51,14 +49,13 @@ static void use_free(struct line_use *u)
 static void line_free(struct line *l)
 {
 	struct line_use *u, *next;
-	int v;
 
 	for (u = l->uses; u; u = next) {
 		next = u->next;
 		use_free(u);
 	}
 	latency_free(&l->others);
-	for (v = 0; v < LINE_VIEWS; v++) {
+	for (int v = 0; v < LINE_VIEWS; v++) {
 		hist_free(&l->latency[v]);
 		free(l->cores[v]);
 		free(l->cpus[v]);
@@ -90,9 +87,8 @@ static struct line *line_new(struct line_table *t, const struct line_key *key)
 {
 	struct line *l = calloc(1, sizeof(*l));
 	bool ok = l != NULL;
-	int v;
 
-	for (v = 0; ok && v < LINE_VIEWS; v++) {
+	for (int v = 0; ok && v < LINE_VIEWS; v++) {
 		hist_init(&l->latency[v], ABI_LATENCY_SCHEMA);
 		l->cores[v] = calloc(t->words, sizeof(uint64_t));
 		l->cpus[v] = calloc(t->words, sizeof(uint64_t));
@@ -160,11 +156,9 @@ void line_samples_add(struct line_samples *to, const struct line_samples *s)
 
 static struct hist *use_latency(struct line_use *u)
 {
-	int v;
-
 	if (!u->latency) {
 		u->latency = calloc(LINE_VIEWS, sizeof(*u->latency));
-		for (v = 0; u->latency && v < LINE_VIEWS; v++)
+		for (int v = 0; u->latency && v < LINE_VIEWS; v++)
 			hist_init(&u->latency[v], ABI_LATENCY_SCHEMA);
 	}
 	return u->latency;
@@ -279,7 +273,6 @@ int line_table_add(struct line_table *t, const struct line_key *at,
 
 static int add_latency(struct hist *h, const struct abi_latency *a)
 {
-	uint32_t slot;
 	int ret = 0;
 
 	if (!h->count || a->min < h->min_ns)
@@ -287,7 +280,7 @@ static int add_latency(struct hist *h, const struct abi_latency *a)
 	if (!h->count || a->max > h->max_ns)
 		h->max_ns = a->max;
 	h->sum_ns += a->sum;
-	for (slot = 0; !ret && slot < ABI_LATENCY_SLOTS; slot++)
+	for (uint32_t slot = 0; !ret && slot < ABI_LATENCY_SLOTS; slot++)
 		ret = hist_add_slot(h, slot, a->slots[slot]);
 	return ret;
 }

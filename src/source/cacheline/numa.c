@@ -120,10 +120,9 @@ static void read_block_bytes(struct numa *n)
 static void read_cpus(struct numa *n, const char *dir, int32_t node)
 {
 	char *list = read_text(dir, "cpulist");
-	uint32_t cpu;
 
 	if (list && *list) /* of a node with memory only it is empty */
-		for (cpu = 0; cpu < n->ncpus; cpu++)
+		for (uint32_t cpu = 0; cpu < n->ncpus; cpu++)
 			if (cpus_in(list, cpu))
 				n->of_cpu[cpu] = node;
 	free(list);
@@ -155,11 +154,10 @@ static int read_all(struct numa *n)
 	struct dirent *entry;
 	uint64_t node;
 	char *dir;
-	uint32_t cpu;
 	DIR *d;
 	int ret = 0;
 
-	for (cpu = 0; cpu < n->ncpus; cpu++)
+	for (uint32_t cpu = 0; cpu < n->ncpus; cpu++)
 		n->of_cpu[cpu] = UNKNOWN;
 	n->nodes = 0;
 	n->nblocks = 0;

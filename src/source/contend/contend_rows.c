@@ -228,9 +228,7 @@ static int push_view(struct contend *c, struct contend_row *r, bool total, struc
 
 static bool had_any(const struct contend *c, const struct hist *h, const uint64_t *sums)
 {
-	int i;
-
-	for (i = 0; c->ops->without_waits && i < ABI_SUMS; i++)
+	for (int i = 0; c->ops->without_waits && i < ABI_SUMS; i++)
 		if (sums[i])
 			return true;
 	return h->count;

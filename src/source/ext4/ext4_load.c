@@ -77,13 +77,12 @@ struct kernel_types {
 static int types_open(struct kernel_types *t, const char *file, struct err *e)
 {
 	static const char *const names[] = {"jbd2", "ext4"};
-	int i;
 
 	memset(t, 0, sizeof(*t));
 	t->kernel = kernel_btf(file, e);
 	if (!t->kernel)
 		return -ENOENT;
-	for (i = 0; !file && i < 2; i++) {
+	for (int i = 0; !file && i < 2; i++) {
 		char path[64];
 
 		snprintf(path, sizeof(path), "/sys/kernel/btf/%s", names[i]);

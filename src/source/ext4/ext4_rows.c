@@ -301,9 +301,8 @@ static int push_group(struct ext4 *x, struct source_report *to, struct keyed_row
 static uint64_t weight(const struct keyed_row *row)
 {
 	uint64_t n = row->total[0].sum_ns;
-	int i;
 
-	for (i = 0; !row->total[0].count && i < ABI_SUMS; i++)
+	for (int i = 0; !row->total[0].count && i < ABI_SUMS; i++)
 		n += row->sums_total[i];
 	return n;
 }

@@ -114,11 +114,9 @@ static int compare_weight(const void *a, const void *b)
 
 void ext4_places_answer(struct ext4_places *p)
 {
-	size_t i;
-
 	if (p->nasked)
 		qsort(p->asked, p->nasked, sizeof(p->asked[0]), compare_weight);
-	for (i = 0; i < p->nasked; i++)
+	for (size_t i = 0; i < p->nasked; i++)
 		*p->asked[i].out = ext4_place(p, p->asked[i].inode, p->asked[i].place);
 	p->nasked = 0;
 }

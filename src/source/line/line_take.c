@@ -97,11 +97,10 @@ int line_take(struct line_source *s, uint64_t epoch)
 						     s->skel->maps.accesses_odd};
 	const struct bpf_map *latencies[ABI_BANKS] = {s->skel->maps.latencies_even,
 						      s->skel->maps.latencies_odd};
-	uint32_t b;
 	int ret = 0;
 
 	line_shared_turn(s->shared);
-	for (b = 0; !ret && b < ABI_BANKS; b++) {
+	for (uint32_t b = 0; !ret && b < ABI_BANKS; b++) {
 		if (!counts_bank_ended(b, epoch))
 			continue;
 		ret = take_all(s, accesses[b], take_access);

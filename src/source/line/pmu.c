@@ -330,12 +330,11 @@ static int add_amd(const char *devices, uint64_t freq, struct pmu_plan *plan)
 
 int pmu_plan(const char *devices, uint64_t freq, struct pmu_plan *plan, struct err *e)
 {
-	size_t k;
 	int ret = 0;
 
 	memset(plan, 0, sizeof(*plan));
 	plan->sampler = "pebs";
-	for (k = 0; !ret && k < sizeof(intel_devices) / sizeof(intel_devices[0]); k++)
+	for (size_t k = 0; !ret && k < sizeof(intel_devices) / sizeof(intel_devices[0]); k++)
 		ret = add_intel(devices, intel_devices[k], freq, plan);
 	if (!ret && !plan->n) {
 		plan->sampler = "ibs";

@@ -205,10 +205,9 @@ static int add_slots(struct watch_source *w, const struct watch_spec *s, struct 
 	uint32_t step = s->len < WATCH_SLOT_BYTES ? (uint32_t)s->len : WATCH_SLOT_BYTES;
 	char other[QUOTE];
 	uint64_t at;
-	size_t k;
 
 	for (at = s->addr; at < s->addr + s->len; at += step) {
-		for (k = 0; k < w->nslots; k++)
+		for (size_t k = 0; k < w->nslots; k++)
 			if (w->slots[k].addr < at + step && at < w->slots[k].addr + w->slots[k].len)
 				return bad(s, e, "0x%" PRIx64 " is watched already, by '%s'", at,
 					   text_clean(other, sizeof(other), w->slots[k].text,
