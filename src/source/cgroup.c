@@ -93,7 +93,8 @@ static int path_below(const struct cgroup_mount *m, int fd, char *out, size_t le
 	return ret ? ret : cgroup_path_below(m->path, dir, out, len);
 }
 
-int cgroup_path_of(const struct cgroup_mount *m, uint64_t id, char *out, size_t len)
+/* Path below the mount of a living cgroup, or negative errno (-ESTALE: gone). */
+static int path_of(const struct cgroup_mount *m, uint64_t id, char *out, size_t len)
 {
 	struct stat st;
 	int fd, ret;
@@ -148,7 +149,7 @@ static int open_text(const struct cgroup_mount *m, const char *text, struct err 
 
 		if (parse_u64(text, 1, UINT64_MAX, "--cgroup", &id, e))
 			return -EINVAL;
-		if (!cgroup_path_of(m, id, root, sizeof(root)) && !strcmp(root, "/"))
+		if (!path_of(m, id, root, sizeof(root)) && !strcmp(root, "/"))
 			return dup(m->fd);
 		fd = open_by_id(m, id);
 		if (fd < 0)
@@ -245,7 +246,7 @@ const char *cgroup_name(struct cgroup_names *n, uint64_t id)
 	cache_trim(&n->cache);
 	e = cache_get(&n->cache, &like, sizeof(like));
 	if (e && !e->name) {
-		if (!n->mount || cgroup_path_of(n->mount, id, path, sizeof(path)))
+		if (!n->mount || path_of(n->mount, id, path, sizeof(path)))
 			snprintf(path, sizeof(path), "id:%llu", (unsigned long long)id);
 		e->name = strdup(path);
 	}

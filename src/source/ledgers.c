@@ -24,14 +24,6 @@ struct ledgers {
 	uint64_t lost; /* tasks that found no room, as last told */
 };
 
-int ledgers_probe(const struct btf *btf, struct err *e)
-{
-	if (tracepoint_args(btf, "sched_switch") < 3)
-		return err_set(e, EXIT_CANNOT, -ENOTSUP,
-			       "--why: this kernel's BTF has no sched_switch tracepoint");
-	return 0;
-}
-
 void ledgers_words(const struct ledgers_words *w, const struct config *cfg)
 {
 	*w->release_every = cfg->stack_every;
@@ -101,10 +93,11 @@ static int open_with(struct shared_maps *s, const struct config *cfg, const stru
 		     bool programs, struct err *e)
 {
 	struct ledgers *l;
-	int ret = ledgers_probe(btf, e);
+	int ret;
 
-	if (ret)
-		return ret;
+	if (tracepoint_args(btf, "sched_switch") < 3)
+		return err_set(e, EXIT_CANNOT, -ENOTSUP,
+			       "--why: this kernel's BTF has no sched_switch tracepoint");
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return err_sys(e, -ENOMEM, "--why");

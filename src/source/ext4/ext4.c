@@ -34,7 +34,7 @@ static void note_lacks(struct ext4 *x)
 		x->notice = "files are named by inode number (their paths need "
 			    "CAP_DAC_READ_SEARCH)";
 	}
-	if (!ext4_devs_any(x->devs))
+	if (!x->devs->any)
 		x->notice = "no ext4 is mounted now: there are rows once one is";
 }
 
@@ -66,7 +66,7 @@ static int open_all(struct ext4 *x, struct err *e)
 	if (!ret && x->cfg->slower)
 		ret = ext4_slow_open(x, e);
 	if (!ret)
-		ret = bpf_source_poll(&x->base, ext4_devs_fd(x->devs), e);
+		ret = bpf_source_poll(&x->base, x->devs->epoll_fd, e);
 	if (ret)
 		return ret;
 	note_lacks(x);
@@ -178,7 +178,7 @@ static int ext4_collect(struct source *src, struct source_report *r, struct err 
 
 	if (ret)
 		return ret;
-	ext4_devs_forget_old(x->devs);
+	ext4_texts_drop(&x->devs->old);
 	if (x->paths)
 		ext4_paths_trim(x->paths);
 	ret = ext4_es_push(x, r);

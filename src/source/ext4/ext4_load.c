@@ -218,12 +218,13 @@ static int configure_look_ups(struct ext4 *x, uint32_t devs)
 	return ret ? ret : bpf_map__set_max_entries(m, x->ncpus);
 }
 
-static int configure_maps(struct ext4 *x, const struct btf *btf, size_t wanted)
+static int configure_maps(struct ext4 *x, const struct btf *btf)
 {
 	struct ext4_bpf *skel = x->skel;
 	bool on_demand = map_setup_on_demand(btf);
 	/* file systems that there may be operations of: those mounted now, and some to come */
-	uint32_t devs = wanted ? (uint32_t)wanted : ext4_devs_mounted() + DEVS_SPARE;
+	uint32_t devs =
+		x->devs->nwanted ? (uint32_t)x->devs->nwanted : ext4_devs_mounted() + DEVS_SPARE;
 	uint32_t op_devs = on_demand || devs < DEVS_PREALLOCATED ? devs : DEVS_PREALLOCATED;
 	uint32_t dios = DIOS;
 	struct map_setup_keyed keyed = {
@@ -255,13 +256,11 @@ static int configure_maps(struct ext4 *x, const struct btf *btf, size_t wanted)
 
 static int fill_devs(struct ext4 *x)
 {
-	size_t n;
-	const uint32_t *devs = ext4_devs_wanted(x->devs, &n);
 	uint32_t one = 1;
 
-	for (size_t i = 0; i < n; i++)
-		if (bpf_map_update_elem(bpf_map__fd(x->skel->maps.target_devs), &devs[i], &one,
-					BPF_ANY))
+	for (size_t i = 0; i < x->devs->nwanted; i++)
+		if (bpf_map_update_elem(bpf_map__fd(x->skel->maps.target_devs), &x->devs->wanted[i],
+					&one, BPF_ANY))
 			return -errno;
 	return 0;
 }
@@ -270,8 +269,7 @@ static int configure(struct ext4 *x, const struct kernel_types *t, struct err *e
 {
 	struct ext4_bpf *skel = x->skel;
 	int ret, args = tracepoint_args(t->kernel, "sched_switch");
-	size_t n;
-	const uint32_t *devs = ext4_devs_wanted(x->devs, &n);
+	size_t n = x->devs->nwanted;
 
 	if (args < 3)
 		return err_set(e, EXIT_CANNOT, -ENOTSUP,
@@ -284,8 +282,8 @@ static int configure(struct ext4 *x, const struct kernel_types *t, struct err *e
 	skel->rodata->slower_ns = x->cfg->slower_ns;
 	skel->rodata->slow_wake_bytes = SLOW_WAKE_BYTES;
 	skel->rodata->filter_devs = n > 0;
-	skel->rodata->filter_one_dev = n == 1 ? devs[0] : 0;
-	ret = configure_maps(x, t->kernel, n);
+	skel->rodata->filter_one_dev = n == 1 ? x->devs->wanted[0] : 0;
+	ret = configure_maps(x, t->kernel);
 	if (ret)
 		return err_sys(e, ret, "ext4: maps");
 	ret = n ? bpf_map__set_max_entries(skel->maps.target_devs, (uint32_t)n) : 0;

@@ -31,17 +31,6 @@ struct known {
 	uint64_t asked_ns;
 };
 
-struct ext4_devs {
-	void *tree;
-	uint64_t looks;
-	bool any;
-	int epoll_fd, wake_fd; /* a change of the mounts wakes us once ... */
-	int change_fd;	       /* ... and this one tells that it was that */
-	uint32_t *wanted;
-	size_t nwanted;
-	struct str_list old; /* texts that were replaced */
-};
-
 void ext4_text_replace(struct str_list *old, char **text, const char *value)
 {
 	char *copy = value ? strdup(value) : NULL, **v;
@@ -141,11 +130,6 @@ void ext4_devs_check(struct ext4_devs *d)
 		read_mounts(d);
 }
 
-void ext4_devs_forget_old(struct ext4_devs *d)
-{
-	ext4_texts_drop(&d->old);
-}
-
 struct elsewhere {
 	struct ext4_devs *d;
 	struct known *n;
@@ -214,22 +198,6 @@ int ext4_dev_open_mount(const struct ext4_dev *dev)
 	}
 	close(fd);
 	return ret;
-}
-
-const uint32_t *ext4_devs_wanted(const struct ext4_devs *d, size_t *n)
-{
-	*n = d->nwanted;
-	return d->wanted;
-}
-
-bool ext4_devs_any(const struct ext4_devs *d)
-{
-	return d->any;
-}
-
-int ext4_devs_fd(const struct ext4_devs *d)
-{
-	return d->epoll_fd;
 }
 
 static int open_wanted(struct ext4_devs *d, const struct str_list *wanted, struct err *e)

@@ -49,7 +49,7 @@ void ext4_places_begin(struct ext4_places *p)
 	if (!p->paths)
 		return;
 	ext4_paths_trim(p->paths);
-	ext4_devs_forget_old(p->devs);
+	ext4_texts_drop(&p->devs->old);
 	ext4_devs_check(p->devs);
 }
 
