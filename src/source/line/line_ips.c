@@ -24,13 +24,6 @@
 #define READ_AGAIN_NS 10000000000ULL /* a number may be another process's by then */
 #define FORGET_AT_PERCENT 75	     /* of the map: then the oldest processes' pointers make room */
 
-/* Whose maps were read, and when. */
-struct process {
-	struct cache_item item;
-	uint64_t id; /* image and number */
-	uint64_t at_ns;
-};
-
 /* ---- windows of code, as BPF copied them ---- */
 
 /* Decoded ones are remembered: a loop has many pointers, and all in a slot come with the same bytes. */
@@ -106,6 +99,13 @@ static enum insn_found recipe(struct cache *windows, const struct abi_window *r,
 }
 
 /* ---- into the map ---- */
+
+/* Whose maps were read, and when. */
+struct process {
+	struct cache_item item;
+	uint64_t id; /* image and number */
+	uint64_t at_ns;
+};
 
 static int compare_process(const void *a, const void *b)
 {
