@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <search.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core/cache.h"
 
@@ -54,6 +56,19 @@ int cache_add(struct cache *c, void *item)
 	link_newest(c, item);
 	c->n++;
 	return 0;
+}
+
+void *cache_get(struct cache *c, const void *like, size_t size)
+{
+	void *item = cache_find(c, like);
+
+	if (item)
+		return item;
+	item = malloc(size);
+	if (!item)
+		return NULL;
+	memcpy(item, like, size);
+	return cache_add(c, item) ? NULL : item;
 }
 
 static void drop_down_to(struct cache *c, size_t n)

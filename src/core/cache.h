@@ -27,6 +27,8 @@ void cache_init(struct cache *c, size_t max, int (*compare)(const void *a, const
 		void (*drop)(void *item));
 /* The item with the key of `like`, which is the newest then; or NULL. */
 void *cache_find(struct cache *c, const void *like);
+/* The same; where there is none a copy of `like`, of `size` bytes from malloc. NULL: no memory. */
+void *cache_get(struct cache *c, const void *like, size_t size);
 /* An item whose key is not there: the cache's from now on. 0, or -ENOMEM: it was dropped. */
 int cache_add(struct cache *c, void *item);
 /* Down to the bound. Where nobody uses what was found or added before. */

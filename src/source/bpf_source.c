@@ -74,15 +74,6 @@ int bpf_source_add_hook(struct bpf_source *b, const char *name)
 
 /* Sections are KIND/HOOK. A walk over tasks is no hook, and who traces a function's beginning
  * traces its end. */
-static const char *hook_of(const struct bpf_program *prog)
-{
-	const char *section = bpf_program__section_name(prog);
-	const char *slash = strchr(section, '/');
-
-	return slash && strncmp(section, "iter/", 5) && strncmp(section, "fentry/", 7) ? slash + 1
-										       : NULL;
-}
-
 int bpf_source_list_hooks(struct bpf_source *b, struct err *e)
 {
 	struct bpf_program *prog;
@@ -90,10 +81,12 @@ int bpf_source_list_hooks(struct bpf_source *b, struct err *e)
 
 	bpf_object__for_each_program(prog, b->obj)
 	{
-		const char *hook = hook_of(prog);
+		const char *section = bpf_program__section_name(prog);
+		const char *slash = strchr(section, '/');
 
-		if (!ret && hook && bpf_program__fd(prog) >= 0)
-			ret = bpf_source_add_hook(b, hook);
+		if (!ret && slash && bpf_program__fd(prog) >= 0 && strncmp(section, "iter/", 5) &&
+		    strncmp(section, "fentry/", 7))
+			ret = bpf_source_add_hook(b, slash + 1);
 	}
 	return ret ? err_sys(e, ret, "%s: hooks", b->source.ops->name) : 0;
 }

@@ -34,16 +34,6 @@ uint64_t mono_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
 }
 
-static int no_btf(struct err *e, int err)
-{
-	return err_set(
-		e, EXIT_CANNOT, err,
-		"kernel BTF: %s: %s (the kernel needs CONFIG_DEBUG_INFO_BTF, and /sys must be "
-		"mounted; without, the sched source alone can run, with --btf FILE: the types of "
-		"this very kernel, as in the vmlinux of its debug package)",
-		KERNEL_BTF, strerror(-err));
-}
-
 int bad_btf_file(struct err *e, int err, const char *file)
 {
 	char why[128] = "";
@@ -67,11 +57,16 @@ bool kernel_gives_pt_regs(void)
 struct btf *kernel_btf(const char *file, struct err *e)
 {
 	struct btf *btf = file ? btf__parse(file, NULL) : btf__load_vmlinux_btf();
+	int err = errno == ESRCH ? ENOENT : errno; /* libbpf's word for it */
 
 	if (!btf && file)
 		bad_btf_file(e, -errno, file);
 	else if (!btf)
-		no_btf(e, errno == ESRCH ? -ENOENT : -errno); /* libbpf's word for it */
+		err_set(e, EXIT_CANNOT, -err,
+			"kernel BTF: %s: %s (the kernel needs CONFIG_DEBUG_INFO_BTF, and /sys must be "
+			"mounted; without, the sched source alone can run, with --btf FILE: the types of "
+			"this very kernel, as in the vmlinux of its debug package)",
+			KERNEL_BTF, strerror(err));
 	return btf;
 }
 
@@ -144,13 +139,12 @@ int btf_section_var(const struct btf *btf, const char *section, const char *name
 	int sec = btf__find_by_name_kind(btf, section, BTF_KIND_DATASEC);
 	const struct btf_type *t, *var;
 	const struct btf_var_secinfo *v;
-	__u32 i;
 
 	if (sec < 0)
 		return -ENOENT;
 	t = btf__type_by_id(btf, (__u32)sec);
 	v = btf_var_secinfos(t);
-	for (i = 0; i < btf_vlen(t); i++, v++) {
+	for (__u32 i = 0; i < btf_vlen(t); i++, v++) {
 		var = btf__type_by_id(btf, v->type);
 		if (strcmp(btf__name_by_offset(btf, var->name_off), name))
 			continue;
@@ -161,9 +155,17 @@ int btf_section_var(const struct btf *btf, const char *section, const char *name
 	return -ENOENT;
 }
 
-static int percpu_var(const struct btf *btf, const char *name, int64_t *offset, __u32 *type)
+/* Of a per-CPU variable, from the CPU's struct rq. */
+static int from_rq_var(const struct btf *btf, const char *name, int64_t *from_rq, __u32 *type)
 {
-	return btf_section_var(btf, ".data..percpu", name, offset, type);
+	int64_t rq, at;
+	int ret = btf_section_var(btf, ".data..percpu", "runqueues", &rq, type);
+
+	if (!ret)
+		ret = btf_section_var(btf, ".data..percpu", name, &at, type);
+	if (!ret)
+		*from_rq = at - rq;
+	return ret;
 }
 
 static int member_offset(const struct btf *btf, __u32 type, const char *name, int64_t *offset)
@@ -171,12 +173,11 @@ static int member_offset(const struct btf *btf, __u32 type, const char *name, in
 	const struct btf_type *t = btf__type_by_id(btf, type);
 	const struct btf_member *m;
 	int64_t inner;
-	__u32 i;
 
 	if (!btf_is_composite(t))
 		return -ENOENT;
 	m = btf_members(t);
-	for (i = 0; i < btf_vlen(t); i++) {
+	for (__u32 i = 0; i < btf_vlen(t); i++) {
 		int64_t at = btf_member_bit_offset(t, i) / 8;
 
 		if (!strcmp(btf__name_by_offset(btf, m[i].name_off), name)) {
@@ -202,77 +203,71 @@ bool struct_has_member(const struct btf *btf, const char *name, const char *memb
 
 int preempt_count_offset(const struct btf *btf, int64_t *from_rq)
 {
-	int64_t rq, count, inside = 0;
+	int64_t hot, inside;
 	__u32 type;
-	int ret = percpu_var(btf, "runqueues", &rq, &type);
+	int ret = from_rq_var(btf, "__preempt_count", from_rq, &type);
 
-	if (ret)
-		return ret;
-	ret = percpu_var(btf, "__preempt_count", &count, &type);
-	if (ret) {
-		ret = percpu_var(btf, "pcpu_hot", &count, &type);
-		if (!ret)
-			ret = member_offset(btf, type, "preempt_count", &inside);
-	}
-	if (ret)
-		return ret;
-	*from_rq = count + inside - rq;
-	return 0;
+	if (!ret)
+		return 0;
+	ret = from_rq_var(btf, "pcpu_hot", &hot, &type);
+	if (!ret)
+		ret = member_offset(btf, type, "preempt_count", &inside);
+	if (!ret)
+		*from_rq = hot + inside;
+	return ret;
 }
 
 int steal_offset(const struct btf *btf, int64_t *from_rq)
 {
-	int64_t rq, steal;
 	__u32 type;
-	int ret = percpu_var(btf, "runqueues", &rq, &type);
 
-	if (!ret)
-		ret = percpu_var(btf, "steal_time", &steal, &type);
-	if (!ret)
-		*from_rq = steal - rq;
-	return ret;
+	return from_rq_var(btf, "steal_time", from_rq, &type);
+}
+
+/* "none [integrity] confidentiality" */
+bool lockdown_level(char *level, size_t len)
+{
+	char line[128] = "";
+	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
+	const char *from, *end;
+
+	if (f) {
+		if (!fgets(line, sizeof(line), f))
+			line[0] = '\0';
+		fclose(f);
+	}
+	from = strchr(line, '[');
+	end = from ? strchr(from, ']') : NULL;
+	if (end)
+		(void)snprintf(level, len, "%.*s", (int)(end - from - 1),
+			       from + 1); /* cut is fine */
+	return end;
 }
 
 bool bpf_locked_down(void)
 {
-	char line[128] = "";
-	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
+	char level[32];
 
-	if (!f)
-		return false;
-	if (!fgets(line, sizeof(line), f))
-		line[0] = '\0';
-	fclose(f);
-	return strstr(line, "[confidentiality]") != NULL;
-}
-
-static int not_permitted(struct err *e, int err, const char *what)
-{
-	if (privs_suffice())
-		return err_set(
-			e, EXIT_CANNOT, err,
-			"%s: not permitted, though we have the capabilities (a sandbox may refuse "
-			"bpf(2); before Linux 5.11 locked memory limits it: ulimit -l unlimited)",
-			what);
-	return privs_missing(e, err, what, NULL);
+	return lockdown_level(level, sizeof(level)) && !strcmp(level, "confidentiality");
 }
 
 int bpf_fail(struct err *e, int err, const char *what)
 {
-	if (err == -EPERM || err == -EACCES) {
-		if (bpf_locked_down())
-			return err_set(
-				e, EXIT_CANNOT, err,
-				"%s: the kernel is locked down (lockdown=confidentiality refuses "
-				"to let BPF read kernel memory)",
-				what);
-		return not_permitted(e, err, what);
-	}
-	if (err == -EINVAL && bpf_locked_down())
+	bool refused = err == -EPERM || err == -EACCES;
+
+	if ((refused || err == -EINVAL) && bpf_locked_down())
 		return err_set(
 			e, EXIT_CANNOT, err,
 			"%s: the kernel is locked down (lockdown=confidentiality refuses to let "
 			"BPF read kernel memory)",
+			what);
+	if (refused && !privs_suffice())
+		return privs_missing(e, err, what, NULL);
+	if (refused)
+		return err_set(
+			e, EXIT_CANNOT, err,
+			"%s: not permitted, though we have the capabilities (a sandbox may refuse "
+			"bpf(2); before Linux 5.11 locked memory limits it: ulimit -l unlimited)",
 			what);
 	if (err == -ENOSYS)
 		return err_set(e, EXIT_CANNOT, err,
@@ -284,10 +279,8 @@ int bpf_fail(struct err *e, int err, const char *what)
 
 int bpf_probe_call(struct err *e)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, opts);
-	int fd;
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ws_probe", 4, 8, 1, NULL);
 
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ws_probe", 4, 8, 1, &opts);
 	if (fd < 0)
 		return bpf_fail(e, fd, "BPF");
 	close(fd);

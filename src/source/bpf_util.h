@@ -57,6 +57,8 @@ bool kernel_gives_pt_regs(void);
 int bpf_probe_call(struct err *e);
 /* The same for sources that need the kernel's own BTF. */
 int bpf_probe(struct err *e);
+/* The level of the lockdown; false: the kernel does not tell. */
+bool lockdown_level(char *level, size_t len);
 /* lockdown=confidentiality: neither BPF nor tracefs shows what is in the kernel. */
 bool bpf_locked_down(void);
 /* Words for a failed load or attach: privileges, lockdown, else strerror; returns err (negative).

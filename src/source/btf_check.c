@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "names/btf_view.h"
+#include "source/bpf_util.h"
 
 #define DEPTH_MAX 64 /* structs in structs, typedefs of typedefs: kernels have about 20 */
 
@@ -88,14 +90,12 @@ static bool nests_well(struct check *c, uint32_t id, int depth);
 /* The types that are inside of this one, not behind a pointer. */
 static bool inner_nest_well(struct check *c, const struct btf_type *t, int depth)
 {
-	uint32_t i;
-
 	switch (btf_kind(t)) {
 	case BTF_KIND_ARRAY:
 		return nests_well(c, btf_array(t)->type, depth);
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
-		for (i = 0; i < btf_vlen(t); i++)
+		for (uint32_t i = 0; i < btf_vlen(t); i++)
 			if (!nests_well(c, btf_members(t)[i].type, depth))
 				return false;
 		return true;
@@ -129,17 +129,37 @@ int btf_check_view(const struct btf_view *v)
 {
 	struct check c = {.v = v, .seen = calloc((size_t)v->n + 1, 1)};
 	bool ok = true;
-	uint32_t id;
 
 	if (!c.seen)
 		return -ENOMEM;
-	for (id = 1; ok && id <= v->n; id++) {
+	for (uint32_t id = 1; ok && id <= v->n; id++) {
 		const struct btf_type *t = btf_view_type(v, id);
 
 		ok = name_ok(&c, t->name_off) && tail_ok(&c, t);
 	}
-	for (id = 1; ok && id <= v->n; id++)
+	for (uint32_t id = 1; ok && id <= v->n; id++)
 		ok = nests_well(&c, id, 0);
 	free(c.seen);
 	return ok ? 0 : -EINVAL;
+}
+
+int btf_check_file(const char *file, struct err *e)
+{
+	struct btf_view v;
+	struct stat st;
+	int ret;
+
+	ret = stat(file, &st) ? -errno : 0;
+	if (!ret && !S_ISREG(st.st_mode))
+		return err_set(e, EXIT_USAGE, -EINVAL,
+			       "--btf '%s': not a regular file (expected a kernel's BTF, or an ELF "
+			       "file with it)",
+			       file);
+	if (!ret)
+		ret = btf_view_open(&v, file, NULL);
+	if (ret)
+		return bad_btf_file(e, ret, file);
+	ret = btf_check_view(&v);
+	btf_view_close(&v);
+	return ret ? bad_btf_file(e, ret, file) : 0;
 }

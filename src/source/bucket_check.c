@@ -27,70 +27,55 @@ struct check {
 
 /* ---- who built it ---- */
 
-static const struct bpf_map *rodata_of(const struct bpf_object *obj)
-{
-	const struct bpf_map *m;
-
-	bpf_object__for_each_map(m, obj)
-	{
-		const char *dot = strchr(bpf_map__name(m), '.');
-
-		if (dot && !strcmp(dot, ".rodata"))
-			return m;
-	}
-	return NULL;
-}
-
 /* The object's `compiler`, as bucket_check.bpf.h has it. */
 static void compiler_of(const struct bpf_object *obj, char out[ABI_COMPILER_LEN])
 {
-	const struct bpf_map *m = rodata_of(obj);
 	const struct btf *btf = bpf_object__btf(obj);
-	const char *data;
+	const char *dot, *data;
+	struct bpf_map *m;
 	size_t len = 0;
 	int64_t at;
 	__u32 type;
 
 	(void)snprintf(out, ABI_COMPILER_LEN, "an unknown compiler"); /* fits */
+	bpf_object__for_each_map(m, obj)
+	{
+		dot = strchr(bpf_map__name(m), '.');
+		if (dot && !strcmp(dot, ".rodata"))
+			break;
+	}
 	if (!m || !btf || btf_section_var(btf, ".rodata", "compiler", &at, &type))
 		return;
-	data = bpf_map__initial_value((struct bpf_map *)m, &len);
+	data = bpf_map__initial_value(m, &len);
 	if (data && at >= 0 && (size_t)at + ABI_COMPILER_LEN <= len)
 		(void)snprintf(out, ABI_COMPILER_LEN, "%.*s", ABI_COMPILER_LEN - 1, data + at);
 }
 
 /* ---- values through the program ---- */
 
-static void compare(struct check *c, uint32_t i)
-{
-	uint64_t value = c->shared->values[i];
-	uint32_t kernel = c->shared->slots[i];
-	uint32_t ours = bucket_slot(&c->table, c->table.schema, value);
-
-	c->total++;
-	if (kernel == ours)
-		return;
-	if (!c->wrong++) {
-		c->value = value;
-		c->kernel = kernel;
-		c->ours = ours;
-	}
-}
-
 /* Places what waits. A slot that the program did not write is none. */
 static int run(struct check *c)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
-	uint32_t i;
 	int ret;
 
-	for (i = 0; i < c->n; i++)
+	for (uint32_t i = 0; i < c->n; i++)
 		c->shared->slots[i] = UINT32_MAX;
 	ret = bpf_prog_test_run_opts(c->prog_fd, &opts);
 	if (ret)
 		return ret;
-	for (i = 0; i < c->n; i++)
-		compare(c, i);
+	for (uint32_t i = 0; i < c->n; i++) {
+		uint64_t value = c->shared->values[i];
+		uint32_t kernel = c->shared->slots[i];
+		uint32_t ours = bucket_slot(&c->table, c->table.schema, value);
+
+		if (kernel != ours && !c->wrong++) {
+			c->value = value;
+			c->kernel = kernel;
+			c->ours = ours;
+		}
+	}
+	c->total += c->n;
 	c->n = 0;
 	return 0;
 }
@@ -143,23 +128,13 @@ static int differs(const struct check *c, const char *what, struct err *e)
 		       (unsigned long long)c->value, c->kernel, c->ours);
 }
 
-/* Kernels that run no program for us are told by --check; one that runs others runs these. */
-static int not_run(int err, const char *what, struct err *e)
-{
-	char text[64];
-
-	if (bpf_test_runs())
-		return 0;
-	(void)snprintf(text, sizeof(text), "%s: check the buckets", what); /* fits */
-	return bpf_fail(e, err, text);
-}
-
 static int check_program(const struct bpf_object *obj, const char *name, uint32_t schema,
 			 const char *what, struct err *e)
 {
 	const struct bpf_program *prog = bpf_object__find_program_by_name(obj, name);
 	int fd = prog ? bpf_program__fd(prog) : -1, ret;
 	struct check c = {.obj = obj, .prog_fd = fd};
+	char text[64];
 	void *at;
 
 	if (fd < 0)
@@ -174,8 +149,12 @@ static int check_program(const struct bpf_object *obj, const char *name, uint32_
 	c.shared = at;
 	ret = run_all(&c);
 	(void)munmap(at, sizeof(*c.shared)); /* nothing to do about a failure */
+	/* kernels that run no program for us are told by --check; one that runs others runs these */
+	if (ret && bpf_test_runs())
+		return 0;
+	(void)snprintf(text, sizeof(text), "%s: check the buckets", what); /* fits */
 	if (ret)
-		return not_run(ret, what, e);
+		return bpf_fail(e, ret, text);
 	return c.wrong ? differs(&c, what, e) : 0;
 }
 

@@ -87,18 +87,14 @@ int cgroup_path_below(const char *mount, const char *dir, char *out, size_t len)
 /* Of an open directory. */
 static int path_below(const struct cgroup_mount *m, int fd, char *out, size_t len)
 {
-	char link[64], dir[PATH_MAX];
-	ssize_t n;
+	char dir[PATH_MAX];
+	int ret = fd_path(fd, dir, sizeof(dir));
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, dir, sizeof(dir) - 1);
-	if (n < 0)
-		return -errno;
-	dir[n] = '\0';
-	return cgroup_path_below(m->path, dir, out, len);
+	return ret ? ret : cgroup_path_below(m->path, dir, out, len);
 }
 
-int cgroup_path_of(const struct cgroup_mount *m, uint64_t id, char *out, size_t len)
+/* Path below the mount of a living cgroup, or negative errno (-ESTALE: gone). */
+static int path_of(const struct cgroup_mount *m, uint64_t id, char *out, size_t len)
 {
 	struct stat st;
 	int fd, ret;
@@ -153,7 +149,7 @@ static int open_text(const struct cgroup_mount *m, const char *text, struct err 
 
 		if (parse_u64(text, 1, UINT64_MAX, "--cgroup", &id, e))
 			return -EINVAL;
-		if (!cgroup_path_of(m, id, root, sizeof(root)) && !strcmp(root, "/"))
+		if (!path_of(m, id, root, sizeof(root)) && !strcmp(root, "/"))
 			return dup(m->fd);
 		fd = open_by_id(m, id);
 		if (fd < 0)
@@ -244,24 +240,17 @@ struct cgroup_names *cgroup_names_new(struct cgroup_mount *m)
 
 const char *cgroup_name(struct cgroup_names *n, uint64_t id)
 {
-	struct cgroup_name_entry like = {.id = id}, *e = cache_find(&n->cache, &like);
+	struct cgroup_name_entry like = {.id = id}, *e;
 	char path[PATH_MAX];
 
-	if (e)
-		return e->name;
 	cache_trim(&n->cache);
-	e = malloc(sizeof(*e));
-	if (!e)
-		return "?";
-	*e = like;
-	if (!n->mount || cgroup_path_of(n->mount, id, path, sizeof(path)))
-		snprintf(path, sizeof(path), "id:%llu", (unsigned long long)id);
-	e->name = strdup(path);
-	if (!e->name) {
-		free(e);
-		return "?";
+	e = cache_get(&n->cache, &like, sizeof(like));
+	if (e && !e->name) {
+		if (!n->mount || path_of(n->mount, id, path, sizeof(path)))
+			snprintf(path, sizeof(path), "id:%llu", (unsigned long long)id);
+		e->name = strdup(path);
 	}
-	return cache_add(&n->cache, e) ? "?" : e->name;
+	return e && e->name ? e->name : "?";
 }
 
 void cgroup_names_free(struct cgroup_names *n)

@@ -39,8 +39,6 @@ int cgroup_path_below(const char *mount, const char *dir, char *out, size_t len)
  */
 int cgroup_resolve(const struct cgroup_mount *m, const char *text, struct cgroup_ref *out,
 		   struct err *e);
-/* Path below the mount of a living cgroup, or negative errno (-ESTALE: gone). */
-int cgroup_path_of(const struct cgroup_mount *m, uint64_t id, char *out, size_t len);
 
 /* Paths by id, some of them remembered: a cgroup that is gone keeps the name it had when first
  * seen.

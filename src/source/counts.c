@@ -2,10 +2,30 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "source/counts.h"
 
 #define COUNTERS (sizeof(struct abi_counts) / sizeof(uint64_t))
+
+/* The kernel rounds to pages, here and at the end. */
+int mapped_open(struct mapped *m, int map_fd, size_t bytes, const char *what, struct err *e)
+{
+	void *at = mmap(NULL, bytes, PROT_READ, MAP_SHARED, map_fd, 0);
+
+	if (at == MAP_FAILED)
+		return err_sys(e, -errno, "%s", what);
+	m->at = at;
+	m->len = bytes;
+	return 0;
+}
+
+void mapped_close(struct mapped *m)
+{
+	if (m->at)
+		(void)munmap((void *)m->at, m->len); /* nothing to do about a failure */
+	m->at = NULL;
+}
 
 int counts_open(struct counts *c, int map_fd, uint32_t ncpus, size_t bank_bytes, struct err *e)
 {
@@ -44,9 +64,8 @@ bool counts_read(struct counts *c, uint32_t cpu, uint32_t bank)
 	uint64_t *seen = (uint64_t *)&c->seen[(size_t)cpu * ABI_BANKS + bank];
 	uint64_t *sum = (uint64_t *)&c->interval, v;
 	bool moved = false;
-	size_t i;
 
-	for (i = 0; i < COUNTERS; i++) {
+	for (size_t i = 0; i < COUNTERS; i++) {
 		v = __atomic_load_n(&now[i], __ATOMIC_RELAXED); /* a late program may yet add */
 		moved |= v != seen[i];
 		sum[i] += v - seen[i];
@@ -85,20 +104,17 @@ int counts_hist(struct hist *to, const struct abi_hist *now, struct abi_hist *se
 void counts_end(struct counts *c)
 {
 	uint64_t *total = (uint64_t *)&c->total, *interval = (uint64_t *)&c->interval;
-	size_t i;
 
-	for (i = 0; i < COUNTERS; i++)
+	for (size_t i = 0; i < COUNTERS; i++)
 		total[i] += interval[i];
 	c->begun = false;
 }
 
 void counts_collect(struct counts *c, uint64_t epoch, bool ends)
 {
-	uint32_t cpu, bank;
-
 	counts_begin(c);
-	for (cpu = 0; cpu < c->ncpus; cpu++)
-		for (bank = 0; bank < ABI_BANKS; bank++)
+	for (uint32_t cpu = 0; cpu < c->ncpus; cpu++)
+		for (uint32_t bank = 0; bank < ABI_BANKS; bank++)
 			if (counts_bank_ended(bank, epoch))
 				(void)counts_read(c, cpu, bank); /* moved or not */
 	if (ends)

@@ -13,7 +13,15 @@
 #include "core/err.h"
 #include "core/frame.h"
 #include "core/hist.h"
-#include "source/mapped.h"
+
+/* A BPF array map in our memory, read-only: what programs count is read without a call. */
+struct mapped {
+	const void *at; /* NULL: not open */
+	size_t len;
+};
+
+int mapped_open(struct mapped *m, int map_fd, size_t bytes, const char *what, struct err *e);
+void mapped_close(struct mapped *m);
 
 struct counts {
 	struct mapped map; /* the banks */

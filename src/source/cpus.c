@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/arena.h"
+#include "core/frame.h"
 #include "source/cpus.h"
 
 int possible_cpus(struct err *e)
@@ -21,11 +23,26 @@ int possible_cpus(struct err *e)
 cpu_name *cpu_names(uint32_t ncpus)
 {
 	cpu_name *names = calloc(ncpus, sizeof(*names));
-	uint32_t c;
 
-	for (c = 0; names && c < ncpus; c++)
+	for (uint32_t c = 0; names && c < ncpus; c++)
 		(void)snprintf(names[c], sizeof(names[c]), "%u", c); /* fits */
 	return names;
+}
+
+int cpus_fill(struct arena *a, const uint64_t *bits, uint32_t ncpus, struct contended *out)
+{
+	uint32_t cpu, n = 0, *cpus;
+
+	for (cpu = 0; cpu < (ncpus + 63) / 64; cpu++)
+		n += (uint32_t)__builtin_popcountll(bits[cpu]);
+	cpus = arena_take(a, n * sizeof(*cpus));
+	if (!cpus)
+		return -ENOMEM;
+	out->cpus = cpus;
+	for (cpu = 0; cpu < ncpus; cpu++)
+		if (bits[cpu / 64] >> (cpu % 64) & 1)
+			cpus[out->ncpus++] = cpu;
+	return 0;
 }
 
 bool cpus_in(const char *list, uint32_t cpu)

@@ -16,41 +16,30 @@
 #define HASH_STAMPS_MIN 65536U
 #define BORN_MEANWHILE 4096U
 
-static const struct u32_list *named_ids(const struct filters *f)
-{
-	return f->cfg->filter.pids.n ? &f->cfg->filter.pids : &f->cfg->filter.tids;
-}
-
 void filters_init(struct filters *f)
 {
 	memset(f, 0, sizeof(*f));
-	f->mount.fd = f->ids_fd = f->cgroups_fd = -1;
+	f->mount.fd = f->ids_fd = -1;
 	f->targets.epoll_fd = f->targets.inotify_fd = -1;
-}
-
-static int open_mount(struct filters *f, bool paths, struct err *e)
-{
-	struct err ignored = {0};
-
-	if (f->cfg->filter.late[ABI_FILTER_CGROUP].n || by_cgroups(f->cfg->by))
-		return cgroup_mount_find(&f->mount, e);
-	if (paths && cgroup_mount_find(&f->mount, &ignored))
-		f->mount.fd = -1; /* names only: ids will do */
-	return 0;
 }
 
 int filters_open(struct filters *f, const struct source_args *args, uint32_t ncpus, bool paths,
 		 struct err *e)
 {
-	int ret;
+	const struct filter *filter = &args->cfg->filter;
+	struct err ignored = {0};
+	int ret = 0;
 
 	f->cfg = args->cfg;
 	f->command_pid = args->command_pid;
 	f->ncpus = ncpus;
-	f->named = (uint32_t)named_ids(f)->n;
-	ret = open_mount(f, paths, e);
+	f->named = (uint32_t)targets_named(filter)->n;
+	if (filter->late[ABI_FILTER_CGROUP].n || by_cgroups(f->cfg->by))
+		ret = cgroup_mount_find(&f->mount, e);
+	else if (paths && cgroup_mount_find(&f->mount, &ignored))
+		f->mount.fd = -1; /* names only: ids will do */
 	if (!ret)
-		ret = targets_open(&f->targets, &f->cfg->filter, &f->mount, e);
+		ret = targets_open(&f->targets, filter, &f->mount, e);
 	if (ret)
 		return ret;
 	f->names = cgroup_names_new(f->mount.fd > 0 ? &f->mount : NULL);
@@ -137,7 +126,7 @@ static int setup_ids(const struct filters *f, struct bpf_object *obj, struct abi
 	if (!f->named)
 		ro->one_id = UINT32_MAX; /* nobody: COMMAND joins by its exec */
 	else if (f->named == 1 && !filter->follow)
-		ro->one_id = named_ids(f)->v[0];
+		ro->one_id = targets_named(filter)->v[0];
 	return size_target_ids(f, obj);
 }
 
@@ -205,10 +194,9 @@ static int check_cpus(const char *list, struct err *e)
 static int setup_cpus(const struct late *l, struct abi_filter *ro, struct err *e)
 {
 	struct cpu_set cpus = {0};
-	uint32_t cpu;
 	int ret = parse_cpu_list(l->given->v[0], "--cpu", &cpus, e);
 
-	for (cpu = 0; !ret && cpu < cpus.nbits; cpu++) {
+	for (uint32_t cpu = 0; !ret && cpu < cpus.nbits; cpu++) {
 		if (!cpu_set_has(&cpus, cpu))
 			continue;
 		if (cpu >= l->f->ncpus || cpu >= ABI_CPUS_MAX)
@@ -263,10 +251,9 @@ static int setup_late(const struct filters *f, struct bpf_object *obj, struct ab
 		      struct err *e)
 {
 	struct late l = {f, obj, NULL};
-	uint32_t which;
 	int ret = 0;
 
-	for (which = 0; !ret && which < ABI_FILTERS; which++) {
+	for (uint32_t which = 0; !ret && which < ABI_FILTERS; which++) {
 		l.given = &f->cfg->filter.late[which];
 		if (!l.given->n)
 			continue;
@@ -301,38 +288,23 @@ int filters_setup(struct filters *f, struct bpf_object *obj, struct abi_filter *
 
 /* ---- after it ---- */
 
-static int fill_ids(const struct filters *f)
-{
-	const struct u32_list *ids = named_ids(f);
-	uint32_t one = 1;
-	size_t i;
-
-	for (i = 0; i < ids->n; i++)
-		if (bpf_map_update_elem(f->ids_fd, &ids->v[i], &one, BPF_ANY))
-			return -errno;
-	return 0;
-}
-
-static int fill_cgroups(const struct filters *f)
+static int put(int map_fd, const void *id)
 {
 	uint32_t one = 1;
-	size_t i;
 
-	for (i = 0; i < f->targets.ncgroups; i++)
-		if (bpf_map_update_elem(f->cgroups_fd, &f->targets.cgroups[i].id, &one, BPF_ANY))
-			return -errno;
-	return 0;
+	return bpf_map_update_elem(map_fd, id, &one, BPF_ANY) ? -errno : 0;
 }
 
 int filters_fill(struct filters *f, const struct bpf_object *obj, struct err *e)
 {
-	int ret;
+	const struct u32_list *ids = targets_named(&f->cfg->filter);
+	int cgroups_fd = bpf_object__find_map_fd_by_name(obj, "target_cgroups"), ret = 0;
 
 	f->ids_fd = bpf_object__find_map_fd_by_name(obj, "target_ids");
-	f->cgroups_fd = bpf_object__find_map_fd_by_name(obj, "target_cgroups");
-	ret = fill_ids(f);
-	if (!ret)
-		ret = fill_cgroups(f);
+	for (size_t i = 0; !ret && i < ids->n; i++)
+		ret = put(f->ids_fd, &ids->v[i]);
+	for (size_t i = 0; !ret && i < f->targets.ncgroups; i++)
+		ret = put(cgroups_fd, &f->targets.cgroups[i].id);
 	return ret ? err_sys(e, ret, "fill the filters") : 0;
 }
 
@@ -341,37 +313,27 @@ int filters_follow(struct filters *f, struct err *e)
 {
 	const struct filter *filter = &f->cfg->filter;
 	struct u32_list more = {0};
-	uint32_t one = 1;
-	size_t i;
 	int ret;
 
 	if (!filter->follow || !filter->pids.n)
 		return 0;
 	ret = targets_descendants(filter, &more);
-	for (i = 0; !ret && i < more.n; i++)
-		if (bpf_map_update_elem(f->ids_fd, &more.v[i], &one, BPF_ANY))
-			ret = -errno;
+	for (size_t i = 0; !ret && i < more.n; i++)
+		ret = put(f->ids_fd, &more.v[i]);
 	free(more.v);
 	return ret ? err_sys(e, ret, "--follow: children of the processes") : 0;
 }
 
-/* A target that has gone must not come back as another process with its number. */
-static void drop_dead_ids(const struct filters *f)
-{
-	size_t i;
-
-	for (i = 0; i < f->targets.npidfds; i++)
-		if (!targets_id_alive(&f->targets, i))
-			(void)bpf_map_delete_elem(f->ids_fd,
-						  &named_ids(f)->v[i]); /* -ENOENT: done before */
-}
-
 bool filters_alive(struct filters *f, char *why, size_t len)
 {
+	const struct u32_list *ids = targets_named(&f->cfg->filter);
+
 	if (!targets_alive(&f->targets, why, len))
 		return false;
-	if (f->targets.npidfds > 1)
-		drop_dead_ids(f);
+	/* one that has gone must not come back as another process with its number */
+	for (size_t i = 0; f->targets.npidfds > 1 && i < f->targets.npidfds; i++)
+		if (!targets_id_alive(&f->targets, i))
+			(void)bpf_map_delete_elem(f->ids_fd, &ids->v[i]); /* -ENOENT: done before */
 	return true;
 }
 

@@ -28,7 +28,7 @@ struct filters {
 	struct cgroup_mount mount;
 	struct cgroup_names *names; /* paths of cgroups, or "id:N" where there is no mount */
 	struct targets targets;	    /* epoll_fd: readable when something may be gone, or -1 */
-	int ids_fd, cgroups_fd;
+	int ids_fd;
 };
 
 /* Before anything else: filters_close then is fine. */

@@ -91,9 +91,8 @@ int glob_compile(const char *pattern, struct abi_glob *g, struct err *e)
 bool glob_match(const struct abi_glob *g, const char *text, uint32_t len)
 {
 	uint64_t state = 1;
-	uint32_t i;
 
-	for (i = 0; i < len && text[i]; i++) {
+	for (uint32_t i = 0; i < len && text[i]; i++) {
 		state |= (state & g->star) << 1;
 		state = (state & g->match[(unsigned char)text[i]]) << 1 | (state & g->star);
 	}

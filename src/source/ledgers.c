@@ -24,14 +24,6 @@ struct ledgers {
 	uint64_t lost; /* tasks that found no room, as last told */
 };
 
-int ledgers_probe(const struct btf *btf, struct err *e)
-{
-	if (tracepoint_args(btf, "sched_switch") < 3)
-		return err_set(e, EXIT_CANNOT, -ENOTSUP,
-			       "--why: this kernel's BTF has no sched_switch tracepoint");
-	return 0;
-}
-
 void ledgers_words(const struct ledgers_words *w, const struct config *cfg)
 {
 	*w->release_every = cfg->stack_every;
@@ -75,9 +67,8 @@ static int configure(struct ledgers *l, const struct config *cfg, const struct b
 static int fill_spare(const struct ledgers *l)
 {
 	int fd = bpf_map__fd(l->skel->maps.tasks_spare), ret = 0;
-	__u32 at;
 
-	for (at = ABI_TASK_PLACES + TASKS_MAX; !ret && at-- > ABI_TASK_PLACES;)
+	for (__u32 at = ABI_TASK_PLACES + TASKS_MAX; !ret && at-- > ABI_TASK_PLACES;)
 		ret = bpf_map_update_elem(fd, NULL, &at, BPF_ANY);
 	return ret ? -errno : 0;
 }
@@ -102,10 +93,11 @@ static int open_with(struct shared_maps *s, const struct config *cfg, const stru
 		     bool programs, struct err *e)
 {
 	struct ledgers *l;
-	int ret = ledgers_probe(btf, e);
+	int ret;
 
-	if (ret)
-		return ret;
+	if (tracepoint_args(btf, "sched_switch") < 3)
+		return err_set(e, EXIT_CANNOT, -ENOTSUP,
+			       "--why: this kernel's BTF has no sched_switch tracepoint");
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return err_sys(e, -ENOMEM, "--why");
@@ -166,11 +158,8 @@ int ledgers_unused(struct bpf_object *obj)
 	static const char *const maps[] = {"tasks",	 "tasks_at",   "tasks_spare",  "vtids",
 					   "tasks_kept", "releases",   "released",     "takes",
 					   "held_logs",	 "chain_cpus", "release_rates"};
-	int ret = 0;
 
-	for (size_t i = 0; !ret && i < sizeof(maps) / sizeof(maps[0]); i++)
-		ret = map_setup_create(obj, maps[i], false);
-	return ret;
+	return map_setup_leave_out(obj, maps, sizeof(maps) / sizeof(maps[0]));
 }
 
 void ledgers_drop(struct shared_maps *s)

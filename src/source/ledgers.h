@@ -20,8 +20,6 @@ struct btf;
 struct ledgers;
 struct shared_maps;
 
-/* Can this kernel keep them? 0, or negative with the reason in e (exit 3). */
-int ledgers_probe(const struct btf *btf, struct err *e);
 /* Kept from now on, unless they are already. */
 int ledgers_open(struct shared_maps *s, const struct config *cfg, const struct btf *btf,
 		 struct err *e);

@@ -20,9 +20,7 @@ const struct source_ops *source_find(const char *name)
 
 bool source_named(const struct config *cfg, const struct source_ops *ops)
 {
-	size_t i;
-
-	for (i = 0; i < cfg->sources.n; i++)
+	for (size_t i = 0; i < cfg->sources.n; i++)
 		if (!strcmp(cfg->sources.v[i], ops->name))
 			return true;
 	return false;
@@ -35,9 +33,7 @@ bool source_asked(const struct config *cfg, const struct source_ops *ops)
 
 bool sources_split(const struct config *cfg)
 {
-	size_t i;
-
-	for (i = 0; source_list[i]; i++)
+	for (size_t i = 0; source_list[i]; i++)
 		if (source_list[i]->splits && source_asked(cfg, source_list[i]))
 			return true;
 	return false;
@@ -52,9 +48,7 @@ static bool holds(const struct source_ops *ops)
 
 bool sources_hold(const struct config *cfg)
 {
-	size_t i;
-
-	for (i = 0; cfg->why && source_list[i]; i++)
+	for (size_t i = 0; cfg->why && source_list[i]; i++)
 		if (source_asked(cfg, source_list[i]) && holds(source_list[i]))
 			return true;
 	return false;
@@ -65,10 +59,13 @@ int source_open(const struct source_ops *ops, struct source **out, const struct 
 {
 	int ret = ops->probe ? ops->probe(e) : 0;
 
+	*out = NULL;
 	if (!ret)
 		ret = ops->open(out, args, e);
+	if (ret && *out)
+		ops->close(*out);
 	if (ret)
-		*out = NULL; /* half open is closed by who opened it */
+		*out = NULL;
 	if (ret != -EPERM || privs_suffice())
 		return ret;
 	*e = (struct err){0}; /* its words do not know what else was asked for */

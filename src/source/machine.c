@@ -94,20 +94,7 @@ static void test_runs_fact(struct machine_fact *f, const struct config *cfg)
 
 static void lockdown_fact(struct machine_fact *f, const struct config *cfg)
 {
-	char line[128] = "";
-	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
-	const char *level, *end;
-
-	if (file) {
-		if (!fgets(line, sizeof(line), file))
-			line[0] = '\0';
-		fclose(file);
-	}
-	level = strchr(line, '[');
-	end = level ? strchr(level, ']') : NULL;
-	if (end)
-		TEXT(f, "%.*s", (int)(end - level - 1), level + 1);
-	else
+	if (!lockdown_level(f->text, sizeof(f->text)))
 		TEXT(f, "unknown (/sys/kernel/security is not mounted, or not built in)");
 }
 

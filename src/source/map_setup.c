@@ -13,7 +13,6 @@
 #define PREALLOC_BYTES_MAX (49ULL << 20)
 
 static const char *const keyed_maps[ABI_BANKS] = {"keyed_even", "keyed_odd"};
-static const char keyed_zero[] = "keyed_zero"; /* one more entry, of the same size */
 
 int map_setup_entries(struct bpf_object *obj, const char *name, uint32_t entries)
 {
@@ -29,6 +28,16 @@ int map_setup_create(struct bpf_object *obj, const char *name, bool create)
 	return m ? bpf_map__set_autocreate(m, create) : -ENOENT;
 }
 
+int map_setup_leave_out(struct bpf_object *obj, const char *const *names, size_t n)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < n; i++)
+		if (bpf_object__find_map_by_name(obj, names[i]))
+			ret = map_setup_create(obj, names[i], false);
+	return ret;
+}
+
 int map_setup_buckets(struct abi_buckets *rodata, uint32_t schema)
 {
 	rodata->schema = schema;
@@ -36,12 +45,18 @@ int map_setup_buckets(struct abi_buckets *rodata, uint32_t schema)
 	return bucket_table_init(&rodata->table, schema);
 }
 
+static int set_value_size(struct bpf_object *obj, const char *name, size_t bytes)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(obj, name);
+
+	return m ? bpf_map__set_value_size(m, (__u32)bytes) : -ENOENT;
+}
+
 int map_setup_banks(struct bpf_object *obj, uint32_t ncpus, size_t bytes)
 {
-	struct bpf_map *m = bpf_object__find_map_by_name(obj, "banks");
-	int ret = m ? bpf_map__set_value_size(m, (__u32)bytes) : -ENOENT;
+	int ret = set_value_size(obj, "banks", bytes);
 
-	return ret ? ret : bpf_map__set_max_entries(m, ncpus * ABI_BANKS);
+	return ret ? ret : map_setup_entries(obj, "banks", ncpus * ABI_BANKS);
 }
 
 /*
@@ -78,51 +93,32 @@ static uint32_t entries_wanted(const struct map_setup_keyed *k, bool on_demand)
 	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/* Programs that use no entries still name the maps. */
-static __u32 entry_bytes(const struct map_setup_keyed *k)
-{
-	return (__u32)ABI_KENTRY_BYTES(k->used ? k->nhists : 0, k->schema);
-}
-
-static int set_zero(struct bpf_object *obj, const struct map_setup_keyed *k)
-{
-	struct bpf_map *m = bpf_object__find_map_by_name(obj, keyed_zero);
-
-	return m ? bpf_map__set_value_size(m, entry_bytes(k)) : -ENOENT;
-}
-
-/* There is nothing to check of entries that nobody makes. */
-static int check_program(struct bpf_object *obj, bool used)
-{
-	struct bpf_program *p = bpf_object__find_program_by_name(obj, "ws_check_khist");
-
-	return p ? bpf_program__set_autoload(p, used) : -ENOENT;
-}
-
 int map_setup_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const struct btf *btf,
 		    const struct map_setup_keyed *k)
 {
+	struct bpf_program *check = bpf_object__find_program_by_name(obj, "ws_check_khist");
+	/* programs that use no entries still name the maps */
+	size_t bytes = ABI_KENTRY_BYTES(k->used ? k->nhists : 0, k->schema);
 	bool on_demand = map_setup_on_demand(btf);
-	int b, ret;
+	int ret;
 
 	rodata->by = k->by;
 	rodata->others = k->others;
-	ret = check_program(obj, k->used);
-	if (ret)
-		return ret;
-	ret = map_setup_buckets(&rodata->buckets, k->schema);
+	/* there is nothing to check of entries that nobody makes */
+	ret = check ? bpf_program__set_autoload(check, k->used) : -ENOENT;
 	if (!ret)
-		ret = set_zero(obj, k);
-	for (b = 0; !ret && b < ABI_BANKS; b++) {
-		struct bpf_map *m = bpf_object__find_map_by_name(obj, keyed_maps[b]);
-
-		if (!m)
-			return -ENOENT;
-		ret = bpf_map__set_value_size(m, entry_bytes(k));
+		ret = map_setup_buckets(&rodata->buckets, k->schema);
+	if (!ret)
+		ret = set_value_size(obj, "keyed_zero",
+				     bytes); /* one more entry, of the same size */
+	for (int b = 0; !ret && b < ABI_BANKS; b++) {
+		ret = set_value_size(obj, keyed_maps[b], bytes);
 		if (!ret)
-			ret = bpf_map__set_max_entries(m, entries_wanted(k, on_demand));
+			ret = map_setup_entries(obj, keyed_maps[b], entries_wanted(k, on_demand));
 		if (!ret && on_demand)
-			ret = bpf_map__set_map_flags(m, BPF_F_NO_PREALLOC);
+			ret = bpf_map__set_map_flags(
+				bpf_object__find_map_by_name(obj, keyed_maps[b]),
+				BPF_F_NO_PREALLOC);
 	}
 	return ret;
 }
@@ -145,8 +141,6 @@ int map_setup_others(const struct bpf_object *obj, const struct map_setup_keyed 
 
 void map_setup_keyed_fds(const struct bpf_object *obj, int fds[ABI_BANKS])
 {
-	int b;
-
-	for (b = 0; b < ABI_BANKS; b++)
+	for (int b = 0; b < ABI_BANKS; b++)
 		fds[b] = bpf_object__find_map_fd_by_name(obj, keyed_maps[b]);
 }

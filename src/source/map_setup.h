@@ -17,6 +17,9 @@ struct btf;
 int map_setup_entries(struct bpf_object *obj, const char *name, uint32_t entries);
 int map_setup_create(struct bpf_object *obj, const char *name, bool create);
 
+/* Those of n names, as far as the object has them, are not made. */
+int map_setup_leave_out(struct bpf_object *obj, const char *const *names, size_t n);
+
 /* The rodata of a histogram's buckets; 0 or -EINVAL. */
 int map_setup_buckets(struct abi_buckets *rodata, uint32_t schema);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "source/mountinfo.h"
 
@@ -74,9 +76,8 @@ static bool parse_line(char *line, struct mount_entry *m)
 {
 	char *field[6], *fstype, *source;
 	const char *id;
-	size_t i;
 
-	for (i = 0; i < 6; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		field[i] = strsep(&line, " ");
 		if (!field[i] || !*field[i])
 			return false;
@@ -107,6 +108,37 @@ bool mountinfo_next(char **text, struct mount_entry *out)
 		if (parse_line(line, out))
 			return true;
 	return false;
+}
+
+static int read_link(const char *link, char *out, size_t len)
+{
+	ssize_t n = readlink(link, out, len);
+
+	if (n < 0)
+		return -errno;
+	if ((size_t)n >= len)
+		return -ENAMETOOLONG;
+	out[n] = '\0';
+	return 0;
+}
+
+int fd_path(int fd, char *out, size_t len)
+{
+	char link[64];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return read_link(link, out, len);
+}
+
+bool block_device_name(uint32_t major, uint32_t minor, char *out, size_t len)
+{
+	char link[64], target[PATH_MAX], *name;
+
+	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major, minor);
+	if (read_link(link, target, sizeof(target)))
+		return false;
+	name = strrchr(target, '/');
+	return snprintf(out, len, "%s", name ? name + 1 : target) < (int)len;
 }
 
 char *mountinfo_read(const char *path)

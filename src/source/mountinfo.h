@@ -10,6 +10,7 @@
 #define WS_MOUNTINFO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct mount_entry {
@@ -29,6 +30,11 @@ bool mountinfo_next(char **text, struct mount_entry *out);
 
 /* "8:1" and nothing else, in the range of the kernel's dev_t. */
 bool mountinfo_dev(const char *text, uint32_t *major, uint32_t *minor);
+
+/* The path of what is open, as /proc/self/fd tells it. 0, -ENAMETOOLONG or negative errno. */
+int fd_path(int fd, char *out, size_t len);
+/* What the kernel calls a block device: "sda1", "dm-0". */
+bool block_device_name(uint32_t major, uint32_t minor, char *out, size_t len);
 
 /* The file's text, to be freed; NULL with errno. */
 char *mountinfo_read(const char *path);

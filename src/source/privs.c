@@ -80,9 +80,8 @@ bool privs_suffice(void)
 static uint64_t needed_by_sources(const struct config *cfg)
 {
 	uint64_t need = 0;
-	size_t i;
 
-	for (i = 0; source_list[i]; i++)
+	for (size_t i = 0; source_list[i]; i++)
 		if (source_asked(cfg, source_list[i]))
 			need |= source_list[i]->caps;
 	return need;
@@ -176,12 +175,11 @@ static uint64_t needed_later(const struct config *cfg)
 {
 	uint64_t need =
 		SOURCE_CAP(CAP_SYS_ADMIN) | needed_by_sources(cfg); /* BPF statistics: our cost */
-	size_t i;
 
 	if (by_cgroups(cfg->by) || cfg->by == BY_FILE || cfg->slower)
 		need |= SOURCE_CAP(
 			CAP_DAC_READ_SEARCH); /* paths of cgroups and files from their ids */
-	for (i = 0; i < cfg->noutputs; i++)
+	for (size_t i = 0; i < cfg->noutputs; i++)
 		if (cfg->outputs[i].path)
 			need |= SOURCE_CAP(CAP_DAC_OVERRIDE); /* SIGHUP: open the file again */
 	if (cfg->command)

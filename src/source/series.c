@@ -31,12 +31,11 @@ int series_push_hists(struct source_report *r, const struct metric_desc *metrics
 		      const struct label *labels, uint32_t nlabels)
 {
 	struct series one = {.nlabels = nlabels};
-	uint32_t m;
 	int ret = 0;
 
 	if (nlabels)
 		memcpy(one.labels, labels, nlabels * sizeof(*labels));
-	for (m = 0; !ret && m < n; m++) {
+	for (uint32_t m = 0; !ret && m < n; m++) {
 		bool wanted = !(optional >> m & 1);
 
 		one.desc = &metrics[m];

@@ -55,9 +55,7 @@ int shared_keep(struct shared_maps *s, const struct bpf_object *obj)
 
 void shared_close(struct shared_maps *s)
 {
-	int i;
-
-	for (i = 0; i < SHARED_LEDGERS; i++)
+	for (int i = 0; i < SHARED_LEDGERS; i++)
 		if (s->ledgers[i] > 0)
 			close(s->ledgers[i]);
 	ledgers_close(s->all);

@@ -112,7 +112,7 @@ struct source_ops {
 	int (*settle)(struct config *cfg, struct err *e);
 	/* Can this machine run it? 0, or negative with the reason in e (exit 3). Cheap. */
 	int (*probe)(struct err *e);
-	/* Load everything; nothing is counted yet. */
+	/* Load everything; nothing is counted yet. Where that fails *out is half open, or as it was. */
 	int (*open)(struct source **out, const struct source_args *args, struct err *e);
 	/* Begin to count (after a warm-up: forget what was counted so far). */
 	int (*start)(struct source *s, struct err *e);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,19 +16,47 @@
 
 #include "core/array.h"
 #include "core/text.h"
-#include "source/proc_text.h"
 #include "source/targets.h"
 
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* 64bef697d33b ("pidfd: implement PIDFD_THREAD flag", 6.9) */
 #endif
 
-static int pidfd_open_any(uint32_t id, bool thread)
-{
-	int fd = (int)syscall(SYS_pidfd_open, (pid_t)id, thread ? PIDFD_THREAD : 0);
+/* ---- texts of /proc ---- */
 
-	return fd < 0 ? -errno : fd;
+/* A whole number, and a blank or the end behind it. */
+static bool take_pid(const char *s, uint32_t *out)
+{
+	unsigned long v;
+	char *end;
+
+	if (!isdigit((unsigned char)*s))
+		return false;
+	errno = 0;
+	v = strtoul(s, &end, 10);
+	if (errno || v > INT32_MAX || (*end && !isspace((unsigned char)*end)))
+		return false;
+	*out = (uint32_t)v;
+	return true;
 }
+
+bool proc_status_tgid(const char *line, uint32_t *tgid)
+{
+	static const char key[] = "Tgid:\t";
+
+	return !strncmp(line, key, sizeof(key) - 1) && take_pid(line + sizeof(key) - 1, tgid);
+}
+
+int proc_stat_ppid(const char *stat, uint32_t *ppid)
+{
+	const char *p = strrchr(stat, ')'); /* the name may hold anything */
+
+	if (!p || p[1] != ' ' || !isalpha((unsigned char)p[2]) || p[3] != ' ')
+		return -EINVAL;
+	return take_pid(p + 4, ppid) ? 0 : -EINVAL;
+}
+
+/* ---- what the filters name ---- */
 
 /* The process a thread belongs to, 0 if there is no such thread. */
 static uint32_t tgid_of(uint32_t tid)
@@ -47,6 +76,11 @@ static uint32_t tgid_of(uint32_t tid)
 	return tgid;
 }
 
+const struct u32_list *targets_named(const struct filter *f)
+{
+	return f->pids.n ? &f->pids : &f->tids;
+}
+
 static int watch(struct targets *t, int fd)
 {
 	struct epoll_event ev = {.events = EPOLLIN | EPOLLONESHOT};
@@ -61,13 +95,12 @@ static int watch(struct targets *t, int fd)
 static int open_ids(struct targets *t, const struct u32_list *ids, bool thread, struct err *e)
 {
 	const char *what = thread ? "--tid" : "--pid";
-	size_t i;
 	int fd, ret;
 
 	t->pidfds = calloc(ids->n, sizeof(*t->pidfds));
 	if (!t->pidfds)
 		return err_sys(e, -ENOMEM, "%s", what);
-	for (i = 0; i < ids->n; i++) {
+	for (size_t i = 0; i < ids->n; i++) {
 		uint32_t tgid = tgid_of(ids->v[i]);
 
 		if (!tgid)
@@ -80,7 +113,8 @@ static int open_ids(struct targets *t, const struct u32_list *ids, bool thread, 
 				"%s '%u': a thread of process %u, expected a process (or use "
 				"--tid)",
 				what, ids->v[i], tgid);
-		fd = pidfd_open_any(ids->v[i], thread && tgid != ids->v[i]);
+		fd = (int)syscall(SYS_pidfd_open, (pid_t)ids->v[i],
+				  thread && tgid != ids->v[i] ? PIDFD_THREAD : 0);
 		t->pidfds[t->npidfds++] = fd < 0 ? -1 : fd;
 		ret = fd < 0 ? 0 : watch(t, fd);
 		if (ret)
@@ -91,14 +125,13 @@ static int open_ids(struct targets *t, const struct u32_list *ids, bool thread, 
 
 static int open_cgroups(struct targets *t, const struct cgroup_mount *m, struct err *e)
 {
-	size_t i;
 	int ret;
 
 	t->cgroups = calloc(t->filter->late[ABI_FILTER_CGROUP].n, sizeof(*t->cgroups));
 	t->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (!t->cgroups)
 		return err_sys(e, -ENOMEM, "--cgroup");
-	for (i = 0; i < t->filter->late[ABI_FILTER_CGROUP].n; i++) {
+	for (size_t i = 0; i < t->filter->late[ABI_FILTER_CGROUP].n; i++) {
 		ret = cgroup_resolve(m, t->filter->late[ABI_FILTER_CGROUP].v[i], &t->cgroups[i], e);
 		if (ret)
 			return ret;
@@ -119,18 +152,11 @@ int targets_open(struct targets *t, const struct filter *f, const struct cgroup_
 	memset(t, 0, sizeof(*t));
 	t->filter = f;
 	t->inotify_fd = t->epoll_fd = -1;
-	if (f->pids.n)
-		ret = open_ids(t, &f->pids, false, e);
-	else if (f->tids.n)
-		ret = open_ids(t, &f->tids, true, e);
+	if (targets_named(f)->n)
+		ret = open_ids(t, targets_named(f), !f->pids.n, e);
 	if (!ret && f->late[ABI_FILTER_CGROUP].n)
 		ret = open_cgroups(t, m, e);
 	return ret;
-}
-
-static const struct u32_list *named_ids(const struct targets *t)
-{
-	return t->filter->pids.n ? &t->filter->pids : &t->filter->tids;
 }
 
 bool targets_id_alive(const struct targets *t, size_t i)
@@ -140,20 +166,19 @@ bool targets_id_alive(const struct targets *t, size_t i)
 
 	if (p.fd >= 0)
 		return poll(&p, 1, 0) == 0;
-	snprintf(path, sizeof(path), "/proc/%u", named_ids(t)->v[i]);
+	snprintf(path, sizeof(path), "/proc/%u", targets_named(t->filter)->v[i]);
 	return !access(path, F_OK);
 }
 
 static bool ids_alive(const struct targets *t, char *why, size_t len)
 {
 	const char *noun = t->filter->pids.n ? "process" : "thread";
-	size_t i;
 
-	for (i = 0; i < t->npidfds; i++)
+	for (size_t i = 0; i < t->npidfds; i++)
 		if (targets_id_alive(t, i))
 			return true;
 	if (t->npidfds == 1)
-		snprintf(why, len, "%s %u has ended", noun, named_ids(t)->v[0]);
+		snprintf(why, len, "%s %u has ended", noun, targets_named(t->filter)->v[0]);
 	else
 		snprintf(why, len, "all %zu %s%s have ended", t->npidfds, noun,
 			 t->filter->pids.n ? "es" : "s");
@@ -163,9 +188,8 @@ static bool ids_alive(const struct targets *t, char *why, size_t len)
 static bool cgroups_alive(const struct targets *t, char *why, size_t len)
 {
 	struct stat st;
-	size_t i;
 
-	for (i = 0; i < t->ncgroups; i++)
+	for (size_t i = 0; i < t->ncgroups; i++)
 		if (!stat(t->cgroups[i].dir, &st) && st.st_ino == t->cgroups[i].id)
 			return true;
 	if (t->ncgroups == 1)
@@ -236,9 +260,7 @@ static int table_read(struct proc_table *t)
 
 static bool list_has(const struct u32_list *l, uint32_t v)
 {
-	size_t i;
-
-	for (i = 0; i < l->n; i++)
+	for (size_t i = 0; i < l->n; i++)
 		if (l->v[i] == v)
 			return true;
 	return false;
@@ -248,12 +270,11 @@ int targets_descendants(const struct filter *f, struct u32_list *out)
 {
 	struct proc_table t = {0};
 	bool grew = true;
-	size_t i;
 	int ret = table_read(&t);
 
 	while (!ret && grew) { /* a child may stand before its parent: until nothing is added */
 		grew = false;
-		for (i = 0; !ret && i < t.n; i++) {
+		for (size_t i = 0; !ret && i < t.n; i++) {
 			if (list_has(out, t.v[i].pid) || list_has(&f->pids, t.v[i].pid))
 				continue;
 			if (!list_has(out, t.v[i].ppid) && !list_has(&f->pids, t.v[i].ppid))
@@ -268,9 +289,7 @@ int targets_descendants(const struct filter *f, struct u32_list *out)
 
 void targets_close(struct targets *t)
 {
-	size_t i;
-
-	for (i = 0; i < t->npidfds; i++)
+	for (size_t i = 0; i < t->npidfds; i++)
 		if (t->pidfds[i] >= 0)
 			close(t->pidfds[i]);
 	if (t->inotify_fd > 0)

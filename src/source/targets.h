@@ -21,6 +21,8 @@ struct targets {
 	int epoll_fd;	/* readable when something may be gone, or -1 */
 };
 
+/* Pids, else tids: one of them. */
+const struct u32_list *targets_named(const struct filter *f);
 /* Opens what the filter names; exit 2 with words that quote what does not exist. */
 int targets_open(struct targets *t, const struct filter *f, const struct cgroup_mount *m,
 		 struct err *e);
@@ -31,5 +33,12 @@ bool targets_id_alive(const struct targets *t, size_t i);
 /* Descendants, as of now, of the filter's pids: appended to out. 0, -ENOMEM or errno of /proc. */
 int targets_descendants(const struct filter *f, struct u32_list *out);
 void targets_close(struct targets *t);
+
+/* ---- texts of /proc/PID, where a task's name is whatever it chose; for tests and fuzzing ---- */
+
+/* "Tgid:\t42" of status: false of any other line. The kernel writes a name's newlines as \n. */
+bool proc_status_tgid(const char *line, uint32_t *tgid);
+/* "42 (a) b) S 1 ...": the parent in stat, behind the last parenthesis. 0 or -EINVAL. */
+int proc_stat_ppid(const char *stat, uint32_t *ppid);
 
 #endif

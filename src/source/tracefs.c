@@ -47,10 +47,9 @@ static int mount_privately(void)
 
 int tracefs_events(void)
 {
-	size_t i;
 	int fd;
 
-	for (i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
 		fd = open(usual[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0)
 			return fd;

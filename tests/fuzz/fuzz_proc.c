@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "source/proc_text.h"
+#include "source/targets.h"
 
 #define COMM_MAX 15
 

@@ -24,7 +24,7 @@
 #include "core/err.h"
 #include "source/bpf_util.h"
 #include "source/map_setup.h"
-#include "source/line/pmu_plan.h"
+#include "source/line/pmu.h"
 
 #include "line.skel.h" /* needs abi_line.h */
 

@@ -99,6 +99,26 @@ static void oldest_leave(void **state)
 	}
 }
 
+static void got(void **state)
+{
+	struct number like = {.key = 3}, *n;
+	struct cache c;
+
+	cache_init(&c, 2, compare, drop);
+	n = cache_get(&c, &like, sizeof(like));
+	assert_non_null(n);
+	live++;
+	assert_true(n != &like && n->key == 3);
+	add(&c, 4);
+	assert_ptr_equal(cache_get(&c, &like, sizeof(like)), n); /* it is there, and the newest */
+	add(&c, 5);
+	cache_trim(&c);
+	assert_null(find(&c, 4));
+	assert_ptr_equal(find(&c, 3), n);
+	cache_clear(&c);
+	assert_int_equal(live, 0);
+}
+
 static void never_used(void **state)
 {
 	struct cache c = {0};
@@ -111,6 +131,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bounded),
 		cmocka_unit_test(oldest_leave),
+		cmocka_unit_test(got),
 		cmocka_unit_test(never_used),
 	};
 

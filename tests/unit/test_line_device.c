@@ -2,7 +2,7 @@
 /* Which kernel functions access a device's registers, by their names. */
 #include "unit.h"
 
-#include "source/line/line_device.h"
+#include "source/line/line.h"
 
 static void names(void **state)
 {

@@ -117,7 +117,7 @@ static void contended(void **state)
 
 	for (size_t k = 0; k < ROWS(rows); k++) {
 		struct line_table *t = table_of(rows[k].v, rows[k].n);
-		struct line *l = line_table_first(t);
+		struct line *l = t->first;
 		const struct line_thread_sum *threads;
 		size_t n;
 
@@ -136,7 +136,7 @@ static void contended(void **state)
 static double rank_of(const struct sample *v, size_t n, uint32_t pairs, uint32_t changes)
 {
 	struct line_table *t = table_of(v, n);
-	struct line *l = line_table_first(t);
+	struct line *l = t->first;
 	const struct line_thread_sum *threads;
 	double rank;
 	size_t m;
@@ -165,7 +165,7 @@ static void views(void **state)
 {
 	static const struct sample v[] = {{1, 0, 5, A, A}, {2, 2, 3, B, B}};
 	struct line_table *t = table_of(v, 2);
-	struct line *l = line_table_first(t);
+	struct line *l = t->first;
 
 	line_turns(l, 10, 4);
 	line_table_begin(t);
@@ -189,7 +189,7 @@ static void quiet_lines_leave(void **state)
 	struct line_table *t = table_of(alone, 1);
 	int k;
 
-	for (k = 0; k < 100 && line_table_first(t); k++) {
+	for (k = 0; k < 100 && t->first; k++) {
 		line_table_begin(t);
 		line_table_end(t);
 	}
@@ -200,7 +200,7 @@ static void quiet_lines_leave(void **state)
 		line_table_begin(t);
 		line_table_end(t);
 	}
-	assert_non_null(line_table_first(t));
+	assert_non_null(t->first);
 	line_table_close(t);
 }
 
@@ -227,7 +227,7 @@ static void uses_are_bounded(void **state)
 		samples += a.samples;
 		line_table_end(t);
 	}
-	l = line_table_first(t);
+	l = t->first;
 	assert_int_equal(l->view[LINE_TOTAL].samples, samples);
 	assert_in_range(l->nuses, 2, 256);
 	assert_int_equal(l->others.view[LINE_TOTAL].samples, threads - l->nuses);
@@ -265,7 +265,7 @@ static void others_of_one_thread(void **state)
 		key.cpu = key.ip % 4;
 		assert_int_equal(add(t, &key, &a), 0);
 	}
-	l = line_table_first(t);
+	l = t->first;
 	assert_true(l->others.view[LINE_INTERVAL].samples > 0);
 	assert_false(line_contended(t, l, LINE_INTERVAL));
 	key.tid = 2; /* finds no room either */
@@ -279,7 +279,7 @@ static size_t lines_in(const struct line_table *t)
 	const struct line *l;
 	size_t n = 0;
 
-	for (l = line_table_first(t); l; l = l->next)
+	for (l = t->first; l; l = l->next)
 		n++;
 	return n;
 }
@@ -310,17 +310,17 @@ static void contended_are_bounded(void **state)
 		assert_in_range(lines_in(t), 1, 300);
 	}
 	assert_true(lines_in(t) > 100);
-	assert_true(line_table_rest(t)->samples > 0);
-	assert_true(line_table_rest(t)->writes > 0);
-	samples -= line_table_rest(t)->samples;
-	for (l = line_table_first(t); l; l = l->next) {
+	assert_true(t->rest.samples > 0);
+	assert_true(t->rest.writes > 0);
+	samples -= t->rest.samples;
+	for (l = t->first; l; l = l->next) {
 		samples -= l->view[LINE_TOTAL].samples;
 		if (l->idle_turns > 100)
 			assert_true(l->view[LINE_TOTAL].samples > 100); /* of 2 to 200 */
 	}
 	assert_int_equal(samples, 0);
 	line_table_forget(t);
-	assert_int_equal(line_table_rest(t)->samples, 0);
+	assert_int_equal(t->rest.samples, 0);
 	line_table_close(t);
 }
 
@@ -331,7 +331,7 @@ static void harmless_lines_leave(void **state)
 	struct line_table *t = table_of(both, 2);
 	int k;
 
-	for (k = 0; k < 100 && line_table_first(t); k++) {
+	for (k = 0; k < 100 && t->first; k++) {
 		line_table_begin(t);
 		line_table_end(t);
 	}
@@ -349,7 +349,7 @@ static void full(void **state)
 	for (key.addr = 64; key.addr <= 128; key.addr += 64)
 		assert_int_equal(add(t, &key, &a), 0);
 	assert_int_equal(add(t, &key, &a), -ENOSPC);
-	assert_int_equal(line_table_dropped(t), 1);
+	assert_int_equal(t->dropped, 1);
 	key.addr = 64;
 	assert_int_equal(add(t, &key, &a), 0);
 	line_table_close(t);
@@ -374,7 +374,7 @@ static double rank_with(uint32_t samples, uint32_t local, uint32_t remote)
 	a.hitm_local = local;
 	a.hitm_remote = remote;
 	assert_int_equal(add(t, &key, &a), 0);
-	l = line_table_first(t);
+	l = t->first;
 	assert_int_equal(l->view[LINE_TOTAL].hitm_local, local);
 	assert_int_equal(l->view[LINE_TOTAL].hitm_remote, remote);
 	threads = line_threads(t, l, LINE_TOTAL, &n);
@@ -410,7 +410,7 @@ static void latencies(void **state)
 	struct abi_latency a = {.sum = 300, .min = 100, .max = 200};
 	struct abi_latency b = {.sum = 50, .min = 50, .max = 50};
 	struct line_table *t = table_of(v, 2);
-	struct line *l = line_table_first(t);
+	struct line *l = t->first;
 	struct line_use *u;
 
 	a.slots[100] = 1;
@@ -456,7 +456,7 @@ static void places(void **state)
 	key.addr += 8;
 	a.told = a.hitm_remote = 0;
 	assert_int_equal(add(t, &key, &a), 0);
-	l = line_table_first(t);
+	l = t->first;
 	assert_null(l->next);
 	assert_int_equal(use_of(l, 1, 8)->view[LINE_TOTAL].samples, 6);
 	assert_int_equal(use_of(l, 1, 8)->view[LINE_TOTAL].hitm_remote, 2);

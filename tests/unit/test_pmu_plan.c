@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "source/cpus.h"
-#include "source/line/pmu_plan.h"
+#include "source/line/pmu.h"
 #include "tree.h"
 
 #define FREQ 997

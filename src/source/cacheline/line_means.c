@@ -2,7 +2,8 @@
 /* What the samples of a line mean: who touched it, and whether they fight over it. */
 #include <stdlib.h>
 
-#include "source/cacheline/line_table_inside.h"
+#include "core/array.h"
+#include "source/cacheline/line_table.h"
 
 static int busiest_first(const void *a, const void *b)
 {
@@ -13,33 +14,19 @@ static int busiest_first(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-/* Room for as many threads as the line has uses. */
-static bool scratch_reserve(struct line_table *t, const struct line *l)
-{
-	size_t cap = 2 * (size_t)l->nuses;
-	struct line_thread_sum *v;
-
-	if (l->nuses <= t->scratch_cap)
-		return true;
-	v = realloc(t->scratch, cap * sizeof(*v));
-	if (!v)
-		return false;
-	t->scratch = v;
-	t->scratch_cap = cap;
-	return true;
-}
-
 const struct line_thread_sum *line_threads(struct line_table *t, const struct line *l,
 					   enum line_view v, size_t *n)
 {
-	struct line_thread_sum *out;
+	/* as many threads as the line has uses, at most */
+	struct line_thread_sum *out =
+		array_room(t->scratch, &t->scratch_cap, 0, l->nuses, sizeof(*out));
 	const struct line_use *u;
 	size_t k;
 
 	*n = 0;
-	if (!scratch_reserve(t, l))
+	if (!out)
 		return NULL;
-	out = t->scratch;
+	t->scratch = out;
 	for (u = l->uses; u; u = u->next) {
 		if (!u->view[v].samples)
 			continue;
@@ -57,20 +44,17 @@ const struct line_thread_sum *line_threads(struct line_table *t, const struct li
 uint32_t line_cores(const struct line_table *t, const struct line *l, enum line_view v)
 {
 	uint32_t n = 0;
-	size_t w;
 
-	for (w = 0; w < t->words; w++)
+	for (size_t w = 0; w < t->words; w++)
 		n += (uint32_t)__builtin_popcountll(l->cores[v][w]);
 	return n;
 }
 
 void line_turns(struct line *l, uint32_t pairs, uint32_t changes)
 {
-	int v;
-
 	if (pairs < l->pairs_seen)
 		l->pairs_seen = l->changes_seen = 0;
-	for (v = 0; v < LINE_VIEWS; v++) {
+	for (int v = 0; v < LINE_VIEWS; v++) {
 		l->pairs[v] += pairs - l->pairs_seen;
 		l->changes[v] += changes - l->changes_seen;
 	}

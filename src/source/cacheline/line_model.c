@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "source/cacheline/line_model.h"
+#include "source/cpus.h"
 #include "source/inodes/ext4_places.h"
 
 #define LINES_MAX 262144
@@ -107,11 +108,10 @@ static int fill_threads(struct line_model *m, const struct line_thread_sum *sums
 			struct line_accesses *a)
 {
 	struct line_thread *out = arena_take(&m->arena, n * sizeof(*out));
-	size_t k;
 
 	if (!out)
 		return -ENOMEM;
-	for (k = 0; k < n; k++)
+	for (size_t k = 0; k < n; k++)
 		out[k] = (struct line_thread){
 			.pid = sums[k].pid,
 			.tid = sums[k].tid,
@@ -281,22 +281,6 @@ static int fill_sites(struct line_model *m, const struct line_accesses *a, struc
 	return 0;
 }
 
-static int fill_cpus(struct line_model *m, const struct line *l, enum line_view v,
-		     struct contended *c)
-{
-	uint32_t *out = arena_take(&m->arena, m->ncpus * sizeof(*out)), cpu;
-	size_t n = 0;
-
-	if (!out)
-		return -ENOMEM;
-	for (cpu = 0; cpu < m->ncpus; cpu++)
-		if (l->cpus[v][cpu / 64] >> (cpu % 64) & 1)
-			out[n++] = cpu;
-	c->cpus = out;
-	c->ncpus = n;
-	return 0;
-}
-
 static int fill_members(struct line_model *m, const struct name *name, uint64_t addr,
 			struct contended *c)
 {
@@ -342,7 +326,7 @@ static int describe(struct line_model *m, const struct line *l, enum line_view v
 	if (!line_is_kernels(l) && a->nthreads)
 		c->owner = a->threads[0].comm;
 	c->ntasks = a->nthreads;
-	ret = fill_cpus(m, l, v, c);
+	ret = cpus_fill(&m->arena, l->cpus[v], m->ncpus, c);
 	if (!ret)
 		ret = fill_sites(m, a, c);
 	return ret ? ret : fill_members(m, &name, c->addr, c);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/cacheline/line_table_inside.h"
+#include "source/cacheline/line_table.h"
 
 #define QUIET_TURNS 30	  /* intervals after which a line that is not contended is forgotten */
 #define CONTENDED_MAX 256 /* lines, each named at each report; beyond that quiet ones leave */
@@ -35,9 +35,7 @@ int line_table_open(struct line_table **out, const uint32_t *core_of, uint32_t n
 
 static void latency_free(struct line_use *u)
 {
-	int v;
-
-	for (v = 0; u->latency && v < LINE_VIEWS; v++)
+	for (int v = 0; u->latency && v < LINE_VIEWS; v++)
 		hist_free(&u->latency[v]);
 	free(u->latency);
 }
@@ -51,14 +49,13 @@ static void use_free(struct line_use *u)
 static void line_free(struct line *l)
 {
 	struct line_use *u, *next;
-	int v;
 
 	for (u = l->uses; u; u = next) {
 		next = u->next;
 		use_free(u);
 	}
 	latency_free(&l->others);
-	for (v = 0; v < LINE_VIEWS; v++) {
+	for (int v = 0; v < LINE_VIEWS; v++) {
 		hist_free(&l->latency[v]);
 		free(l->cores[v]);
 		free(l->cpus[v]);
@@ -90,9 +87,8 @@ static struct line *line_new(struct line_table *t, const struct line_key *key)
 {
 	struct line *l = calloc(1, sizeof(*l));
 	bool ok = l != NULL;
-	int v;
 
-	for (v = 0; ok && v < LINE_VIEWS; v++) {
+	for (int v = 0; ok && v < LINE_VIEWS; v++) {
 		hist_init(&l->latency[v], ABI_LATENCY_SCHEMA);
 		l->cores[v] = calloc(t->words, sizeof(uint64_t));
 		l->cpus[v] = calloc(t->words, sizeof(uint64_t));
@@ -160,11 +156,9 @@ void line_samples_add(struct line_samples *to, const struct line_samples *s)
 
 static struct hist *use_latency(struct line_use *u)
 {
-	int v;
-
 	if (!u->latency) {
 		u->latency = calloc(LINE_VIEWS, sizeof(*u->latency));
-		for (v = 0; u->latency && v < LINE_VIEWS; v++)
+		for (int v = 0; u->latency && v < LINE_VIEWS; v++)
 			hist_init(&u->latency[v], ABI_LATENCY_SCHEMA);
 	}
 	return u->latency;
@@ -279,7 +273,6 @@ int line_table_add(struct line_table *t, const struct line_key *at,
 
 static int add_latency(struct hist *h, const struct abi_latency *a)
 {
-	uint32_t slot;
 	int ret = 0;
 
 	if (!h->count || a->min < h->min_ns)
@@ -287,7 +280,7 @@ static int add_latency(struct hist *h, const struct abi_latency *a)
 	if (!h->count || a->max > h->max_ns)
 		h->max_ns = a->max;
 	h->sum_ns += a->sum;
-	for (slot = 0; !ret && slot < ABI_LATENCY_SLOTS; slot++)
+	for (uint32_t slot = 0; !ret && slot < ABI_LATENCY_SLOTS; slot++)
 		ret = hist_add_slot(h, slot, a->slots[slot]);
 	return ret;
 }
@@ -340,7 +333,7 @@ void line_table_begin(struct line_table *t)
 {
 	struct line *l;
 
-	for (l = t->first; l; l = l->next) {
+	for (l = t ? t->first : NULL; l; l = l->next) {
 		if (l->view[LINE_INTERVAL].samples)
 			forget_view(t, l, LINE_INTERVAL);
 		l->idle_turns++;
@@ -351,6 +344,8 @@ void line_table_forget(struct line_table *t)
 {
 	struct line *l;
 
+	if (!t)
+		return;
 	for (l = t->first; l; l = l->next)
 		forget_view(t, l, LINE_TOTAL);
 	t->dropped = 0;
@@ -406,10 +401,10 @@ static void trim_contended(struct line_table *t, size_t contended, size_t quiet)
 
 void line_table_end(struct line_table *t)
 {
-	struct line **at = &t->first, *l;
+	struct line **at = t ? &t->first : NULL, *l;
 	size_t contended = 0, quiet = 0;
 
-	while ((l = *at)) {
+	while (at && (l = *at)) {
 		bool is_contended = line_contended(t, l, LINE_TOTAL);
 
 		if (l->idle_turns >= QUIET_TURNS && !is_contended) {
@@ -422,19 +417,4 @@ void line_table_end(struct line_table *t)
 	}
 	if (contended > CONTENDED_MAX && quiet)
 		trim_contended(t, contended, quiet);
-}
-
-uint64_t line_table_dropped(const struct line_table *t)
-{
-	return t->dropped;
-}
-
-const struct line_samples *line_table_rest(const struct line_table *t)
-{
-	return &t->rest;
-}
-
-struct line *line_table_first(const struct line_table *t)
-{
-	return t->first;
 }

@@ -71,17 +71,31 @@ struct line {
 	struct line *next;
 };
 
-struct line_table;
+struct line_table {
+	uint32_t *core_of;
+	uint32_t ncpus;
+	size_t words; /* of a bit set of CPUs */
+	size_t n, max;
+	uint64_t dropped;	  /* accesses to lines that found no room */
+	struct line_samples rest; /* of contended lines that have left; part of the totals alone */
+	void *tree;
+	struct line *first;
+	struct line_thread_sum *scratch;
+	size_t scratch_cap;
+};
+
+void line_samples_add(struct line_samples *to, const struct line_samples *s);
 
 /* `core_of[cpu]` for ncpus CPUs is copied. At most max_lines lines are kept: see `dropped`. */
 int line_table_open(struct line_table **out, const uint32_t *core_of, uint32_t ncpus,
 		    size_t max_lines);
 void line_table_close(struct line_table *t); /* NULL is fine */
 
+/* Of these, NULL is fine. */
 void line_table_begin(struct line_table *t);  /* a new interval */
 void line_table_forget(struct line_table *t); /* totals start anew */
 /* Adds to both views, to the line `at` (line_shared.h: not always that of the key). 0, -ENOMEM, or
- * -ENOSPC: counted in line_table_dropped. */
+ * -ENOSPC: counted in `dropped`. */
 int line_table_add(struct line_table *t, const struct line_key *at,
 		   const struct abi_access_key *key, const struct abi_access *a);
 /* The same with what its samples took. Of an access that is not there: nothing to add to. */
@@ -90,10 +104,6 @@ int line_table_add_latency(struct line_table *t, const struct line_key *at,
 /* Lines that have been quiet for a while leave: those that are not contended, and of those that are
  * the ones with the fewest samples, into the rest. */
 void line_table_end(struct line_table *t);
-/* Contended lines that have left; part of the totals alone. */
-const struct line_samples *line_table_rest(const struct line_table *t);
-uint64_t line_table_dropped(const struct line_table *t);
-struct line *line_table_first(const struct line_table *t);
 
 /* What is counted of its consecutive samples so far; less than before: it was forgotten, and is
  * counted anew. */

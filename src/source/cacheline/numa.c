@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "source/cpus.h"
 
 #define NODES_MAX 1024 /* the kernel's NODES_SHIFT is at most 10 */
@@ -22,7 +23,7 @@ struct numa {
 	uint32_t ncpus, nodes;
 	int32_t *of_cpu;
 	struct block *blocks; /* by number, each once */
-	size_t nblocks;
+	size_t nblocks, cap;
 	uint64_t block_bytes; /* 0: not known */
 	bool stale;
 };
@@ -68,15 +69,12 @@ static char *read_text(const char *dir, const char *name)
 
 static int add_block(struct numa *n, uint64_t number, int32_t node)
 {
-	struct block *grown;
+	struct block *v = array_room(n->blocks, &n->cap, n->nblocks, 1, sizeof(*v));
 
-	if (!(n->nblocks & (n->nblocks - 1))) { /* full at a power of two */
-		grown = realloc(n->blocks, (n->nblocks ? 2 * n->nblocks : 1) * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		n->blocks = grown;
-	}
-	n->blocks[n->nblocks++] = (struct block){number, node};
+	if (!v)
+		return -ENOMEM;
+	n->blocks = v;
+	v[n->nblocks++] = (struct block){number, node};
 	return 0;
 }
 
@@ -122,10 +120,9 @@ static void read_block_bytes(struct numa *n)
 static void read_cpus(struct numa *n, const char *dir, int32_t node)
 {
 	char *list = read_text(dir, "cpulist");
-	uint32_t cpu;
 
 	if (list && *list) /* of a node with memory only it is empty */
-		for (cpu = 0; cpu < n->ncpus; cpu++)
+		for (uint32_t cpu = 0; cpu < n->ncpus; cpu++)
 			if (cpus_in(list, cpu))
 				n->of_cpu[cpu] = node;
 	free(list);
@@ -157,11 +154,10 @@ static int read_all(struct numa *n)
 	struct dirent *entry;
 	uint64_t node;
 	char *dir;
-	uint32_t cpu;
 	DIR *d;
 	int ret = 0;
 
-	for (cpu = 0; cpu < n->ncpus; cpu++)
+	for (uint32_t cpu = 0; cpu < n->ncpus; cpu++)
 		n->of_cpu[cpu] = UNKNOWN;
 	n->nodes = 0;
 	n->nblocks = 0;

@@ -10,8 +10,6 @@
 
 #define RING_BYTES_OF_CPU (8U << 10)
 #define KEYS 511 /* with the others' entry a power of two for each CPU: no bucket idles */
-#define REST_NS 10000000000ULL
-#define REST_INTERVALS 8 /* at least */
 #define LATER_MAX 1024
 #define DRAIN_MAX 256 /* records at a time */
 #define DRAIN_BYTES_MIN (DRAIN_MAX * sizeof(struct abi_contend_sample))
@@ -82,10 +80,9 @@ int contend_setup(struct contend *c, struct bpf_object *obj, const struct btf *b
 
 int contend_describe_later(struct contend *c)
 {
-	size_t i;
 	int ret = 0;
 
-	for (i = 0; !ret && i < c->nlater; i++)
+	for (size_t i = 0; !ret && i < c->nlater; i++)
 		ret = contend_describe(c, &c->later[i]);
 	c->nlater = 0;
 	return ret;
@@ -95,16 +92,6 @@ int contend_describe_later(struct contend *c)
  * Looking for names takes long, and meanwhile the processes of other records may end. Where that
  * matters they are looked at first.
  */
-static int take_record(struct contend *c, const struct abi_contend_sample *r)
-{
-	if (!c->ops->described)
-		return contend_describe(c, r);
-	if (r->role == ABI_ROLE_WAITED)
-		c->ops->described(c, r);
-	c->later[c->nlater++] = *r;
-	return c->nlater < LATER_MAX ? 0 : contend_describe_later(c);
-}
-
 static int on_record(void *ctx, const void *data, size_t len)
 {
 	struct contend *c = ctx;
@@ -113,7 +100,12 @@ static int on_record(void *ctx, const void *data, size_t len)
 	if (len < sizeof(r))
 		return -EINVAL;
 	memcpy(&r, data, sizeof(r));
-	return take_record(c, &r);
+	if (!c->ops->described)
+		return contend_describe(c, &r);
+	if (r.role == ABI_ROLE_WAITED)
+		c->ops->described(c, &r);
+	c->later[c->nlater++] = r;
+	return c->nlater < LATER_MAX ? 0 : contend_describe_later(c);
 }
 
 static int open_rows(struct contend *c, struct err *e)
@@ -157,15 +149,10 @@ static int load(struct contend *c, struct err *e)
 		return -ENOENT;
 	c->ledgers_ours = c->cfg->why && !ledgers_object(c->args.shared);
 	ret = c->cfg->why ? ledgers_open(c->args.shared, c->cfg, btf, e) : 0;
-	if (!ret) {
-		c->skel = c->ops->object(c, &opts);
-		ret = c->skel ? c->ops->configure(c, btf, e)
-			      : err_sys(e, -errno, "%s: open BPF object", c->ops->source->name);
-	}
-	btf__free(btf);
 	if (!ret)
-		ret = bpf_source_load(&c->base, c->skel, e);
-	return ret ? ret : c->ops->loaded(c, e);
+		ret = c->ops->configure(c, &opts, btf, e);
+	btf__free(btf);
+	return ret ? ret : bpf_source_load(&c->base, c->skel, e);
 }
 
 static int open_all(struct contend *c, struct err *e)
@@ -202,7 +189,6 @@ int contend_open(struct source **out, const struct source_args *args, const stru
 		 struct err *e)
 {
 	struct contend *c = calloc(1, ops->size);
-	int ret;
 
 	if (!c)
 		return err_sys(e, -ENOMEM, "%s", ops->source->name);
@@ -211,13 +197,8 @@ int contend_open(struct source **out, const struct source_args *args, const stru
 	c->ops = ops;
 	c->args = *args;
 	c->cfg = args->cfg;
-	ret = open_all(c, e);
-	if (ret) {
-		contend_close(&c->base.source);
-		return ret;
-	}
 	*out = &c->base.source;
-	return 0;
+	return open_all(c, e);
 }
 
 void contend_close(struct source *src)
@@ -295,19 +276,11 @@ int contend_start(struct source *src, struct err *e)
 	return 0;
 }
 
-/* Of --why: holders that found no room, and tasks without a ledger, told by whoever asks first. */
-static void add_losses(struct contend *c)
-{
-	uint64_t lost = holders_lost(c->holders) + ledgers_lost(c->args.shared);
-
-	c->banks.counts.interval.keys_full += lost;
-	c->banks.counts.total.keys_full += lost;
-}
-
 int contend_collect(struct source *src, struct source_report *r, struct err *e)
 {
 	struct contend *c = source_of(src);
 	struct abi_in_flight flight;
+	uint64_t lost;
 	int ret = collect(c, true, e);
 
 	if (ret)
@@ -318,7 +291,10 @@ int contend_collect(struct source *src, struct source_report *r, struct err *e)
 		ret = contend_rows_push(c, r);
 	if (ret)
 		return err_sys(e, ret, "%s: report", c->ops->source->name);
-	add_losses(c);
+	/* of --why: holders that found no room, and tasks without a ledger, told by whoever asks first */
+	lost = holders_lost(c->holders) + ledgers_lost(c->args.shared);
+	c->banks.counts.interval.keys_full += lost;
+	c->banks.counts.total.keys_full += lost;
 	ret = flight_walk(c->flight, map_fd(c, "in_flight"), &flight);
 	if (ret)
 		return err_sys(e, ret, "%s: tasks still waiting", c->ops->source->name);

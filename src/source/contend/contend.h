@@ -46,8 +46,7 @@ struct code {
 
 /* Of a row. */
 struct sites {
-	struct site *v;	    /* in order of appearance; v[].sym is theirs */
-	struct site *shown; /* for a frame */
+	struct site *v; /* in order of appearance; v[].sym is theirs */
 	size_t n;
 	uint64_t others; /* at code that found no room */
 };
@@ -57,9 +56,8 @@ void codes_init(struct cache *codes);
  * no memory. Valid until the next call. */
 const struct code *codes_site(struct contend *c, const struct abi_contend_sample *s);
 int sites_count(struct sites *s, const struct code *code);
-/* For a frame: the most frequent first, those without room last; *n of them. Valid until the next
- * call; NULL: none. */
-const struct site *sites_show(struct sites *s, size_t *n);
+/* For a frame: the most frequent first, those without room last. 0 or -ENOMEM. */
+int sites_show(const struct sites *s, struct arena *a, struct contended *out);
 /* The most frequent; NULL: none. */
 const char *sites_most(const struct sites *s);
 void sites_free(struct sites *s);
@@ -101,6 +99,7 @@ void holders_forget(struct contend *c); /* totals start anew */
 int holders_describe(struct contend *c, struct contend_row *r, const struct abi_contend_sample *s);
 /* Waits of the interval whose holders a row had no place for. */
 uint64_t holders_lost(const struct holders *h);
+int holders_longest_first(const void *a, const void *b); /* qsort, of struct holder */
 /* Of a row, for a frame. 0 or -ENOMEM. */
 int holders_fill(struct contend *c, const struct contend_row *r, bool total, struct contended *out);
 
@@ -117,8 +116,6 @@ struct contend_row {
 	struct line_member *members;
 	size_t nmembers;
 	struct sites sites;
-	const struct site *shown; /* of them, for a frame */
-	size_t nshown;
 	struct row_holders holders;
 	struct group_text group;
 };
@@ -134,14 +131,12 @@ struct contend_ops {
 	bool without_waits;  /* rows are shown also for what their sums say */
 	uint32_t unheld;     /* bit per kind: what is waited for is held by nobody */
 
-	/* Opens the object; NULL with errno. */
-	struct bpf_object_skeleton *(*object)(struct contend *c,
-					      const struct bpf_object_open_opts *opts);
-	/* Before the load; calls contend_setup. */
-	int (*configure)(struct contend *c, const struct btf *btf, struct err *e);
-	int (*loaded)(struct contend *c, struct err *e); /* after it; sets epoch_word */
-	int (*attach)(struct contend *c, struct err *e); /* sets flight */
-	void (*unload)(struct contend *c);		 /* no object is fine */
+	/* Opens the object, sets skel, and configures it, which calls contend_setup. */
+	int (*configure)(struct contend *c, const struct bpf_object_open_opts *opts,
+			 const struct btf *btf, struct err *e);
+	int (*attach)(struct contend *c,
+		      struct err *e);	   /* once loaded; sets epoch_word and flight */
+	void (*unload)(struct contend *c); /* no object is fine */
 
 	const char *(*kind)(uint32_t kind); /* "mutex"; never NULL; not asked of others */
 	/* Optional: whose row an entry is in, where that is not its own; of any entry once. */
@@ -215,8 +210,8 @@ int contend_setup(struct contend *c, struct bpf_object *obj, const struct btf *b
 
 /* contend_rows.c */
 int contend_rows_open(struct contend *c, struct err *e);
-/* The key of the row that an entry's belongs to. */
-void contend_join(struct contend *c, struct abi_key *key);
+/* keyed_args.join: the key of the row that an entry's belongs to, of struct contend. */
+void contend_join(void *ctx, struct abi_key *key);
 int contend_describe(struct contend *c, const struct abi_contend_sample *s); /* 0 or -errno */
 int contend_rows_push(struct contend *c, struct source_report *r);	     /* 0 or -ENOMEM */
 
@@ -227,11 +222,6 @@ int contend_describe_later(struct contend *c); /* those that wait for it; 0 or -
 /* contend_slow.c: before the load; 0 or negative errno. And once the rows are there. */
 int contend_slow_setup(struct contend *c, struct bpf_object *obj, const struct contend_rodata *ro);
 int contend_slow_open(struct contend *c, struct err *e);
-
-/* contend_chain.c: what `h`, which held it longest, waited for itself; how many. */
-#define CHAIN_LINKS (ABI_STRETCHES + 3)
-size_t contend_chain(struct contend *c, const struct abi_held_slow *r, const struct holder *h,
-		     struct slow_link out[CHAIN_LINKS]);
 
 /* For source_ops. */
 int contend_start(struct source *src, struct err *e);

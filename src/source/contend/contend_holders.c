@@ -19,55 +19,45 @@
 
 static const char *const maps[ABI_BANKS] = {"holders_even", "holders_odd"};
 
-/* An entry as it was taken out. */
-struct taken {
-	struct abi_holder_key key;
-	struct abi_holder h;
-};
-
 struct holders {
 	int fds[ABI_BANKS];
-	struct abi_holder_key *keys; /* of a batch */
+	struct abi_holder_key *keys; /* of entries as they were taken out */
 	struct abi_holder *values;
-	uint32_t batch;
-	struct taken *taken;
-	size_t ntaken, cap;
-	bool goes_on;  /* the interval that the last ones are of */
-	uint64_t lost; /* that a row had no place for, in the interval */
+	size_t n, keys_cap, values_cap;
+	uint32_t batch; /* so many at a time */
+	bool goes_on;	/* the interval that the last ones are of */
+	uint64_t lost;	/* that a row had no place for, in the interval */
 };
 
 /* ---- maps ---- */
 
-static int leave_out(struct bpf_object *obj)
+int holders_setup(struct contend *c, struct bpf_object *obj)
 {
 	static const char *const unused[] = {
 		"tasks",	"tasks_at",    "tasks_kept",   "vtids",	      "timelines",
 		"holders_even", "holders_odd", "holder_works", "holder_over", "held_logs",
 		"releases",	"released",    "takes"};
-	int ret = 0;
-
-	for (size_t i = 0; !ret && i < sizeof(unused) / sizeof(unused[0]); i++) {
-		struct bpf_map *m = bpf_object__find_map_by_name(obj, unused[i]);
-
-		if (m) /* not each object has all */
-			ret = bpf_map__set_autocreate(m, false);
-	}
-	return ret;
-}
-
-int holders_setup(struct contend *c, struct bpf_object *obj)
-{
 	uint32_t n = c->ncpus * HOLDER_ENTRIES_OF_CPU;
 	int ret;
 
 	if (!c->cfg->why)
-		return leave_out(obj);
+		return map_setup_leave_out(obj, unused, sizeof(unused) / sizeof(unused[0]));
 	ret = map_setup_entries(obj, "timelines", HOLDER_LINES);
 	if (!ret && !c->cfg->slower)
 		ret = map_setup_create(obj, "held_logs", false);
 	for (size_t i = 0; !ret && i < ABI_BANKS; i++)
 		ret = map_setup_entries(obj, maps[i], n > HOLDER_ENTRIES ? n : HOLDER_ENTRIES);
 	return ret ? ret : ledgers_reuse(c->args.shared, obj);
+}
+
+static int make_room(struct holders *h)
+{
+	void *keys = array_room(h->keys, &h->keys_cap, h->n, h->batch, sizeof(*h->keys));
+	void *values = array_room(h->values, &h->values_cap, h->n, h->batch, sizeof(*h->values));
+
+	h->keys = keys ? keys : h->keys;
+	h->values = values ? values : h->values;
+	return keys && values ? 0 : -ENOMEM;
 }
 
 int holders_open(struct contend *c)
@@ -83,9 +73,7 @@ int holders_open(struct contend *c)
 	for (size_t i = 0; i < ABI_BANKS; i++)
 		h->fds[i] = bpf_object__find_map_fd_by_name(c->base.obj, maps[i]);
 	h->batch = BATCH;
-	h->keys = calloc(h->batch, sizeof(*h->keys));
-	h->values = calloc(h->batch, sizeof(*h->values));
-	return h->keys && h->values ? 0 : -ENOMEM;
+	return make_room(h);
 }
 
 void holders_close(struct holders *h)
@@ -94,40 +82,10 @@ void holders_close(struct holders *h)
 		return;
 	free(h->keys);
 	free(h->values);
-	free(h->taken);
 	free(h);
 }
 
 /* ---- taken out ---- */
-
-static int keep(struct holders *h, uint32_t n)
-{
-	struct taken *v = array_room(h->taken, &h->cap, h->ntaken, n, sizeof(*v));
-
-	if (!v)
-		return n ? -ENOMEM : 0;
-	h->taken = v;
-	for (uint32_t i = 0; i < n; i++)
-		v[h->ntaken++] = (struct taken){h->keys[i], h->values[i]};
-	return 0;
-}
-
-/* A bucket of the map holds more than a batch. */
-static int widen(struct holders *h)
-{
-	struct abi_holder_key *keys = reallocarray(h->keys, h->batch, 2 * sizeof(*keys));
-	struct abi_holder *values;
-
-	if (!keys)
-		return -ENOMEM;
-	h->keys = keys;
-	values = reallocarray(h->values, h->batch, 2 * sizeof(*values));
-	if (!values)
-		return -ENOMEM;
-	h->values = values;
-	h->batch *= 2;
-	return 0;
-}
 
 static int take_bank(struct holders *h, int fd)
 {
@@ -135,22 +93,23 @@ static int take_bank(struct holders *h, int fd)
 	bool begun = false;
 	int ret = 0;
 
-	while (!ret) {
+	while (ret != -ENOENT) {
+		if (make_room(h))
+			return -ENOMEM;
 		n = h->batch;
-		ret = bpf_map_lookup_and_delete_batch(fd, begun ? &at : NULL, &next, h->keys,
-						      h->values, &n, NULL);
-		if (ret == -ENOSPC) {
-			ret = widen(h);
+		ret = bpf_map_lookup_and_delete_batch(fd, begun ? &at : NULL, &next, h->keys + h->n,
+						      h->values + h->n, &n, NULL);
+		if (ret == -ENOSPC) { /* a bucket of the map holds more */
+			h->batch *= 2;
 			continue;
 		}
 		if (ret && ret != -ENOENT)
 			return ret;
-		if (keep(h, n))
-			return -ENOMEM;
+		h->n += n;
 		at = next;
 		begun = true;
 	}
-	return ret == -ENOENT ? 0 : ret;
+	return 0;
 }
 
 int holders_take(struct holders *h, uint64_t epoch)
@@ -191,20 +150,21 @@ static struct row_holder *row_holder_get(struct row_holders *r, uint32_t tid)
 	return &v[r->n++];
 }
 
-static void into_row(struct holders *h, struct contend_row *r, const struct taken *t)
+static void into_row(struct holders *h, struct contend_row *r, uint32_t tid,
+		     const struct abi_holder *taken)
 {
-	struct row_holder *one = row_holder_get(&r->holders, t->key.tid);
+	struct row_holder *one = row_holder_get(&r->holders, tid);
 
 	if (!one) {
-		h->lost += t->h.count;
+		h->lost += taken->count;
 		return;
 	}
-	add(&one->interval, &t->h);
-	add(&one->total, &t->h);
-	if (!t->h.pid)
+	add(&one->interval, taken);
+	add(&one->total, taken);
+	if (!taken->pid)
 		return;
-	one->pid = t->h.pid;
-	memcpy(one->comm, t->h.comm, sizeof(t->h.comm));
+	one->pid = taken->pid;
+	memcpy(one->comm, taken->comm, sizeof(taken->comm));
 }
 
 /* Those of rows that are with the others by now have no place there: of others it is not told. */
@@ -223,16 +183,16 @@ void holders_place(struct contend *c, bool ends)
 	}
 	if (!h->goes_on)
 		h->lost = 0;
-	for (size_t i = 0; i < h->ntaken; i++) {
-		struct abi_key key = h->taken[i].key.row;
+	for (size_t i = 0; i < h->n; i++) {
+		struct abi_key key = h->keys[i].row;
 
 		key.cpu = 0;
 		contend_join(c, &key);
 		k = keyed_find(c->keyed, &key);
 		if (k && key.obj != ABI_OBJ_OTHER)
-			into_row(h, (struct contend_row *)k, &h->taken[i]);
+			into_row(h, (struct contend_row *)k, h->keys[i].tid, &h->values[i]);
 	}
-	h->ntaken = 0;
+	h->n = 0;
 	h->goes_on = !ends;
 }
 
@@ -280,7 +240,7 @@ uint64_t holders_lost(const struct holders *h)
 
 /* ---- for a frame ---- */
 
-static int longest_first(const void *a, const void *b)
+int holders_longest_first(const void *a, const void *b)
 {
 	const struct holder *x = a, *y = b;
 
@@ -342,7 +302,7 @@ int holders_fill(struct contend *c, const struct contend_row *r, bool total, str
 	if (known < sum)
 		v[n++] = (struct holder){.count = unknown ? unknown : out->count,
 					 .wait_ns = sum - known};
-	qsort(v, n, sizeof(*v), longest_first);
+	qsort(v, n, sizeof(*v), holders_longest_first);
 	out->holders = v;
 	out->nholders = n;
 	return 0;

@@ -10,12 +10,13 @@
 #include <string.h>
 
 #include "source/contend/contend.h"
+#include "source/cpus.h"
 #include "source/inodes/ext4_places.h"
 
-#define COLD_AFTER 8   /* intervals without a wait, where room is short */
-#define EARLY_MAX 4096 /* rows that are described before they are counted */
-#define REST_NS 10000000000ULL
-#define REST_INTERVALS 8 /* at least */
+#define COLD_AFTER 8	       /* intervals without a wait, where room is short */
+#define EARLY_MAX 4096	       /* rows that are described before they are counted */
+#define REST_NS 10000000000ULL /* without a wait: then an address leaves the kernel's maps */
+#define REST_INTERVALS 8       /* at least */
 #define MEMBERS_MAX 16
 #define LINE_BYTES 64
 
@@ -33,9 +34,7 @@ static bool is_other(const struct contend_row *r)
 
 static void free_members(struct contend_row *r)
 {
-	size_t i;
-
-	for (i = 0; i < r->nmembers; i++)
+	for (size_t i = 0; i < r->nmembers; i++)
 		free((void *)r->members[i].name);
 	free(r->members);
 	r->members = NULL;
@@ -117,16 +116,12 @@ static int name_row(struct contend *c, struct contend_row *r)
 	return ret ? ret : find_members(c, r, &n);
 }
 
-void contend_join(struct contend *c, struct abi_key *key)
+void contend_join(void *ctx, struct abi_key *key)
 {
+	struct contend *c = ctx;
+
 	if (c->ops->join && key->obj != ABI_OBJ_OTHER)
 		c->ops->join(c, key);
-}
-
-/* keyed_args.join */
-static void on_join(void *ctx, struct abi_key *key)
-{
-	contend_join(ctx, key);
 }
 
 static int describe_row(struct contend_row *r, const struct abi_contend_sample *s)
@@ -151,44 +146,35 @@ static int on_appear(void *ctx, struct keyed_row *row)
 
 /* ---- descriptions ---- */
 
-/* Whose row a description is in. A storm of addresses that find no room has that of the others. */
-static struct keyed_row *row_described(struct contend *c, const struct abi_key *key)
-{
-	struct abi_key other = {.obj = ABI_OBJ_OTHER, .kind = key->kind};
-	struct keyed_row *found = keyed_find(c->keyed, key);
-
-	if (!found && keyed_uncounted(c->keyed) >= EARLY_MAX)
-		found = keyed_find(c->keyed, &other);
-	other.kind = ABI_KIND_OTHER;
-	if (!found && keyed_uncounted(c->keyed) >= EARLY_MAX)
-		found = keyed_find(c->keyed, &other);
-	return found ? found : keyed_get(c->keyed, key);
-}
-
+/* A storm of addresses that find no room has the row of the others. */
 struct contend_row *contend_row_described(struct contend *c, const struct abi_key *key)
 {
-	struct abi_key own = *key;
+	struct abi_key own = *key, other = {.obj = ABI_OBJ_OTHER};
+	struct keyed_row *found;
 
 	own.cpu = 0;
 	contend_join(c, &own);
-	return row_of(row_described(c, &own));
+	found = keyed_find(c->keyed, &own);
+	if (!found && keyed_uncounted(c->keyed) >= EARLY_MAX) {
+		other.kind = own.kind;
+		found = keyed_find(c->keyed, &other);
+		other.kind = ABI_KIND_OTHER;
+		found = found ? found : keyed_find(c->keyed, &other);
+	}
+	return row_of(found ? found : keyed_get(c->keyed, &own));
 }
 
 int contend_describe(struct contend *c, const struct abi_contend_sample *s)
 {
-	struct abi_key key = s->key;
+	bool waited = s->role == ABI_ROLE_WAITED;
 	const struct code *code;
 	struct contend_row *r;
 
-	if (s->role != ABI_ROLE_WAITED) {
-		r = contend_row_described(c, &key);
-		return r ? holders_describe(c, r, s) : -ENOMEM;
-	}
-	key.cpu = 0;
-	contend_join(c, &key);
-	c->describing = s;
-	r = row_of(row_described(c, &key));
+	c->describing = waited ? s : NULL;
+	r = contend_row_described(c, &s->key);
 	c->describing = NULL;
+	if (r && !waited)
+		return holders_describe(c, r, s);
 	if (!r || (!r->first && (describe_row(r, s) || name_row(c, r))))
 		return -ENOMEM;
 	if (!s->nips)
@@ -199,36 +185,12 @@ int contend_describe(struct contend *c, const struct abi_contend_sample *s)
 
 /* ---- reports ---- */
 
-static int list_cpus(struct contend *c, const uint64_t *bits, struct contended *out)
+/* What both views show. */
+static int fill_row(struct contend *c, struct contend_row *r, struct contended *out)
 {
-	uint32_t words = keyed_cpu_words(c->ncpus), cpu, n = 0;
-	uint32_t *cpus;
-
-	for (cpu = 0; cpu < words; cpu++)
-		n += (uint32_t)__builtin_popcountll(bits[cpu]);
-	cpus = arena_take(&c->arena, n * sizeof(*cpus));
-	if (!cpus)
-		return -ENOMEM;
-	out->cpus = cpus;
-	for (cpu = 0; cpu < c->ncpus; cpu++)
-		if (bits[cpu / 64] >> (cpu % 64) & 1)
-			cpus[out->ncpus++] = cpu;
-	return 0;
-}
-
-static int fill(struct contend *c, struct contend_row *r, bool total, struct contended *out)
-{
-	const struct keyed_row *k = &r->keyed;
 	struct label labels[GROUP_LABELS];
 
-	memset(out, 0, sizeof(*out));
-	out->source = c->ops->source->name;
-	out->wait = total ? &k->total[0] : &k->interval[0];
-	out->count = out->wait->count;
-	out->sites = r->shown;
-	out->nsites = r->nshown;
-	out->ntasks = (uint64_t)__builtin_popcountll(
-		(total ? k->sums_total : k->sums_interval)[ABI_CONTEND_TASKS]);
+	*out = (struct contended){.source = c->ops->source->name};
 	if (is_other(r)) {
 		out->other = true;
 		out->kind = "other";
@@ -241,21 +203,32 @@ static int fill(struct contend *c, struct contend_row *r, bool total, struct con
 		out->members = r->members;
 		out->nmembers = r->nmembers;
 		out->line = r->nmembers ? r->keyed.key.obj / LINE_BYTES * LINE_BYTES : 0;
-		if (group_labels(&r->group, c->cfg->by, k, labels))
+		if (group_labels(&r->group, c->cfg->by, &r->keyed, labels))
 			out->group = labels[0];
 	}
+	return sites_show(&r->sites, &c->arena, out);
+}
+
+static int push_view(struct contend *c, struct contend_row *r, bool total, struct contended row,
+		     struct contended_list *to)
+{
+	const struct keyed_row *k = &r->keyed;
+
+	row.wait = total ? &k->total[0] : &k->interval[0];
+	row.count = row.wait->count;
+	row.ntasks = (uint64_t)__builtin_popcountll(
+		(total ? k->sums_total : k->sums_interval)[ABI_CONTEND_TASKS]);
 	if (c->ops->fill)
-		c->ops->fill(c, r, total, out);
-	if (holders_fill(c, r, total, out))
+		c->ops->fill(c, r, total, &row);
+	if (holders_fill(c, r, total, &row) ||
+	    cpus_fill(&c->arena, total ? k->cpus_total : k->cpus_interval, c->ncpus, &row))
 		return -ENOMEM;
-	return list_cpus(c, total ? k->cpus_total : k->cpus_interval, out);
+	return contended_push(to, &row);
 }
 
 static bool had_any(const struct contend *c, const struct hist *h, const uint64_t *sums)
 {
-	int i;
-
-	for (i = 0; c->ops->without_waits && i < ABI_SUMS; i++)
+	for (int i = 0; c->ops->without_waits && i < ABI_SUMS; i++)
 		if (sums[i])
 			return true;
 	return h->count;
@@ -264,20 +237,15 @@ static bool had_any(const struct contend *c, const struct hist *h, const uint64_
 static int push_row(struct contend *c, struct contend_row *r, struct source_report *to)
 {
 	const struct keyed_row *k = &r->keyed;
-	struct contended one;
-	int ret = 0;
+	bool now = had_any(c, &k->interval[0], k->sums_interval);
+	bool ever = !to->total.contended.unwanted && had_any(c, &k->total[0], k->sums_total);
+	struct contended row;
+	int ret = now || ever ? fill_row(c, r, &row) : 0;
 
-	r->shown = sites_show(&r->sites, &r->nshown);
-	if (had_any(c, &k->interval[0], k->sums_interval)) {
-		ret = fill(c, r, false, &one);
-		if (!ret)
-			ret = contended_push(&to->interval.contended, &one);
-	}
-	if (!ret && !to->total.contended.unwanted && had_any(c, &k->total[0], k->sums_total)) {
-		ret = fill(c, r, true, &one);
-		if (!ret)
-			ret = contended_push(&to->total.contended, &one);
-	}
+	if (!ret && now)
+		ret = push_view(c, r, false, row, &to->interval.contended);
+	if (!ret && ever)
+		ret = push_view(c, r, true, row, &to->total.contended);
 	return ret;
 }
 
@@ -333,16 +301,9 @@ int contend_rows_push(struct contend *c, struct source_report *r)
 	return ret;
 }
 
-/* Intervals without a wait, before an address leaves the kernel's maps. */
-static uint32_t rest_after(const struct config *cfg)
-{
-	uint64_t n = cfg->interval_ns ? REST_NS / cfg->interval_ns : 0;
-
-	return n > REST_INTERVALS ? (uint32_t)n : REST_INTERVALS;
-}
-
 int contend_rows_open(struct contend *c, struct err *e)
 {
+	uint64_t rest = c->cfg->interval_ns ? REST_NS / c->cfg->interval_ns : 0;
 	struct keyed_args args = {
 		.nhists = c->maps.nhists,
 		.row_bytes = sizeof(struct contend_row),
@@ -354,8 +315,8 @@ int contend_rows_open(struct contend *c, struct err *e)
 				bpf_object__find_map_by_name(c->base.obj, "keyed_even")) /
 			4 * 3,
 		.cold_after = COLD_AFTER,
-		.rest_after = rest_after(c->cfg),
-		.join = on_join,
+		.rest_after = rest > REST_INTERVALS ? (uint32_t)rest : REST_INTERVALS,
+		.join = contend_join,
 		.appeared = on_appear,
 		.leaves = on_leave,
 		.ctx = c,

@@ -34,43 +34,27 @@ void codes_init(struct cache *codes)
 	cache_init(codes, CODES_MAX, compare_code, free_code);
 }
 
-/* A name that was late is asked for again, for its row will be shown again. */
-static int ask_code(struct contend *c, struct code *n, const struct abi_contend_sample *s)
+/* NULL: no memory. A name that was late is asked for again, for its row will be shown again. */
+static struct code *code_get(struct contend *c, const struct abi_contend_sample *s, uint64_t ip)
 {
+	struct code *n, like = {.ip = ip, .pid = c->ops->kernel_code ? 0 : s->pid};
 	struct name name = {0};
 	char *sym;
 
+	cache_trim(&c->codes);
+	n = cache_get(&c->codes, &like, sizeof(like));
+	if (!n || (n->sym && (!n->late || mono_now_ns() - n->asked_ns < ASK_AGAIN_NS)))
+		return n;
 	c->ops->code(c, s, n->ip, &name);
 	sym = strdup(name.text);
 	if (!sym)
-		return -ENOMEM;
+		return NULL;
 	free(n->sym);
 	n->sym = sym;
 	n->skip = c->ops->skip(c, n->ip, &name);
 	n->late = name.late;
 	n->asked_ns = mono_now_ns();
-	return 0;
-}
-
-static struct code *code_get(struct contend *c, const struct abi_contend_sample *s, uint64_t ip)
-{
-	struct code *n, like = {.ip = ip, .pid = c->ops->kernel_code ? 0 : s->pid};
-
-	n = cache_find(&c->codes, &like);
-	if (n && (!n->late || mono_now_ns() - n->asked_ns < ASK_AGAIN_NS))
-		return n;
-	if (n)
-		return ask_code(c, n, s) ? NULL : n;
-	cache_trim(&c->codes);
-	n = calloc(1, sizeof(*n));
-	if (!n)
-		return NULL;
-	*n = like;
-	if (ask_code(c, n, s)) {
-		free_code(n);
-		return NULL;
-	}
-	return cache_add(&c->codes, n) ? NULL : n;
+	return n;
 }
 
 const struct code *codes_site(struct contend *c, const struct abi_contend_sample *s)
@@ -88,55 +72,36 @@ const struct code *codes_site(struct contend *c, const struct abi_contend_sample
 
 /* ---- of a row ---- */
 
-/* One beyond SITES_MAX is shown for the others. */
-static int sites_grow(struct sites *s)
-{
-	struct site *v;
-
-	v = realloc(s->v, (s->n + 1) * sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	s->v = v;
-	v = realloc(s->shown, (s->n + 2) * sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	s->shown = v;
-	return 0;
-}
-
-/* Its name may have been late when it was first seen. */
-static int keep_name(struct site *s, const char *name)
-{
-	char *sym = strcmp(s->sym, name) ? strdup(name) : NULL;
-
-	if (!sym)
-		return strcmp(s->sym, name) ? -ENOMEM : 0;
-	free((void *)s->sym); /* ours, from strdup */
-	s->sym = sym;
-	return 0;
-}
-
 int sites_count(struct sites *s, const struct code *code)
 {
+	struct site *v = s->v;
 	char *sym;
 	size_t i;
 
-	for (i = 0; i < s->n; i++) {
-		if (s->v[i].ip == code->ip) {
-			s->v[i].count++;
-			return code->late ? 0 : keep_name(&s->v[i], code->sym);
-		}
-	}
-	if (s->n == SITES_MAX) {
+	for (i = 0; i < s->n && v[i].ip != code->ip; i++)
+		;
+	if (i == SITES_MAX) {
 		s->others++;
 		return 0;
 	}
-	sym = strdup(code->sym); /* codes may be forgotten before the row is */
-	if (!sym || sites_grow(s)) {
-		free(sym);
-		return -ENOMEM;
+	if (i == s->n) {
+		v = reallocarray(v, i + 1, sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		s->v = v;
+		v[i] = (struct site){.ip = code->ip};
 	}
-	s->v[s->n++] = (struct site){code->ip, sym, 1};
+	/* a name may have been late when it was first seen */
+	if (!v[i].sym || (!code->late && strcmp(v[i].sym, code->sym))) {
+		sym = strdup(code->sym); /* codes may be forgotten before the row is */
+		if (!sym)
+			return -ENOMEM;
+		free((void *)v[i].sym); /* ours, from strdup */
+		v[i].sym = sym;
+		if (i == s->n)
+			s->n++;
+	}
+	v[i].count++;
 	return 0;
 }
 
@@ -149,16 +114,22 @@ static int compare_sites(const void *a, const void *b)
 	return (x->ip > y->ip) - (x->ip < y->ip);
 }
 
-const struct site *sites_show(struct sites *s, size_t *n)
+int sites_show(const struct sites *s, struct arena *a, struct contended *out)
 {
-	*n = s->n;
+	struct site *v;
+
 	if (!s->n)
-		return NULL;
-	memcpy(s->shown, s->v, s->n * sizeof(*s->v));
-	qsort(s->shown, s->n, sizeof(*s->shown), compare_sites);
+		return 0;
+	v = arena_take(a, (s->n + 1) * sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	memcpy(v, s->v, s->n * sizeof(*v));
+	qsort(v, s->n, sizeof(*v), compare_sites);
 	if (s->others)
-		s->shown[(*n)++] = (struct site){0, "(others)", s->others};
-	return s->shown;
+		v[s->n] = (struct site){0, "(others)", s->others};
+	out->sites = v;
+	out->nsites = s->n + (s->others > 0);
+	return 0;
 }
 
 const char *sites_most(const struct sites *s)
@@ -173,11 +144,8 @@ const char *sites_most(const struct sites *s)
 
 void sites_free(struct sites *s)
 {
-	size_t i;
-
-	for (i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++)
 		free((void *)s->v[i].sym); /* ours, from strdup */
 	free(s->v);
-	free(s->shown);
 	*s = (struct sites){0};
 }

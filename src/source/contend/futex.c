@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Waits for futexes: the user-space side of locks, condition variables and the like. */
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
 #include <linux/capability.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "source/contend/futex.h"
+#include "source/tracefs.h"
+
+#include "futex.skel.h" /* needs abi.h */
 
 _Static_assert(METRIC_FUTEX_IDLE - METRIC_FUTEX_WAIT == ABI_FUTEX_HISTS - 1, "as in abi_futex.h");
 
@@ -16,6 +24,16 @@ static const char *const op_names[ABI_FUTEX_OPS] = {
 	[ABI_FUTEX_WAIT_REQUEUE_PI] = "wait_requeue_pi",
 	[ABI_FUTEX_WAIT2] = "futex_wait",
 	[ABI_FUTEX_WAITV] = "waitv",
+};
+
+struct futex {
+	struct contend c;
+	struct futex_bpf *skel;
+	struct futex_addrs *addrs;
+	bool raw;    /* the tracepoints of all calls, not those of single ones */
+	int *events; /* of the latter, from load to attach; -1: none */
+	struct bpf_link **links;
+	size_t nlinks;
 };
 
 static struct futex *futex_of(struct contend *c)
@@ -73,9 +91,7 @@ static const char *const wrappers[] = {
 
 static bool begins_with_any(const char *text, const char *const *table, size_t n)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (!strncmp(text, table[i], strlen(table[i])))
 			return true;
 	return false;
@@ -128,6 +144,186 @@ static void fill(struct contend *c, const struct contend_row *r, bool total, str
 	out->op = op_names[(a->flags & ABI_FUTEX_OP_MASK) % ABI_FUTEX_OPS];
 }
 
+/* ---- the BPF object: fitted to this kernel and these filters, loaded and attached ---- */
+
+/* A call that is traced by itself. Kernels have those that they know. */
+struct traced {
+	const char *enter, *exit;     /* in tracefs, below syscalls */
+	size_t enter_prog, exit_prog; /* offsets in progs */
+	bool must;
+};
+
+#define PROG(name) offsetof(struct futex_bpf, progs.name)
+
+static const struct traced traced[] = {
+	{"sys_enter_futex", "sys_exit_futex", PROG(ws_futex), PROG(ws_futex_exit), true},
+	{"sys_enter_restart_syscall", "sys_exit_restart_syscall", PROG(ws_restart),
+	 PROG(ws_restart_exit), false},
+	{"sys_enter_futex_waitv", "sys_exit_futex_waitv", PROG(ws_futex_waitv), PROG(ws_futex_exit),
+	 false},
+	{"sys_enter_futex_wait", "sys_exit_futex_wait", PROG(ws_futex_wait), PROG(ws_futex_exit),
+	 false},
+	{"sys_enter_futex_wake", "sys_exit_futex_wake", PROG(ws_futex_wake), PROG(ws_futex_exit),
+	 false},
+	{"sys_enter_futex_requeue", "sys_exit_futex_requeue", PROG(ws_futex_requeue),
+	 PROG(ws_futex_exit), false},
+};
+
+#define TRACED (sizeof(traced) / sizeof(traced[0]))
+
+static struct bpf_program *prog_at(const struct futex *f, size_t offset)
+{
+	return *(struct bpf_program **)((char *)f->skel + offset);
+}
+
+/* ---- which tracepoints ---- */
+
+/* Perf events of the single calls' tracepoints: fds[i] enters, fds[TRACED + i] leaves. */
+static int open_events(int fds[2 * TRACED])
+{
+	int dir = tracefs_events(), ret = 0;
+
+	for (size_t i = 0; i < 2 * TRACED; i++)
+		fds[i] = -1;
+	if (dir < 0)
+		return dir;
+	for (size_t i = 0; !ret && i < TRACED; i++) {
+		fds[i] = tracefs_perf_event(dir, "syscalls", traced[i].enter);
+		fds[TRACED + i] = tracefs_perf_event(dir, "syscalls", traced[i].exit);
+		if (fds[i] >= 0 && fds[TRACED + i] >= 0)
+			continue;
+		if (traced[i].must || fds[i] >= 0 || fds[TRACED + i] >= 0)
+			ret = fds[i] < 0 ? fds[i] : fds[TRACED + i];
+	}
+	close(dir);
+	return ret;
+}
+
+static void close_events(int fds[2 * TRACED])
+{
+	for (size_t i = 0; i < 2 * TRACED; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+		fds[i] = -1;
+	}
+}
+
+/*
+ * Are there tracepoints of single calls, for us? What was opened to see it is what gets attached:
+ * at each closing the kernel waits for grace periods, 12 times.
+ */
+static int choose_events(struct futex *f)
+{
+	f->events = calloc(2 * TRACED, sizeof(*f->events));
+	if (!f->events)
+		return -ENOMEM;
+	f->raw = open_events(f->events) < 0; /* whatever the reason */
+	if (f->raw)
+		close_events(f->events);
+	return 0;
+}
+
+static void choose_programs(struct futex *f)
+{
+	for (size_t i = 0; i < TRACED; i++) {
+		(void)bpf_program__set_autoload(prog_at(f, traced[i].enter_prog), !f->raw);
+		(void)bpf_program__set_autoload(prog_at(f, traced[i].exit_prog), !f->raw);
+	}
+	(void)bpf_program__set_autoload(f->skel->progs.ws_sys_enter, f->raw); /* not loaded yet */
+	(void)bpf_program__set_autoload(f->skel->progs.ws_sys_exit, f->raw);
+}
+
+/* ---- load ---- */
+
+static int configure(struct contend *c, const struct bpf_object_open_opts *opts,
+		     const struct btf *btf, struct err *e)
+{
+	struct futex *f = futex_of(c);
+	struct futex_bpf *skel;
+	struct contend_rodata ro;
+	int ret = choose_events(f);
+
+	skel = ret ? NULL : futex_bpf__open_opts(opts);
+	f->skel = skel;
+	if (!skel)
+		return err_sys(e, ret ? ret : -errno, "futex: open BPF object");
+	c->skel = skel->skeleton;
+	if (f->raw && tracepoint_args(btf, "sys_enter") < 2)
+		return err_set(e, EXIT_CANNOT, -ENOTSUP,
+			       "futex: no tracefs, and this kernel's BTF has no sys_enter "
+			       "tracepoint");
+	choose_programs(f);
+	skel->rodata->have_pt_regs = kernel_gives_pt_regs();
+	ret = bpf_map__set_max_entries(skel->maps.addresses, c->cfg->max_keys);
+	if (ret)
+		return err_sys(e, ret, "futex: map of addresses");
+	ro = (struct contend_rodata){CONTEND_RODATA(skel)};
+	return contend_setup(c, skel->obj, btf, &ro, e);
+}
+
+/* ---- attach ---- */
+
+/* The event then belongs to the link. */
+static int attach_event(struct futex *f, size_t prog, int *fd, const char *name)
+{
+	struct bpf_link *link = bpf_program__attach_perf_event(prog_at(f, prog), *fd);
+
+	if (!link)
+		return -errno;
+	*fd = -1;
+	f->links[f->nlinks++] = link;
+	return bpf_source_add_hook(&f->c.base, name);
+}
+
+/* What leaves first, so that no call is seen to enter only. */
+static int attach_traced(struct futex *f)
+{
+	int *fds = f->events, ret;
+
+	f->links = calloc(2 * TRACED, sizeof(struct bpf_link *));
+	ret = f->links ? 0 : -ENOMEM;
+	for (size_t i = 0; !ret && i < TRACED; i++)
+		if (fds[TRACED + i] >= 0)
+			ret = attach_event(f, traced[i].exit_prog, &fds[TRACED + i],
+					   traced[i].exit);
+	for (size_t i = 0; !ret && i < TRACED; i++)
+		if (fds[i] >= 0)
+			ret = attach_event(f, traced[i].enter_prog, &fds[i], traced[i].enter);
+	return ret;
+}
+
+static int attach(struct contend *c, struct err *e)
+{
+	struct futex *f = futex_of(c);
+	bool procfs = f->skel->rodata->filter.self_tgid == (uint32_t)getpid();
+	int ret = futex_addrs_open(&f->addrs, bpf_map__fd(f->skel->maps.addresses),
+				   c->cfg->max_keys, procfs, c->names, e);
+
+	if (ret)
+		return ret;
+	c->base.epoch_word = &f->skel->bss->epoch;
+	ret = bpf_source_attach(&c->base, c->skel, e);
+	c->flight = f->skel->links.ws_in_flight;
+	if (ret || f->raw)
+		return ret;
+	ret = attach_traced(f);
+	return ret ? bpf_fail(e, ret, "futex: attach BPF programs") : 0;
+}
+
+static void unload(struct contend *c)
+{
+	struct futex *f = futex_of(c);
+
+	while (f->nlinks)
+		bpf_link__destroy(f->links[--f->nlinks]);
+	free(f->links);
+	if (f->events)
+		close_events(f->events);
+	free(f->events);
+	futex_bpf__destroy(f->skel);
+	futex_addrs_close(f->addrs);
+}
+
 /* ---- the source ---- */
 
 static const struct contend_ops futex_ops = {
@@ -139,11 +335,9 @@ static const struct contend_ops futex_ops = {
 	.ring_bytes = 64U << 10, /* each new address is described at once */
 	.unheld = 1U << ABI_FUTEX_IDLE,
 	.without_waits = true, /* woken, or asked for in vain */
-	.object = futex_object,
-	.configure = futex_configure,
-	.loaded = futex_loaded,
-	.attach = futex_attach,
-	.unload = futex_unload,
+	.configure = configure,
+	.attach = attach,
+	.unload = unload,
 	.kind = kind,
 	.join = join,
 	.described = described,

@@ -8,8 +8,6 @@
 #include "abi_futex.h"
 #include "source/contend/contend.h"
 
-struct futex_bpf;
-
 /*
  * An address, by the number that the programs gave it (abi_key.obj). Those that turn out to be the
  * same futex, seen by another process or at another address, are counted under one of them.
@@ -47,25 +45,5 @@ struct futex_place {
 };
 /* Does this line of /proc/PID/maps tell where addr is, and is that shared? */
 bool futex_place_parse(const char *line, uint64_t addr, struct futex_place *out);
-/* false: it is private, or the process has ended. */
-bool futex_place_find(uint32_t pid, uint64_t addr, struct futex_place *out);
-
-struct futex {
-	struct contend c;
-	struct futex_bpf *skel;
-	struct futex_addrs *addrs;
-	bool raw;    /* the tracepoints of all calls, not those of single ones */
-	int *events; /* of the latter, from load to attach; -1: none */
-	struct bpf_link **links;
-	size_t nlinks;
-};
-
-/* futex_load.c */
-struct bpf_object_skeleton *futex_object(struct contend *c,
-					 const struct bpf_object_open_opts *opts);
-int futex_configure(struct contend *c, const struct btf *btf, struct err *e);
-int futex_loaded(struct contend *c, struct err *e);
-int futex_attach(struct contend *c, struct err *e);
-void futex_unload(struct contend *c);
 
 #endif

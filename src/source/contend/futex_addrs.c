@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <search.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/cache.h"
+#include "core/map_line.h"
 #include "source/contend/futex.h"
 
 #define PROCESS_FRESH_NS 100000000ULL
@@ -46,6 +48,52 @@ struct futex_addrs {
 	struct shared *first_shared;
 	struct cache processes;
 };
+
+/* ---- where a shared one lies ---- */
+
+/*
+ * Its file and the offset in it are the same for all who map it. Anonymous shared memory has a file too,
+ * in the kernel's own tmpfs.
+ *
+ *	7f0a2c000000-7f0a2c001000 rw-s 00000000 00:01 1034	/dev/zero (deleted)
+ */
+bool futex_place_parse(const char *line, uint64_t addr, struct futex_place *out)
+{
+	static const char sysv[] = "/SYSV";
+	struct map_line l;
+
+	if (!map_line_parse(line, strlen(line), &l) || !(l.perms & MAP_SHARED_MEM))
+		return false;
+	if (addr < l.start || addr >= l.end)
+		return false;
+	if (map_line_anon_inode(&l))
+		return false;
+	out->dev = l.dev;
+	out->inode = l.inode;
+	out->offset = l.offset + (addr - l.start);
+	out->sysv = l.path_len >= sizeof(sysv) - 1 && !memcmp(l.path, sysv, sizeof(sysv) - 1);
+	return true;
+}
+
+/* false: it is private, or the process has ended. */
+static bool place_find(uint32_t pid, uint64_t addr, struct futex_place *out)
+{
+	char path[32], line[512];
+	bool found = false;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/maps", pid); /* fits */
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	/* the rest of a line longer than ours is no mapping, and is not taken for one */
+	while (!found && fgets(line, sizeof(line), f))
+		found = futex_place_parse(line, addr, out);
+	fclose(f);
+	return found;
+}
+
+/* ---- addresses ---- */
 
 static int compare_addr(const void *a, const void *b)
 {
@@ -86,20 +134,13 @@ int futex_addrs_open(struct futex_addrs **out, int map_fd, uint32_t room, bool p
 /* Its mappings as they are now, for names: a new address may lie in a new one. */
 static void look_at(struct futex_addrs *a, uint32_t pid, uint64_t addr)
 {
-	struct process like = {.pid = pid}, *p = cache_find(&a->processes, &like);
+	struct process like = {.pid = pid}, *p;
 	uint64_t now = mono_now_ns();
 
-	if (p && now - p->at_ns < PROCESS_FRESH_NS)
-		return;
-	if (!p) {
-		cache_trim(&a->processes);
-		p = malloc(sizeof(*p));
-		if (!p)
-			return; /* without names, then */
-		*p = like;
-		if (cache_add(&a->processes, p))
-			return;
-	}
+	cache_trim(&a->processes);
+	p = cache_get(&a->processes, &like, sizeof(like));
+	if (!p || (p->at_ns && now - p->at_ns < PROCESS_FRESH_NS))
+		return; /* no memory: without names, then */
 	p->at_ns = now;
 	names_note(a->names, pid, addr, false);
 }
@@ -111,7 +152,7 @@ static void join(struct futex_addrs *a, struct futex_addr *n)
 	void *found;
 
 	n->same = n;
-	if (!(n->flags & ABI_FUTEX_SHARED) || !futex_place_find(n->pid, n->uaddr, &key.place))
+	if (!(n->flags & ABI_FUTEX_SHARED) || !place_find(n->pid, n->uaddr, &key.place))
 		return;
 	found = tfind(&key, &a->shared, compare_place);
 	if (found) {

@@ -74,7 +74,6 @@ static void name_lock(struct contend *c, const struct contend_row *r, struct nam
 static void name_code(struct contend *c, const struct abi_contend_sample *s, uint64_t ip,
 		      struct name *out)
 {
-
 	names_kernel_code(c->names, ip, out);
 }
 
@@ -89,11 +88,10 @@ static bool skip_code(struct contend *c, uint64_t ip, const struct name *name)
 		"__up_read",	     "__up_write",	   "mark_wakeup_",   "mmap_read_unlock",
 		"mmap_write_unlock",
 	};
-	size_t i;
 
 	if (name->found == NAME_NONE || names_is_lock_code(c->names, ip))
 		return true;
-	for (i = 0; i < sizeof(before) / sizeof(before[0]); i++)
+	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
 		if (!strncmp(name->text, before[i], strlen(before[i])))
 			return true;
 	return false;
@@ -108,24 +106,21 @@ static int no_tracepoint(struct err *e)
 		"lock: this kernel has no lock:contention_begin tracepoint (since Linux 5.19)");
 }
 
-static struct bpf_object_skeleton *lock_object(struct contend *c,
-					       const struct bpf_object_open_opts *opts)
+static int lock_configure(struct contend *c, const struct bpf_object_open_opts *opts,
+			  const struct btf *btf, struct err *e)
 {
-	struct lock *l = lock_of(c);
+	struct lock_bpf *skel = lock_bpf__open_opts(opts);
+	struct contend_rodata ro;
 
-	l->skel = lock_bpf__open_opts(opts);
-	return l->skel ? l->skel->skeleton : NULL;
-}
-
-static int lock_configure(struct contend *c, const struct btf *btf, struct err *e)
-{
-	struct lock_bpf *skel = lock_of(c)->skel;
-	const struct contend_rodata ro = {
+	if (!skel)
+		return err_sys(e, -errno, "lock: open BPF object");
+	lock_of(c)->skel = skel;
+	c->skel = skel->skeleton;
+	ro = (struct contend_rodata){
 		CONTEND_RODATA(skel),
 		.preempt_count_known = (bool *)&skel->rodata->preempt_count_known,
 		.preempt_count_from_rq = (__s64 *)&skel->rodata->preempt_count_from_rq,
 	};
-
 	if (tracepoint_args(btf, "contention_begin") < 0)
 		return no_tracepoint(e);
 	skel->rodata->preempt_rt = struct_has_member(btf, "task_struct", "softirq_disable_cnt");
@@ -134,18 +129,14 @@ static int lock_configure(struct contend *c, const struct btf *btf, struct err *
 	return contend_setup(c, skel->obj, btf, &ro, e);
 }
 
-static int lock_loaded(struct contend *c, struct err *e)
-{
-	c->base.epoch_word = &lock_of(c)->skel->bss->epoch;
-	return 0;
-}
-
 static int lock_attach(struct contend *c, struct err *e)
 {
+	struct lock *l = lock_of(c);
 	int ret = bpf_source_attach(&c->base, c->skel, e);
 
-	c->flight = lock_of(c)->skel->links.ws_lock_in_flight;
-	lock_of(c)->lacks[0] = names_code_why(c->names);
+	c->base.epoch_word = &l->skel->bss->epoch;
+	c->flight = l->skel->links.ws_lock_in_flight;
+	l->lacks[0] = names_code_why(c->names);
 	return ret;
 }
 
@@ -162,9 +153,7 @@ static const struct contend_ops lock_ops = {
 	.ring_bytes = 32U << 10,
 	.size = sizeof(struct lock),
 	.kernel_code = true,
-	.object = lock_object,
 	.configure = lock_configure,
-	.loaded = lock_loaded,
 	.attach = lock_attach,
 	.unload = lock_unload,
 	.kind = kind_name,

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The ext4 source: its life cycle and its reports. */
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "source/ext4/ext4.h"
-#include "source/inodes/ext4_dev.h"
-#include "source/map_setup.h"
+#include "source/privs.h"
 
 #include "ext4.skel.h" /* needs abi_ext4.h */
 
@@ -15,62 +18,24 @@ static struct ext4 *ext4_of(struct source *src)
 	return (struct ext4 *)src;
 }
 
-static int open_slow(struct ext4 *x, struct err *e)
+/* What cannot be had here, and what the user should know. */
+static void note_lacks(struct ext4 *x)
 {
-	struct ext4_slow_args args = {
-		.map_fd = bpf_map__fd(x->skel->maps.slow_events),
-		.names = x->slow_names,
-		.nnames = ABI_EXT4_OPS,
-		.devs = ext4_names_devs(x->names),
-		.cgroups = x->base.filters.names,
-		.on_slow = x->args.on_slow,
-		.slow_ctx = x->args.slow_ctx,
-	};
-	int i;
+	bool paths = x->cfg->slower || x->cfg->by == BY_FILE;
+	size_t n = 0;
 
-	if (!x->cfg->slower)
-		return 0;
-	for (i = 0; i < ABI_EXT4_OPS; i++)
-		x->slow_names[i] = (struct ext4_slow_name){
-			.metric = ext4_kinds[i].desc->name,
-			.op = ext4_kinds[i].value,
-		};
-	return ext4_slow_open(&x->slow, &args, e);
-}
-
-/* Slow operations, and mounts that change. */
-static int open_poll(struct ext4 *x, struct err *e)
-{
-	int ret = bpf_source_poll(&x->base, x->slow ? ext4_slow_fd(x->slow) : -1, e);
-
-	return ret ? ret : bpf_source_poll(&x->base, ext4_devs_fd(ext4_names_devs(x->names)), e);
-}
-
-static int open_rows(struct ext4 *x, struct err *e)
-{
-	struct ext4_rows_args args = {
-		.cfg = x->cfg,
-		.cgroups = x->base.filters.names,
-		.names = x->names,
-		.count_fds = {bpf_map__fd(x->skel->maps.counted_even),
-			      bpf_map__fd(x->skel->maps.counted_odd)},
-		.schema = ext4_schema(x->cfg),
-		.ncpus = x->ncpus,
-		.cpu_names = x->cpu_names,
-	};
-	struct ext4_es_args es = {
-		.map_fd = bpf_map__fd(x->skel->maps.es_counts),
-		.cpu_kinds = x->cfg->by == BY_CPU,
-		.ncpus = x->ncpus,
-		.ndevs = x->ndevs,
-		.names = x->names,
-		.cpu_names = x->cpu_names,
-	};
-	int ret;
-
-	map_setup_keyed_fds(x->skel->obj, args.op_fds);
-	ret = ext4_rows_open(&x->rows, &args, e);
-	return ret ? ret : ext4_es_open(&x->es, &es, e);
+	if (*x->files_why) {
+		snprintf(x->no_files, sizeof(x->no_files),
+			 "reads, writes and opens: no source on this kernel: %s", x->files_why);
+		x->lacks[n++] = x->no_files;
+	}
+	if (paths && !privs_have(CAP_DAC_READ_SEARCH)) {
+		x->lacks[n++] = "paths: not permitted (CAP_DAC_READ_SEARCH)";
+		x->notice = "files are named by inode number (their paths need "
+			    "CAP_DAC_READ_SEARCH)";
+	}
+	if (!x->devs->any)
+		x->notice = "no ext4 is mounted now: there are rows once one is";
 }
 
 static int open_all(struct ext4 *x, struct err *e)
@@ -80,26 +45,36 @@ static int open_all(struct ext4 *x, struct err *e)
 	if (ret < 0)
 		return ret;
 	x->ncpus = (uint32_t)ret;
+	ret = ext4_devs_open(&x->devs, &x->cfg->filter.devs, e);
+	if (ret)
+		return ret;
 	x->cpu_names = cpu_names(x->ncpus);
-	if (!x->cpu_names)
+	if (x->cfg->by == BY_FILE)
+		x->paths = ext4_paths_new(x->devs);
+	if (!x->cpu_names || (x->cfg->by == BY_FILE && !x->paths))
 		return err_sys(e, -ENOMEM, "ext4");
-	ret = ext4_names_open(&x->names, x->cfg, e);
-	if (!ret)
-		ret = filters_open(&x->base.filters, &x->args, x->ncpus, x->cfg->slower, e);
+	ret = filters_open(&x->base.filters, &x->args, x->ncpus, x->cfg->slower, e);
 	if (!ret)
 		ret = ext4_load(x, e);
 	if (!ret)
 		ret = counts_open(&x->counts, bpf_map__fd(x->skel->maps.banks), x->ncpus,
 				  sizeof(struct abi_counts), e);
 	if (!ret)
-		ret = open_rows(x, e);
+		ret = ext4_rows_open(x, e);
 	if (!ret)
-		ret = open_slow(x, e);
+		ret = ext4_es_open(x, e);
+	if (!ret && x->cfg->slower)
+		ret = ext4_slow_open(x, e);
 	if (!ret)
-		ret = open_poll(x, e);
+		ret = bpf_source_poll(&x->base, x->devs->epoll_fd, e);
+	if (ret)
+		return ret;
+	note_lacks(x);
+	/* programs are attached as they stand in ext4.bpf.c: ends before begins */
+	ret = bpf_source_attach(&x->base, x->skel->skeleton, e);
 	if (!ret)
-		ext4_lacks_init(&x->lacks, x->cfg, ext4_names_devs(x->names), x->files_why);
-	return ret ? ret : ext4_attach(x, e);
+		ret = bpf_source_list_hooks(&x->base, e);
+	return ret ? ret : filters_follow(&x->base.filters, e);
 }
 
 static void ext4_close(struct source *src)
@@ -108,12 +83,14 @@ static void ext4_close(struct source *src)
 
 	if (!x)
 		return;
-	ext4_slow_close(x->slow);
+	ring_close(&x->slow);
 	ext4_bpf__destroy(x->skel);
-	ext4_rows_close(x->rows);
-	ext4_es_close(x->es);
+	ext4_rows_close(&x->rows);
+	ext4_es_close(&x->es);
 	counts_close(&x->counts);
-	ext4_names_close(x->names);
+	ext4_paths_free(x->slow_paths);
+	ext4_paths_free(x->paths);
+	ext4_devs_close(x->devs);
 	free(x->cpu_names);
 	bpf_source_close(&x->base);
 	free(x);
@@ -122,20 +99,14 @@ static void ext4_close(struct source *src)
 static int ext4_open(struct source **out, const struct source_args *args, struct err *e)
 {
 	struct ext4 *x = calloc(1, sizeof(*x));
-	int ret;
 
 	if (!x)
 		return err_sys(e, -ENOMEM, "ext4");
 	bpf_source_init(&x->base, &source_ext4);
 	x->args = *args;
 	x->cfg = args->cfg;
-	ret = open_all(x, e);
-	if (ret) {
-		ext4_close(&x->base.source);
-		return ret;
-	}
 	*out = &x->base.source;
-	return 0;
+	return open_all(x, e);
 }
 
 static int collect(struct ext4 *x, bool ends, struct err *e)
@@ -144,10 +115,10 @@ static int collect(struct ext4 *x, bool ends, struct err *e)
 	int ret;
 
 	counts_collect(&x->counts, ended, ends);
-	ret = ends ? ext4_es_collect(x->es) : 0;
+	ret = ends ? ext4_es_collect(x) : 0;
 	if (ret)
 		return err_sys(e, ret, "ext4: read the look-ups");
-	return ext4_rows_collect(x->rows, ended, ends, e);
+	return ext4_rows_collect(&x->rows, ended, ends, e);
 }
 
 static int ext4_drain_banks(struct source *src, struct err *e)
@@ -167,9 +138,36 @@ static int ext4_start(struct source *src, struct err *e)
 	if (ret)
 		return ret;
 	counts_forget(&x->counts);
-	ext4_es_forget(x->es);
-	ext4_rows_forget(x->rows);
+	ext4_es_forget(x);
+	ext4_rows_forget(&x->rows);
 	return 0;
+}
+
+/* What is in flight: a walk over all tasks in the kernel, and direct I/O that nobody waits for. It
+ * may end as we look: as much as is left. */
+static int in_flight(const struct ext4 *x, struct abi_in_flight *out)
+{
+	uint32_t left = bpf_map__max_entries(x->skel->maps.dios);
+	int fd = bpf_map__fd(x->skel->maps.dios);
+	uint64_t key, *prev = NULL, now = mono_now_ns();
+	struct abi_ext4_dio d;
+	int ret =
+		flight_walk(x->skel->links.ws_in_flight, bpf_map__fd(x->skel->maps.in_flight), out);
+
+	/* bounded: where a key goes away under us the kernel begins anew */
+	for (; !ret && left && !bpf_map_get_next_key(fd, prev, &key); left--) {
+		prev = &key;
+		if (bpf_map_lookup_elem(fd, &key, &d))
+			continue;
+		out->count++;
+		if (now < d.start_ns || now - d.start_ns < out->longest_ns)
+			continue;
+		out->longest_ns = now - d.start_ns;
+		out->tid = d.tid;
+		out->pid = d.pid;
+		memcpy(out->comm, d.comm, sizeof(out->comm));
+	}
+	return ret;
 }
 
 static int ext4_collect(struct source *src, struct source_report *r, struct err *e)
@@ -180,13 +178,15 @@ static int ext4_collect(struct source *src, struct source_report *r, struct err 
 
 	if (ret)
 		return ret;
-	ext4_names_begin(x->names);
-	ret = ext4_es_push(x->es, r);
+	ext4_texts_drop(&x->devs->old);
+	if (x->paths)
+		ext4_paths_trim(x->paths);
+	ret = ext4_es_push(x, r);
 	if (!ret)
-		ret = ext4_rows_push(x->rows, r);
+		ret = ext4_rows_push(x, r);
 	if (ret)
 		return err_sys(e, ret, "ext4: report");
-	ret = ext4_in_flight(x, &flight);
+	ret = in_flight(x, &flight);
 	if (ret)
 		return err_sys(e, ret, "ext4: operations in flight");
 	bpf_source_quality(&x->base, &x->counts, &flight, r);
@@ -197,20 +197,22 @@ static int ext4_drain(struct source *src, struct err *e)
 {
 	struct ext4 *x = ext4_of(src);
 
-	ext4_devs_check(ext4_names_devs(x->names));
-	return x->slow ? ext4_slow_drain(x->slow, e) : 0;
+	ext4_devs_check(x->devs);
+	if (x->slow_paths)
+		ext4_paths_trim(x->slow_paths); /* nobody keeps what a record said */
+	return ring_drain(&x->slow, e);
 }
 
 static const char *const *ext4_lacks(const struct source *src)
 {
 	const struct ext4 *x = (const struct ext4 *)src;
 
-	return x->lacks.list[0] ? x->lacks.list : NULL;
+	return x->lacks[0] ? x->lacks : NULL;
 }
 
 static const char *ext4_notice(const struct source *src)
 {
-	return ((const struct ext4 *)src)->lacks.notice;
+	return ((const struct ext4 *)src)->notice;
 }
 
 static const struct option_row ext4_options[] = {

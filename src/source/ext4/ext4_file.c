@@ -20,8 +20,8 @@ struct target {
 	int obj_fd; /* the module's BTF; 0: vmlinux */
 };
 
-/* The id of a loaded module's BTF as an object of the kernel's; a descriptor, or negative errno. */
-static int module_btf_fd(const char *module)
+/* The id of the module's BTF as an object of the kernel's; a descriptor, or negative errno. */
+static int module_btf_fd(void)
 {
 	struct bpf_btf_info info;
 	char name[64];
@@ -38,32 +38,30 @@ static int module_btf_fd(const char *module)
 		len = sizeof(info);
 		name[0] = '\0';
 		if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.kernel_btf &&
-		    !strcmp(name, module))
+		    !strcmp(name, "ext4"))
 			return fd;
 		close(fd);
 	}
 	return -ENOENT;
 }
 
-static int find_in_module(struct btf *vmlinux, const char *name, struct target *t)
+static int find_function(struct btf *vmlinux, const char *name, struct target *t)
 {
-	struct btf *module = btf__load_module_btf("ext4", vmlinux);
+	struct btf *module;
 
+	t->obj_fd = 0;
+	t->func = btf__find_by_name_kind(vmlinux, name, BTF_KIND_FUNC);
+	if (t->func > 0)
+		return 0;
+	module = btf__load_module_btf("ext4", vmlinux);
 	if (!module)
 		return -ENOENT;
 	t->func = btf__find_by_name_kind(module, name, BTF_KIND_FUNC);
 	btf__free(module);
 	if (t->func < 0)
 		return -ENOENT;
-	t->obj_fd = module_btf_fd("ext4");
+	t->obj_fd = module_btf_fd();
 	return t->obj_fd < 0 ? t->obj_fd : 0;
-}
-
-static int find_function(struct btf *vmlinux, const char *name, struct target *t)
-{
-	t->obj_fd = 0;
-	t->func = btf__find_by_name_kind(vmlinux, name, BTF_KIND_FUNC);
-	return t->func > 0 ? 0 : find_in_module(vmlinux, name, t);
 }
 
 /* Some kernels load such a program and then cannot attach it. */
@@ -88,33 +86,22 @@ static int load_and_attach(const struct target *t)
 	return link < 0 ? link : 0;
 }
 
-static const char *reason(int err)
-{
-	switch (err) {
-	case -EPERM:
-	case -EACCES:
-		return "not permitted here";
-	case -ENOENT:
-		return "not in the kernel's BTF";
-	default:
-		return err_words(err);
-	}
-}
-
 int ext4_file_try(struct btf *vmlinux, char *why, size_t len)
 {
 	struct target t;
-	size_t i;
 	int ret = 0;
 
-	for (i = 0; !ret && i < sizeof(functions) / sizeof(functions[0]); i++) {
+	for (size_t i = 0; !ret && i < sizeof(functions) / sizeof(functions[0]); i++) {
 		ret = find_function(vmlinux, functions[i], &t);
 		if (!ret)
 			ret = load_and_attach(&t);
 		if (t.obj_fd > 0)
 			close(t.obj_fd);
 		if (ret)
-			snprintf(why, len, "fentry of %s: %s", functions[i], reason(ret));
+			snprintf(why, len, "fentry of %s: %s", functions[i],
+				 ret == -EPERM || ret == -EACCES ? "not permitted here"
+				 : ret == -ENOENT		 ? "not in the kernel's BTF"
+								 : err_words(ret));
 	}
 	return ret;
 }

@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include "source/ext4/ext4.h"
-#include "source/inodes/ext4_dev.h"
 #include "source/map_setup.h"
-#include "source/ring.h"
 #include "source/shared.h"
 
 #include "ext4.skel.h" /* needs abi_ext4.h */
@@ -79,13 +77,12 @@ struct kernel_types {
 static int types_open(struct kernel_types *t, const char *file, struct err *e)
 {
 	static const char *const names[] = {"jbd2", "ext4"};
-	int i;
 
 	memset(t, 0, sizeof(*t));
 	t->kernel = kernel_btf(file, e);
 	if (!t->kernel)
 		return -ENOENT;
-	for (i = 0; !file && i < 2; i++) {
+	for (int i = 0; !file && i < 2; i++) {
 		char path[64];
 
 		snprintf(path, sizeof(path), "/sys/kernel/btf/%s", names[i]);
@@ -114,14 +111,6 @@ static int hook_args(const struct kernel_types *t, const char *name)
 
 /* ---- configuring ---- */
 
-/* The tracepoint of a program, or NULL. */
-static const char *hook_of(const struct bpf_program *prog)
-{
-	const char *section = bpf_program__section_name(prog);
-
-	return strncmp(section, "tp_btf/", 7) ? NULL : section + 7;
-}
-
 /*
  * Kernels differ in their tracepoints: programs for those that are not there are left out. Not all
  * at once: without look-ups or fsync this is no ext4 that we know.
@@ -131,17 +120,16 @@ static int choose_programs(struct ext4 *x, const struct kernel_types *t, struct 
 	static const char *const needed[] = {"ext4_es_lookup_extent_exit", "ext4_sync_file_exit",
 					     "jbd2_handle_stats"};
 	struct bpf_program *prog;
-	const char *hook;
-	size_t i;
+	const char *section;
 
-	for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
 		if (hook_args(t, needed[i]) < 0)
 			return err_set(e, EXIT_CANNOT, -ENOTSUP,
 				       "ext4: this kernel's BTF has no tracepoint '%s'", needed[i]);
 	bpf_object__for_each_program(prog, x->skel->obj)
 	{
-		hook = hook_of(prog);
-		if (hook && hook_args(t, hook) < 0)
+		section = bpf_program__section_name(prog);
+		if (!strncmp(section, "tp_btf/", 7) && hook_args(t, section + 7) < 0)
 			bpf_program__set_autoload(prog, false);
 	}
 	bpf_program__set_autoload(x->skel->progs.ws_es_begin, x->cfg->es_time);
@@ -163,17 +151,11 @@ static int choose_split(struct ext4 *x, const struct btf *btf)
 				  skel->rodata->filter.task_storage, true);
 }
 
-static bool traces_function(const struct bpf_program *prog)
-{
-	const char *section = bpf_program__section_name(prog);
-
-	return !strncmp(section, "fentry/", 7) || !strncmp(section, "fexit/", 6);
-}
-
 /* With other types than the kernel's own (--btf) functions are not found. */
 static void choose_file_programs(struct ext4 *x, const struct kernel_types *t)
 {
 	struct bpf_program *prog;
+	const char *section;
 	bool can;
 
 	if (x->cfg->btf)
@@ -181,7 +163,8 @@ static void choose_file_programs(struct ext4 *x, const struct kernel_types *t)
 	can = !x->cfg->btf && !ext4_file_try(t->kernel, x->files_why, sizeof(x->files_why));
 	bpf_object__for_each_program(prog, x->skel->obj)
 	{
-		if (traces_function(prog))
+		section = bpf_program__section_name(prog);
+		if (!strncmp(section, "fentry/", 7) || !strncmp(section, "fexit/", 6))
 			bpf_program__set_autoload(prog, can);
 	}
 }
@@ -189,15 +172,6 @@ static void choose_file_programs(struct ext4 *x, const struct kernel_types *t)
 uint32_t ext4_schema(const struct config *cfg)
 {
 	return ext4_by_group(cfg) ? ABI_KEY_SCHEMA : cfg->precision;
-}
-
-/* File systems that there may be operations of: those mounted now, and some to come. */
-static uint32_t devs_expected(const struct ext4 *x)
-{
-	size_t wanted;
-
-	(void)ext4_devs_wanted(ext4_names_devs(x->names), &wanted); /* how many they are will do */
-	return wanted ? (uint32_t)wanted : ext4_devs_mounted() + DEVS_SPARE;
 }
 
 static uint32_t times(uint32_t a, uint32_t b)
@@ -233,32 +207,26 @@ static int configure_counted(struct ext4 *x, uint32_t keys, bool on_demand)
 static int configure_look_ups(struct ext4 *x, uint32_t devs)
 {
 	struct bpf_map *m = x->skel->maps.es_counts;
+	uint32_t n = 1;
 	int ret;
 
-	x->ndevs = 1;
-	while (x->ndevs < 2 * devs && x->ndevs < ABI_EXT4_DEVS_MAX)
-		x->ndevs *= 2;
-	x->skel->rodata->es_mask = x->ndevs - 1;
-	ret = bpf_map__set_value_size(m, x->ndevs * (uint32_t)sizeof(struct abi_ext4_es));
-	return ret ? ret : bpf_map__set_max_entries(m, x->ncpus);
-}
-
-/* A power of two, as the kernel's table of buckets is: no bucket idles. */
-static uint32_t dios_wanted(uint32_t ncpus)
-{
-	uint32_t n = DIOS;
-
-	while (n < times(DIOS_OF_CPU, ncpus))
+	while (n < 2 * devs && n < ABI_EXT4_DEVS_MAX)
 		n *= 2;
-	return n;
+	x->es.ndevs = n;
+	x->skel->rodata->es_mask = n - 1;
+	ret = bpf_map__set_value_size(m, n * (uint32_t)sizeof(struct abi_ext4_es));
+	return ret ? ret : bpf_map__set_max_entries(m, x->ncpus);
 }
 
 static int configure_maps(struct ext4 *x, const struct btf *btf)
 {
 	struct ext4_bpf *skel = x->skel;
 	bool on_demand = map_setup_on_demand(btf);
-	uint32_t devs = devs_expected(x);
+	/* file systems that there may be operations of: those mounted now, and some to come */
+	uint32_t devs =
+		x->devs->nwanted ? (uint32_t)x->devs->nwanted : ext4_devs_mounted() + DEVS_SPARE;
 	uint32_t op_devs = on_demand || devs < DEVS_PREALLOCATED ? devs : DEVS_PREALLOCATED;
+	uint32_t dios = DIOS;
 	struct map_setup_keyed keyed = {
 		.used = true,
 		.by = x->cfg->by == BY_FILE ? ABI_BY_FILE : group_abi(x->cfg->by),
@@ -270,6 +238,8 @@ static int configure_maps(struct ext4 *x, const struct btf *btf)
 	};
 	int ret = map_setup_banks(skel->obj, x->ncpus, sizeof(struct abi_counts));
 
+	while (dios < times(DIOS_OF_CPU, x->ncpus))
+		dios *= 2; /* a power of two, as the kernel's table of buckets is: no bucket idles */
 	x->base.schemas.keyed = keyed.schema;
 	if (!ret)
 		ret = map_setup_keyed(skel->obj, (struct abi_keyed *)&skel->rodata->keyed, btf,
@@ -280,52 +250,26 @@ static int configure_maps(struct ext4 *x, const struct btf *btf)
 	if (!ret)
 		ret = configure_look_ups(x, devs);
 	if (!ret)
-		ret = bpf_map__set_max_entries(skel->maps.dios, dios_wanted(x->ncpus));
+		ret = bpf_map__set_max_entries(skel->maps.dios, dios);
 	return ret;
-}
-
-static int configure_devs(struct ext4 *x)
-{
-	size_t n;
-	const uint32_t *devs = ext4_devs_wanted(ext4_names_devs(x->names), &n);
-
-	if (!n)
-		return 0;
-	x->skel->rodata->filter_devs = true;
-	if (n == 1)
-		x->skel->rodata->filter_one_dev = devs[0];
-	return bpf_map__set_max_entries(x->skel->maps.target_devs, (uint32_t)n);
 }
 
 static int fill_devs(struct ext4 *x)
 {
-	size_t n, i;
-	const uint32_t *devs = ext4_devs_wanted(ext4_names_devs(x->names), &n);
 	uint32_t one = 1;
 
-	for (i = 0; i < n; i++)
-		if (bpf_map_update_elem(bpf_map__fd(x->skel->maps.target_devs), &devs[i], &one,
-					BPF_ANY))
+	for (size_t i = 0; i < x->devs->nwanted; i++)
+		if (bpf_map_update_elem(bpf_map__fd(x->skel->maps.target_devs), &x->devs->wanted[i],
+					&one, BPF_ANY))
 			return -errno;
 	return 0;
-}
-
-static int configure_slow(struct ext4 *x)
-{
-	struct ext4_bpf *skel = x->skel;
-
-	skel->rodata->slower = x->cfg->slower;
-	skel->rodata->slower_ns = x->cfg->slower_ns;
-	skel->rodata->slow_wake_bytes = SLOW_WAKE_BYTES;
-	if (!x->cfg->slower)
-		return bpf_map__set_autocreate(skel->maps.slow_events, false);
-	return bpf_map__set_max_entries(skel->maps.slow_events, SLOW_RING_BYTES);
 }
 
 static int configure(struct ext4 *x, const struct kernel_types *t, struct err *e)
 {
 	struct ext4_bpf *skel = x->skel;
 	int ret, args = tracepoint_args(t->kernel, "sched_switch");
+	size_t n = x->devs->nwanted;
 
 	if (args < 3)
 		return err_set(e, EXIT_CANNOT, -ENOTSUP,
@@ -334,12 +278,19 @@ static int configure(struct ext4 *x, const struct kernel_types *t, struct err *e
 	skel->rodata->es_time = x->cfg->es_time;
 	skel->rodata->es_by = ext4_by_group(x->cfg);
 	skel->rodata->want_files = x->cfg->by == BY_FILE || x->cfg->slower;
+	skel->rodata->slower = x->cfg->slower;
+	skel->rodata->slower_ns = x->cfg->slower_ns;
+	skel->rodata->slow_wake_bytes = SLOW_WAKE_BYTES;
+	skel->rodata->filter_devs = n > 0;
+	skel->rodata->filter_one_dev = n == 1 ? x->devs->wanted[0] : 0;
 	ret = configure_maps(x, t->kernel);
 	if (ret)
 		return err_sys(e, ret, "ext4: maps");
-	ret = configure_devs(x);
+	ret = n ? bpf_map__set_max_entries(skel->maps.target_devs, (uint32_t)n) : 0;
 	if (!ret)
-		ret = configure_slow(x);
+		ret = x->cfg->slower
+			      ? bpf_map__set_max_entries(skel->maps.slow_events, SLOW_RING_BYTES)
+			      : bpf_map__set_autocreate(skel->maps.slow_events, false);
 	if (ret)
 		return err_sys(e, ret, "ext4: --dev, --slower");
 	ret = filters_setup(&x->base.filters, skel->obj, (struct abi_filter *)&skel->rodata->filter,
@@ -354,9 +305,7 @@ static int configure(struct ext4 *x, const struct kernel_types *t, struct err *e
 	return ret ? err_sys(e, ret, "ext4: ledgers") : 0;
 }
 
-/* Opened and configured. The kernel's BTF is several MB of heap: it goes before libbpf loads its
- * own. */
-static int open_object(struct ext4 *x, struct err *e)
+int ext4_load(struct ext4 *x, struct err *e)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = x->cfg->btf);
 	struct kernel_types types;
@@ -366,17 +315,9 @@ static int open_object(struct ext4 *x, struct err *e)
 		return ret;
 	x->skel = ext4_bpf__open_opts(&opts);
 	ret = x->skel ? configure(x, &types, e) : err_sys(e, -errno, "ext4: open BPF object");
-	types_close(&types);
-	return ret;
-}
-
-int ext4_load(struct ext4 *x, struct err *e)
-{
-	int ret = open_object(x, e);
-
-	if (ret)
-		return ret;
-	ret = bpf_source_load(&x->base, x->skel->skeleton, e);
+	types_close(&types); /* several MB of heap: it goes before libbpf loads its own */
+	if (!ret)
+		ret = bpf_source_load(&x->base, x->skel->skeleton, e);
 	if (ret)
 		return ret;
 	x->base.epoch_word = &x->skel->bss->epoch;
@@ -386,14 +327,4 @@ int ext4_load(struct ext4 *x, struct err *e)
 	if (ret)
 		return err_sys(e, ret, "ext4: --dev");
 	return filters_fill(&x->base.filters, x->skel->obj, e);
-}
-
-/* Programs are attached in the order in which they stand in ext4.bpf.c: ends before begins. */
-int ext4_attach(struct ext4 *x, struct err *e)
-{
-	int ret = bpf_source_attach(&x->base, x->skel->skeleton, e);
-
-	if (!ret)
-		ret = bpf_source_list_hooks(&x->base, e);
-	return ret ? ret : filters_follow(&x->base.filters, e);
 }

@@ -3,12 +3,17 @@
  * Operations and counted events: entries of keyed.h into rows. The row of all groups and CPUs of
  * a device and kind is made here; with --by each of them is a row besides.
  */
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "source/ext4/ext4.h"
+#include "source/map_setup.h"
+
+#include "ext4.skel.h" /* needs abi_ext4.h */
 
 #define FILES_NAMED 256 /* rows that have a path, in each report */
 
@@ -22,16 +27,38 @@ struct group {
 	struct split split_interval, split_total;
 };
 
-struct ext4_rows {
-	struct ext4_rows_args args;
-	struct keyed *ops, *counted;
-	struct ext4_all *first, **last;
-	struct keyed_row **heavy; /* --by file: rows, by weight */
-	size_t heavy_cap;
+const struct ext4_kind ext4_kinds[ABI_EXT4_KINDS] = {
+	[ABI_EXT4_FSYNC] = {METRIC_EXT4_OP_LATENCY, "fsync", true},
+	[ABI_EXT4_WRITE] = {METRIC_EXT4_OP_LATENCY, "write", true},
+	[ABI_EXT4_MAP] = {METRIC_EXT4_OP_LATENCY, "map-blocks", true},
+	[ABI_EXT4_WRITEPAGES] = {METRIC_EXT4_OP_LATENCY, "writepages", true},
+	[ABI_EXT4_TRUNCATE] = {METRIC_EXT4_OP_LATENCY, "truncate", true},
+	[ABI_EXT4_UNLINK] = {METRIC_EXT4_OP_LATENCY, "unlink", true},
+	[ABI_EXT4_FALLOCATE] = {METRIC_EXT4_OP_LATENCY, "fallocate", true},
+	[ABI_EXT4_DIO_READ] = {METRIC_EXT4_OP_LATENCY, "dio-read", true},
+	[ABI_EXT4_DIO_WRITE] = {METRIC_EXT4_OP_LATENCY, "dio-write", true},
+	[ABI_EXT4_AIO_READ] = {METRIC_EXT4_OP_LATENCY, "aio-read", false},
+	[ABI_EXT4_AIO_WRITE] = {METRIC_EXT4_OP_LATENCY, "aio-write", false},
+	[ABI_EXT4_START_WAIT] = {METRIC_JBD2_START_WAIT, "start-wait", true},
+	[ABI_EXT4_HANDLE_HELD] = {METRIC_JBD2_HANDLE_HELD, "handle-held", true},
+	[ABI_EXT4_COMMIT] = {METRIC_JBD2_COMMIT, "commit", true},
+	[ABI_EXT4_COMMIT_LOCKING] = {METRIC_JBD2_COMMIT_LOCKING, "commit-locking", true},
+	[ABI_EXT4_COMMIT_FLUSHING] = {METRIC_JBD2_COMMIT_FLUSHING, "commit-flushing", true},
+	[ABI_EXT4_COMMIT_LOGGING] = {METRIC_JBD2_COMMIT_LOGGING, "commit-logging", true},
+	[ABI_EXT4_ES_LOOKUP] = {METRIC_EXT4_ES_LOOKUP_LATENCY, "es-lookup", true},
+	[ABI_EXT4_FILE_READ] = {METRIC_EXT4_OP_LATENCY, "file-read", true},
+	[ABI_EXT4_FILE_WRITE] = {METRIC_EXT4_OP_LATENCY, "file-write", true},
+	[ABI_EXT4_FILE_OPEN] = {METRIC_EXT4_OP_LATENCY, "file-open", true},
+	[ABI_EXT4_WRITE_RETRY] = {METRIC_EXT4_EVENTS, "write-retry", false},
+	[ABI_EXT4_PUNCH_HOLE] = {METRIC_EXT4_EVENTS, "punch-hole", false},
+	[ABI_EXT4_ZERO_RANGE] = {METRIC_EXT4_EVENTS, "zero-range", false},
+	[ABI_EXT4_COLLAPSE_RANGE] = {METRIC_EXT4_EVENTS, "collapse-range", false},
+	[ABI_EXT4_INSERT_RANGE] = {METRIC_EXT4_EVENTS, "insert-range", false},
 };
 
-static struct ext4_all *all_get(struct ext4_rows *r, uint32_t kdev, uint32_t kind)
+static struct ext4_all *all_get(struct ext4 *x, uint32_t kdev, uint32_t kind)
 {
+	struct ext4_rows *r = &x->rows;
 	struct ext4_all *w;
 
 	for (w = r->first; w; w = w->next)
@@ -42,8 +69,8 @@ static struct ext4_all *all_get(struct ext4_rows *r, uint32_t kdev, uint32_t kin
 		return NULL;
 	w->kdev = kdev;
 	w->kind = kind;
-	hist_init(&w->interval, r->args.schema);
-	hist_init(&w->total, r->args.schema);
+	hist_init(&w->interval, ext4_schema(x->cfg));
+	hist_init(&w->total, ext4_schema(x->cfg));
 	*r->last = w;
 	r->last = &w->next;
 	return w;
@@ -51,15 +78,15 @@ static struct ext4_all *all_get(struct ext4_rows *r, uint32_t kdev, uint32_t kin
 
 static int group_appeared(void *ctx, struct keyed_row *row)
 {
-	struct ext4_rows *r = ctx;
+	struct ext4 *x = ctx;
 	struct group *g = (struct group *)row;
 
 	if (row->key.kind >= ABI_EXT4_KINDS)
 		return -EINVAL;
-	g->all = all_get(r, (uint32_t)row->key.obj, row->key.kind);
+	g->all = all_get(x, (uint32_t)row->key.obj, row->key.kind);
 	if (!g->all)
 		return -ENOMEM;
-	group_text_init(&g->text, r->args.cfg->by, &row->key, r->args.cgroups);
+	group_text_init(&g->text, x->cfg->by, &row->key, x->base.filters.names);
 	if (row->key.id)
 		snprintf(g->inode, sizeof(g->inode), "inode %llu", (unsigned long long)row->key.id);
 	else
@@ -72,36 +99,32 @@ static void group_leaves(void *ctx, struct keyed_row *row)
 	group_text_free(&((struct group *)row)->text);
 }
 
-int ext4_rows_open(struct ext4_rows **out, const struct ext4_rows_args *args, struct err *e)
+int ext4_rows_open(struct ext4 *x, struct err *e)
 {
-	struct ext4_rows *r = calloc(1, sizeof(*r));
 	struct keyed_args keyed = {
-		.fds = {args->op_fds[0], args->op_fds[1]},
 		.nhists = 1,
 		.row_bytes = sizeof(struct group),
-		.schema = args->schema,
-		.ncpus = args->ncpus,
-		.per_cpu = args->cfg->by == BY_CPU,
+		.schema = ext4_schema(x->cfg),
+		.ncpus = x->ncpus,
+		.per_cpu = x->cfg->by == BY_CPU,
 		.what = "the operations of ext4",
 		.appeared = group_appeared,
 		.leaves = group_leaves,
-		.ctx = r,
+		.ctx = x,
 	};
 	int ret;
 
-	*out = r;
-	if (!r)
-		return err_sys(e, -ENOMEM, "ext4");
-	r->args = *args;
-	r->last = &r->first;
-	ret = keyed_open(&r->ops, &keyed, e);
+	x->rows.last = &x->rows.first;
+	map_setup_keyed_fds(x->skel->obj, keyed.fds);
+	ret = keyed_open(&x->rows.ops, &keyed, e);
 	if (ret)
 		return ret;
-	memcpy(keyed.fds, args->count_fds, sizeof(keyed.fds));
+	keyed.fds[0] = bpf_map__fd(x->skel->maps.counted_even);
+	keyed.fds[1] = bpf_map__fd(x->skel->maps.counted_odd);
 	keyed.nhists = 0;
 	keyed.row_hists = 1; /* that stays empty */
 	keyed.what = "the events of ext4";
-	return keyed_open(&r->counted, &keyed, e);
+	return keyed_open(&x->rows.counted, &keyed, e);
 }
 
 /* ---- collecting ---- */
@@ -119,16 +142,6 @@ static struct split split_of(const uint64_t sums[ABI_SUMS], const struct hist *h
 	if (s.run_queue_ns > h->sum_ns - s.blocked_ns)
 		s.run_queue_ns = h->sum_ns - s.blocked_ns;
 	return s;
-}
-
-static void begin_interval(struct ext4_rows *r)
-{
-	struct ext4_all *w;
-
-	for (w = r->first; w; w = w->next) {
-		hist_reset(&w->interval);
-		memset(w->sums_interval, 0, sizeof(w->sums_interval));
-	}
 }
 
 /* Active rows join the row of all. */
@@ -175,7 +188,10 @@ int ext4_rows_collect(struct ext4_rows *r, uint64_t epoch, bool ends, struct err
 		ret = keyed_collect(r->counted, epoch, ends, e);
 	if (ret || !ends)
 		return ret;
-	begin_interval(r);
+	for (struct ext4_all *w = r->first; w; w = w->next) {
+		hist_reset(&w->interval);
+		memset(w->sums_interval, 0, sizeof(w->sums_interval));
+	}
 	ret = join_rows(r->ops, true);
 	if (!ret)
 		ret = join_rows(r->counted, false);
@@ -207,26 +223,14 @@ struct view {
 	const struct split *split;
 };
 
-static int push_bytes(struct series_list *to, const struct series *op, uint64_t bytes)
-{
-	struct series s = *op;
-
-	if (!bytes)
-		return 0;
-	s.desc = &metric_list[METRIC_EXT4_OP_BYTES];
-	s.hist = NULL;
-	s.split = NULL;
-	s.value = bytes;
-	return series_push(to, &s);
-}
-
 static int push_view(struct series_list *to, const struct series *labelled, uint32_t kind,
 		     const struct view *v)
 {
+	uint64_t bytes = v->sums[ABI_EXT4_SUM_BYTES];
 	struct series s = *labelled;
 	int ret;
 
-	s.desc = ext4_kinds[kind].desc;
+	s.desc = &metric_list[ext4_kinds[kind].metric];
 	if (s.desc->counter) {
 		s.value = v->sums[ABI_EXT4_SUM_EVENTS];
 		return s.value ? series_push(to, &s) : 0;
@@ -236,65 +240,69 @@ static int push_view(struct series_list *to, const struct series *labelled, uint
 	s.hist = v->hist;
 	s.split = ext4_kinds[kind].split ? v->split : NULL;
 	ret = series_push(to, &s);
-	return ret ? ret : push_bytes(to, &s, v->sums[ABI_EXT4_SUM_BYTES]);
+	if (ret || !bytes)
+		return ret;
+	s.desc = &metric_list[METRIC_EXT4_OP_BYTES];
+	s.hist = NULL;
+	s.split = NULL;
+	s.value = bytes;
+	return series_push(to, &s);
 }
 
-static int push_row(const struct ext4_rows *r, struct source_report *to, struct series *s,
+void ext4_label_dev(struct ext4 *x, uint32_t kdev, struct series *s)
+{
+	const struct ext4_dev *d = ext4_dev_get(x->devs, kdev, 0);
+
+	if (d)
+		s->labels[s->nlabels++] = (struct label){"dev", d->id};
+	if (d && d->mount)
+		s->labels[s->nlabels++] = (struct label){"mount", d->mount};
+}
+
+static int push_row(struct ext4 *x, struct source_report *to, struct series *s,
 		    const struct ext4_all *of, const struct view views[2])
 {
 	const struct ext4_kind *kind = &ext4_kinds[of->kind];
+	bool event = metric_list[kind->metric].counter;
 	int ret;
 
-	if (kind->label)
-		s->labels[s->nlabels++] = (struct label){kind->label, kind->value};
-	s->nlabels = ext4_names_labels(r->args.names, of->kdev, s->labels, s->nlabels);
+	s->labels[s->nlabels++] = (struct label){event ? "event" : "op", kind->value};
+	ext4_label_dev(x, of->kdev, s);
 	ret = push_view(&to->interval.series, s, of->kind, &views[0]);
 	return ret ? ret : push_view(&to->total.series, s, of->kind, &views[1]);
 }
 
-static uint32_t row_labels(struct ext4_rows *r, struct keyed_row *row, struct label *labels)
-{
-	struct group *g = (struct group *)row;
-
-	if (r->args.cfg->by == BY_CPU) {
-		labels[0] = (struct label){"cpu", r->args.cpu_names[row->key.cpu]};
-		return 1;
-	}
-	if (r->args.cfg->by == BY_FILE) {
-		labels[0] = (struct label){"file", g->file};
-		return 1;
-	}
-	return group_labels(&g->text, r->args.cfg->by, row, labels);
-}
-
-static int push_group(struct ext4_rows *r, struct source_report *to, struct keyed_row *row)
+static int push_group(struct ext4 *x, struct source_report *to, struct keyed_row *row)
 {
 	struct group *g = (struct group *)row;
 	const struct view views[2] = {
 		{&row->interval[0], row->sums_interval, &g->split_interval},
 		{&row->total[0], row->sums_total, &g->split_total},
 	};
-	struct series s = {0};
+	struct series s = {.nlabels = 1};
+	int ret;
 
-	if (row->key.cpu >= r->args.ncpus)
+	if (row->key.cpu >= x->ncpus)
 		return 0;
-	s.nlabels = row_labels(r, row, s.labels);
+	if (x->cfg->by == BY_CPU)
+		s.labels[0] = (struct label){"cpu", x->cpu_names[row->key.cpu]};
+	else if (x->cfg->by == BY_FILE)
+		s.labels[0] = (struct label){"file", g->file};
+	else
+		s.nlabels = group_labels(&g->text, x->cfg->by, row, s.labels);
 	if (row->key.kind != ABI_EXT4_ES)
-		return push_row(r, to, &s, g->all, views);
-	s.nlabels = ext4_names_labels(r->args.names, g->all->kdev, s.labels, s.nlabels);
-	if (ext4_es_push_results(&to->interval.series, s.labels, s.nlabels, row->sums_interval,
-				 true))
-		return -ENOMEM;
-	return ext4_es_push_results(&to->total.series, s.labels, s.nlabels, row->sums_total, true);
+		return push_row(x, to, &s, g->all, views);
+	ext4_label_dev(x, g->all->kdev, &s);
+	ret = ext4_es_push_results(&to->interval.series, &s, row->sums_interval, true);
+	return ret ? ret : ext4_es_push_results(&to->total.series, &s, row->sums_total, true);
 }
 
 /* Time, or how often: counted events have no time. */
 static uint64_t weight(const struct keyed_row *row)
 {
 	uint64_t n = row->total[0].sum_ns;
-	int i;
 
-	for (i = 0; !row->total[0].count && i < ABI_SUMS; i++)
+	for (int i = 0; !row->total[0].count && i < ABI_SUMS; i++)
 		n += row->sums_total[i];
 	return n;
 }
@@ -308,53 +316,51 @@ static int compare_weight(const void *a, const void *b)
 }
 
 /* A path takes microseconds to find, and there may be a million inodes: the heaviest have one. */
-static int name_files(struct ext4_rows *r, struct keyed *k)
+static int name_files(struct ext4 *x, struct keyed *k)
 {
+	struct ext4_rows *r = &x->rows;
 	struct keyed_row *row;
 	struct group *g;
-	size_t n = 0, i;
+	size_t n = 0;
 
-	for (row = keyed_first(k); row; row = row->next, n++) {
-		g = (struct group *)row;
-		g->file = g->inode;
-	}
-	if (n > r->heavy_cap) {
-		struct keyed_row **v = reallocarray(r->heavy, 2 * n, sizeof(*v));
+	for (row = keyed_first(k); row; row = row->next) {
+		void *v = array_room(r->heavy, &r->heavy_cap, n, 1, sizeof(row));
 
 		if (!v)
 			return -ENOMEM;
+		g = (struct group *)row;
+		g->file = g->inode;
 		r->heavy = v;
-		r->heavy_cap = 2 * n;
+		r->heavy[n++] = row;
 	}
-	for (row = keyed_first(k), i = 0; row; row = row->next)
-		r->heavy[i++] = row;
 	if (n)
 		qsort(r->heavy, n, sizeof(r->heavy[0]), compare_weight);
-	for (i = 0; i < n && i < FILES_NAMED; i++) {
+	for (size_t i = 0; i < n && i < FILES_NAMED; i++) {
+		const struct abi_key *key = &r->heavy[i]->key;
+
 		g = (struct group *)r->heavy[i];
-		if (r->heavy[i]->key.id)
-			g->file = ext4_names_file(r->args.names, g->all->kdev, r->heavy[i]->key.id,
-						  (uint32_t)r->heavy[i]->key.born);
+		if (key->id)
+			g->file =
+				ext4_path(x->paths, g->all->kdev, key->id, (uint32_t)key->born, 0);
 	}
 	return 0;
 }
 
-static int push_groups(struct ext4_rows *r, struct source_report *to, struct keyed *k)
+static int push_groups(struct ext4 *x, struct source_report *to, struct keyed *k)
 {
 	struct keyed_row *row;
-	int ret = r->args.cfg->by == BY_FILE ? name_files(r, k) : 0;
+	int ret = x->cfg->by == BY_FILE ? name_files(x, k) : 0;
 
 	for (row = keyed_first(k); !ret && row; row = row->next)
-		ret = push_group(r, to, row);
+		ret = push_group(x, to, row);
 	return ret;
 }
 
-static int push_all(struct ext4_rows *r, struct source_report *to)
+int ext4_rows_push(struct ext4 *x, struct source_report *to)
 {
-	struct ext4_all *w;
 	int ret = 0;
 
-	for (w = r->first; !ret && w; w = w->next) {
+	for (struct ext4_all *w = x->rows.first; !ret && w; w = w->next) {
 		const struct view views[2] = {
 			{&w->interval, w->sums_interval, &w->split_interval},
 			{&w->total, w->sums_total, &w->split_total},
@@ -362,27 +368,19 @@ static int push_all(struct ext4_rows *r, struct source_report *to)
 		struct series s = {0};
 
 		if (w->kind != ABI_EXT4_ES) /* counted for all by ext4_es.c */
-			ret = push_row(r, to, &s, w, views);
+			ret = push_row(x, to, &s, w, views);
 	}
+	if (!ret && x->cfg->by != BY_NONE)
+		ret = push_groups(x, to, x->rows.ops);
+	if (!ret && x->cfg->by != BY_NONE)
+		ret = push_groups(x, to, x->rows.counted);
 	return ret;
-}
-
-int ext4_rows_push(struct ext4_rows *r, struct source_report *to)
-{
-	int ret = push_all(r, to);
-
-	if (ret || r->args.cfg->by == BY_NONE)
-		return ret;
-	ret = push_groups(r, to, r->ops);
-	return ret ? ret : push_groups(r, to, r->counted);
 }
 
 void ext4_rows_close(struct ext4_rows *r)
 {
 	struct ext4_all *w, *next;
 
-	if (!r)
-		return;
 	keyed_close(r->ops);
 	keyed_close(r->counted);
 	for (w = r->first; w; w = next) {
@@ -392,5 +390,4 @@ void ext4_rows_close(struct ext4_rows *r)
 		free(w);
 	}
 	free(r->heavy);
-	free(r);
 }

@@ -1,103 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* --slower of the ext4 source: records of its ring buffer into struct slow. */
 #include <linux/types.h>
 
 #include "abi_ext4_slow.h"
 
+#include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "source/bpf_util.h"
-#include "source/inodes/ext4_path.h"
-#include "source/ext4/ext4_slow.h"
-#include "source/ring.h"
+#include "source/ext4/ext4.h"
 
-struct ext4_slow {
-	struct ext4_slow_args args;
-	struct ring ring;
-	struct ext4_paths *paths;
-};
-
-static void fill_op(struct ext4_slow *s, const struct abi_ext4_slow *r, struct slow_op *op)
-{
-	const struct ext4_dev *dev = ext4_dev_get(s->args.devs, r->dev, r->pid);
-
-	op->op = s->args.names[r->kind].op;
-	op->dev = dev ? dev->id : "?";
-	op->mount = dev ? dev->mount : NULL;
-	if (r->ino)
-		op->path = ext4_path(s->paths, r->dev, r->ino, r->generation, r->pid);
-	op->bytes = r->bytes;
-	op->has_split = r->split;
-	op->split.blocked_ns = r->blocked_ns;
-	op->split.run_queue_ns = r->run_queue_ns;
-}
+#include "ext4.skel.h" /* needs abi_ext4.h */
 
 static int on_record(void *ctx, const void *data, size_t len)
 {
-	struct ext4_slow *s = ctx;
+	struct ext4 *x = ctx;
 	struct abi_ext4_slow r;
+	const struct ext4_dev *dev;
 	struct slow_op op = {0};
 	struct slow w = {.op = &op};
 
 	if (len < sizeof(r))
 		return -EINVAL;
 	memcpy(&r, data, sizeof(r));
-	if (r.kind >= s->args.nnames || !s->args.names[r.kind].op)
+	if (r.kind >= ABI_EXT4_OPS || !ext4_kinds[r.kind].value)
 		return -EINVAL;
-	fill_op(s, &r, &op);
+	dev = ext4_dev_get(x->devs, r.dev, r.pid);
+	op.op = ext4_kinds[r.kind].value;
+	op.dev = dev ? dev->id : "?";
+	op.mount = dev ? dev->mount : NULL;
+	if (r.ino)
+		op.path = ext4_path(x->slow_paths, r.dev, r.ino, r.generation, r.pid);
+	op.bytes = r.bytes;
+	op.has_split = r.split;
+	op.split.blocked_ns = r.blocked_ns;
+	op.split.run_queue_ns = r.run_queue_ns;
 	w.time = wall_at(r.end_ns);
 	w.mono_ns = r.end_ns;
-	w.metric = s->args.names[r.kind].metric;
+	w.metric = metric_list[ext4_kinds[r.kind].metric].name;
 	w.kind = op.op;
 	w.cpu = r.cpu;
 	w.pid = r.pid;
 	w.tid = r.tid;
 	w.comm = r.comm;
-	w.cgroup = s->args.cgroups ? cgroup_name(s->args.cgroups, r.cgroup_id) : NULL;
+	w.cgroup = cgroup_name(x->base.filters.names, r.cgroup_id);
 	w.wait_ns = r.total_ns;
-	return s->args.on_slow ? s->args.on_slow(s->args.slow_ctx, &w) : 0;
+	return x->args.on_slow ? x->args.on_slow(x->args.slow_ctx, &w) : 0;
 }
 
-int ext4_slow_open(struct ext4_slow **out, const struct ext4_slow_args *args, struct err *e)
+int ext4_slow_open(struct ext4 *x, struct err *e)
 {
-	struct ext4_slow *s = calloc(1, sizeof(*s));
-	int ret = -ENOMEM;
+	int ret;
 
-	if (!s)
-		return err_sys(e, ret, "ext4");
-	s->args = *args;
-	s->ring = (struct ring){
-		.what = "--slower: ring buffer", .fn = on_record, .ctx = s, .most = SLOW_RING_MOST};
-	s->paths = ext4_paths_new(args->devs);
-	if (!s->paths)
-		err_sys(e, ret, "ext4");
-	else
-		ret = ring_open(&s->ring, args->map_fd, e);
-	if (ret) {
-		ext4_slow_close(s);
-		return ret;
-	}
-	*out = s;
-	return 0;
-}
-
-void ext4_slow_close(struct ext4_slow *s)
-{
-	if (!s)
-		return;
-	ring_close(&s->ring);
-	ext4_paths_free(s->paths);
-	free(s);
-}
-
-int ext4_slow_fd(const struct ext4_slow *s)
-{
-	return ring_fd(&s->ring);
-}
-
-int ext4_slow_drain(struct ext4_slow *s, struct err *e)
-{
-	ext4_paths_trim(s->paths); /* nobody keeps what a record said */
-	return ring_drain(&s->ring, e);
+	x->slow_paths = ext4_paths_new(x->devs);
+	if (!x->slow_paths)
+		return err_sys(e, -ENOMEM, "ext4");
+	x->slow = (struct ring){
+		.what = "--slower: ring buffer", .fn = on_record, .ctx = x, .most = SLOW_RING_MOST};
+	ret = ring_open(&x->slow, bpf_map__fd(x->skel->maps.slow_events), e);
+	return ret ? ret : bpf_source_poll(&x->base, ring_fd(&x->slow), e);
 }

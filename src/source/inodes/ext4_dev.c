@@ -31,17 +31,6 @@ struct known {
 	uint64_t asked_ns;
 };
 
-struct ext4_devs {
-	void *tree;
-	uint64_t looks;
-	bool any;
-	int epoll_fd, wake_fd; /* a change of the mounts wakes us once ... */
-	int change_fd;	       /* ... and this one tells that it was that */
-	uint32_t *wanted;
-	size_t nwanted;
-	struct str_list old; /* texts that were replaced */
-};
-
 void ext4_text_replace(struct str_list *old, char **text, const char *value)
 {
 	char *copy = value ? strdup(value) : NULL, **v;
@@ -141,11 +130,6 @@ void ext4_devs_check(struct ext4_devs *d)
 		read_mounts(d);
 }
 
-void ext4_devs_forget_old(struct ext4_devs *d)
-{
-	ext4_texts_drop(&d->old);
-}
-
 struct elsewhere {
 	struct ext4_devs *d;
 	struct known *n;
@@ -164,26 +148,11 @@ static bool name_elsewhere(void *ctx, uint32_t pid, const struct mount_entry *m)
 	return whole;
 }
 
-/* As the kernel's messages and /proc/fs/ext4 call it: "sda1", "dm-0". */
-static void name_by_sysfs(struct ext4_devs *d, struct known *n)
-{
-	char link[64], target[PATH_MAX], *name;
-	ssize_t len;
-
-	snprintf(link, sizeof(link), "/sys/dev/block/%s", n->dev.id);
-	len = readlink(link, target, sizeof(target) - 1);
-	if (len <= 0)
-		return;
-	target[len] = '\0';
-	name = strrchr(target, '/');
-	ext4_text_replace(&d->old, &n->mount, name ? name + 1 : target);
-	n->dev.mount = n->mount;
-}
-
 const struct ext4_dev *ext4_dev_get(struct ext4_devs *d, uint32_t kdev, uint32_t pid)
 {
 	struct known *n = known_get(d, kdev);
 	struct elsewhere w = {.d = d, .n = n};
+	char name[NAME_MAX + 1];
 
 	if (!n || n->dev.ours || n->asked == d->looks ||
 	    (n->asked && mono_now_ns() - n->asked_ns < ASK_AGAIN_NS))
@@ -198,8 +167,11 @@ const struct ext4_dev *ext4_dev_get(struct ext4_devs *d, uint32_t kdev, uint32_t
 		ext4_mounts_elsewhere(pid, name_elsewhere, &w);
 	if (!w.found)
 		ext4_mounts_elsewhere(0, name_elsewhere, &w);
-	if (!w.found)
-		name_by_sysfs(d, n);
+	/* else as the kernel's messages and /proc/fs/ext4 call it */
+	if (!w.found && block_device_name(kdev >> 20, kdev & 0xfffff, name, sizeof(name))) {
+		ext4_text_replace(&d->old, &n->mount, name);
+		n->dev.mount = n->mount;
+	}
 	return &n->dev;
 }
 
@@ -226,22 +198,6 @@ int ext4_dev_open_mount(const struct ext4_dev *dev)
 	}
 	close(fd);
 	return ret;
-}
-
-const uint32_t *ext4_devs_wanted(const struct ext4_devs *d, size_t *n)
-{
-	*n = d->nwanted;
-	return d->wanted;
-}
-
-bool ext4_devs_any(const struct ext4_devs *d)
-{
-	return d->any;
-}
-
-int ext4_devs_fd(const struct ext4_devs *d)
-{
-	return d->epoll_fd;
 }
 
 static int open_wanted(struct ext4_devs *d, const struct str_list *wanted, struct err *e)

@@ -25,18 +25,23 @@ struct ext4_dev {
 	bool bind;	   /* only a part of the file system is mounted there */
 };
 
-struct ext4_devs;
+struct ext4_devs {
+	void *tree;
+	uint64_t looks;
+	bool any;	       /* is there an ext4 mounted where we can see it? */
+	int epoll_fd, wake_fd; /* a change of the mounts wakes us once ... */
+	int change_fd;	       /* ... and this one tells that it was that */
+	uint32_t *wanted;      /* those of --dev, each once; none: all */
+	size_t nwanted;
+	struct str_list old; /* texts that were replaced */
+};
 
 /* `wanted`: --dev. Exit 2 with words that quote what is not there, not ext4 or not mounted. */
 int ext4_devs_open(struct ext4_devs **out, const struct str_list *wanted, struct err *e);
 void ext4_devs_close(struct ext4_devs *d); /* NULL is fine */
 
-/* Those of --dev, each once; *n = 0: all. */
-const uint32_t *ext4_devs_wanted(const struct ext4_devs *d, size_t *n);
 /* How many the driver has mounted, in whatever namespace; 0 where it does not tell. */
 uint32_t ext4_devs_mounted(void);
-/* Is any ext4 mounted where we can see it? */
-bool ext4_devs_any(const struct ext4_devs *d);
 
 /*
  * What is known of a device; NULL without memory. `pid`: of a task that uses it, whose mounts are
@@ -44,11 +49,9 @@ bool ext4_devs_any(const struct ext4_devs *d);
  */
 const struct ext4_dev *ext4_dev_get(struct ext4_devs *d, uint32_t kdev, uint32_t pid);
 
-/* Becomes readable (EPOLLIN) when the mounts change: then ext4_devs_check reads them. -1: none. */
-int ext4_devs_fd(const struct ext4_devs *d);
+/* epoll_fd becomes readable (EPOLLIN) when the mounts change: then this reads them. Texts that were
+ * replaced stay until ext4_texts_drop(&old): call it when nobody uses those of the last report. */
 void ext4_devs_check(struct ext4_devs *d);
-/* Texts that were replaced stay until this: call it when nobody uses those of the last report. */
-void ext4_devs_forget_old(struct ext4_devs *d);
 
 /* Opens the root of its mount, to be closed soon; negative errno. */
 int ext4_dev_open_mount(const struct ext4_dev *dev);

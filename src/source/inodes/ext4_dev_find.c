@@ -14,7 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "core/text.h"
+#include "core/array.h"
 #include "source/inodes/ext4_dev.h"
 #include "source/mountinfo.h"
 
@@ -38,16 +38,11 @@ uint32_t ext4_devs_mounted(void)
 
 static bool driver_has(uint32_t major, uint32_t minor)
 {
-	char link[64], target[PATH_MAX], dir[PATH_MAX + 32], *name;
-	ssize_t len;
+	char name[NAME_MAX + 1], dir[sizeof(DRIVER "/") + NAME_MAX];
 
-	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major, minor);
-	len = readlink(link, target, sizeof(target) - 1);
-	if (len <= 0)
+	if (!block_device_name(major, minor, name, sizeof(name)))
 		return false;
-	target[len] = '\0';
-	name = strrchr(target, '/');
-	snprintf(dir, sizeof(dir), DRIVER "/%s", name ? name + 1 : target);
+	snprintf(dir, sizeof(dir), DRIVER "/%s", name);
 	return !access(dir, F_OK);
 }
 
@@ -62,25 +57,12 @@ bool ext4_is(const struct mount_entry *m)
 /* ---- other mount namespaces ---- */
 
 /* Ids of mounts are unique, so that of the first one tells namespaces apart. */
-struct seen {
-	uint32_t *ids;
-	size_t n;
-};
-
-static bool is_new(struct seen *s, uint32_t id)
+static bool is_new(struct u32_list *seen, uint32_t id)
 {
-	uint32_t *ids;
-	size_t i;
-
-	for (i = 0; i < s->n; i++)
-		if (s->ids[i] == id)
+	for (size_t i = 0; i < seen->n; i++)
+		if (seen->v[i] == id)
 			return false;
-	ids = realloc(s->ids, (s->n + 1) * sizeof(*ids));
-	if (!ids)
-		return false;
-	s->ids = ids;
-	s->ids[s->n++] = id;
-	return true;
+	return !u32_list_push(seen, id);
 }
 
 /* Enough of the file for its first line. */
@@ -106,7 +88,7 @@ static bool first_id(const char *path, uint32_t *id)
 }
 
 /* 1: fn is satisfied. */
-static bool ask_namespace(const char *pid, struct seen *seen, ext4_mount_fn fn, void *ctx)
+static bool ask_namespace(const char *pid, struct u32_list *seen, ext4_mount_fn fn, void *ctx)
 {
 	char path[64], *text, *rest;
 	struct mount_entry m;
@@ -125,7 +107,7 @@ static bool ask_namespace(const char *pid, struct seen *seen, ext4_mount_fn fn, 
 
 bool ext4_mounts_elsewhere(uint32_t pid, ext4_mount_fn fn, void *ctx)
 {
-	struct seen seen = {0};
+	struct u32_list seen = {0};
 	struct dirent *ent;
 	bool done = false;
 	char text[16];
@@ -134,7 +116,7 @@ bool ext4_mounts_elsewhere(uint32_t pid, ext4_mount_fn fn, void *ctx)
 	if (pid) {
 		snprintf(text, sizeof(text), "%u", pid);
 		done = ask_namespace(text, &seen, fn, ctx);
-		free(seen.ids);
+		free(seen.v);
 		return done;
 	}
 	proc = opendir("/proc");
@@ -143,7 +125,7 @@ bool ext4_mounts_elsewhere(uint32_t pid, ext4_mount_fn fn, void *ctx)
 			done = ask_namespace(ent->d_name, &seen, fn, ctx);
 	if (proc)
 		closedir(proc);
-	free(seen.ids);
+	free(seen.v);
 	return done;
 }
 

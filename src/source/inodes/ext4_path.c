@@ -10,6 +10,7 @@
 #include "core/cache.h"
 #include "source/bpf_util.h"
 #include "source/inodes/ext4_path.h"
+#include "source/mountinfo.h"
 
 #define FILEID_INO32_GEN 1 /* a handle: inode number and generation, 32 bits each */
 #define EXT4_ROOT_INO 2
@@ -54,19 +55,6 @@ static void free_known(void *p)
 	free(k);
 }
 
-static struct known *known_get(struct ext4_paths *p, const struct known *key)
-{
-	struct known *k = cache_find(&p->known, key);
-
-	if (k)
-		return k;
-	k = malloc(sizeof(*k));
-	if (!k)
-		return NULL;
-	*k = *key;
-	return cache_add(&p->known, k) ? NULL : k;
-}
-
 static int open_inode(int mount_fd, const struct known *k)
 {
 	struct {
@@ -94,21 +82,6 @@ static bool lies_below(const char *path, const char *mount, uint64_t ino)
 	return !strncmp(path, mount, n) && (!path[n] || path[n] == '/');
 }
 
-static int read_path(int fd, char *out, size_t len)
-{
-	char link[64];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, out, len);
-	if (n < 0)
-		return -errno;
-	if ((size_t)n >= len)
-		return -ENAMETOOLONG;
-	out[n] = '\0';
-	return 0;
-}
-
 static int resolve(const struct ext4_dev *dev, const struct known *k, char *out, size_t len)
 {
 	int mount_fd = ext4_dev_open_mount(dev), fd, ret;
@@ -116,7 +89,7 @@ static int resolve(const struct ext4_dev *dev, const struct known *k, char *out,
 	if (mount_fd < 0)
 		return mount_fd == -EPERM ? -EACCES : mount_fd;
 	fd = open_inode(mount_fd, k);
-	ret = fd < 0 ? fd : read_path(fd, out, len);
+	ret = fd < 0 ? fd : fd_path(fd, out, len);
 	if (!ret && !lies_below(out, dev->mount, k->ino))
 		ret = -ENOENT;
 	if (fd >= 0)
@@ -147,7 +120,7 @@ static const struct known *look_up(struct ext4_paths *p, uint32_t kdev, uint64_t
 				   uint32_t generation, uint32_t pid)
 {
 	struct known key = {.kdev = kdev, .ino = ino, .generation = generation};
-	struct known *k = known_get(p, &key);
+	struct known *k = cache_get(&p->known, &key, sizeof(key));
 
 	if (k && (!k->name || (!p->denied && mono_now_ns() - k->asked_ns > FRESH_NS)))
 		ask(p, k, pid);

@@ -49,7 +49,7 @@ void ext4_places_begin(struct ext4_places *p)
 	if (!p->paths)
 		return;
 	ext4_paths_trim(p->paths);
-	ext4_devs_forget_old(p->devs);
+	ext4_texts_drop(&p->devs->old);
 	ext4_devs_check(p->devs);
 }
 
@@ -114,11 +114,9 @@ static int compare_weight(const void *a, const void *b)
 
 void ext4_places_answer(struct ext4_places *p)
 {
-	size_t i;
-
 	if (p->nasked)
 		qsort(p->asked, p->nasked, sizeof(p->asked[0]), compare_weight);
-	for (i = 0; i < p->nasked; i++)
+	for (size_t i = 0; i < p->nasked; i++)
 		*p->asked[i].out = ext4_place(p, p->asked[i].inode, p->asked[i].place);
 	p->nasked = 0;
 }

@@ -18,21 +18,6 @@ static struct line_source *line_of(struct source *src)
 	return (struct line_source *)src;
 }
 
-static int open_buffers(struct line_source *s)
-{
-	int ret = line_take_alloc(s);
-
-	if (!ret)
-		ret = line_model_open(&s->m, s->m.ncpus);
-	if (!ret && s->cfg->confirm_lines)
-		ret = line_model_table(&s->maybe, s->m.ncpus);
-	if (!ret)
-		ret = line_shared_open(&s->shared);
-	return ret ? ret
-		   : line_events_init(&s->events, s->m.ncpus, s->cfg->freq,
-				      s->pmu ? &s->plan : NULL);
-}
-
 static int open_all(struct line_source *s, struct err *e)
 {
 	int ret = line_sampler_open(s, e);
@@ -42,8 +27,13 @@ static int open_all(struct line_source *s, struct err *e)
 	ret = possible_cpus(e);
 	if (ret < 0)
 		return ret;
-	s->m.ncpus = (uint32_t)ret;
-	ret = open_buffers(s);
+	ret = line_model_open(&s->m, (uint32_t)ret);
+	if (!ret)
+		ret = line_take_alloc(s);
+	if (!ret && s->cfg->confirm_lines)
+		ret = line_model_table(&s->maybe, s->m.ncpus);
+	if (!ret)
+		ret = line_shared_open(&s->shared);
 	if (ret)
 		return err_sys(e, ret, "line");
 	ret = line_model_names(&s->m, s->args.names, e);
@@ -55,11 +45,11 @@ static int open_all(struct line_source *s, struct err *e)
 		ret = counts_open(&s->counts, bpf_map__fd(s->skel->maps.line_counts), s->m.ncpus,
 				  sizeof(struct abi_line_counts), e);
 	if (!ret)
-		ret = line_ips_open(&s->ips, s, e);
+		ret = line_ips_open(s, e);
 	if (!ret)
-		ret = bpf_source_poll(&s->base, line_ips_fd(s->ips), e);
+		ret = bpf_source_poll(&s->base, s->ips.timer_fd, e);
 	if (!ret)
-		ret = line_events_open(&s->events, s, e);
+		ret = line_events_open(s, e);
 	return ret ? ret : filters_follow(&s->base.filters, e);
 }
 
@@ -70,8 +60,8 @@ static void line_close(struct source *src)
 	if (!s)
 		return;
 	line_confirm_close(s);
-	line_events_close(&s->events);
-	line_ips_close(s->ips);
+	line_events_close(s);
+	line_ips_close(&s->ips);
 	counts_close(&s->counts);
 	line_bpf__destroy(s->skel);
 	line_table_close(s->maybe);
@@ -92,6 +82,7 @@ static int open_with(struct line_source **out, const struct source_args *args, b
 	if (!s)
 		return err_sys(e, -ENOMEM, "line");
 	bpf_source_init(&s->base, &source_line);
+	s->ips.timer_fd = -1;
 	s->args = *args;
 	s->cfg = args->cfg;
 	s->pmu = pmu;
@@ -132,16 +123,14 @@ static int collect(struct line_source *s, struct err *e)
 
 	counts_collect(&s->counts, ended, true);
 	line_table_begin(s->m.table);
-	if (s->maybe)
-		line_table_begin(s->maybe);
+	line_table_begin(s->maybe);
 	ret = line_take(s, ended);
 	if (!ret)
 		ret = numa_turn(s->m.numa);
 	if (ret)
 		return err_sys(e, ret, "line: read the accesses");
 	line_table_end(s->m.table);
-	if (s->maybe)
-		line_table_end(s->maybe);
+	line_table_end(s->maybe);
 	return 0;
 }
 
@@ -156,8 +145,7 @@ static int line_start(struct source *src, struct err *e)
 	if (ret)
 		return ret;
 	line_table_forget(s->m.table);
-	if (s->maybe)
-		line_table_forget(s->maybe);
+	line_table_forget(s->maybe);
 	counts_forget(&s->counts);
 	return 0;
 }
@@ -166,14 +154,57 @@ static int line_next_epoch(struct source *src, struct err *e)
 {
 	struct line_source *s = line_of(src);
 
-	(void)bpf_source_next_epoch(src, e);	   /* cannot fail */
-	return line_events_open(&s->events, s, e); /* CPUs that came back */
+	(void)bpf_source_next_epoch(src, e); /* cannot fail */
+	return line_events_open(s, e);	     /* CPUs that came back */
 }
 
 static int line_stop(struct source *src, struct err *e)
 {
 	line_confirm_stop(line_of(src));
 	return bpf_source_stop(src, e);
+}
+
+/* ---- what became of the samples: a metric of their own, and what was lost ---- */
+
+/* In the order in which they are shown: what could be used, then why the others could not. */
+static const struct {
+	const char *name;
+	uint32_t result;
+} results[ABI_LINE_RESULTS] = {
+	{"placed", ABI_IP_RECIPE},
+	{"no-operand", ABI_IP_NO_OPERAND},
+	{"not-computable", ABI_IP_NOT_COMPUTABLE},
+	{"ambiguous", ABI_IP_AMBIGUOUS},
+	{"undecoded", ABI_IP_UNDECODED},
+	{"32-bit", ABI_LINE_COMPAT},
+	{"pending", ABI_IP_PENDING},
+	{"no-room", ABI_LINE_NO_ROOM},
+};
+
+static void fill_quality(const struct abi_counts *counts, struct quality *q)
+{
+	const struct abi_line_counts *c = line_counts_of(counts);
+
+	*q = (struct quality){0};
+	q->map_full = c->results[ABI_LINE_NO_ROOM] + c->ips_full + c->latencies_full;
+	q->over_range = c->latencies_over;
+	q->pending = c->results[ABI_IP_PENDING]; /* also those that found the ring full */
+}
+
+static int push_counts(const struct abi_counts *counts, struct series_list *to)
+{
+	const struct abi_line_counts *c = line_counts_of(counts);
+	struct series one = {.desc = &metric_list[METRIC_LINE_SAMPLES], .value = c->samples};
+	int ret = series_push(to, &one);
+
+	one.nlabels = 1;
+	for (size_t k = 0; !ret && k < ABI_LINE_RESULTS; k++) {
+		one.labels[0] =
+			(struct label){metric_list[METRIC_LINE_SAMPLES].pivot, results[k].name};
+		one.value = c->results[results[k].result];
+		ret = series_push(to, &one);
+	}
+	return ret;
 }
 
 static int line_collect(struct source *src, struct source_report *r, struct err *e)
@@ -184,15 +215,15 @@ static int line_collect(struct source *src, struct source_report *r, struct err 
 
 	if (ret)
 		return ret;
-	dropped = line_table_dropped(s->m.table);
-	line_counts_quality(&s->counts.interval, &r->quality_interval);
-	line_counts_quality(&s->counts.total, &r->quality_total);
+	dropped = s->m.table->dropped;
+	fill_quality(&s->counts.interval, &r->quality_interval);
+	fill_quality(&s->counts.total, &r->quality_total);
 	r->quality_interval.map_full += dropped - s->dropped_previous;
 	r->quality_total.map_full += dropped;
 	s->dropped_previous = dropped;
-	ret = line_counts_push(&s->counts.interval, &r->interval.series);
+	ret = push_counts(&s->counts.interval, &r->interval.series);
 	if (!ret)
-		ret = line_counts_push(&s->counts.total, &r->total.series);
+		ret = push_counts(&s->counts.total, &r->total.series);
 	if (!ret)
 		ret = line_push_rows(s, r);
 	if (ret)
@@ -204,7 +235,7 @@ static int line_drain(struct source *src, struct err *e)
 {
 	int ret = line_confirm_drain(line_of(src), e);
 
-	return ret ? ret : line_ips_drain(line_of(src)->ips, e);
+	return ret ? ret : line_ips_drain(&line_of(src)->ips, e);
 }
 
 static const char *const *line_hooks(const struct source *src)

@@ -6,25 +6,30 @@
 #include <linux/types.h>
 
 #include "abi_line.h"
+#include "core/cache.h"
 #include "source/bpf_source.h"
 #include "source/cacheline/line_model.h"
 #include "source/line/line_shared.h"
-#include "source/line/pmu_plan.h"
+#include "source/line/pmu.h"
+#include "source/ring.h"
 
 struct line_bpf;
-struct ring_buffer;
-struct line_ips;
+struct line_event;
 struct watch_source;
 
-struct line_event;
-
-/* Sampling events, on each CPU that is online; reopened for those that come back. */
-struct line_events {
-	struct line_event *v; /* by CPU, then by kind */
-	uint32_t ncpus;	      /* possible */
-	uint32_t kinds;	      /* of events */
-	uint64_t freq;
-	const struct pmu_plan *plan; /* NULL: the CPU clock */
+/* New instruction pointers. */
+struct line_ips {
+	struct ring ring;
+	struct names *names;
+	int map_fd;
+	uint32_t max, n; /* pointers in the map that are known to us */
+	uint64_t turn_ends_ns;
+	uint32_t reads; /* of maps, in this turn */
+	struct cache processes;
+	struct cache windows;	  /* of code */
+	struct abi_ip_key *known; /* in order of appearance, a ring of `max` */
+	uint32_t first;
+	int timer_fd; /* -1: none */
 };
 
 /* What became of the samples: counters in the place of those of other sources. */
@@ -53,8 +58,9 @@ struct line_source {
 	struct line_model m;
 	bool pmu; /* else the CPU clock */
 	struct pmu_plan plan;
-	struct line_events events;
-	struct line_ips *ips;
+	struct line_event *events; /* by CPU, then by kind; NULL: not open */
+	uint32_t kinds;		   /* of events */
+	struct line_ips ips;
 	struct line_table *maybe; /* --confirm: with what ambiguous samples may have touched */
 	struct line_shared *shared;
 	void *batch_keys;     /* struct abi_access_key */
@@ -71,32 +77,23 @@ struct line_source {
 	const char *lacks[4];		   /* the first is what the user is told at the start */
 };
 
-/* line_load.c: the programs of its sampler. */
-int line_load(struct line_source *s, struct err *e);
-
-/* line_sampler.c: with the PMU (s->pmu), its events; else whether the clock's samples can be
- * decoded. Then the words for meta and --check. */
+/* line_load.c: with the PMU (s->pmu), its events; else whether the clock's samples can be
+ * decoded. Then the programs of that sampler, and the words for meta and --check. */
 int line_sampler_open(struct line_source *s, struct err *e);
+int line_load(struct line_source *s, struct err *e);
 void line_sampler_say(struct line_source *s, const char *why_no_pmu);
 
 /* line_take.c: what the programs counted under an epoch that has ended (0: all), into the table. */
 int line_take_alloc(struct line_source *s);
 int line_take(struct line_source *s, uint64_t epoch);
 
-/* line_counts.c: the metric (0 or -ENOMEM), and what of it is a loss. */
-int line_counts_push(const struct abi_counts *counts, struct series_list *to);
-void line_counts_quality(const struct abi_counts *counts, struct quality *q);
-
-/* line_events.c: opens what is not open on CPUs that are online. 0, or negative with words if not
- * one CPU can be sampled. */
-int line_events_init(struct line_events *v, uint32_t ncpus, uint64_t freq,
-		     const struct pmu_plan *plan);
-int line_events_open(struct line_events *v, struct line_source *s, struct err *e);
-void line_events_close(struct line_events *v);
+/* line_events.c: opens what is not open on CPUs that are online, also of those that came back. 0, or
+ * negative with words if not one CPU can be sampled. */
+int line_events_open(struct line_source *s, struct err *e);
+void line_events_close(struct line_source *s);
 
 /* line_ips.c: new instruction pointers -> recipes. */
-int line_ips_open(struct line_ips **out, struct line_source *s, struct err *e);
-int line_ips_fd(const struct line_ips *p);
+int line_ips_open(struct line_source *s, struct err *e);
 /* A process was seen otherwise than by its code. */
 void line_ips_process(struct line_ips *p, uint32_t tgid);
 /* Decodes what waits, some at a time: 1 if more lies there. */
@@ -105,6 +102,8 @@ void line_ips_close(struct line_ips *p);
 
 /* line_rows.c: contended lines of both views into the report. 0 or -ENOMEM. */
 int line_push_rows(struct line_source *s, struct source_report *r);
+/* Kernel code ("iowrite16+0x9") that accesses a device's registers? Pure. */
+bool line_device_code(const char *sym);
 
 /* line_confirm.c: after the rows of an interval, those of the lines that were watched; and the next
  * line to watch, if none is being watched. */

@@ -28,9 +28,7 @@ static bool same_line(const struct line_key *a, const struct line_key *b)
 
 static bool was_watched(const struct line_source *s, const struct line *l)
 {
-	size_t k;
-
-	for (k = 0; k < s->nconfirms; k++)
+	for (size_t k = 0; k < s->nconfirms; k++)
 		if (same_line(&s->confirms[k]->lines[0].key, &l->key))
 			return true;
 	return false;
@@ -38,9 +36,7 @@ static bool was_watched(const struct line_source *s, const struct line *l)
 
 static struct line_refusal *refusal_of(struct line_source *s, const struct line_key *key)
 {
-	size_t k;
-
-	for (k = 0; k < LINE_CONFIRMS; k++)
+	for (size_t k = 0; k < LINE_CONFIRMS; k++)
 		if (s->refusals[k].turns && same_line(&s->refusals[k].key, key))
 			return &s->refusals[k];
 	return NULL;
@@ -57,9 +53,7 @@ static void note_refusal(struct line_source *s, const struct line_key *key, cons
 
 static void age_refusals(struct line_source *s)
 {
-	size_t k;
-
-	for (k = 0; k < LINE_CONFIRMS; k++)
+	for (size_t k = 0; k < LINE_CONFIRMS; k++)
 		s->refusals[k].turns -= s->refusals[k].turns > 0;
 }
 
@@ -84,7 +78,7 @@ static const struct line *next_of(struct line_source *s, struct line_table *t)
 	double rank, most = 0;
 	size_t n;
 
-	for (l = line_table_first(t); l; l = l->next) {
+	for (l = t->first; l; l = l->next) {
 		const struct line_thread_sum *threads;
 
 		if (!line_contended(t, l, LINE_INTERVAL) || !can_watch(s, l, kernel))
@@ -122,11 +116,10 @@ static void count_words(const struct line *l, uint64_t samples[WORDS])
 {
 	const struct line_use *u;
 	uint64_t bytes;
-	int k;
 
 	for (u = l->uses; u; u = u->next) {
 		bytes = u->view[LINE_INTERVAL].read_bytes | u->view[LINE_INTERVAL].write_bytes;
-		for (k = 0; k < WORDS; k++)
+		for (int k = 0; k < WORDS; k++)
 			if (bytes >> (k * WATCH_SLOT_BYTES) & 0xff)
 				samples[k] += u->view[LINE_INTERVAL].samples;
 	}
@@ -182,11 +175,10 @@ int line_confirm_report(struct line_source *s, struct source_report *r, struct e
 {
 	struct watch_source *w = under_way(s);
 	uint64_t before = w ? w->reported : 0;
-	size_t k;
 	int ret = 0;
 
 	age_refusals(s);
-	for (k = 0; !ret && k < s->nconfirms; k++)
+	for (size_t k = 0; !ret && k < s->nconfirms; k++)
 		ret = watch_report(s->confirms[k], r, e);
 	if (ret)
 		return ret;
@@ -199,10 +191,9 @@ int line_confirm_report(struct line_source *s, struct source_report *r, struct e
 
 int line_confirm_drain(struct line_source *s, struct err *e)
 {
-	size_t k;
 	int ret = 0;
 
-	for (k = 0; !ret && k < s->nconfirms; k++)
+	for (size_t k = 0; !ret && k < s->nconfirms; k++)
 		ret = watch_hits_drain(s->confirms[k], e);
 	return ret;
 }
@@ -217,9 +208,7 @@ void line_confirm_stop(struct line_source *s)
 
 void line_confirm_close(struct line_source *s)
 {
-	size_t k;
-
-	for (k = 0; k < s->nconfirms; k++)
-		watch_free(s->confirms[k]);
+	for (size_t k = 0; k < s->nconfirms; k++)
+		watch_close(&s->confirms[k]->base.source);
 	s->nconfirms = 0;
 }

@@ -19,23 +19,6 @@ struct line_event {
 	struct bpf_link *link;
 };
 
-int line_events_init(struct line_events *v, uint32_t ncpus, uint64_t freq,
-		     const struct pmu_plan *plan)
-{
-	uint32_t k;
-
-	v->ncpus = ncpus;
-	v->freq = freq;
-	v->plan = plan;
-	v->kinds = plan ? plan->n : 1;
-	v->v = calloc((size_t)ncpus * v->kinds, sizeof(*v->v));
-	if (!v->v)
-		return -ENOMEM;
-	for (k = 0; k < ncpus * v->kinds; k++)
-		v->v[k].fd = v->v[k].leader = -1;
-	return 0;
-}
-
 static int open_event(const struct perf_event_attr *attr, uint32_t cpu, int group)
 {
 	int fd = (int)syscall(SYS_perf_event_open, attr, -1, (int)cpu, group, PERF_FLAG_FD_CLOEXEC);
@@ -83,62 +66,61 @@ static void close_one(struct line_event *one)
 }
 
 /* 1: it is sampled now; 0: not on this CPU, or that is offline; else why not. */
-static int open_one(struct line_events *v, struct line_source *s, uint32_t cpu, uint32_t kind)
+static int open_one(struct line_source *s, uint32_t cpu, uint32_t kind)
 {
-	struct line_event *one = &v->v[cpu * v->kinds + kind];
+	struct line_event *one = &s->events[cpu * s->kinds + kind];
 	int ret;
 
-	one->fd = v->plan ? open_pmu(&v->plan->v[kind], cpu, one) : open_clock(cpu, v->freq);
-	if (one->fd < 0) {
-		ret = one->fd;
-		close_one(one);
-		return ret == -ENODEV ? 0 : ret;
+	one->fd = s->pmu ? open_pmu(&s->plan.v[kind], cpu, one) : open_clock(cpu, s->cfg->freq);
+	ret = one->fd;
+	if (one->fd >= 0) {
+		one->link = bpf_program__attach_perf_event(
+			s->pmu ? s->skel->progs.ws_pmu : s->skel->progs.ws_clock, one->fd);
+		if (one->link)
+			return 1;
+		ret = -errno;
 	}
-	one->link = bpf_program__attach_perf_event(
-		v->plan ? s->skel->progs.ws_pmu : s->skel->progs.ws_clock, one->fd);
-	if (one->link)
-		return 1;
-	ret = -errno;
 	close_one(one);
-	return ret;
+	return ret == -ENODEV ? 0 : ret;
 }
 
-static int cannot(const struct line_events *v, uint32_t kind, int ret, struct err *e)
+static int cannot(const struct line_source *s, uint32_t kind, int ret, struct err *e)
 {
+	const struct pmu_sampled *one = &s->plan.v[kind];
 	char what[96];
 
-	if (!v->plan)
+	if (!s->pmu)
 		return bpf_fail(e, ret, "line: sample the CPU clock");
 	(void)snprintf(what, sizeof(what), "line: PMU: %s",
-		       v->plan->v[kind].event ? v->plan->v[kind].event
-					      : v->plan->v[kind].device); /* fits: ours */
+		       one->event ? one->event : one->device); /* fits: ours */
 	return bpf_fail(e, ret, what);
 }
 
-int line_events_open(struct line_events *v, struct line_source *s, struct err *e)
+int line_events_open(struct line_source *s, struct err *e)
 {
 	uint32_t k, open = 0;
 	int ret;
 
-	for (k = 0; k < v->ncpus * v->kinds; k++) {
-		if (v->v[k].fd >= 0) {
-			open++;
-			continue;
-		}
-		ret = open_one(v, s, k / v->kinds, k % v->kinds);
+	if (!s->events) {
+		s->kinds = s->pmu ? s->plan.n : 1;
+		s->events = calloc((size_t)s->m.ncpus * s->kinds, sizeof(*s->events));
+		if (!s->events)
+			return err_sys(e, -ENOMEM, "line");
+		for (k = 0; k < s->m.ncpus * s->kinds; k++)
+			s->events[k].fd = s->events[k].leader = -1;
+	}
+	for (k = 0; k < s->m.ncpus * s->kinds; k++) {
+		ret = s->events[k].fd >= 0 ? 1 : open_one(s, k / s->kinds, k % s->kinds);
 		if (ret < 0)
-			return cannot(v, k % v->kinds, ret, e);
+			return cannot(s, k % s->kinds, ret, e);
 		open += (uint32_t)ret;
 	}
 	return open ? 0 : err_set(e, EXIT_CANNOT, -ENODEV, "line: no CPU can be sampled");
 }
 
-void line_events_close(struct line_events *v)
+void line_events_close(struct line_source *s)
 {
-	uint32_t k;
-
-	for (k = 0; v->v && k < v->ncpus * v->kinds; k++)
-		close_one(&v->v[k]);
-	free(v->v);
-	memset(v, 0, sizeof(*v));
+	for (uint32_t k = 0; s->events && k < s->m.ncpus * s->kinds; k++)
+		close_one(&s->events[k]);
+	free(s->events);
 }

@@ -12,9 +12,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "insn/insn.h"
 #include "source/line/line.h"
-#include "source/line/line_code.h"
-#include "source/ring.h"
 
 #include "line.skel.h" /* needs abi_line.h */
 
@@ -25,25 +24,87 @@
 #define READ_AGAIN_NS 10000000000ULL /* a number may be another process's by then */
 #define FORGET_AT_PERCENT 75	     /* of the map: then the oldest processes' pointers make room */
 
+/* ---- windows of code, as BPF copied them ---- */
+
+/* Decoded ones are remembered: a loop has many pointers, and all in a slot come with the same bytes. */
+#define WINDOWS_MAX 64 /* of 32 kB */
+
+struct window {
+	struct cache_item item;
+	uint64_t slot;
+	uint64_t image; /* and number of the process */
+	struct insn_code *code;
+};
+
+static int compare_window(const void *a, const void *b)
+{
+	const struct window *x = a, *y = b;
+
+	if (x->slot != y->slot)
+		return x->slot < y->slot ? -1 : 1;
+	return (x->image > y->image) - (x->image < y->image);
+}
+
+static void drop_window(void *item)
+{
+	struct window *w = item;
+
+	insn_code_close(w->code);
+	free(w);
+}
+
+/* The pieces that were read around the pointer, without a gap. */
+static void readable(const struct abi_window *r, size_t at, size_t *first, size_t *end)
+{
+	size_t k = at / ABI_WINDOW_PIECE, n;
+
+	for (n = k; n < ABI_WINDOW_PIECES && r->pieces >> n & 1; n++)
+		;
+	*end = n * ABI_WINDOW_PIECE;
+	if (*end < at)
+		*end = at;
+	if (at % ABI_WINDOW_PIECE && n == k)
+		k++; /* its own is not there: nor is what lies before it in it */
+	for (n = k; n && r->pieces >> (n - 1) & 1; n--)
+		;
+	*first = n * ABI_WINDOW_PIECE;
+}
+
+/* What can have run before a pointer; INSN_UNDECODED also where the code could not be read, or
+ * without memory. */
+static enum insn_found recipe(struct cache *windows, const struct abi_window *r,
+			      struct insn_answer *out)
+{
+	size_t at = r->key.ip - abi_window_base(r->key.ip), first, end;
+	struct window like = {
+		.slot = r->key.ip / ABI_WINDOW_SLOT,
+		.image = (uint64_t)r->key.image << 32 | r->key.tgid,
+	};
+	struct window *w;
+
+	out->n = 0;
+	readable(r, at, &first, &end);
+	if (first >= at)
+		return INSN_UNDECODED; /* the page of its code is not there */
+	cache_trim(windows);
+	w = cache_get(windows, &like, sizeof(like));
+	if (!w)
+		return INSN_UNDECODED;
+	if (!w->code || !insn_code_is(w->code, r->code + first, end - first)) {
+		insn_code_close(w->code); /* programs that make code make it anew */
+		if (insn_code_open(&w->code, r->code + first, end - first))
+			return INSN_UNDECODED;
+	}
+	return insn_code_recipe(w->code, at - first, out);
+}
+
+/* ---- into the map ---- */
+
 /* Whose maps were read, and when. */
 struct process {
 	struct cache_item item;
 	uint64_t id; /* image and number */
 	uint64_t at_ns;
-};
-
-struct line_ips {
-	struct ring ring;
-	struct names *names;
-	int map_fd;
-	uint32_t max, n; /* pointers in the map that are known to us */
-	uint64_t turn_ends_ns;
-	uint32_t reads; /* of maps, in this turn */
-	struct cache processes;
-	struct cache windows;	  /* of code */
-	struct abi_ip_key *known; /* in order of appearance, a ring of `max` */
-	uint32_t first;
-	int timer_fd;
 };
 
 static int compare_process(const void *a, const void *b)
@@ -108,16 +169,10 @@ static void note_process(struct line_ips *p, uint32_t tgid, uint32_t image, uint
 		return;
 	p->reads++;
 	names_note(p->names, tgid, ip, true);
-	if (!one) {
-		cache_trim(&p->processes);
-		one = malloc(sizeof(*one));
-		if (!one)
-			return;
-		*one = like;
-		if (cache_add(&p->processes, one))
-			return;
-	}
-	one->at_ns = now;
+	cache_trim(&p->processes);
+	one = cache_get(&p->processes, &like, sizeof(like));
+	if (one)
+		one->at_ns = now;
 }
 
 void line_ips_process(struct line_ips *p, uint32_t tgid)
@@ -134,7 +189,7 @@ static int on_new(void *ctx, const void *data, size_t size)
 
 	if (size < sizeof(*r))
 		return 0; /* not ours */
-	ip.state = state_of(line_code_recipe(&p->windows, r, &answer));
+	ip.state = state_of(recipe(&p->windows, r, &answer));
 	ip.n = answer.n;
 	memcpy(ip.recipes, answer.r, answer.n * sizeof(answer.r[0]));
 	if (answer.guard.bytes)
@@ -147,17 +202,13 @@ static int on_new(void *ctx, const void *data, size_t size)
 	return mono_now_ns() >= p->turn_ends_ns;
 }
 
-int line_ips_open(struct line_ips **out, struct line_source *s, struct err *e)
+int line_ips_open(struct line_source *s, struct err *e)
 {
 	struct itimerspec every = {{0, TURN_NS}, {0, TURN_NS}};
-	struct line_ips *p = calloc(1, sizeof(*p));
+	struct line_ips *p = &s->ips;
 	int ret;
 
-	*out = p;
-	if (!p)
-		return err_sys(e, -ENOMEM, "line");
-	p->timer_fd = -1;
-	line_codes_init(&p->windows);
+	cache_init(&p->windows, WINDOWS_MAX, compare_window, drop_window);
 	cache_init(&p->processes, PROCESSES_MAX, compare_process, free);
 	p->names = s->m.names;
 	p->map_fd = bpf_map__fd(s->skel->maps.ips);
@@ -173,11 +224,6 @@ int line_ips_open(struct line_ips **out, struct line_source *s, struct err *e)
 	if (p->timer_fd < 0 || timerfd_settime(p->timer_fd, 0, &every, NULL))
 		return err_sys(e, -errno, "line: timer");
 	return 0;
-}
-
-int line_ips_fd(const struct line_ips *p)
-{
-	return p->timer_fd;
 }
 
 int line_ips_drain(struct line_ips *p, struct err *e)
@@ -198,13 +244,10 @@ int line_ips_drain(struct line_ips *p, struct err *e)
 
 void line_ips_close(struct line_ips *p)
 {
-	if (!p)
-		return;
 	ring_close(&p->ring);
 	if (p->timer_fd >= 0)
 		close(p->timer_fd);
 	cache_clear(&p->processes);
 	cache_clear(&p->windows);
 	free(p->known);
-	free(p);
 }

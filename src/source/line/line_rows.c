@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Contended lines in words: rows of the contended table. */
 #include <errno.h>
+#include <string.h>
 
 #include "source/line/line.h"
-#include "source/line/line_device.h"
 
-static uint64_t busy_samples(const struct line_source *s, enum line_view v)
-{
-	return line_counts_of(v == LINE_INTERVAL ? &s->counts.interval : &s->counts.total)->samples;
-}
-
-/* A PMU's samples are of accesses, not of time. */
+/* Of the samples of busy CPUs. A PMU's are of accesses, not of time. */
 static double share_of(const struct line_source *s, enum line_view v, uint64_t samples)
 {
-	uint64_t busy = busy_samples(s, v);
+	const struct abi_counts *c = v == LINE_INTERVAL ? &s->counts.interval : &s->counts.total;
+	uint64_t busy = line_counts_of(c)->samples;
 
 	return busy && !s->pmu ? (double)samples / (double)busy : -1;
 }
@@ -45,6 +41,31 @@ static int push_line(struct line_source *s, const struct line *l, enum line_view
 	return contended_push(to, &c);
 }
 
+/*
+ * A device's registers are no cache line: nobody fights over them, they are slow by themselves.
+ * Told by the kernel's own functions that access them; a driver that has readl or writel inlined
+ * cannot be told from one that uses memory.
+ */
+static const char *const whole[] = {"readb",  "readw",	"readl",  "readq",
+				    "writeb", "writew", "writel", "writeq"};
+
+static const char *const beginnings[] = {
+	"ioread",	 "iowrite",	  "__ioread",	     "__iowrite", "memcpy_toio",
+	"memcpy_fromio", "__memcpy_toio", "__memcpy_fromio", "memset_io", "__memset_io"};
+
+bool line_device_code(const char *sym)
+{
+	size_t len = strcspn(sym, "+");
+
+	for (size_t k = 0; k < sizeof(whole) / sizeof(whole[0]); k++)
+		if (strlen(whole[k]) == len && !strncmp(sym, whole[k], len))
+			return true;
+	for (size_t k = 0; k < sizeof(beginnings) / sizeof(beginnings[0]); k++)
+		if (!strncmp(sym, beginnings[k], strlen(beginnings[k])))
+			return true;
+	return false;
+}
+
 /* One sample in such code is enough: its address is a register's. */
 static bool is_device(struct line_source *s, const struct line *l)
 {
@@ -66,7 +87,7 @@ static bool is_device(struct line_source *s, const struct line *l)
 /* Contended lines that have left, in one row. */
 static int push_rest(struct line_source *s, struct contended_list *to)
 {
-	const struct line_samples *rest = line_table_rest(s->m.table);
+	const struct line_samples *rest = &s->m.table->rest;
 	struct line_accesses *a = arena_take(&s->m.arena, sizeof(*a));
 	struct contended c = {
 		.source = "line",
@@ -101,7 +122,7 @@ int line_push_rows(struct line_source *s, struct source_report *r)
 	int ret = 0;
 
 	line_model_report(&s->m);
-	for (l = line_table_first(s->m.table); !ret && l; l = l->next) {
+	for (l = s->m.table->first; !ret && l; l = l->next) {
 		now = line_contended(s->m.table, l, LINE_INTERVAL);
 		ever = !r->total.contended.unwanted && line_contended(s->m.table, l, LINE_TOTAL);
 		if ((!now && !ever) || is_device(s, l))

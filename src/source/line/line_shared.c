@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/array.h"
 #include "core/cache.h"
 #include "core/map_line.h"
 #include "source/line/line_shared.h"
@@ -111,33 +112,13 @@ void line_shared_turn(struct line_shared *s)
 
 /* ---- mappings ---- */
 
-struct mappings {
-	struct line_mapping *v;
-	size_t n;
-};
-
-static int mapping_push(struct mappings *to, const struct line_mapping *m)
-{
-	struct line_mapping *v;
-
-	if (!(to->n & (to->n - 1))) { /* full at a power of two */
-		v = realloc(to->v, (to->n ? 2 * to->n : 1) * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		to->v = v;
-	}
-	to->v[to->n++] = *m;
-	return 0;
-}
-
 /* A process that has ended keeps the mappings it had. */
 static void read_maps(struct line_shared *s, struct process *p)
 {
-	struct mappings now = {0};
+	struct line_mapping *v = NULL, *grown, m;
 	char path[32], text[512];
-	struct line_mapping m;
+	size_t n = 0, cap = 0;
 	FILE *f;
-	int ret = 0;
 
 	p->read_turn = s->turn;
 	s->reads++;
@@ -146,17 +127,24 @@ static void read_maps(struct line_shared *s, struct process *p)
 	if (!f)
 		return;
 	/* the rest of a line longer than ours is no mapping, and is not taken for one */
-	while (!ret && fgets(text, sizeof(text), f))
-		if (line_mapping_parse(text, &m))
-			ret = mapping_push(&now, &m);
-	fclose(f);
-	if (ret || !now.n) {
-		free(now.v);
-		return;
+	while (fgets(text, sizeof(text), f)) {
+		if (!line_mapping_parse(text, &m))
+			continue;
+		grown = array_room(v, &cap, n, 1, sizeof(*v));
+		if (!grown) {
+			free(v);
+			n = 0;
+			break;
+		}
+		v = grown;
+		v[n++] = m;
 	}
+	fclose(f);
+	if (!n)
+		return;
 	free(p->v);
-	p->v = now.v;
-	p->n = now.n;
+	p->v = v;
+	p->n = n;
 }
 
 static const struct line_mapping *mapping_at(const struct process *p, uint64_t addr)
@@ -175,33 +163,20 @@ static const struct line_mapping *mapping_at(const struct process *p, uint64_t a
 	return NULL;
 }
 
-static struct process *process_get(struct line_shared *s, uint32_t tgid)
-{
-	struct process like = {.tgid = tgid}, *p = cache_find(&s->processes, &like);
-
-	if (p || s->reads >= READS_PER_TURN)
-		return p;
-	p = malloc(sizeof(*p));
-	if (!p)
-		return NULL;
-	*p = like;
-	if (cache_add(&s->processes, p))
-		return NULL;
-	read_maps(s, p);
-	return p;
-}
-
 /* NULL: not known. */
 static const struct line_mapping *find(struct line_shared *s, uint32_t tgid, uint64_t addr)
 {
-	struct process *p = process_get(s, tgid);
+	struct process like = {.tgid = tgid, .read_turn = s->turn - 1};
+	struct process *p = cache_find(&s->processes, &like);
+	bool may_read = s->reads < READS_PER_TURN;
 	const struct line_mapping *m;
 
+	if (!p && may_read)
+		p = cache_get(&s->processes, &like, sizeof(like));
 	if (!p)
 		return NULL;
 	m = mapping_at(p, addr);
-	if (p->read_turn == s->turn || s->reads >= READS_PER_TURN ||
-	    (m && s->turn - p->read_turn < FRESH_TURNS))
+	if (p->read_turn == s->turn || !may_read || (m && s->turn - p->read_turn < FRESH_TURNS))
 		return m;
 	read_maps(s, p);
 	return mapping_at(p, addr);
@@ -213,16 +188,11 @@ static const struct line_mapping *find(struct line_shared *s, uint32_t tgid, uin
 static uint32_t file_number(struct line_shared *s, const struct line_mapping *m)
 {
 	struct file_id like = {.dev = m->dev, .inode = m->inode};
-	struct file_id *f = cache_find(&s->files, &like);
+	struct file_id *f = cache_get(&s->files, &like, sizeof(like));
 
-	if (f)
-		return f->share;
-	f = malloc(sizeof(*f));
-	if (!f)
-		return 0;
-	*f = like;
-	f->share = ++s->shares;
-	return cache_add(&s->files, f) ? 0 : f->share;
+	if (f && !f->share)
+		f->share = ++s->shares;
+	return f ? f->share : 0;
 }
 
 /* 0: not told. */

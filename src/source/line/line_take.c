@@ -39,7 +39,7 @@ static int take_access(struct line_source *s, const void *key, const void *value
 	if (s->maybe && (!ret || ret == -ENOSPC) && line_table_add(s->maybe, &at, k, a) == -ENOMEM)
 		return -ENOMEM;
 	if (s->pmu && k->tgid)
-		line_ips_process(s->ips, k->tgid);
+		line_ips_process(&s->ips, k->tgid);
 	return ret == -ENOSPC ? 0 : ret; /* counted */
 }
 
@@ -81,7 +81,7 @@ static void take_turns(struct line_source *s)
 	struct abi_turns now;
 	struct line *l;
 
-	for (l = line_table_first(s->m.table); l; l = l->next) {
+	for (l = s->m.table->first; l; l = l->next) {
 		struct abi_turns_key key = {.line = l->key.line, .tgid = l->key.tgid};
 
 		if (l->key.share || !line_contended(s->m.table, l, LINE_TOTAL) ||
@@ -97,11 +97,10 @@ int line_take(struct line_source *s, uint64_t epoch)
 						     s->skel->maps.accesses_odd};
 	const struct bpf_map *latencies[ABI_BANKS] = {s->skel->maps.latencies_even,
 						      s->skel->maps.latencies_odd};
-	uint32_t b;
 	int ret = 0;
 
 	line_shared_turn(s->shared);
-	for (b = 0; !ret && b < ABI_BANKS; b++) {
+	for (uint32_t b = 0; !ret && b < ABI_BANKS; b++) {
 		if (!counts_bank_ended(b, epoch))
 			continue;
 		ret = take_all(s, accesses[b], take_access);

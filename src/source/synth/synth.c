@@ -28,22 +28,15 @@ const struct synth_task synth_tasks[SYNTH_TASKS] = {
 	{600, 600, "=1+2\r\n\t,x", "/sys", "=1+2"},
 };
 
-#define ROWS_MAX (1 + SYNTH_CPUS + SYNTH_TASKS)
-
-/* One line of a report: the whole, a CPU or a group. */
-struct row {
-	struct synth_group group;
-	struct hist interval[SCHED_METRICS];
-	struct hist total[SCHED_METRICS];
-};
+#define HISTS (SYNTH_ROWS * SCHED_METRICS) /* of a view: of each row, those of all metrics */
 
 struct synth {
 	struct source base;
 	struct source_args args;
 	struct bucket_table table;
-	struct row rows[ROWS_MAX]; /* whole, CPUs, groups */
-	uint32_t nrows;
-	uint32_t group_row[SYNTH_TASKS]; /* 0: tasks are not grouped */
+	struct synth_group groups[SYNTH_ROWS];
+	struct hist hists[2][HISTS]; /* interval, total */
+	bool grouped;		     /* a wait for a CPU has no file */
 	struct synth_files *files;
 	struct synth_locks *locks;
 	uint64_t random;
@@ -89,54 +82,25 @@ static struct event draw_event(struct synth *s)
 	return v;
 }
 
-static int count_metric(struct synth *s, struct row *row, enum metric_id m, uint64_t ns)
+static int count_in_row(struct synth *s, uint32_t row, const struct event *v)
 {
-	return hist_add(&row->interval[m], &s->table, ns);
-}
-
-static int count_in_row(struct synth *s, struct row *row, const struct event *v)
-{
+	struct hist *h = &s->hists[0][row * SCHED_METRICS];
 	int ret;
 
 	if (v->kind == THROTTLE)
-		return count_metric(s, row, METRIC_SCHED_THROTTLE_WAIT, v->wait_ns);
-	ret = count_metric(s, row, METRIC_SCHED_RUN_DELAY,
-			   v->kind == WAKEUP ? v->q2r_ns : v->wait_ns);
+		return hist_add(&h[METRIC_SCHED_THROTTLE_WAIT], &s->table, v->wait_ns);
+	ret = hist_add(&h[METRIC_SCHED_RUN_DELAY], &s->table,
+		       v->kind == WAKEUP ? v->q2r_ns : v->wait_ns);
 	if (ret)
 		return ret;
 	if (v->kind == PREEMPT)
-		return count_metric(s, row, METRIC_SCHED_PREEMPT_WAIT, v->wait_ns);
-	ret = count_metric(s, row, METRIC_SCHED_WAKEUP_LATENCY, v->wait_ns);
+		return hist_add(&h[METRIC_SCHED_PREEMPT_WAIT], &s->table, v->wait_ns);
+	ret = hist_add(&h[METRIC_SCHED_WAKEUP_LATENCY], &s->table, v->wait_ns);
 	if (!ret)
-		ret = count_metric(s, row, METRIC_SCHED_WAKE_TO_QUEUE, v->w2q_ns);
+		ret = hist_add(&h[METRIC_SCHED_WAKE_TO_QUEUE], &s->table, v->w2q_ns);
 	if (!ret)
-		ret = count_metric(s, row, METRIC_SCHED_QUEUE_TO_RUN, v->q2r_ns);
+		ret = hist_add(&h[METRIC_SCHED_QUEUE_TO_RUN], &s->table, v->q2r_ns);
 	return ret;
-}
-
-static int count_event(struct synth *s, const struct event *v)
-{
-	uint32_t group = s->group_row[v->task - synth_tasks];
-	int ret;
-
-	ret = count_in_row(s, &s->rows[0], v);
-	if (!ret)
-		ret = count_in_row(s, &s->rows[1 + v->cpu], v);
-	if (!ret && group)
-		ret = count_in_row(s, &s->rows[group], v);
-	return ret;
-}
-
-static void name_waker(struct slow *w, const struct event *v)
-{
-	if (v->waker) {
-		w->waker = "task";
-		w->waker_pid = v->waker->pid;
-		w->waker_tid = v->waker->tid;
-		w->waker_comm = v->waker->comm;
-	} else {
-		w->waker = v->irq ? "irq" : "unknown";
-	}
 }
 
 static const struct {
@@ -177,7 +141,12 @@ static int tell_slow(struct synth *s, const struct event *v)
 	if (!cfg->slower || v->wait_ns < cfg->slower_ns || !s->args.on_slow)
 		return 0;
 	if (v->kind == WAKEUP)
-		name_waker(&w, v);
+		w.waker = v->waker ? "task" : v->irq ? "irq" : "unknown";
+	if (v->kind == WAKEUP && v->waker) {
+		w.waker_pid = v->waker->pid;
+		w.waker_tid = v->waker->tid;
+		w.waker_comm = v->waker->comm;
+	}
 	if (v->prev) {
 		w.prev_pid = v->prev->pid;
 		w.prev_tid = v->prev->tid;
@@ -186,63 +155,57 @@ static int tell_slow(struct synth *s, const struct event *v)
 	return s->args.on_slow(s->args.slow_ctx, &w);
 }
 
-static int make_waits(struct synth *s)
-{
-	int ret = 0;
-
-	for (uint32_t n = s->due; n && !ret; n--) {
-		struct event v = draw_event(s);
-
-		s->events++;
-		ret = count_event(s, &v);
-		if (!ret)
-			ret = tell_slow(s, &v);
-	}
-	return ret;
-}
-
 /* Makes the period's waits: the interval is new, the total gains it. */
 static int make_period(struct synth *s)
 {
 	struct slow end;
-	int ret;
+	int ret = 0;
 
-	for (uint32_t i = 0; i < s->nrows; i++)
-		for (int m = 0; m < SCHED_METRICS; m++)
-			hist_reset(&s->rows[i].interval[m]);
-	ret = make_waits(s);
+	for (int i = 0; i < HISTS; i++)
+		hist_reset(&s->hists[0][i]);
+	for (uint32_t n = s->due; n && !ret; n--) {
+		struct event v = draw_event(s);
+		uint32_t task = (uint32_t)(v.task - synth_tasks);
+
+		s->events++;
+		ret = count_in_row(s, 0, &v);
+		if (!ret)
+			ret = count_in_row(s, 1 + v.cpu, &v);
+		if (!ret && s->grouped)
+			ret = count_in_row(s, synth_row_of(task, s->args.cfg->by), &v);
+		if (!ret)
+			ret = tell_slow(s, &v);
+	}
 	end = stamp(s);
 	if (!ret)
 		ret = synth_files_make(s->files, s->due, &s->args, &end);
 	if (!ret)
 		ret = synth_locks_make(s->locks, s->due);
 	s->due = 0;
-	for (uint32_t i = 0; i < s->nrows; i++) {
-		struct row *row = &s->rows[i];
-
-		for (int m = 0; m < SCHED_METRICS && !ret; m++)
-			ret = hist_merge(&row->total[m], &row->interval[m]);
-	}
+	for (int i = 0; i < HISTS && !ret; i++)
+		ret = hist_merge(&s->hists[1][i], &s->hists[0][i]);
 	return ret;
 }
 
-/* The row's series. Groups that were silent are left out, as they are in a real source. */
-static int push_row(struct series_list *l, const struct row *row, const struct hist *hists,
-		    bool group)
+/* Groups that were silent are left out, as they are in a real source. */
+static int push_view(struct synth *s, struct series_list *l, int view)
 {
-	uint64_t count = 0;
 	int ret = 0;
 
-	for (int m = 0; m < SCHED_METRICS; m++)
-		count += hists[m].count;
-	if (group && !count)
-		return 0;
-	for (int m = 0; m < SCHED_METRICS && !ret; m++) {
-		struct series one = {
-			.desc = &metric_list[m], .nlabels = row->group.nlabels, .hist = &hists[m]};
+	for (uint32_t i = 0; i < SYNTH_ROWS; i++) {
+		const struct hist *hists = &s->hists[view][i * SCHED_METRICS];
+		uint64_t count = 0;
 
-		memcpy(one.labels, row->group.labels, sizeof(one.labels));
-		ret = series_push(l, &one);
+		for (int m = 0; m < SCHED_METRICS; m++)
+			count += hists[m].count;
+		for (int m = 0; m < SCHED_METRICS && !ret && (count || i <= SYNTH_CPUS); m++) {
+			struct series one = {.desc = &metric_list[m],
+					     .nlabels = s->groups[i].nlabels,
+					     .hist = &hists[m]};
+
+			memcpy(one.labels, s->groups[i].labels, sizeof(one.labels));
+			ret = series_push(l, &one);
+		}
 	}
 	return ret;
 }
@@ -254,13 +217,10 @@ static int synth_collect(struct source *base, struct source_report *r, struct er
 
 	r->quality_interval = (struct quality){0};
 	r->quality_total = (struct quality){0};
-	for (uint32_t i = 0; i < s->nrows && !ret; i++) {
-		const struct row *row = &s->rows[i];
-
-		ret = push_row(&r->interval.series, row, row->interval, i > SYNTH_CPUS);
-		if (!ret)
-			ret = push_row(&r->total.series, row, row->total, i > SYNTH_CPUS);
-	}
+	if (!ret)
+		ret = push_view(s, &r->interval.series, 0);
+	if (!ret)
+		ret = push_view(s, &r->total.series, 1);
 	if (!ret)
 		ret = synth_files_collect(s->files, r);
 	if (!ret)
@@ -291,7 +251,7 @@ static bool same_group(const struct synth_task *a, const struct synth_task *b, e
 	}
 }
 
-void synth_add_label(struct synth_group *g, const char *key, const char *value)
+static void add_label(struct synth_group *g, const char *key, const char *value)
 {
 	g->labels[g->nlabels++] = (struct label){key, value};
 }
@@ -303,86 +263,56 @@ void synth_label_group(struct synth_group *g, const struct synth_task *t, enum b
 	(void)snprintf(g->pid, sizeof(g->pid), "%u", t->pid);
 	switch (by) {
 	case BY_PID:
-		synth_add_label(g, "pid", g->id);
-		synth_add_label(g, "comm", t->comm);
+		add_label(g, "pid", g->id);
+		add_label(g, "comm", t->comm);
 		break;
 	case BY_TID:
-		synth_add_label(g, "tid", g->id);
-		synth_add_label(g, "comm", t->comm);
-		synth_add_label(g, "pid", g->pid);
+		add_label(g, "tid", g->id);
+		add_label(g, "comm", t->comm);
+		add_label(g, "pid", g->pid);
 		break;
 	case BY_COMM:
-		synth_add_label(g, "comm", t->comm);
+		add_label(g, "comm", t->comm);
 		break;
 	case BY_CGROUP:
-		synth_add_label(g, "cgroup", t->cgroup);
+		add_label(g, "cgroup", t->cgroup);
 		break;
 	case BY_FILE:
-		synth_add_label(g, "file", t->file);
+		add_label(g, "file", t->file);
 		break;
 	case BY_UNIT:
 		cgroup_words(&g->words, t->cgroup);
-		synth_add_label(g, "unit", *g->words.unit ? g->words.unit : CGROUP_NONE);
+		add_label(g, "unit", *g->words.unit ? g->words.unit : CGROUP_NONE);
 		break;
 	case BY_CONTAINER:
 		cgroup_words(&g->words, t->cgroup);
-		synth_add_label(g, "container_id",
-				*g->words.container_id ? g->words.container_id : CGROUP_NONE);
+		add_label(g, "container_id",
+			  *g->words.container_id ? g->words.container_id : CGROUP_NONE);
 		break;
 	default:
 		break;
 	}
 }
 
-uint32_t synth_group_of(uint32_t task, enum by_key by)
+void synth_label_rows(struct synth_group groups[SYNTH_ROWS], enum by_key by)
 {
-	for (uint32_t i = 0; i < task; i++)
-		if (same_group(&synth_tasks[i], &synth_tasks[task], by))
-			return i;
-	return task;
-}
-
-/* The row of a task's group; a task that shares it may have come before. */
-static uint32_t row_of_group(struct synth *s, uint32_t task, enum by_key by)
-{
-	uint32_t first = synth_group_of(task, by);
-
-	if (first != task)
-		return s->group_row[first];
-	synth_label_group(&s->rows[s->nrows].group, &synth_tasks[task], by);
-	return s->nrows++;
-}
-
-static void lay_out_rows(struct synth *s, enum by_key by)
-{
-	s->nrows = 1 + SYNTH_CPUS;
 	for (uint32_t cpu = 0; cpu < SYNTH_CPUS; cpu++) {
-		struct row *row = &s->rows[1 + cpu];
+		struct synth_group *g = &groups[1 + cpu];
 
-		(void)snprintf(row->group.id, sizeof(row->group.id), "%u", cpu); /* fits */
-		synth_add_label(&row->group, "cpu", row->group.id);
+		(void)snprintf(g->id, sizeof(g->id), "%u", cpu); /* fits */
+		add_label(g, "cpu", g->id);
 	}
-	if (by == BY_NONE || by == BY_CPU || by == BY_FILE) /* a wait for a CPU has no file */
-		return;
 	for (uint32_t i = 0; i < SYNTH_TASKS; i++)
-		s->group_row[i] = row_of_group(s, i, by);
+		synth_label_group(&groups[1 + SYNTH_CPUS + i], &synth_tasks[i], by);
 }
 
-/* All memory at once: nothing is allocated while counting. */
-static int reserve_hists(struct synth *s, uint32_t schema)
+uint32_t synth_row_of(uint32_t task, enum by_key by)
 {
-	int ret = 0;
+	uint32_t i = 0;
 
-	for (uint32_t i = 0; i < s->nrows; i++) {
-		for (int m = 0; m < SCHED_METRICS && !ret; m++) {
-			hist_init(&s->rows[i].interval[m], schema);
-			hist_init(&s->rows[i].total[m], schema);
-			ret = hist_reserve_all(&s->rows[i].interval[m]);
-			if (!ret)
-				ret = hist_reserve_all(&s->rows[i].total[m]);
-		}
-	}
-	return ret;
+	while (i < task && !same_group(&synth_tasks[i], &synth_tasks[task], by))
+		i++;
+	return 1 + SYNTH_CPUS + i;
 }
 
 static void synth_close(struct source *base)
@@ -391,11 +321,9 @@ static void synth_close(struct source *base)
 
 	if (!s)
 		return;
-	for (uint32_t i = 0; i < s->nrows; i++) {
-		for (int m = 0; m < SCHED_METRICS; m++) {
-			hist_free(&s->rows[i].interval[m]);
-			hist_free(&s->rows[i].total[m]);
-		}
+	for (int i = 0; i < HISTS; i++) {
+		hist_free(&s->hists[0][i]);
+		hist_free(&s->hists[1][i]);
 	}
 	synth_files_close(s->files);
 	synth_locks_close(s->locks);
@@ -417,8 +345,15 @@ static int synth_open(struct source **out, const struct source_args *args, struc
 			args->cfg->precision, BUCKET_SCHEMA_MIN, BUCKET_SCHEMA_MAX);
 		goto close;
 	}
-	lay_out_rows(s, args->cfg->by);
-	ret = reserve_hists(s, args->cfg->precision);
+	s->grouped = args->cfg->by > BY_CPU && args->cfg->by != BY_FILE;
+	synth_label_rows(s->groups, args->cfg->by);
+	for (int i = 0; i < 2 * HISTS && !ret; i++) { /* nothing is allocated while counting */
+		struct hist *h = &s->hists[i / HISTS][i % HISTS];
+
+		hist_init(h, args->cfg->precision);
+		if (s->grouped || i % HISTS < (1 + SYNTH_CPUS) * SCHED_METRICS)
+			ret = hist_reserve_all(h);
+	}
 	if (!ret)
 		ret = synth_files_open(&s->files, args->cfg);
 	if (!ret)
@@ -443,9 +378,8 @@ static int synth_start(struct source *base, struct err *e)
 {
 	struct synth *s = (struct synth *)base;
 
-	for (uint32_t i = 0; i < s->nrows; i++)
-		for (int m = 0; m < SCHED_METRICS; m++)
-			hist_reset(&s->rows[i].total[m]);
+	for (int i = 0; i < HISTS; i++)
+		hist_reset(&s->hists[1][i]);
 	synth_files_start(s->files);
 	synth_locks_start(s->locks);
 	s->random = SYNTH_SEED;

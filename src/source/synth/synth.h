@@ -9,6 +9,7 @@
 
 #define SYNTH_CPUS 4
 #define SYNTH_TASKS 7
+#define SYNTH_ROWS (1 + SYNTH_CPUS + SYNTH_TASKS) /* of a report: the whole, CPUs, groups */
 #define SYNTH_SEED 20120601
 
 struct synth_task {
@@ -28,11 +29,11 @@ struct synth_group {
 	struct cgroup_words words;
 };
 
-void synth_add_label(struct synth_group *g, const char *key, const char *value);
 /* --by: the labels of a task's group, before any others. */
 void synth_label_group(struct synth_group *g, const struct synth_task *t, enum by_key by);
-/* The first task of t's group; tasks after it share its row. */
-uint32_t synth_group_of(uint32_t task, enum by_key by);
+void synth_label_rows(struct synth_group groups[SYNTH_ROWS], enum by_key by);
+/* The row of a task's group: that of the first task in it. */
+uint32_t synth_row_of(uint32_t task, enum by_key by);
 
 /* 64-bit linear congruential generator; its high bits are the good ones. */
 static inline uint32_t synth_draw(uint64_t *random, uint32_t below)

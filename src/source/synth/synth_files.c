@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Made-up operations of two file systems, and look-ups in a cache: rows and counters as ext4's. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,62 +30,35 @@ static const char *const ops[] = {"fsync", "write-segment", "commit"};
 
 #define DEVICES 2
 #define OPS 3
-#define SETS (1 + SYNTH_CPUS + SYNTH_TASKS) /* the whole, CPUs, groups */
+#define PLACES (SYNTH_ROWS * DEVICES) /* each row has all devices */
+#define TIMINGS (PLACES * OPS)
 
 struct timing {
 	struct hist hist;
 	struct split split;
 };
 
-/* The whole, a CPU or a group: its operations and look-ups on each device. */
-struct set {
-	struct synth_group group;
-	struct timing ops[DEVICES][OPS][2]; /* interval, total */
-	uint64_t counts[DEVICES][VALUES][2];
+/* Of interval or total: operations and look-ups of each place. */
+struct view {
+	struct timing ops[TIMINGS];
+	uint64_t counts[PLACES][VALUES];
 };
 
 struct synth_files {
 	struct bucket_table table;
 	uint64_t random;
 	enum by_key by;
-	int nsets;
-	struct set sets[SETS];
+	struct synth_group groups[SYNTH_ROWS];
+	struct view views[2];
 };
 
-static int each_timing(struct synth_files *f, int (*do_it)(struct timing *t, void *arg), void *arg)
+static void forget(struct view *v)
 {
-	int ret = 0;
-
-	for (int i = 0; i < SETS && !ret; i++)
-		for (int k = 0; k < DEVICES * OPS * 2 && !ret; k++)
-			ret = do_it(&(&f->sets[i].ops[0][0][0])[k], arg);
-	return ret;
-}
-
-static int timing_reserve(struct timing *t, void *schema)
-{
-	hist_init(&t->hist, *(uint32_t *)schema);
-	return hist_reserve_all(&t->hist);
-}
-
-static int timing_free(struct timing *t, void *arg)
-{
-	hist_free(&t->hist);
-	return 0;
-}
-
-static void forget(struct synth_files *f, int view)
-{
-	for (int i = 0; i < SETS; i++) {
-		for (int d = 0; d < DEVICES; d++) {
-			for (int o = 0; o < OPS; o++) {
-				hist_reset(&f->sets[i].ops[d][o][view].hist);
-				f->sets[i].ops[d][o][view].split = (struct split){0};
-			}
-			for (int v = 0; v < VALUES; v++)
-				f->sets[i].counts[d][v][view] = 0;
-		}
+	for (int i = 0; i < TIMINGS; i++) {
+		hist_reset(&v->ops[i].hist);
+		v->ops[i].split = (struct split){0};
 	}
+	memset(v->counts, 0, sizeof(v->counts));
 }
 
 /* One made-up operation. */
@@ -120,18 +92,19 @@ static struct event draw_event(struct synth_files *f)
 	return v;
 }
 
-static int count_in_set(struct synth_files *f, struct set *s, const struct event *v)
+static int count_in_row(struct synth_files *f, uint32_t row, const struct event *v)
 {
+	uint32_t place = row * DEVICES + v->dev;
 	int ret = 0;
 
 	for (int view = 0; view < 2 && !ret; view++) {
-		struct timing *t = &s->ops[v->dev][v->op][view];
+		struct timing *t = &f->views[view].ops[place * OPS + v->op];
 
 		ret = hist_add(&t->hist, &f->table, v->ns);
 		t->split.blocked_ns += v->split.blocked_ns;
 		t->split.run_queue_ns += v->split.run_queue_ns;
 		for (int k = 0; k < VALUES; k++)
-			s->counts[v->dev][k][view] += v->counts[k];
+			f->views[view].counts[place][k] += v->counts[k];
 	}
 	return ret;
 }
@@ -168,16 +141,16 @@ int synth_files_make(struct synth_files *f, uint32_t n, const struct source_args
 {
 	int ret = 0;
 
-	forget(f, 0);
+	forget(&f->views[0]);
 	for (; n && !ret; n--) {
 		struct event v = draw_event(f);
-		uint32_t group = synth_group_of((uint32_t)(v.task - synth_tasks), f->by);
 
-		ret = count_in_set(f, &f->sets[0], &v);
+		ret = count_in_row(f, 0, &v);
 		if (!ret)
-			ret = count_in_set(f, &f->sets[1 + v.cpu], &v);
+			ret = count_in_row(f, 1 + v.cpu, &v);
 		if (!ret && f->by > BY_CPU)
-			ret = count_in_set(f, &f->sets[1 + SYNTH_CPUS + group], &v);
+			ret = count_in_row(f, synth_row_of((uint32_t)(v.task - synth_tasks), f->by),
+					   &v);
 		if (!ret)
 			ret = tell_slow(&v, args, stamp);
 	}
@@ -186,12 +159,12 @@ int synth_files_make(struct synth_files *f, uint32_t n, const struct source_args
 
 /* ---- series ---- */
 
-static struct series series_of(const struct set *s, uint32_t metric, uint32_t dev, const char *key,
-			       const char *value)
+static struct series series_of(const struct synth_group *g, uint32_t metric, uint32_t dev,
+			       const char *key, const char *value)
 {
-	struct series one = {.desc = &metric_list[metric], .nlabels = s->group.nlabels};
+	struct series one = {.desc = &metric_list[metric], .nlabels = g->nlabels};
 
-	memcpy(one.labels, s->group.labels, sizeof(one.labels));
+	memcpy(one.labels, g->labels, sizeof(one.labels));
 	if (metric == METRIC_EXT4_OP_LATENCY)
 		one.labels[one.nlabels++] = (struct label){key, value};
 	one.labels[one.nlabels++] = (struct label){"dev", devices[dev].dev};
@@ -202,63 +175,52 @@ static struct series series_of(const struct set *s, uint32_t metric, uint32_t de
 	return one;
 }
 
-static int push_ops(struct series_list *l, const struct set *s, uint32_t dev, int view)
+/* Rows that were silent are left out, but for the whole. */
+static int push_view(const struct synth_files *f, struct series_list *l, const struct view *of)
 {
 	int ret = 0;
 
-	for (uint32_t o = 0; o < OPS && !ret; o++) {
-		const struct timing *t = &s->ops[dev][o][view];
-		struct series one = series_of(s, METRIC_EXT4_OP_LATENCY, dev, "op", ops[o]);
+	for (uint32_t i = 0; i < PLACES; i++) {
+		const struct synth_group *g = &f->groups[i / DEVICES];
 
-		one.hist = &t->hist;
-		one.split = &t->split;
-		if (t->hist.count || !s->group.nlabels)
-			ret = series_push(l, &one);
+		for (uint32_t o = 0; o < OPS && !ret; o++) {
+			const struct timing *t = &of->ops[i * OPS + o];
+			struct series one =
+				series_of(g, METRIC_EXT4_OP_LATENCY, i % DEVICES, "op", ops[o]);
+
+			one.hist = &t->hist;
+			one.split = &t->split;
+			if (t->hist.count || i < DEVICES)
+				ret = series_push(l, &one);
+		}
 	}
-	return ret;
-}
+	for (uint32_t i = 0; i < PLACES; i++) {
+		for (uint32_t v = 0; v < VALUES && !ret; v++) {
+			uint32_t metric = values[v].metric;
+			struct series one = series_of(&f->groups[i / DEVICES], metric, i % DEVICES,
+						      metric_list[metric].pivot, values[v].name);
 
-static int push_counts(struct series_list *l, const struct set *s, uint32_t dev, int view)
-{
-	int ret = 0;
-
-	for (uint32_t v = 0; v < VALUES && !ret; v++) {
-		struct series one = series_of(s, values[v].metric, dev,
-					      metric_list[values[v].metric].pivot, values[v].name);
-
-		one.value = s->counts[dev][v][view];
-		if (one.value || !s->group.nlabels)
-			ret = series_push(l, &one);
+			one.value = of->counts[i][v];
+			if (one.value || i < DEVICES)
+				ret = series_push(l, &one);
+		}
 	}
-	return ret;
-}
-
-static int push_view(const struct synth_files *f, struct series_list *l, int view)
-{
-	int ret = 0;
-
-	for (int i = 0; i < f->nsets && !ret; i++)
-		for (uint32_t d = 0; d < DEVICES && !ret; d++)
-			ret = push_ops(l, &f->sets[i], d, view);
-	for (int i = 0; i < f->nsets && !ret; i++)
-		for (uint32_t d = 0; d < DEVICES && !ret; d++)
-			ret = push_counts(l, &f->sets[i], d, view);
 	return ret;
 }
 
 int synth_files_collect(const struct synth_files *f, struct source_report *r)
 {
-	int ret = push_view(f, &r->interval.series, 0);
+	int ret = push_view(f, &r->interval.series, &f->views[0]);
 
-	return ret ? ret : push_view(f, &r->total.series, 1);
+	return ret ? ret : push_view(f, &r->total.series, &f->views[1]);
 }
 
 /* ---- begin and end ---- */
 
 void synth_files_start(struct synth_files *f)
 {
-	forget(f, 0);
-	forget(f, 1);
+	forget(&f->views[0]);
+	forget(&f->views[1]);
 	f->random = SYNTH_SEED + 1;
 }
 
@@ -266,36 +228,27 @@ void synth_files_close(struct synth_files *f)
 {
 	if (!f)
 		return;
-	(void)each_timing(f, timing_free, NULL); /* cannot fail */
+	for (int i = 0; i < 2 * TIMINGS; i++)
+		hist_free(&f->views[i / TIMINGS].ops[i % TIMINGS].hist);
 	free(f);
 }
 
 int synth_files_open(struct synth_files **out, const struct config *cfg)
 {
 	struct synth_files *f = calloc(1, sizeof(*f));
-	uint32_t schema = cfg->precision;
 	int ret;
 
+	*out = f;
 	if (!f)
 		return -ENOMEM;
 	f->by = cfg->by;
-	f->nsets = f->by > BY_CPU ? SETS : SETS - SYNTH_TASKS;
-	for (uint32_t cpu = 0; cpu < SYNTH_CPUS; cpu++) {
-		struct synth_group *g = &f->sets[1 + cpu].group;
+	synth_label_rows(f->groups, cfg->by);
+	ret = bucket_table_init(&f->table, cfg->precision);
+	for (int i = 0; i < 2 * TIMINGS && !ret; i++) {
+		struct hist *h = &f->views[i / TIMINGS].ops[i % TIMINGS].hist;
 
-		(void)snprintf(g->id, sizeof(g->id), "%u", cpu); /* fits */
-		synth_add_label(g, "cpu", g->id);
+		hist_init(h, cfg->precision);
+		ret = hist_reserve_all(h);
 	}
-	for (uint32_t i = 0; i < SYNTH_TASKS; i++)
-		synth_label_group(&f->sets[1 + SYNTH_CPUS + i].group, &synth_tasks[i], cfg->by);
-	ret = bucket_table_init(&f->table, schema);
-	if (!ret)
-		ret = each_timing(f, timing_reserve, &schema);
-	if (ret) {
-		synth_files_close(f);
-		return ret;
-	}
-	synth_files_start(f);
-	*out = f;
-	return 0;
+	return ret;
 }

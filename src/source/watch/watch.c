@@ -79,24 +79,17 @@ static int load(struct watch_source *w, struct err *e)
 	return ret ? ret : bpf_source_attach(&w->base, w->skel->skeleton, e);
 }
 
-static int map_counts(struct watch_source *w, struct err *e)
+static int open_table(struct watch_source *w, uint32_t ncpus)
 {
-	return mapped_open(&w->counts, bpf_map__fd(w->skel->maps.watch_counts),
-			   sizeof(struct abi_watch_counts), "watch: map the counters", e);
-}
+	size_t words = (ncpus + 63) / 64;
 
-static int open_table(struct watch_source *w)
-{
-	size_t words = (w->m.ncpus + 63) / 64;
-	int v;
-
-	for (v = 0; v < LINE_VIEWS; v++) {
+	for (int v = 0; v < LINE_VIEWS; v++) {
 		w->none.cores[v] = calloc(words, sizeof(uint64_t));
 		w->none.cpus[v] = calloc(words, sizeof(uint64_t));
 		if (!w->none.cores[v] || !w->none.cpus[v])
 			return -ENOMEM;
 	}
-	return line_model_open(&w->m, w->m.ncpus);
+	return line_model_open(&w->m, ncpus);
 }
 
 static int open_all(struct watch_source *w, struct err *e)
@@ -105,8 +98,7 @@ static int open_all(struct watch_source *w, struct err *e)
 
 	if (ret < 0)
 		return ret;
-	w->m.ncpus = (uint32_t)ret;
-	ret = open_table(w);
+	ret = open_table(w, (uint32_t)ret);
 	if (ret)
 		return err_sys(e, ret, "watch");
 	ret = filters_open(&w->base.filters, &w->args, w->m.ncpus, false, e);
@@ -117,7 +109,8 @@ static int open_all(struct watch_source *w, struct err *e)
 	if (!ret)
 		ret = load(w, e);
 	if (!ret)
-		ret = map_counts(w, e);
+		ret = mapped_open(&w->counts, bpf_map__fd(w->skel->maps.watch_counts),
+				  sizeof(struct abi_watch_counts), "watch: map the counters", e);
 	if (!ret)
 		ret = watch_hits_open(w, e);
 	if (!ret)
@@ -127,9 +120,9 @@ static int open_all(struct watch_source *w, struct err *e)
 	return ret ? ret : filters_follow(&w->base.filters, e);
 }
 
-void watch_free(struct watch_source *w)
+void watch_close(struct source *src)
 {
-	int v;
+	struct watch_source *w = watch_of(src);
 
 	if (!w)
 		return;
@@ -138,17 +131,12 @@ void watch_free(struct watch_source *w)
 	mapped_close(&w->counts);
 	watch_bpf__destroy(w->skel);
 	line_model_close(&w->m);
-	for (v = 0; v < LINE_VIEWS; v++) {
+	for (int v = 0; v < LINE_VIEWS; v++) {
 		free(w->none.cores[v]);
 		free(w->none.cpus[v]);
 	}
 	bpf_source_close(&w->base);
 	free(w);
-}
-
-static void watch_close(struct source *src)
-{
-	watch_free(watch_of(src));
 }
 
 /* --check tries it on a variable of our own, where none was given. */
@@ -183,17 +171,11 @@ static struct watch_source *watch_new(const struct source_args *args)
 static int watch_open(struct source **out, const struct source_args *args, struct err *e)
 {
 	struct watch_source *w = watch_new(args);
-	int ret;
 
 	if (!w)
 		return err_sys(e, -ENOMEM, "watch");
-	ret = open_all(w, e);
-	if (ret) {
-		watch_free(w);
-		return ret;
-	}
 	*out = &w->base.source;
-	return 0;
+	return open_all(w, e);
 }
 
 int watch_open_line(struct watch_source **out, const struct source_args *args,
@@ -213,7 +195,7 @@ int watch_open_line(struct watch_source **out, const struct source_args *args,
 	w->nlines = 1;
 	ret = open_all(w, e);
 	if (ret) {
-		watch_free(w);
+		watch_close(&w->base.source);
 		return ret;
 	}
 	*out = w;

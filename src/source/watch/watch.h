@@ -5,7 +5,6 @@
 
 #include "source/bpf_source.h"
 #include "source/cacheline/line_model.h"
-#include "source/mapped.h"
 #include "source/ring.h"
 
 #include "abi_watch.h"
@@ -70,7 +69,7 @@ int watch_begin(struct watch_source *w, struct err *e);
 void watch_end(struct watch_source *w); /* for good; rows remain */
 /* Rows of both views, and what was lost added to the report. */
 int watch_report(struct watch_source *w, struct source_report *r, struct err *e);
-void watch_free(struct watch_source *w); /* NULL is fine */
+void watch_close(struct source *src); /* NULL is fine */
 
 /* watch_spec.c: what --watch names, with words that quote it. */
 int watch_resolve(struct watch_source *w, struct err *e);
@@ -87,8 +86,9 @@ int watch_hits_open(struct watch_source *w, struct err *e);
 int watch_hits_drain(struct watch_source *w, struct err *e);
 void watch_hits_close(struct watch_source *w);
 
-/* watch_rows.c: a row for each line; 0 or -ENOMEM. */
+/* A row for each line; 0 or -ENOMEM. */
 int watch_push_rows(struct watch_source *w, struct source_report *r);
+struct watch_line *watch_line_at(struct watch_source *w, uint64_t addr); /* or NULL */
 
 const struct abi_watch_counts *watch_counts(const struct watch_source *w);
 

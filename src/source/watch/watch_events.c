@@ -16,22 +16,6 @@
 
 #include "watch.skel.h" /* needs abi_watch.h */
 
-static int open_breakpoint(const struct watch_slot *s, uint32_t cpu)
-{
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_BREAKPOINT,
-		.bp_type = HW_BREAKPOINT_RW,
-		.bp_addr = s->addr,
-		.bp_len = s->len,
-		.sample_period = 1,
-		.disabled = 1,
-		.pinned = 1, /* or another's breakpoint could have the register now and then */
-	};
-
-	return (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
 static int refused(const struct watch_source *w, const struct watch_slot *s, uint32_t cpu, int ret,
 		   struct err *e)
 {
@@ -73,8 +57,19 @@ static void close_one(struct watch_source *w, size_t at)
  */
 static int open_one(struct watch_source *w, size_t slot, uint32_t cpu, struct err *e)
 {
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_BREAKPOINT,
+		.bp_type = HW_BREAKPOINT_RW,
+		.bp_addr = w->slots[slot].addr,
+		.bp_len = w->slots[slot].len,
+		.sample_period = 1,
+		.disabled = 1,
+		.pinned = 1, /* or another's breakpoint could have the register now and then */
+	};
 	size_t at = slot * w->m.ncpus + cpu;
-	int fd = open_breakpoint(&w->slots[slot], cpu), ret;
+	int ret, fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1,
+				   PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)
 		return errno == ENODEV ? 0 : refused(w, &w->slots[slot], cpu, -errno, e);
@@ -124,30 +119,25 @@ int watch_events_open(struct watch_source *w, struct err *e)
 
 int watch_events_arm(struct watch_source *w, struct err *e)
 {
-	size_t at;
 	int ret = 0;
 
 	w->armed = true;
-	for (at = 0; !ret && at < w->nslots * w->m.ncpus; at++)
+	for (size_t at = 0; !ret && at < w->nslots * w->m.ncpus; at++)
 		ret = arm_one(w, at, e);
 	return ret;
 }
 
 void watch_events_disarm(struct watch_source *w)
 {
-	size_t at;
-
 	w->armed = false;
-	for (at = 0; w->fds && at < w->nslots * w->m.ncpus; at++)
+	for (size_t at = 0; w->fds && at < w->nslots * w->m.ncpus; at++)
 		if (w->fds[at] >= 0)
 			(void)ioctl(w->fds[at], PERF_EVENT_IOC_DISABLE, 0); /* off is off */
 }
 
 void watch_events_close(struct watch_source *w)
 {
-	size_t at;
-
-	for (at = 0; w->fds && at < w->nslots * w->m.ncpus; at++)
+	for (size_t at = 0; w->fds && at < w->nslots * w->m.ncpus; at++)
 		close_one(w, at);
 	free(w->fds);
 }

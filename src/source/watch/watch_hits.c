@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Hits, in the order in which they came: what each did follows from the instruction before its
+ * What the programs have sent, and the rows of it. Hits, in the order in which they came: what each did follows from the instruction before its
  * pointer, whose code came ahead of it.
  */
 #include <bpf/libbpf.h>
@@ -45,36 +45,23 @@ static int on_code(struct watch_source *w, const struct abi_new_ip *r)
 
 static uint64_t slot_mask(const struct watch_source *w, uint64_t addr)
 {
-	size_t k;
-
-	for (k = 0; k < w->nslots; k++)
+	for (size_t k = 0; k < w->nslots; k++)
 		if (w->slots[k].addr == addr)
 			return ((1ULL << w->slots[k].len) - 1) << (addr & 63);
 	return 0;
 }
 
-static struct watch_line *line_of(struct watch_source *w, uint64_t addr)
+struct watch_line *watch_line_at(struct watch_source *w, uint64_t addr)
 {
-	size_t k;
-
-	for (k = 0; k < w->nlines; k++)
+	for (size_t k = 0; k < w->nlines; k++)
 		if (w->lines[k].key.line == addr >> ABI_LINE_SHIFT)
 			return &w->lines[k];
 	return NULL;
 }
 
-static void note_turn(struct watch_line *l, uint32_t cpu)
-{
-	if (l->last) {
-		l->pairs++;
-		l->changes += l->last != cpu + 1;
-	}
-	l->last = cpu + 1;
-}
-
 static int on_hit(struct watch_source *w, const struct abi_hit *h)
 {
-	struct watch_line *l = line_of(w, h->addr);
+	struct watch_line *l = watch_line_at(w, h->addr);
 	struct watch_code **found = tfind(&h->key, &w->code, compare_code);
 	uint8_t flags = found ? (*found)->flags : 0;
 	uint64_t mask = slot_mask(w, h->addr);
@@ -84,7 +71,11 @@ static int on_hit(struct watch_source *w, const struct abi_hit *h)
 	if (!l || w->counted >= w->cfg->confirm)
 		return 0; /* what came after the last one counted */
 	w->counted++;
-	note_turn(l, h->cpu);
+	if (l->last) {
+		l->pairs++;
+		l->changes += l->last != h->cpu + 1;
+	}
+	l->last = h->cpu + 1;
 	key = (struct abi_access_key){
 		.addr = h->addr,
 		.ip = h->key.ip,
@@ -133,4 +124,79 @@ void watch_hits_close(struct watch_source *w)
 {
 	ring_close(&w->ring);
 	tdestroy(w->code, free);
+}
+
+/* ---- watched lines in words: rows of the contended table, also where nothing was seen ---- */
+
+static struct line *find_line(const struct watch_source *w, const struct watch_line *at)
+{
+	struct line *l = w->m.table->first;
+
+	while (l && (l->key.line != at->key.line || l->key.tgid != at->key.tgid))
+		l = l->next;
+	return l;
+}
+
+static int push_row(struct watch_source *w, const struct watch_line *at, const struct line *l,
+		    enum line_view v, struct contended_list *to)
+{
+	struct line_accesses *a = arena_take(&w->m.arena, sizeof(*a));
+	struct contended c = {
+		.source = "watch",
+		.kind = "watch",
+		.addr = at->addr,
+		.line = at->key.line << ABI_LINE_SHIFT,
+		.pid = at->key.tgid,
+	};
+	int ret;
+
+	if (!a)
+		return -ENOMEM;
+	if (!l) {
+		w->none.key = at->key;
+		l = &w->none;
+	}
+	ret = line_model_row(&w->m, l, v, at->key.tgid, &c, a);
+	if (ret)
+		return ret;
+	a->sampler = "breakpoint";
+	/* Threads with debug registers of their own share nothing; with one of 8 bytes they may or
+	 * not. */
+	if (a->sharing && strcmp(a->sharing, "false"))
+		a->sharing = NULL;
+	a->exact = true;
+	a->rank = (double)c.count;
+	a->transfers = l->changes[v];
+	a->bound = w->cfg->confirm;
+	a->stopped = w->stopped;
+	a->confirmed = w->maybe;
+	a->foreign = watch_counts(w)->foreign;
+	return contended_push(to, &c);
+}
+
+/* A line that no sample of its own tells of: only what is contended. */
+static bool has_row(struct watch_source *w, const struct line *l, enum line_view v)
+{
+	return !w->maybe || (l && line_contended(w->m.table, l, v));
+}
+
+int watch_push_rows(struct watch_source *w, struct source_report *r)
+{
+	int ret = 0;
+
+	line_model_report(&w->m);
+	for (size_t k = 0; !ret && k < w->nlines; k++) {
+		const struct watch_line *at = &w->lines[k];
+		struct line *l = find_line(w, at);
+
+		if (l)
+			line_turns(l, at->pairs, at->changes);
+		/* what --confirm is through with is in the whole alone */
+		if ((!w->m.lent || w->armed || (l && l->view[LINE_INTERVAL].samples)) &&
+		    has_row(w, l, LINE_INTERVAL))
+			ret = push_row(w, at, l, LINE_INTERVAL, &r->interval.contended);
+		if (!ret && !r->total.contended.unwanted && has_row(w, l, LINE_TOTAL))
+			ret = push_row(w, at, l, LINE_TOTAL, &r->total.contended);
+	}
+	return ret;
 }

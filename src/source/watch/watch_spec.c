@@ -47,19 +47,14 @@ static bool number(const char *text, size_t len, uint64_t *out)
 	return !errno && !*end;
 }
 
-/* The last single colon: C++ names have pairs of them. */
-static const char *length_colon(const char *text)
-{
-	const char *colon = strrchr(text, ':');
-
-	return colon && colon > text && colon[-1] != ':' ? colon : NULL;
-}
-
 static int take_apart(struct watch_spec *s, struct err *e)
 {
-	const char *colon = length_colon(s->text), *plus;
-	size_t len = colon ? (size_t)(colon - s->text) : strlen(s->text);
+	const char *colon = strrchr(s->text, ':'), *plus;
+	size_t len;
 
+	if (colon && (colon == s->text || colon[-1] == ':'))
+		colon = NULL; /* C++ names have pairs of them */
+	len = colon ? (size_t)(colon - s->text) : strlen(s->text);
 	if (colon && (!number(colon + 1, strlen(colon + 1), &s->len) ||
 		      !(s->len == 1 || s->len == 2 || s->len == 4 ||
 			(s->len && s->len <= LEN_MAX && s->len % WATCH_SLOT_BYTES == 0))))
@@ -205,27 +200,14 @@ static int check_address(struct watch_source *w, const struct watch_spec *s, str
 	return s->addr & KERNEL_HALF ? check_kernel(w, s, e) : check_user(w, s, e);
 }
 
-static void note_line(struct watch_source *w, uint64_t addr)
-{
-	struct line_key key = {.line = addr >> ABI_LINE_SHIFT,
-			       .tgid = addr & KERNEL_HALF ? 0 : w->user_pid};
-	size_t k;
-
-	for (k = 0; k < w->nlines; k++)
-		if (w->lines[k].key.line == key.line)
-			return;
-	w->lines[w->nlines++] = (struct watch_line){.key = key, .addr = addr};
-}
-
 static int add_slots(struct watch_source *w, const struct watch_spec *s, struct err *e)
 {
 	uint32_t step = s->len < WATCH_SLOT_BYTES ? (uint32_t)s->len : WATCH_SLOT_BYTES;
 	char other[QUOTE];
 	uint64_t at;
-	size_t k;
 
 	for (at = s->addr; at < s->addr + s->len; at += step) {
-		for (k = 0; k < w->nslots; k++)
+		for (size_t k = 0; k < w->nslots; k++)
 			if (w->slots[k].addr < at + step && at < w->slots[k].addr + w->slots[k].len)
 				return bad(s, e, "0x%" PRIx64 " is watched already, by '%s'", at,
 					   text_clean(other, sizeof(other), w->slots[k].text,
@@ -237,17 +219,21 @@ static int add_slots(struct watch_source *w, const struct watch_spec *s, struct 
 				ABI_WATCH_SLOTS);
 		w->slots[w->nslots++] = (struct watch_slot){at, step, s->text};
 	}
-	note_line(w, s->addr);
+	if (!watch_line_at(w, s->addr))
+		w->lines[w->nlines++] = (struct watch_line){
+			.key = {.line = s->addr >> ABI_LINE_SHIFT,
+				.tgid = s->addr & KERNEL_HALF ? 0 : w->user_pid},
+			.addr = s->addr,
+		};
 	return 0;
 }
 
 int watch_resolve(struct watch_source *w, struct err *e)
 {
 	const struct str_list *given = &w->cfg->watches;
-	size_t i;
 	int ret = 0;
 
-	for (i = 0; !ret && i < given->n; i++) {
+	for (size_t i = 0; !ret && i < given->n; i++) {
 		struct watch_spec s = {.text = given->v[i]};
 
 		(void)text_clean(s.quoted, sizeof(s.quoted), s.text, SIZE_MAX);
