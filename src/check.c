@@ -139,11 +139,10 @@ static bool check_source(const struct source_ops *ops, const struct config *give
 {
 	struct config cfg = *given; /* borrowed */
 	char *name = (char *)ops->name;
-	size_t i;
 
 	if (!source_asked(given, ops)) /* what it would take to name it */
 		cfg.sources = (struct str_list){&name, 1};
-	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct err why = {0};
 		char label[64];
 		int ret;

@@ -109,9 +109,9 @@ static int add_limit(struct diff_opts *o, const char *arg, struct err *e)
 
 static int add_limit_quantiles(struct diff_opts *o, struct err *e)
 {
-	size_t i, j;
+	size_t j;
 
-	for (i = 0; i < o->limits.n; i++) {
+	for (size_t i = 0; i < o->limits.n; i++) {
 		const struct limit *l = &o->limits.v[i];
 
 		if (l->stat != LIMIT_QUANTILE)
@@ -275,9 +275,7 @@ int diff_opts_read(struct diff_opts *o, int argc, char **argv, FILE *out, struct
 
 void diff_opts_free(struct diff_opts *o)
 {
-	int side;
-
-	for (side = 0; side < DIFF_SIDES; side++)
+	for (int side = 0; side < DIFF_SIDES; side++)
 		str_list_free(&o->sides[side]);
 	limit_list_free(&o->limits);
 	free(o->path);

@@ -111,12 +111,11 @@ static void print_side(const struct diff *d, int side, const char *name, FILE *f
 {
 	const struct diff_side *s = &d->sides[side];
 	char clean[CLEAN], time[32];
-	size_t i;
 
 	if (s->command)
 		fprintf(f, "%s  %s\n", name,
 			text_clean(clean, sizeof(clean), s->command, SIZE_MAX));
-	for (i = 0; i < s->nfiles; i++)
+	for (size_t i = 0; i < s->nfiles; i++)
 		fprintf(f, "%s  %s  %" PRIu64 " interval%s, %s\n", i || s->command ? "    " : name,
 			text_clean(clean, sizeof(clean), s->files[i].path, SIZE_MAX),
 			s->files[i].intervals, s->files[i].intervals == 1 ? "" : "s",
@@ -186,9 +185,8 @@ void diff_print_caveats(const struct diff *d, FILE *f)
 static void print_lonely(const struct diff *d, int side, const char *name, FILE *f)
 {
 	char clean[CLEAN];
-	size_t i;
 
-	for (i = 0; i < d->nrows; i++)
+	for (size_t i = 0; i < d->nrows; i++)
 		if (d->rows[i]->in[side] && !in_both(d->rows[i]))
 			fprintf(f, "only in %s: %s\n", name,
 				text_clean(clean, sizeof(clean), d->rows[i]->key, SIZE_MAX));
@@ -227,7 +225,7 @@ struct diff_line *diff_lines(const struct diff *d, size_t *n)
 
 void diff_print_table(const struct diff *d, FILE *f)
 {
-	size_t i, n, shown;
+	size_t n, shown;
 	struct diff_line *lines = diff_lines(d, &n);
 	char axis[DIFF_PLOT_BYTES] = "";
 	struct diff_plot plot;
@@ -240,7 +238,7 @@ void diff_print_table(const struct diff *d, FILE *f)
 	fprintf(f, "\n%-9s  %-6s  %11s  %11s  %7s  %-13s  %s%smetric\n", "verdict", "stat", "base",
 		"new", "ratio", "95 % interval", plot.width ? diff_plot_head(&plot, axis) : "",
 		plot.width ? "  " : "");
-	for (i = 0; i < shown; i++)
+	for (size_t i = 0; i < shown; i++)
 		print_line(d, &lines[i], &plot, f);
 	if (shown < n)
 		fprintf(f, "... %zu more (-n 0 shows all)\n", n - shown);
@@ -267,13 +265,12 @@ static void quoted(FILE *f, const char *text)
 void diff_print_csv(const struct diff *d, FILE *f)
 {
 	char name[24];
-	size_t i, j;
 
 	fputs("metric,stat,base,new,ratio,ci_low,ci_high,p,beyond,verdict\n", f);
-	for (i = 0; i < d->nrows; i++) {
+	for (size_t i = 0; i < d->nrows; i++) {
 		if (!in_both(d->rows[i]))
 			continue;
-		for (j = 0; j < nstats(d); j++) {
+		for (size_t j = 0; j < nstats(d); j++) {
 			const struct compare_stat *s = &d->rows[i]->result.stats[j];
 
 			quoted(f, d->rows[i]->key);
@@ -308,12 +305,11 @@ static int put_text(json_object *to, const char *key, const char *text)
 static json_object *side_json(const struct diff_side *s)
 {
 	json_object *o = json_object_new_object(), *files = json_object_new_array(), *one;
-	size_t i;
 	int ret = o && files ? 0 : -ENOMEM;
 
 	if (!ret && s->command)
 		ret = put_text(o, "command", s->command);
-	for (i = 0; !ret && i < s->nfiles; i++) {
+	for (size_t i = 0; !ret && i < s->nfiles; i++) {
 		one = json_object_new_object();
 		if (!one || json_object_array_add(files, one)) {
 			json_object_put(one);
@@ -338,10 +334,9 @@ static json_object *side_json(const struct diff_side *s)
 static int labels_json(const struct diff_row *r, json_object *to)
 {
 	json_object *labels = json_object_new_object();
-	uint32_t i;
 	int ret = put(to, "labels", labels);
 
-	for (i = 0; !ret && i < r->nlabels; i++)
+	for (uint32_t i = 0; !ret && i < r->nlabels; i++)
 		ret = put_text(labels, r->labels[i].key, r->labels[i].value);
 	return ret;
 }
@@ -395,10 +390,9 @@ static int only_json(const struct diff *d, int side, const char *key, json_objec
 {
 	json_object *list = json_object_new_array();
 	char clean[4 * CLEAN];
-	size_t i;
 	int ret = put(to, key, list);
 
-	for (i = 0; !ret && i < d->nrows; i++)
+	for (size_t i = 0; !ret && i < d->nrows; i++)
 		if (d->rows[i]->in[side] && !in_both(d->rows[i]))
 			ret = json_object_array_add(
 				list, json_object_new_string(text_utf8(clean, sizeof(clean),
@@ -409,7 +403,6 @@ static int only_json(const struct diff *d, int side, const char *key, json_objec
 int diff_print_json(const struct diff *d, FILE *f)
 {
 	json_object *o = json_object_new_object(), *rows = json_object_new_array();
-	size_t i, j;
 	int ret = o && rows ? 0 : -ENOMEM;
 
 	if (!ret)
@@ -420,8 +413,8 @@ int diff_print_json(const struct diff *d, FILE *f)
 		ret = put(o, "base", side_json(&d->sides[DIFF_BASE]));
 	if (!ret)
 		ret = put(o, "new", side_json(&d->sides[DIFF_NEW]));
-	for (i = 0; !ret && i < d->nrows; i++)
-		for (j = 0; !ret && in_both(d->rows[i]) && j < nstats(d); j++)
+	for (size_t i = 0; !ret && i < d->nrows; i++)
+		for (size_t j = 0; !ret && in_both(d->rows[i]) && j < nstats(d); j++)
 			ret = row_json(d, d->rows[i], j, rows);
 	if (!ret)
 		ret = put(o, "rows", json_object_get(rows));

@@ -23,10 +23,9 @@ static bool needs_groups(const struct limit *l)
 {
 	static const char *const keys[] = {"pid",  "tid",  "comm",	  "cgroup",
 					   "file", "unit", "container_id"};
-	size_t i, k;
 
-	for (i = 0; i < l->nlabels; i++)
-		for (k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+	for (size_t i = 0; i < l->nlabels; i++)
+		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
 			if (!strcmp(l->labels[i].key, keys[k]))
 				return true;
 	return false;
@@ -58,10 +57,9 @@ static int check(const struct limit *l, uint64_t metrics, bool groups, const cha
 int limits_check(const struct limit_list *l, uint64_t metrics, bool groups, const char *which,
 		 struct err *e)
 {
-	size_t i;
 	int ret = 0;
 
-	for (i = 0; !ret && i < l->n; i++)
+	for (size_t i = 0; !ret && i < l->n; i++)
 		ret = check(&l->v[i], metrics, groups, which, e);
 	return ret;
 }

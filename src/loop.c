@@ -53,10 +53,9 @@ static void survive(int sig)
 void loop_block_signals(sigset_t *old)
 {
 	sigset_t set;
-	size_t i;
 
 	sigemptyset(&set);
-	for (i = 0; i < NSIGNALS; i++)
+	for (size_t i = 0; i < NSIGNALS; i++)
 		sigaddset(&set, signals[i]);
 	(void)sigprocmask(SIG_BLOCK, &set, old); /* cannot fail with these arguments */
 	survive(SIGPIPE);
@@ -373,9 +372,7 @@ static void once(int sig)
 
 static int add_signals(struct loop *l)
 {
-	size_t i;
-
-	for (i = 0; i < NSIGNALS; i++) {
+	for (size_t i = 0; i < NSIGNALS; i++) {
 		l->on_signal[i] = evsignal_new(l->base, signals[i], on_signal, l);
 		if (!l->on_signal[i] || event_add(l->on_signal[i], NULL))
 			return -ENOMEM;
@@ -386,13 +383,12 @@ static int add_signals(struct loop *l)
 
 static int add_sources(struct loop *l)
 {
-	size_t i;
 	int fd;
 
 	l->on_source = calloc(l->run->nsources + 1, sizeof(struct event *));
 	if (!l->on_source)
 		return -ENOMEM;
-	for (i = 0; i < l->run->nsources; i++) {
+	for (size_t i = 0; i < l->run->nsources; i++) {
 		fd = run_event_fd(l->run, i);
 		if (fd < 0)
 			continue;
@@ -430,13 +426,12 @@ static void tear_down(struct loop *l)
 {
 	struct event *timers[] = {l->tick, l->grace, l->banks, l->deadline,
 				  l->cost, l->alive, l->drain, l->progress};
-	size_t i;
 
-	for (i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
+	for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
 		free_event(timers[i]);
-	for (i = 0; i < NSIGNALS; i++)
+	for (size_t i = 0; i < NSIGNALS; i++)
 		free_event(l->on_signal[i]);
-	for (i = 0; l->on_source && i < l->run->nsources; i++)
+	for (size_t i = 0; l->on_source && i < l->run->nsources; i++)
 		free_event(l->on_source[i]);
 	free(l->on_source);
 }

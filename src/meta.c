@@ -63,20 +63,18 @@ static char *time_text(uint64_t ns)
 
 static int add_u32s(struct meta_data *m, const char *key, const struct u32_list *l)
 {
-	size_t i;
 	int ret = 0;
 
-	for (i = 0; i < l->n && !ret; i++)
+	for (size_t i = 0; i < l->n && !ret; i++)
 		ret = add_filter(m, key, number_text(l->v[i], ""));
 	return ret;
 }
 
 static int add_strs(struct meta_data *m, const char *key, const struct str_list *l)
 {
-	size_t i;
 	int ret = 0;
 
-	for (i = 0; i < l->n && !ret; i++)
+	for (size_t i = 0; i < l->n && !ret; i++)
 		ret = add_filter(m, key, strdup(l->v[i]));
 	return ret;
 }
@@ -107,12 +105,11 @@ static int add_filters(struct meta_data *m, const struct config *cfg, const stru
 static int add_sources(struct meta_data *m, const struct run *r)
 {
 	struct meta_source *v = calloc(r->nsources ? r->nsources : 1, sizeof(*v));
-	size_t i;
 
 	m->meta.sources = v;
 	if (!v)
 		return -ENOMEM;
-	for (i = 0; i < r->nsources; i++) {
+	for (size_t i = 0; i < r->nsources; i++) {
 		const struct run_source *s = &r->sources[i];
 
 		v[i].name = s->ops->name;
@@ -176,11 +173,9 @@ const struct meta *meta_get(const struct meta_data *m)
 
 void meta_free(struct meta_data *m)
 {
-	size_t i;
-
 	if (!m)
 		return;
-	for (i = 0; i < m->meta.nfilters; i++)
+	for (size_t i = 0; i < m->meta.nfilters; i++)
 		free((void *)m->filters[i].value); /* ours, from strdup */
 	free(m->filters);
 	free((void *)m->meta.sources);

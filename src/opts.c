@@ -106,9 +106,7 @@ static int make_tables(struct opts_run *r, struct getopt_tables *t)
 
 static const struct option_row *find_key(struct opts_run *r, int key)
 {
-	size_t i;
-
-	for (i = 0; r->rows[i]; i++)
+	for (size_t i = 0; r->rows[i]; i++)
 		if (key_of(r, i) == key)
 			return r->rows[i];
 	return NULL;
@@ -254,9 +252,7 @@ static int check_targets(struct opts_run *r)
 
 static void fill_numbers(struct opts_run *r)
 {
-	size_t i;
-
-	for (i = 0; r->rows[i]; i++) {
+	for (size_t i = 0; r->rows[i]; i++) {
 		const struct option_row *o = r->rows[i];
 		void *to = (char *)r->cfg + o->at;
 
@@ -318,9 +314,7 @@ static int finish(struct opts_run *r)
 
 bool opts_mean_bisect(int argc, char **argv)
 {
-	int i;
-
-	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		if (strlen(argv[i]) > 3 && !strncmp("--bisect", argv[i], strlen(argv[i])))
 			return true;
 	return false;
@@ -363,9 +357,7 @@ free_tables:
 
 void config_free(struct config *cfg)
 {
-	size_t i;
-
-	for (i = 0; i < cfg->noutputs; i++) {
+	for (size_t i = 0; i < cfg->noutputs; i++) {
 		free(cfg->outputs[i].format);
 		free(cfg->outputs[i].path);
 	}
@@ -373,7 +365,7 @@ void config_free(struct config *cfg)
 	limit_list_free(&cfg->limits);
 	free(cfg->quantiles);
 	str_list_free(&cfg->sources);
-	for (i = 0; i < ABI_FILTERS; i++)
+	for (size_t i = 0; i < ABI_FILTERS; i++)
 		str_list_free(&cfg->filter.late[i]);
 	str_list_free(&cfg->filter.devs);
 	str_list_free(&cfg->watches);

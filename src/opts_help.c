@@ -96,8 +96,6 @@ static void print_name(FILE *f, const char *name, const char *summary)
 int opts_print_help(struct opts_run *r, const struct option_row *o, const char *arg)
 {
 	FILE *f = r->out;
-	size_t i;
-	int g;
 
 	fputs("Usage: waitscope [OPTIONS] [INTERVAL [COUNT]] [-- COMMAND [ARG...]]\n"
 	      "       waitscope report FILE... [OPTIONS]\n"
@@ -105,17 +103,17 @@ int opts_print_help(struct opts_run *r, const struct option_row *o, const char *
 	      "       waitscope diff --run 'COMMAND' 'COMMAND' [-n RUNS] [OPTIONS]\n",
 	      f);
 	print_words(f, intro, 0);
-	for (g = 0; g < OPTION_GROUPS; g++) {
+	for (int g = 0; g < OPTION_GROUPS; g++) {
 		fprintf(f, "\n%s\n", group_titles[g]);
-		for (i = 0; r->rows[i]; i++)
+		for (size_t i = 0; r->rows[i]; i++)
 			if ((int)r->rows[i]->group == g && !r->rows[i]->hidden)
 				print_option(f, r->rows[i]);
 	}
 	fputs("\nSources (-s):\n", f);
-	for (i = 0; source_list[i]; i++)
+	for (size_t i = 0; source_list[i]; i++)
 		print_name(f, source_list[i]->name, source_list[i]->summary);
 	fputs("\nFormats (-o):\n", f);
-	for (i = 0; sink_list[i]; i++)
+	for (size_t i = 0; sink_list[i]; i++)
 		print_name(f, sink_list[i]->name, sink_list[i]->summary);
 	fputc('\n', f);
 	print_words(f, outro, 0);
@@ -160,13 +158,12 @@ static void print_values(FILE *f, const struct option_row *o)
 {
 	const struct option_word *w = o->words;
 	const char *space = "";
-	size_t i;
 
 	for (; w && w->word; w++, space = " ")
 		fprintf(f, "%s%s", space, w->word);
-	for (i = 0; o->kind == OPTION_SOURCES && source_list[i]; i++, space = " ")
+	for (size_t i = 0; o->kind == OPTION_SOURCES && source_list[i]; i++, space = " ")
 		fprintf(f, "%s%s", space, source_list[i]->name);
-	for (i = 0; o->kind == OPTION_FORMATS && sink_list[i]; i++, space = " ")
+	for (size_t i = 0; o->kind == OPTION_FORMATS && sink_list[i]; i++, space = " ")
 		fprintf(f, "%s%s", space, sink_list[i]->name);
 	if (!*space)
 		fputs("-", f);
@@ -180,9 +177,8 @@ static void print_values(FILE *f, const struct option_row *o)
 int opts_print_table(struct opts_run *r, const struct option_row *o, const char *arg)
 {
 	FILE *f = r->out;
-	size_t i;
 
-	for (i = 0; r->rows[i]; i++) {
+	for (size_t i = 0; r->rows[i]; i++) {
 		const struct option_row *row = r->rows[i];
 
 		if (row->hidden)

@@ -60,10 +60,8 @@ static void join(char *out, size_t size, const char *name)
 
 static const char *known_sources(char out[KNOWN])
 {
-	size_t i;
-
 	*out = '\0';
-	for (i = 0; source_list[i]; i++)
+	for (size_t i = 0; source_list[i]; i++)
 		join(out, KNOWN, source_list[i]->name);
 	return out;
 }
@@ -71,14 +69,13 @@ static const char *known_sources(char out[KNOWN])
 static int set_source(struct opts_run *r, const char *item, size_t len)
 {
 	char quoted[OPTS_QUOTE], known[KNOWN], name[OPTS_QUOTE];
-	size_t i;
 
 	(void)snprintf(name, sizeof(name), "%.*s", (int)len, item); /* cut: no source's name */
 	if (!source_find(name))
 		return opts_bad(r, "--source '%s': not a source (one of: %s)",
 				text_clean(quoted, sizeof(quoted), item, len),
 				known_sources(known));
-	for (i = 0; i < r->cfg->sources.n; i++)
+	for (size_t i = 0; i < r->cfg->sources.n; i++)
 		if (!strcmp(r->cfg->sources.v[i], name))
 			return 0; /* named twice is named */
 	return opts_add_source(r, name);
@@ -268,9 +265,8 @@ int opts_set_slower(struct opts_run *r, const struct option_row *o, const char *
 static int check_output(struct opts_run *r, const struct output *o)
 {
 	char quoted[OPTS_QUOTE];
-	size_t i;
 
-	for (i = 0; i < r->cfg->noutputs; i++) {
+	for (size_t i = 0; i < r->cfg->noutputs; i++) {
 		const struct output *other = &r->cfg->outputs[i];
 
 		if (!o->path && !other->path)

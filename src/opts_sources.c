@@ -69,9 +69,8 @@ static int check_scope(struct opts_run *r, const char *name, means_fn means,
 {
 	const struct source_ops *says_why = NULL;
 	char names[64] = "";
-	size_t i;
 
-	for (i = 0; source_list[i]; i++) {
+	for (size_t i = 0; source_list[i]; i++) {
 		const struct source_ops *ops = source_list[i];
 
 		if (!source_asked(r->cfg, ops))
@@ -104,10 +103,9 @@ static int check_own_rows(struct opts_run *r, const struct source_ops *ops)
 int opts_check_scopes(struct opts_run *r)
 {
 	const struct config *cfg = r->cfg;
-	size_t i;
 	int ret = 0;
 
-	for (i = 0; !ret && source_list[i]; i++)
+	for (size_t i = 0; !ret && source_list[i]; i++)
 		ret = check_own_rows(r, source_list[i]);
 	if (!ret && cfg->by == BY_FILE)
 		ret = check_scope(r, "by file", means_file, NULL);
@@ -123,10 +121,9 @@ int opts_check_scopes(struct opts_run *r)
 int opts_settle_sources(struct opts_run *r)
 {
 	const struct option_row *o;
-	size_t i;
 	int ret = 0;
 
-	for (i = 0; !ret && source_list[i]; i++) {
+	for (size_t i = 0; !ret && source_list[i]; i++) {
 		const struct source_ops *ops = source_list[i];
 
 		for (o = ops->options; !ret && o && o->name; o++)

@@ -345,10 +345,9 @@ void run_cost_end(struct run *r)
 
 int run_close(struct run *r, struct err *e)
 {
-	size_t i;
 	int ret;
 
-	for (i = 0; i < r->nsources; i++) {
+	for (size_t i = 0; i < r->nsources; i++) {
 		struct run_source *s = &r->sources[i];
 
 		if (s->src)

@@ -90,9 +90,8 @@ static int hide_addresses(struct run *r, struct err *e)
 static int check_limits(const struct run *r, struct err *e)
 {
 	uint64_t metrics = 0;
-	size_t i;
 
-	for (i = 0; i < r->nsources; i++)
+	for (size_t i = 0; i < r->nsources; i++)
 		if (r->sources[i].src)
 			metrics |= limits_metrics(r->sources[i].ops);
 	return limits_check(&r->cfg->limits, metrics, r->cfg->by > BY_CPU, "that runs", e);

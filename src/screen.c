@@ -39,9 +39,8 @@ bool screen_utf8(void)
 {
 	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
 	const char *locale = NULL;
-	size_t i;
 
-	for (i = 0; (!locale || !*locale) && i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; (!locale || !*locale) && i < sizeof(names) / sizeof(names[0]); i++)
 		locale = getenv(names[i]);
 	return locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8"));
 }

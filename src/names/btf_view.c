@@ -298,14 +298,13 @@ static int64_t find_member(const struct btf_view *v, uint32_t id, const char *na
 {
 	const struct btf_type *t = btf_view_type(v, btf_view_strip(v, id));
 	const struct btf_member *m;
-	uint32_t i;
 
 	if (t && btf_is_array(t))
 		t = btf_view_type(v, btf_view_strip(v, btf_array(t)->type));
 	if (!t || !btf_is_composite(t) || depth > CHAIN_MAX)
 		return -ENOENT;
 	m = btf_members(t);
-	for (i = 0; i < btf_vlen(t) && (*left)-- > 0; i++) {
+	for (uint32_t i = 0; i < btf_vlen(t) && (*left)-- > 0; i++) {
 		const char *s = btf_view_str(v, m[i].name_off);
 		int64_t at = btf_member_bit_offset(t, i) / 8, inner;
 

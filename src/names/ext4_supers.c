@@ -40,9 +40,8 @@ static int read_layout(struct names_kernel *k, struct layout *l)
 	};
 	const struct btf_view *v;
 	uint32_t id;
-	size_t i;
 
-	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
 		*want[i].to = kernel_offset(k, want[i].type, want[i].path);
 		if (*want[i].to < 0)
 			return -ENOENT;
@@ -165,9 +164,7 @@ static bool journal_name(struct names_kernel *k, uint64_t addr, const struct sup
 
 static bool super_name(struct names_kernel *k, uint64_t addr, struct name *out)
 {
-	size_t i;
-
-	for (i = 0; i < k->supers.n; i++) {
+	for (size_t i = 0; i < k->supers.n; i++) {
 		const struct super *s = &k->supers.v[i];
 
 		if (!kernel_name_in(k, addr, s->sb, "super_block", NULL, out) &&
@@ -217,9 +214,7 @@ static int read_inode_layout(struct names_kernel *k, struct inode_layout *l)
 
 static const struct super *find_super(const struct names_kernel *k, uint64_t sb)
 {
-	size_t i;
-
-	for (i = 0; sb && i < k->supers.n; i++)
+	for (size_t i = 0; sb && i < k->supers.n; i++)
 		if (k->supers.v[i].sb == sb)
 			return &k->supers.v[i];
 	return NULL;

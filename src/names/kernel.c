@@ -218,9 +218,8 @@ static bool array_name(struct names_kernel *k, uint64_t addr, const struct ksym_
 	int64_t size;
 	uint32_t id;
 	uint64_t i;
-	size_t n;
 
-	for (n = 0; n < sizeof(arrays) / sizeof(arrays[0]); n++) {
+	for (size_t n = 0; n < sizeof(arrays) / sizeof(arrays[0]); n++) {
 		if (strlen(arrays[n].symbol) != (size_t)at->name_len ||
 		    strncmp(arrays[n].symbol, at->name, (size_t)at->name_len))
 			continue;

@@ -145,11 +145,10 @@ static bool begins(const char *name, int len, const char *with)
 bool kernel_is_lock_code(struct names_kernel *k, uint64_t ip)
 {
 	struct ksym_at at;
-	size_t i;
 
 	if (!kernel_code_at(k, ip, &at))
 		return false;
-	for (i = 0; i < sizeof(lock_code) / sizeof(lock_code[0]); i++)
+	for (size_t i = 0; i < sizeof(lock_code) / sizeof(lock_code[0]); i++)
 		if (begins(at.name, at.name_len, lock_code[i]))
 			return true;
 	return false;

@@ -51,9 +51,8 @@ static int read_layout(struct names_kernel *k, struct layout *l)
 		{&l->fs_name, "file_system_type", "name"},
 		{&l->dentry_name, "dentry", "d_name.name"},
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
 		*want[i].to = kernel_offset(k, want[i].type, want[i].path);
 		if (*want[i].to < 0)
 			return -ENOENT;
@@ -84,13 +83,12 @@ static const char *kind_of(struct names_kernel *k, const struct layout *l, uint6
 	uint64_t inode = at(k, file, l->inode);
 	uint64_t type = at(k, at(k, inode, l->sb), l->fs_type);
 	char fs[16], dentry[32];
-	size_t i;
 
 	if (inode && is_fifo(k, l, inode, object))
 		return "pipe_inode_info";
 	peek_text(&k->peek, at(k, type, l->fs_name), fs, sizeof(fs));
 	peek_text(&k->peek, at(k, at(k, file, l->dentry), l->dentry_name), dentry, sizeof(dentry));
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(fs, kinds[i].fs) && !strcmp(dentry, kinds[i].dentry))
 			return kinds[i].type;
 	return NULL;

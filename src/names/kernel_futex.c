@@ -50,10 +50,9 @@ static int read_layout(struct names_kernel *k, struct layout *l)
 	};
 	const struct btf_view *v;
 	uint32_t id = kernel_struct(k, BUCKET, NULL, &v);
-	size_t i;
 
 	l->bytes = id ? btf_view_size(v, id) : -ENOENT;
-	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
 		*want[i].to = kernel_offset(k, want[i].type, want[i].path);
 	return l->bytes < ALIGN || l->bytes > BUCKET_MAX || l->bytes % ALIGN || l->lock < 0 ||
 			       l->chain < 0
@@ -198,12 +197,11 @@ static uint64_t bucket_of_task(struct names_kernel *k, const struct layout *l, u
 	int64_t q_list = kernel_offset(k, "futex_q", "list.node_list");
 	uint64_t base = at(k, task, stack), word, q, bucket;
 	uint8_t bytes[STACK_BYTES];
-	size_t i;
 
 	if (!base || q_task < 0 || q_lock < 0 || q_list < 0)
 		return 0;
 	peek_window(&k->peek, base, bytes, sizeof(bytes));
-	for (i = (size_t)q_task; i + 8 <= sizeof(bytes); i += 8) {
+	for (size_t i = (size_t)q_task; i + 8 <= sizeof(bytes); i += 8) {
 		memcpy(&word, bytes + i, sizeof(word));
 		if (word != task)
 			continue;

@@ -29,9 +29,7 @@ static const struct {
 
 static bool is_lock(uint32_t kind, const char *type)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(lock_types) / sizeof(lock_types[0]); i++)
+	for (size_t i = 0; i < sizeof(lock_types) / sizeof(lock_types[0]); i++)
 		if (lock_types[i].kind == kind && !strcmp(lock_types[i].type, type))
 			return true;
 	return false;
@@ -86,11 +84,10 @@ static void try_function(struct search *s, const struct ksym_at *at, uint32_t id
 {
 	const struct btf_type *f = btf_view_type(s->v, id);
 	const struct btf_type *proto = f ? btf_view_type(s->v, f->type) : NULL;
-	uint32_t i;
 
 	if (!proto || !btf_is_func_proto(proto))
 		return;
-	for (i = 0; i < btf_vlen(proto); i++) {
+	for (uint32_t i = 0; i < btf_vlen(proto); i++) {
 		uint32_t param = btf_view_strip(s->v, btf_params(proto)[i].type);
 		const struct btf_type *t = btf_view_type(s->v, param);
 

@@ -45,9 +45,8 @@ static int read_layout(struct names_kernel *k, struct layout *l)
 		{&l->node_id, "pglist_data", "node_id"},
 		{&l->zone_pgdat, "pglist_data", "node_zones.zone_pgdat"},
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
 		*want[i].to = kernel_offset(k, want[i].type, want[i].path);
 		if (*want[i].to < 0)
 			return -ENOENT; /* CONFIG_MEMCG */
@@ -127,7 +126,6 @@ static bool part_name(struct names_kernel *k, uint64_t addr, struct name *out)
 	uint8_t bytes[2 * WINDOW_BYTES];
 	struct layout l;
 	uint64_t from, word, i;
-	size_t node;
 
 	if (read_layout(k, &l))
 		return false;
@@ -137,7 +135,7 @@ static bool part_name(struct names_kernel *k, uint64_t addr, struct name *out)
 	peek_window(&k->peek, from, bytes, 2 * (size_t)l.part_bytes);
 	for (i = 0; i + 8 <= 2 * (uint64_t)l.part_bytes; i += 8) {
 		memcpy(&word, bytes + i, sizeof(word));
-		for (node = 0; node < k->nodes.n; node++)
+		for (size_t node = 0; node < k->nodes.n; node++)
 			if (word == k->nodes.pgdats[node] &&
 			    name_part(k, &l, addr, node, from + i - (uint64_t)l.pgdat, out))
 				return true;
@@ -148,11 +146,9 @@ static bool part_name(struct names_kernel *k, uint64_t addr, struct name *out)
 /* "pglist_data.node_zones[2].lock" */
 bool node_name(struct names_kernel *k, uint64_t addr, struct name *out)
 {
-	size_t i;
-
 	if (!ready(k))
 		return false;
-	for (i = 0; i < k->nodes.n; i++) {
+	for (size_t i = 0; i < k->nodes.n; i++) {
 		if (!kernel_name_in(k, addr, k->nodes.pgdats[i], "pglist_data", NULL, out))
 			continue;
 		name_print(out->place, sizeof(out->place), false, "node %zu", i);

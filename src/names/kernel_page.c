@@ -90,12 +90,11 @@ static uint64_t origin_from_cpus(struct names_kernel *k, const struct slab_layou
 				 uint64_t cache)
 {
 	uint64_t origin = 0, slab, percpu;
-	uint32_t cpu;
 
 	if (l->cpu_slab < 0 || l->cpu_page < 0 || l->cpu_freelist < 0)
 		return 0; /* gone with slub's sheaves */
 	percpu = peek_u64(&k->peek, cache + (uint64_t)l->cpu_slab);
-	for (cpu = 0; !origin && (!cpu || cpu < k->percpu.ncpus); cpu++) {
+	for (uint32_t cpu = 0; !origin && (!cpu || cpu < k->percpu.ncpus); cpu++) {
 		uint64_t at = percpu_address(k, percpu, cpu);
 
 		if (!at)
@@ -149,9 +148,8 @@ static uint64_t some_cache(struct names_kernel *k)
 		{"pid_namespace", "pid_cachep"},
 	};
 	uint64_t at = peek_task(&k->peek);
-	size_t i;
 
-	for (i = 0; at && i < sizeof(way) / sizeof(way[0]); i++) {
+	for (size_t i = 0; at && i < sizeof(way) / sizeof(way[0]); i++) {
 		int64_t offset = kernel_offset(k, way[i][0], way[i][1]);
 
 		at = offset < 0 ? 0 : peek_u64(&k->peek, at + (uint64_t)offset);

@@ -252,9 +252,7 @@ bool ksyms_find(const struct ksyms *s, uint64_t addr, bool data, struct ksym_at 
 
 uint64_t ksyms_addr(const struct ksyms *s, const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i].name && !strcmp(s->names + (s->v[i].name & ~DATA_BIT), name))
 			return s->v[i].addr;
 	return 0;

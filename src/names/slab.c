@@ -72,9 +72,7 @@ static void read_aliases(struct slabs *s)
 
 static const char *dir_of(const struct slabs *s, const char *cache)
 {
-	size_t i;
-
-	for (i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++)
 		if (!strcmp(s->v[i].name, cache))
 			return s->v[i].dir;
 	return NULL;
@@ -276,9 +274,8 @@ static void list_candidates(struct names_kernel *k, uint64_t addr, const struct 
 {
 	struct slab_type type;
 	struct name one;
-	size_t i;
 
-	for (i = 0; i < k->slabs.n; i++) {
+	for (size_t i = 0; i < k->slabs.n; i++) {
 		const struct slab_alias *a = &k->slabs.v[i];
 
 		if (strcmp(a->dir, dir))

@@ -118,15 +118,13 @@ static void by_rule(const char *cache, struct slab_type *out)
 
 void slab_type_of(const char *cache, struct slab_type *out)
 {
-	size_t i;
-
 	memset(out, 0, sizeof(*out));
 	if (slab_is_general(cache))
 		return;
-	for (i = 0; i < sizeof(byte_prefixes) / sizeof(byte_prefixes[0]); i++)
+	for (size_t i = 0; i < sizeof(byte_prefixes) / sizeof(byte_prefixes[0]); i++)
 		if (!strncmp(cache, byte_prefixes[i], strlen(byte_prefixes[i])))
 			out->content = SLAB_BYTES;
-	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		if (strcmp(table[i].cache, cache))
 			continue;
 		out->content = table[i].type[0] ? SLAB_STRUCT : SLAB_BYTES;

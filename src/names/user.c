@@ -476,7 +476,6 @@ int user_symbol(struct user *u, uint32_t pid, const char *symbol, uint64_t *addr
 {
 	const char *tick = strchr(symbol, '`'), *name = tick ? tick + 1 : symbol;
 	struct user_proc *p;
-	size_t i;
 	int ret;
 
 	work_on_process(u->work, pid);
@@ -484,7 +483,7 @@ int user_symbol(struct user *u, uint32_t pid, const char *symbol, uint64_t *addr
 	if (ret)
 		return ret;
 	ret = -ENOENT;
-	for (i = 0; ret == -ENOENT && i < p->maps.n; i++)
+	for (size_t i = 0; ret == -ENOENT && i < p->maps.n; i++)
 		if (is_object(p, &p->maps.v[i], tick ? symbol : NULL, (size_t)(name - symbol - 1)))
 			ret = symbol_in(u, p, &p->maps.v[i], name, addr, size);
 	return ret;
