@@ -10,6 +10,7 @@
 #include "names/internal.h"
 #include "names/kernel_peek.h"
 #include "names/kernel_syms.h"
+#include "names/wire.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
@@ -50,12 +51,11 @@ struct slabs {
 	bool known; /* /sys/kernel/slab could be read */
 };
 
-/* Where struct page of a direct-mapped address is: page = origin + (addr >> 12) * page_bytes. */
+/* Where struct page of a direct-mapped address is: page = origin + (addr >> 12) * 64. */
 struct pages {
 	int state; /* 0: not tried, 1: known, negative */
 	uint64_t tried_ns;
 	uint64_t origin;
-	uint32_t page_bytes;
 	uint64_t direct_map; /* page_offset_base; 0: not known */
 	bool direct_map_tried;
 };
@@ -94,7 +94,6 @@ struct names_kernel {
 };
 
 /* ---- kernel.c ---- */
-uint64_t kernel_now_ns(void);
 bool kernel_btf_ready(struct names_kernel *k); /* opens it at the first call */
 bool kernel_peek_ready(struct names_kernel *k);
 /* The id of a struct and the view that it is in: the kernel's, or that of `module` (NULL: none). 0
@@ -103,6 +102,18 @@ uint32_t kernel_struct(struct names_kernel *k, const char *name, const char *mod
 		       const struct btf_view **view);
 /* Offset of "member.member" in a struct of the kernel itself, or of ext4; -ENOENT. */
 int64_t kernel_offset(struct names_kernel *k, const char *type, const char *path);
+/* Members whose offsets are wanted together. */
+struct kernel_member {
+	int64_t *to; /* kernel_offset of it */
+	const char *type, *path;
+};
+/* 0, or -ENOENT if one is not there; the others are set all the same. */
+int kernel_offsets(struct names_kernel *k, const struct kernel_member *want, size_t n);
+/* Bytes of a struct, as kernel_struct finds it; -ENOENT. */
+int64_t kernel_size(struct names_kernel *k, const char *type, const char *module);
+/* The word at an offset in an object; 0 without an object, for a negative offset, and where it
+ * cannot be read. */
+uint64_t kernel_at(struct names_kernel *k, uint64_t object, int64_t offset);
 /* Value of an enumerator of the kernel's, -ENOENT. */
 int64_t kernel_enum(struct names_kernel *k, const char *type, const char *name);
 /* "TYPE.member" or "TYPE+0x18" of an object known to be there. false: the

@@ -103,7 +103,7 @@ bool ksyms_ready(struct names_kernel *k, bool fresh)
 		return false;
 	if (k->syms_tried_ns && !fresh)
 		return k->syms.n > 0;
-	now = kernel_now_ns();
+	now = wire_now_ns();
 	if (k->syms_tried_ns && now - k->syms_tried_ns < OLD_NS)
 		return k->syms.n > 0;
 	k->syms_tried_ns = now;

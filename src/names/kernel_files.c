@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "names/kernel.h"
 
@@ -34,10 +35,7 @@ struct layout {
 
 static int read_layout(struct names_kernel *k, struct layout *l)
 {
-	const struct {
-		int64_t *to;
-		const char *type, *path;
-	} want[] = {
+	const struct kernel_member want[] = {
 		{&l->fdt, "files_struct", "fdt"},
 		{&l->fds, "fdtable", "fd"},
 		{&l->max, "fdtable", "max_fds"},
@@ -52,42 +50,24 @@ static int read_layout(struct names_kernel *k, struct layout *l)
 		{&l->dentry_name, "dentry", "d_name.name"},
 	};
 
-	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
-		*want[i].to = kernel_offset(k, want[i].type, want[i].path);
-		if (*want[i].to < 0)
-			return -ENOENT;
-	}
-	return 0;
-}
-
-static uint64_t at(struct names_kernel *k, uint64_t object, int64_t offset)
-{
-	return object ? peek_u64(&k->peek, object + (uint64_t)offset) : 0;
-}
-
-#define MODE_TYPE 0170000U
-#define MODE_FIFO 0010000U
-
-/* A pipe with a name is an inode of any file system. */
-static bool is_fifo(struct names_kernel *k, const struct layout *l, uint64_t inode, uint64_t object)
-{
-	uint32_t mode = peek_u32(&k->peek, inode + (uint64_t)l->mode);
-
-	return (mode & MODE_TYPE) == MODE_FIFO && at(k, inode, l->pipe) == object;
+	return kernel_offsets(k, want, sizeof(want) / sizeof(want[0]));
 }
 
 /* What file.private_data is; NULL: not known. */
 static const char *kind_of(struct names_kernel *k, const struct layout *l, uint64_t file,
 			   uint64_t object)
 {
-	uint64_t inode = at(k, file, l->inode);
-	uint64_t type = at(k, at(k, inode, l->sb), l->fs_type);
+	uint64_t inode = kernel_at(k, file, l->inode);
+	uint64_t type = kernel_at(k, kernel_at(k, inode, l->sb), l->fs_type);
+	uint32_t mode = inode ? peek_u32(&k->peek, inode + (uint64_t)l->mode) : 0;
 	char fs[16], dentry[32];
 
-	if (inode && is_fifo(k, l, inode, object))
+	/* A pipe with a name is an inode of any file system. */
+	if (S_ISFIFO(mode) && kernel_at(k, inode, l->pipe) == object)
 		return "pipe_inode_info";
-	peek_text(&k->peek, at(k, type, l->fs_name), fs, sizeof(fs));
-	peek_text(&k->peek, at(k, at(k, file, l->dentry), l->dentry_name), dentry, sizeof(dentry));
+	peek_text(&k->peek, kernel_at(k, type, l->fs_name), fs, sizeof(fs));
+	peek_text(&k->peek, kernel_at(k, kernel_at(k, file, l->dentry), l->dentry_name), dentry,
+		  sizeof(dentry));
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(fs, kinds[i].fs) && !strcmp(dentry, kinds[i].dentry))
 			return kinds[i].type;
@@ -101,7 +81,8 @@ static const char *kind_of(struct names_kernel *k, const struct layout *l, uint6
 static int64_t find_file(struct names_kernel *k, const struct layout *l, uint64_t files,
 			 uint64_t object, uint64_t *file)
 {
-	uint64_t table = at(k, files, l->fdt), fds = at(k, table, l->fds), batch[BATCH];
+	uint64_t table = kernel_at(k, files, l->fdt), fds = kernel_at(k, table, l->fds),
+		 batch[BATCH];
 	uint32_t n = table ? peek_u32(&k->peek, table + (uint64_t)l->max) : 0, i, j;
 
 	for (i = 0; fds && i < n && i < FILES_MAX; i += BATCH) {
@@ -110,7 +91,7 @@ static int64_t find_file(struct names_kernel *k, const struct layout *l, uint64_
 		peek_window(&k->peek, fds + 8ULL * i, (uint8_t *)batch, 8 * some);
 		for (j = 0; j < some; j++) {
 			*file = batch[j];
-			if (*file && at(k, *file, l->data) == object)
+			if (*file && kernel_at(k, *file, l->data) == object)
 				return i + j;
 		}
 	}
@@ -122,19 +103,16 @@ static int64_t find_file(struct names_kernel *k, const struct layout *l, uint64_
 bool file_name(struct names_kernel *k, uint64_t addr, uint64_t object, uint32_t bytes,
 	       const struct kernel_hint *hint, struct name *out)
 {
-	const struct btf_view *v;
 	struct layout l;
 	const char *type;
 	uint64_t file;
 	int64_t fd;
-	uint32_t id;
 
 	if (!hint || !hint->files || read_layout(k, &l))
 		return false;
 	fd = find_file(k, &l, hint->files, object, &file);
 	type = fd < 0 ? NULL : kind_of(k, &l, file, object);
-	id = type ? kernel_struct(k, type, NULL, &v) : 0;
-	if (!id || btf_view_size(v, id) > bytes ||
+	if (!type || kernel_size(k, type, NULL) > bytes ||
 	    !kernel_name_in(k, addr, object, type, NULL, out))
 		return false;
 	name_print(out->place, sizeof(out->place), false, "fd %" PRId64, fd);

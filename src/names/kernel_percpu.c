@@ -76,11 +76,8 @@ static int find_bases(struct names_kernel *k)
 
 static bool ready(struct names_kernel *k)
 {
-	if (!k->percpu.state && kernel_peek_ready(k)) {
-		k->percpu.state = find_bases(k);
-		if (!k->percpu.state)
-			k->percpu.state = 1;
-	}
+	if (!k->percpu.state && kernel_peek_ready(k))
+		k->percpu.state = find_bases(k) ?: 1;
 	return k->percpu.state > 0;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/array.h"
 #include "names/kernel.h"
 #include "names/slab_types.h"
 
@@ -30,18 +31,12 @@ struct object {
 
 static int add_alias(struct slabs *s, const char *name, const char *dir)
 {
-	struct slab_alias *a;
+	struct slab_alias *a = array_room(s->v, &s->cap, s->n, 1, sizeof(*a));
 
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 128;
-		struct slab_alias *v = realloc(s->v, cap * sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		s->v = v;
-		s->cap = cap;
-	}
-	a = &s->v[s->n++];
+	if (!a)
+		return -ENOMEM;
+	s->v = a;
+	a += s->n++;
 	name_print(a->name, sizeof(a->name), false, "%s", name);
 	name_print(a->dir, sizeof(a->dir), false, "%s", dir);
 	return 0;
@@ -81,7 +76,7 @@ static const char *dir_of(const struct slabs *s, const char *cache)
 /* The directory of a cache; read anew, but not more than once a second, when it is not known. */
 static const char *find_dir(struct slabs *s, const char *cache)
 {
-	uint64_t now = kernel_now_ns();
+	uint64_t now = wire_now_ns();
 	const char *dir = dir_of(s, cache);
 
 	if (dir || (s->read_at_ns && now - s->read_at_ns < OLD_NS))
