@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "names/btf_member.h"
+#include "names/btf_view.h"
 
 #include <errno.h>
 #include <stdio.h>

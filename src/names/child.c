@@ -19,7 +19,6 @@
 
 #include "names/opener.h"
 #include "names/sandbox.h"
-#include "names/worker.h"
 
 /* What tells an exec of our own file that it is such a child: nobody is called that by chance, and
  * whoever is finds no socket as descriptor 3, which ends it. */

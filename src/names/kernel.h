@@ -5,12 +5,88 @@
 
 #include <stdio.h>
 
-#include "names/btf_member.h"
 #include "names/btf_view.h"
 #include "names/internal.h"
-#include "names/kernel_peek.h"
-#include "names/kernel_syms.h"
 #include "names/wire.h"
+
+/* ---- kernel memory, through programs that are loaded but never attached (names.bpf.c) ---- */
+
+struct names_bpf;
+
+struct peek {
+	struct names_bpf *skel;
+	int state;  /* 0: not tried; 1: works; negative: why it does not */
+	bool slabs; /* the kernel can tell a slab cache by address (6.13) */
+};
+
+/* Loads the programs at the first call, which takes CAP_BPF and CAP_PERFMON; later ones tell again
+ * what came of it. `slabs`: the kernel's BTF has bpf_get_kmem_cache. 0 or negative errno. */
+int peek_open(struct peek *p, const char *btf_file, bool slabs);
+void peek_close(struct peek *p);
+
+/* 0; -EFAULT: nothing there; others: cannot read at all. `len` may be anything. */
+int peek_read(struct peek *p, uint64_t addr, void *buf, size_t len);
+/* Page by page, zeroes where nothing is: what lies beside an object may not be mapped. */
+void peek_window(struct peek *p, uint64_t from, uint8_t *bytes, size_t len);
+/* 0 where it cannot be read: for pointers, which are then no use either. */
+uint64_t peek_u64(struct peek *p, uint64_t addr);
+uint32_t peek_u32(struct peek *p, uint64_t addr);
+/* Through a pointer to a string. Empty if unreadable, always ended. */
+void peek_text(struct peek *p, uint64_t addr, char *buf, size_t len);
+
+/* The run queue of a CPU, by who runs there; 0 if it cannot be told. */
+uint64_t peek_rq(struct peek *p, uint32_t cpu);
+uint64_t peek_task(struct peek *p); /* our own task_struct, or 0 */
+/* The kmem_cache of an object's address, or 0. */
+uint64_t peek_cache(struct peek *p, uint64_t addr);
+
+/* ---- its symbols, from /proc/kallsyms ---- */
+
+/* One line: "ffffffffc00010f0 t ext4_da_write_begin\t[ext4]" */
+struct ksym_line {
+	uint64_t addr;
+	char type;
+	char name[192]; /* KSYM_NAME_LEN is 512 since 6.1; longer ones are cut (Rust's) */
+	char module[64];
+};
+
+/* 0, or -EINVAL with words that quote the line. */
+int ksym_line_parse(const char *line, struct ksym_line *out, struct err *e);
+
+struct __attribute__((packed)) ksym { /* there are 65,000: 12 bytes each, not 16 */
+	uint64_t addr;
+	uint32_t name; /* offset in names; highest bit: data; 0: neither code nor data to write */
+};
+
+struct ksyms {
+	struct ksym *v;
+	size_t n, cap;
+	char *names; /* "vmap_pages", 0, or with its module: "ext4_map_blocks", 1, "ext4", 0 */
+	size_t names_len, names_cap;
+	uint64_t read_at_ns; /* 0: not yet */
+	bool hidden;	     /* all addresses are 0: no CAP_SYSLOG, or kptr_restrict */
+	bool data;	     /* has the data symbols too (CONFIG_KALLSYMS_ALL) */
+	uint64_t etext, end; /* of the image; 0: not told */
+	size_t bad;	     /* lines that are not as they should be */
+};
+
+int ksyms_read(struct ksyms *s, FILE *f); /* replaces; 0, -ENOMEM, -EIO */
+void ksyms_free(struct ksyms *s);
+
+struct ksym_at {
+	const char *name; /* of name_len; the module's lies behind */
+	int name_len;
+	const char *module; /* "" for the kernel itself */
+	uint64_t start;
+	uint64_t end; /* the next symbol's start */
+};
+/* The code or data symbol an address lies in; false if none does. Data never without
+ * CONFIG_KALLSYMS_ALL: the few data symbols there are then mark whole sections. */
+bool ksyms_find(const struct ksyms *s, uint64_t addr, bool data, struct ksym_at *out);
+/* The address of a symbol of the kernel itself, 0 if there is none. */
+uint64_t ksyms_addr(const struct ksyms *s, const char *name);
+
+/* ---- what is remembered ---- */
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
@@ -160,5 +236,29 @@ void percpu_close(struct percpu *p);
 void supers_close(struct supers *s);
 void nodes_close(struct nodes *n);
 void slabs_close(struct slabs *s);
+
+/* ---- what the objects of a slab cache are, by its name (slab.c) ---- */
+
+enum slab_content {
+	SLAB_UNKNOWN,
+	SLAB_STRUCT, /* `type`, if the kernel has it and the size fits */
+	SLAB_BYTES,  /* data without locks */
+};
+
+struct slab_type {
+	enum slab_content content;
+	char type[64];
+	char other[64]; /* if there is no such struct; "": none */
+	bool tail;	/* objects have another length than the struct, known at run time only */
+};
+
+/* From a table, else a struct of that name or, "jbd2_foo_cache", of "jbd2_foo": the caller sees
+ * which there is. */
+void slab_type_of(const char *cache, struct slab_type *out);
+/* "ext4_inode_cache" -> "ext4": the module whose types may have it. */
+void slab_module_of(const char *cache, char *out, size_t len);
+
+/* Of the caches that kmalloc takes from: memory for anything. */
+bool slab_is_general(const char *cache);
 
 #endif

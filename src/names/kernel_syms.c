@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "names/kernel_syms.h"
+#include "names/kernel.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 
 #include "names/demangle.h"
 #include "names/dwarf_var.h"
-#include "names/elf_symbol.h"
+#include "names/elf_file.h"
 #include "names/internal.h"
 #include "names/user.h"
 

@@ -14,7 +14,7 @@
 
 #include "names/sandbox.h"
 #include "names/user.h"
-#include "names/worker.h"
+#include "names/child.h"
 
 #define LATER 64		   /* look-ups to be done again; then the oldest go */
 #define LATER_WAIT_NS 200000000ULL /* before one whose file is on its way is tried again */
