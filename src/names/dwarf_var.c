@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "names/demangle.h"
 
 #define DEPTH_MAX 64
@@ -127,14 +128,6 @@ struct scan {
 	struct work *work;
 };
 
-static bool in_file(const struct elf_file *f, uint64_t vaddr)
-{
-	for (size_t i = 0; i < f->nsegments; i++)
-		if (vaddr - f->segments[i].vaddr < f->segments[i].memsz)
-			return true;
-	return false;
-}
-
 #define ADDRESS_BYTES 16 /* of an operation and its address, at most */
 
 /* Its location, if that is one address whatever happens. A longer one is not even decoded, which
@@ -172,19 +165,14 @@ static void add_variable(struct scan *s, Dwarf_Die *var)
 	uint64_t addr;
 
 	/* What the linker threw away lies at 0. */
-	if (!fixed_address(var, &addr) || !addr || !in_file(s->file, addr))
+	if (!fixed_address(var, &addr) || !addr || !elf_file_loads(s->file, addr))
 		return;
-	if (x->n == x->room) {
-		size_t room = x->room ? 2 * x->room : 64;
-
-		grown = room <= DWARF_INDEX_MAX ? realloc(x->v, room * sizeof(*grown)) : NULL;
-		if (!grown) {
-			x->partial = true;
-			return;
-		}
-		x->v = grown;
-		x->room = room;
+	grown = x->n < DWARF_INDEX_MAX ? array_room(x->v, &x->room, x->n, 1, sizeof(*grown)) : NULL;
+	if (!grown) {
+		x->partial = true;
+		return;
 	}
+	x->v = grown;
 	x->v[x->n++] = (struct dwarf_place){addr, dwarf_dieoffset(var)};
 }
 
@@ -270,21 +258,13 @@ static void make_index(struct elf_file *f, const struct elf_look *look, bool dee
 /* The first of those at the last address not after vaddr, or NULL. */
 static const struct dwarf_place *at_or_before(const struct dwarf_index *x, uint64_t vaddr)
 {
-	size_t from = 0, to = x->n;
+	size_t at = array_upto(x->v, x->n, sizeof(*x->v), vaddr);
 
-	while (from < to) {
-		size_t mid = from + (to - from) / 2;
-
-		if (x->v[mid].addr <= vaddr)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	if (!from)
+	if (!at)
 		return NULL;
-	for (from--; from && x->v[from - 1].addr == x->v[from].addr;)
-		from--;
-	return &x->v[from];
+	for (at--; at && x->v[at - 1].addr == x->v[at].addr;)
+		at--;
+	return &x->v[at];
 }
 
 /* ---- the description ---- */

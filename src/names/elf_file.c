@@ -228,6 +228,14 @@ bool elf_file_look(struct elf_files *s, struct elf_file *f, struct elf_look *out
 
 /* ---- the files ---- */
 
+bool elf_file_loads(const struct elf_file *f, uint64_t vaddr)
+{
+	for (size_t i = 0; i < f->nsegments; i++)
+		if (vaddr - f->segments[i].vaddr < f->segments[i].memsz)
+			return true;
+	return false;
+}
+
 /* Its names end at the mapping from here on. */
 static void give_up_fd(struct elf_files *s, struct elf_file *f)
 {

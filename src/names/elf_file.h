@@ -93,6 +93,9 @@ bool elf_file_look(struct elf_files *s, struct elf_file *f, struct elf_look *out
 /* What was not looked at since the call before is given back. */
 void elf_files_trim(struct elf_files *s);
 
+/* Does a segment of it hold that address? */
+bool elf_file_loads(const struct elf_file *f, uint64_t vaddr);
+
 /* ---- its symbols (elf_symbol.c) ---- */
 
 struct elf_symbol {

@@ -50,6 +50,9 @@ int opener_link(struct opener *o, int root_fd, int program_fd, uint32_t which, c
 int opener_alt(struct opener *o, int root_fd, const char *path);
 int opener_fetch(struct opener *o, const uint8_t *id, size_t len);
 
+/* A path in maps as the process would write it: without the prefix. */
+const char *opener_path_within(const char *prefix, const char *path);
+
 /* ---- the process ---- */
 
 /* Serves the socket until it is closed; the process's exit status. */

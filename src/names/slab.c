@@ -32,7 +32,7 @@ struct object {
 static const struct {
 	const char *cache, *type; /* type "": bytes */
 	bool tail;
-} table[] = {
+} known_types[] = {
 	{"AF_VSOCK", "vsock_sock", false},
 	{"MPTCP", "mptcp_sock", false},
 	{"MPTCPv6", "mptcp6_sock", false},
@@ -148,12 +148,12 @@ void slab_type_of(const char *cache, struct slab_type *out)
 	for (size_t i = 0; i < sizeof(byte_prefixes) / sizeof(byte_prefixes[0]); i++)
 		if (!strncmp(cache, byte_prefixes[i], strlen(byte_prefixes[i])))
 			out->content = SLAB_BYTES;
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		if (strcmp(table[i].cache, cache))
+	for (size_t i = 0; i < sizeof(known_types) / sizeof(known_types[0]); i++) {
+		if (strcmp(known_types[i].cache, cache))
 			continue;
-		out->content = table[i].type[0] ? SLAB_STRUCT : SLAB_BYTES;
-		out->tail = table[i].tail;
-		(void)snprintf(out->type, sizeof(out->type), "%s", table[i].type);
+		out->content = known_types[i].type[0] ? SLAB_STRUCT : SLAB_BYTES;
+		out->tail = known_types[i].tail;
+		(void)snprintf(out->type, sizeof(out->type), "%s", known_types[i].type);
 	}
 	if (out->content == SLAB_UNKNOWN)
 		by_rule(cache, out);

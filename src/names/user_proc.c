@@ -7,25 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/array.h"
+
 #define CHUNK 65536
 #define DELETED " (deleted)"
 #define SOURCES_LOOKED_AT 16 /* a file's mappings lie together: no need to look at all */
 
 /* ---- mappings ---- */
-
-/* Room for one more in an array whose size doubles. */
-static int room(void **v, size_t n, size_t size)
-{
-	void *grown;
-
-	if (n & (n - 1)) /* not full before the next power of two */
-		return 0;
-	grown = realloc(*v, (n ? 2 * n : 1) * size);
-	if (!grown)
-		return -ENOMEM;
-	*v = grown;
-	return 0;
-}
 
 static bool same_source(const struct map_source *s, const char *path, size_t len, bool deleted,
 			uint64_t ino)
@@ -40,7 +28,6 @@ static int source(struct maps *m, const struct map_line *l, uint32_t *out)
 	size_t len = l->path_len, tail = sizeof(DELETED) - 1;
 	bool deleted = l->inode && len > tail && !memcmp(l->path + len - tail, DELETED, tail);
 	struct map_source *s;
-	int ret;
 
 	len -= deleted ? tail : 0;
 	for (size_t i = m->nsources; i && m->nsources - i < SOURCES_LOOKED_AT; i--) {
@@ -49,10 +36,11 @@ static int source(struct maps *m, const struct map_line *l, uint32_t *out)
 			return 0;
 		}
 	}
-	ret = room((void **)&m->sources, m->nsources, sizeof(*m->sources));
-	if (ret)
-		return ret;
-	s = &m->sources[m->nsources];
+	s = array_room(m->sources, &m->sources_cap, m->nsources, 1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	m->sources = s;
+	s += m->nsources;
 	*s = (struct map_source){.ino = l->inode, .dev = l->dev, .deleted = deleted};
 	s->path = strndup(l->path, len);
 	if (!s->path)
@@ -82,7 +70,8 @@ int maps_add(struct maps *m, const char *line, size_t len)
 {
 	struct map map = {.source = MAP_NO_SOURCE};
 	struct map_line l;
-	int ret;
+	struct map *v;
+	int ret = 0;
 
 	if (!map_line_parse(line, len, &l))
 		return -EINVAL;
@@ -94,8 +83,11 @@ int maps_add(struct maps *m, const char *line, size_t len)
 		return 0;
 	if (m->n == MAPS_MAX)
 		return -E2BIG;
-	ret = room((void **)&m->v, m->n, sizeof(*m->v));
-	if (!ret && (l.inode || l.path_len))
+	v = array_room(m->v, &m->cap, m->n, 1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	m->v = v;
+	if (l.inode || l.path_len)
 		ret = source(m, &l, &map.source);
 	if (ret)
 		return ret;
@@ -106,23 +98,15 @@ int maps_add(struct maps *m, const char *line, size_t len)
 		s->end = s->end ? s->end : map.end;
 		s->exec |= (map.perms & MAP_X) != 0;
 	}
-	m->v[m->n++] = map;
+	v[m->n++] = map;
 	return 0;
 }
 
 const struct map *maps_find(const struct maps *m, uint64_t addr)
 {
-	size_t from = 0, to = m->n;
+	size_t n = array_upto(m->v, m->n, sizeof(*m->v), addr);
 
-	while (from < to) {
-		size_t mid = from + (to - from) / 2;
-
-		if (m->v[mid].end <= addr)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	return from < m->n && m->v[from].start <= addr ? &m->v[from] : NULL;
+	return n && addr < m->v[n - 1].end ? &m->v[n - 1] : NULL;
 }
 
 size_t maps_bytes(const struct maps *m)
@@ -169,14 +153,6 @@ static int read_maps(struct maps *m, int fd)
 		ret = -ESRCH; /* a kernel thread, or it has ended but is not yet waited for */
 	free(buf);
 	return ret;
-}
-
-/* A path in maps as the process would write it. */
-static const char *path_within(const char *prefix, const char *path)
-{
-	size_t len = strlen(prefix);
-
-	return len && !strncmp(path, prefix, len) && path[len] == '/' ? path + len : path;
 }
 
 /* Both lists are in order of address: the one at the same place, from *at on. */
@@ -230,7 +206,7 @@ static void hold_files(struct maps *m, uint32_t pid, const struct user_proc *bef
 		s->refused = is_refused(w, fd);
 		if (opened->root_fd >= 0)
 			own = fcntl(opened->root_fd, F_DUPFD_CLOEXEC, 0);
-		s->elf = elf_file_get(files, fd, own, path_within(opened->prefix, s->path));
+		s->elf = elf_file_get(files, fd, own, opener_path_within(opened->prefix, s->path));
 	}
 }
 
@@ -331,34 +307,15 @@ static bool maps_segment(const struct elf_file *f, const struct map *map, uint64
 	return false;
 }
 
-static bool in_segment(const struct elf_file *f, uint64_t vaddr)
-{
-	for (size_t i = 0; i < f->nsegments; i++)
-		if (vaddr - f->segments[i].vaddr < f->segments[i].memsz)
-			return true;
-	return false;
-}
-
-/* How far from the addresses in the file it was loaded. */
-static bool loaded_at(const struct maps *m, const struct map *file, const struct elf_file *f,
-		      uint64_t *bias)
-{
-	const struct map *first;
-
-	if (!f || !f->nsegments)
-		return false;
-	first = first_map(m, file, f);
-	if (first)
-		*bias = first->start - page_of(f->segments[0].vaddr);
-	return first != NULL;
-}
-
 bool proc_elf_bias(const struct user_proc *p, const struct map *map, uint64_t *bias)
 {
 	const struct elf_file *f =
 		map->source == MAP_NO_SOURCE ? NULL : p->maps.sources[map->source].elf;
+	const struct map *first = f && f->nsegments ? first_map(&p->maps, map, f) : NULL;
 
-	return loaded_at(&p->maps, map, f, bias);
+	if (first)
+		*bias = first->start - page_of(f->segments[0].vaddr);
+	return first != NULL;
 }
 
 bool proc_elf_spot(const struct user_proc *p, const struct map *map, uint64_t addr,
@@ -369,9 +326,9 @@ bool proc_elf_spot(const struct user_proc *p, const struct map *map, uint64_t ad
 	uint64_t bias;
 
 	out->source = file ? &p->maps.sources[file->source] : NULL;
-	f = out->source ? out->source->elf : NULL;
-	if (!loaded_at(&p->maps, file, f, &bias))
+	if (!file || !proc_elf_bias(p, file, &bias))
 		return false;
+	f = out->source->elf;
 	out->vaddr = addr - bias;
-	return file == map ? maps_segment(f, map, bias) : in_segment(f, out->vaddr);
+	return file == map ? maps_segment(f, map, bias) : elf_file_loads(f, out->vaddr);
 }

@@ -3,8 +3,8 @@
 #ifndef WS_NAMES_USER_PROC_H
 #define WS_NAMES_USER_PROC_H
 
-#include "names/elf_file.h"
 #include "core/map_line.h"
+#include "names/elf_file.h"
 #include "names/opener.h"
 
 /* ---- the mappings of a process, from /proc/PID/maps; pure ---- */
@@ -31,7 +31,7 @@ struct map_source {
 struct maps {
 	struct map *v;
 	struct map_source *sources;
-	size_t n, nsources;
+	size_t n, cap, nsources, sources_cap;
 };
 
 /*
