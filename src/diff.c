@@ -11,11 +11,9 @@
 
 #include "core/arena.h"
 #include "core/text.h"
-#include "diff_opts.h"
-#include "diff_run.h"
 #include "meta_same.h"
+#include "outputs.h"
 #include "record_file.h"
-#include "screen.h"
 #include "source/privs.h"
 
 #define QUOTED 128

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "diff_opts.h"
+#include "diff.h"
 
 #include <errno.h>
 #include <stdlib.h>

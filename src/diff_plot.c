@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "diff_plot.h"
+#include "diff.h"
 
 #include <math.h>
 #include <stdio.h>

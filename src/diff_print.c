@@ -9,7 +9,6 @@
 
 #include "core/text.h"
 #include "diff.h"
-#include "diff_plot.h"
 
 #define CLEAN 256
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "diff_run.h"
+#include "diff.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #include "core/array.h"
 #include "core/text.h"
-#include "limits_check.h"
+#include "outputs.h"
 
 #define SHOWN 60
 

@@ -11,7 +11,7 @@
 #include "core/text.h"
 #include "core/version.h"
 #include "hardware.h"
-#include "meta.h"
+#include "run.h"
 #include "source/source.h"
 
 struct meta_data {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/text.h"
-#include "report_opts.h"
+#include "report.h"
 #include "sub_opts.h"
 
 enum own { SHARED, FROM, TO, LAST, FORCE, HELP, DUMP };
