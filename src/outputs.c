@@ -62,11 +62,6 @@ uint64_t limits_metrics(const struct source_ops *ops)
 	return ops->made_up ? UINT64_MAX : ops->metrics;
 }
 
-static bool tells_of(uint64_t metrics, const struct metric_desc *desc)
-{
-	return metrics >> (desc - metric_list) & 1;
-}
-
 /* By what a task is called in rows of --by; other labels are there or not, as it happens. */
 static bool needs_groups(const struct limit *l)
 {
@@ -83,8 +78,9 @@ static bool needs_groups(const struct limit *l)
 static int check(const struct limit *l, uint64_t metrics, bool groups, const char *which,
 		 struct err *e)
 {
+	uint64_t metric = 1ULL << (l->desc - metric_list);
 	char text[128], names[64] = "";
-	size_t i, at = 0;
+	size_t at = 0;
 
 	text_clean(text, sizeof(text), l->text, SIZE_MAX);
 	if (needs_groups(l) && !groups)
@@ -92,10 +88,10 @@ static int check(const struct limit *l, uint64_t metrics, bool groups, const cha
 			e, EXIT_USAGE, -EINVAL,
 			"--fail-if '%s': nothing in this run has these labels (expected --by)",
 			text);
-	if (tells_of(metrics, l->desc))
+	if (metrics & metric)
 		return 0;
-	for (i = 0; source_list[i] && at < sizeof(names); i++)
-		if (!source_list[i]->made_up && tells_of(source_list[i]->metrics, l->desc))
+	for (size_t i = 0; source_list[i] && at < sizeof(names); i++)
+		if (!source_list[i]->made_up && source_list[i]->metrics & metric)
 			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s",
 					       at ? " or " : "", source_list[i]->name);
 	return err_set(e, EXIT_USAGE, -EINVAL,
@@ -267,7 +263,7 @@ int outputs_final(struct outputs *o, const struct frame *total, struct err *e)
 	return ret && ret != -EPIPE ? ret : test ? test : ret;
 }
 
-static void finish(const struct outputs *o, FILE *notes)
+int outputs_verdict(const struct outputs *o, int ret, FILE *notes, int *status, struct err *e)
 {
 	char note[256];
 
@@ -277,11 +273,6 @@ static void finish(const struct outputs *o, FILE *notes)
 		if (s && s->ops->finish && s->ops->finish(s, note, sizeof(note)) && !o->cfg->quiet)
 			fprintf(notes, "waitscope: note: %s\n", note);
 	}
-}
-
-int outputs_verdict(const struct outputs *o, int ret, FILE *notes, int *status, struct err *e)
-{
-	finish(o, notes);
 	for (size_t i = 0; i < o->exceeded.n; i++)
 		fprintf(notes, "waitscope: %s\n", o->exceeded.v[i]);
 	if (o->exceeded.n && *status == EXIT_DONE)

@@ -239,47 +239,12 @@ int run_stop(struct run *r, struct err *e)
 	return ret;
 }
 
-static int drain_all(struct run *r, struct err *e);
-
 /* ---- reports ---- */
-
-/* Those since the last report, and all. Beside the sources': names are shared by them. */
-static void quality_names(struct run *r, struct quality *interval, struct quality *total)
-{
-	total->names_refused = names_refused(r->names.names);
-	interval->names_refused = total->names_refused - r->names_refused;
-	r->names_refused = total->names_refused;
-}
-
-static bool contends(const struct run *r)
-{
-	each_source (r, s)
-		if (s->ops->contends)
-			return true;
-	return false;
-}
-
-static bool lines(const struct run *r)
-{
-	each_source (r, s)
-		if (s->ops->lines)
-			return true;
-	return false;
-}
-
-/* Whom tasks waited for. Of made-up data nobody knows it; locks and futexes have holders instead. */
-static bool tells_why(const struct run *r)
-{
-	each_source (r, s)
-		if (r->cfg->why && s->ops->culprits)
-			return true;
-	return false;
-}
 
 static struct frame frame_of(const struct run *r, enum frame_type type, const struct moment *since,
 			     const struct report_rows *rows)
 {
-	return (struct frame){
+	struct frame f = {
 		.type = type,
 		.seq = r->seq,
 		.time = r->epoch_began.wall,
@@ -291,16 +256,16 @@ static struct frame frame_of(const struct run *r, enum frame_type type, const st
 		.ncontended = rows->contended.n,
 		.culprits = rows->culprits.v,
 		.nculprits = rows->culprits.n,
-		.why = tells_why(r),
-		.contends = contends(r),
-		.lines = lines(r),
 		.self = r->cost,
 	};
-}
 
-static double user_ppm(uint64_t used_ns, uint64_t dur_ns)
-{
-	return dur_ns ? (double)used_ns * 1e6 / (double)dur_ns : 0;
+	each_source (r, s) {
+		/* Of made-up data nobody knows it; locks and futexes have holders instead. */
+		f.why |= r->cfg->why && s->ops->culprits;
+		f.contends |= s->ops->contends;
+		f.lines |= s->ops->lines;
+	}
+	return f;
 }
 
 /* Both views of what the last change of epoch, or stop, ended; the total has rows if they are wanted. */
@@ -322,7 +287,10 @@ static int collect(struct run *r, bool totals, struct frame *interval, struct fr
 		quality_add(&qi, &r->report.quality_interval);
 		quality_add(&qt, &r->report.quality_total);
 	}
-	quality_names(r, &qi, &qt);
+	/* Those since the last report, and all. Beside the sources': names are shared by them. */
+	qt.names_refused = names_refused(r->names.names);
+	qi.names_refused = qt.names_refused - r->names_refused;
+	r->names_refused = qt.names_refused;
 	hide_forget(&r->hide);
 	ret = hide_rows(&r->hide, r->report.interval.contended.v, r->report.interval.contended.n);
 	if (!ret)
@@ -339,8 +307,12 @@ static int collect(struct run *r, bool totals, struct frame *interval, struct fr
 	interval->quality = qi;
 	total->quality = qt;
 	user = user_cpu_ns();
-	interval->self.user_cpu_ppm = user_ppm(user - r->user_ns_previous, interval->dur_ns);
-	total->self.user_cpu_ppm = user_ppm(user - r->user_ns_start, total->dur_ns);
+	if (interval->dur_ns)
+		interval->self.user_cpu_ppm =
+			(double)(user - r->user_ns_previous) * 1e6 / (double)interval->dur_ns;
+	if (total->dur_ns)
+		total->self.user_cpu_ppm =
+			(double)(user - r->user_ns_start) * 1e6 / (double)total->dur_ns;
 	r->user_ns_previous = user;
 	return 0;
 }
@@ -359,8 +331,11 @@ int run_report(struct run *r, struct err *e)
 int run_finish(struct run *r, const char *why, struct err *e)
 {
 	struct frame interval, total;
-	int ret = drain_all(r, e);
+	int ret;
 
+	do /* nothing is added any more: to the last record */
+		ret = run_drain(r, e);
+	while (ret > 0);
 	if (!ret)
 		ret = collect(r, true, &interval, &total, e);
 	if (ret)
@@ -397,17 +372,6 @@ int run_drain(struct run *r, struct err *e)
 		more |= ret;
 	}
 	return more;
-}
-
-/* Nothing is added any more: to the last record. */
-static int drain_all(struct run *r, struct err *e)
-{
-	int ret;
-
-	do
-		ret = run_drain(r, e);
-	while (ret > 0);
-	return ret;
 }
 
 bool run_targets_alive(struct run *r, char *why, size_t len)
