@@ -80,7 +80,7 @@ int diff_print_html(const struct diff *d, FILE *f); /* diff_html.c: the same */
 
 /* ---- the command line (diff_opts.c) ---- */
 
-enum diff_format { DIFF_TABLE, DIFF_JSON, DIFF_CSV, DIFF_HTML, DIFF_FORMATS };
+enum diff_format { DIFF_TABLE, DIFF_JSON, DIFF_CSV, DIFF_HTML };
 
 struct diff_opts {
 	const char *words[DIFF_SIDES]; /* of the command line, of each side: with `run` a command */

@@ -62,6 +62,15 @@ static const struct option_row **list_rows(void)
 
 /* ---- the words ---- */
 
+void opts_getopt(const struct option_row *o, int key, struct option *to, char *shorts)
+{
+	const char letter[] = {o->letter, o->arg ? ':' : '\0', '\0'};
+
+	*to = (struct option){o->name, o->arg ? required_argument : no_argument, NULL, key};
+	if (o->letter)
+		strcat(shorts, letter); /* there is room for two of each row */
+}
+
 /* getopt(3)'s two forms of the table. */
 struct getopt_tables {
 	struct option *longs;
@@ -75,8 +84,7 @@ static int key_of(const struct opts_run *r, size_t i)
 
 static int make_tables(struct opts_run *r, struct getopt_tables *t)
 {
-	size_t i, n = 0;
-	char *s;
+	size_t n = 0;
 
 	r->rows = list_rows();
 	while (r->rows && r->rows[n])
@@ -86,21 +94,11 @@ static int make_tables(struct opts_run *r, struct getopt_tables *t)
 	t->shorts = calloc(n + 2, 2);
 	if (!r->rows || !r->given || !t->longs || !t->shorts)
 		return -ENOMEM;
-	s = t->shorts;
-	*s++ = '-'; /* positionals in place: otherwise those before and after "--" would mix */
-	*s++ = ':'; /* tell a missing argument from an unknown option */
-	for (i = 0; i < n; i++) {
-		const struct option_row *o = r->rows[i];
-
-		t->longs[i].name = o->name;
-		t->longs[i].has_arg = o->arg ? required_argument : no_argument;
-		t->longs[i].val = key_of(r, i);
-		if (!o->letter)
-			continue;
-		*s++ = o->letter;
-		if (o->arg)
-			*s++ = ':';
-	}
+	/* Positionals in place: otherwise those before and after "--" would mix; and a missing
+	 * argument is told from an unknown option. */
+	strcpy(t->shorts, "-:");
+	for (size_t i = 0; i < n; i++)
+		opts_getopt(r->rows[i], key_of(r, i), &t->longs[i], t->shorts);
 	return 0;
 }
 
