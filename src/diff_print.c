@@ -301,6 +301,13 @@ static int put_text(json_object *to, const char *key, const char *text)
 		   json_object_new_string(text_utf8(clean, sizeof(clean), text, SIZE_MAX)));
 }
 
+/* null: there is none */
+static int put_number(json_object *to, const char *key, bool known, double v)
+{
+	return known ? put(to, key, json_object_new_double(v))
+		     : json_object_object_add(to, key, NULL);
+}
+
 static json_object *side_json(const struct diff_side *s)
 {
 	json_object *o = json_object_new_object(), *files = json_object_new_array(), *one;
@@ -315,11 +322,9 @@ static json_object *side_json(const struct diff_side *s)
 			ret = -ENOMEM;
 			break;
 		}
-		ret = put_text(one, "file", s->files[i].path);
-		if (!ret)
-			ret = put(one, "intervals", json_object_new_uint64(s->files[i].intervals));
-		if (!ret)
-			ret = put(one, "dur_ns", json_object_new_uint64(s->files[i].dur_ns));
+		ret = put_text(one, "file", s->files[i].path) ?:
+		      put(one, "intervals", json_object_new_uint64(s->files[i].intervals)) ?:
+		      put(one, "dur_ns", json_object_new_uint64(s->files[i].dur_ns));
 	}
 	if (!ret)
 		ret = put(o, "runs", json_object_get(files));
@@ -363,26 +368,17 @@ static int row_json(const struct diff *d, const struct diff_row *r, size_t stat,
 		json_object_put(o);
 		return -ENOMEM;
 	}
-	ret = put_text(o, "metric", r->desc->name);
-	if (!ret)
-		ret = labels_json(r, o);
-	if (!ret)
-		ret = put_text(o, "stat", diff_stat_name(d, stat, name));
-	if (!ret)
-		ret = put(o, "base", json_object_new_double(s->base));
-	if (!ret)
-		ret = put(o, "new", json_object_new_double(s->new));
-	if (!ret) /* null, as what follows: there is none */
-		ret = s->ratio > 0 ? put(o, "ratio", json_object_new_double(s->ratio))
-				   : json_object_object_add(o, "ratio", NULL);
+	ret = put_text(o, "metric", r->desc->name) ?:
+	      labels_json(r, o) ?:
+	      put_text(o, "stat", diff_stat_name(d, stat, name)) ?:
+	      put_number(o, "base", true, s->base) ?:
+	      put_number(o, "new", true, s->new) ?:
+	      put_number(o, "ratio", s->ratio > 0, s->ratio);
 	if (!ret)
 		ret = s->hi > 0 ? put(o, "ci", ci_json(s)) : json_object_object_add(o, "ci", NULL);
-	if (!ret)
-		ret = s->hi > 0 ? put(o, "p", json_object_new_double(s->p))
-				: json_object_object_add(o, "p", NULL);
-	if (!ret)
-		ret = put(o, "beyond", json_object_new_uint64(s->beyond));
-	return ret ? ret : put_text(o, "verdict", compare_verdict_text(s->verdict));
+	return ret ?: put_number(o, "p", s->hi > 0, s->p) ?:
+		      put(o, "beyond", json_object_new_uint64(s->beyond)) ?:
+		      put_text(o, "verdict", compare_verdict_text(s->verdict));
 }
 
 static int only_json(const struct diff *d, int side, const char *key, json_object *to)
@@ -405,22 +401,17 @@ int diff_print_json(const struct diff *d, FILE *f)
 	int ret = o && rows ? 0 : -ENOMEM;
 
 	if (!ret)
-		ret = put(o, "v", json_object_new_int(1));
-	if (!ret)
-		ret = put_text(o, "type", "diff");
-	if (!ret)
-		ret = put(o, "base", side_json(&d->sides[DIFF_BASE]));
-	if (!ret)
-		ret = put(o, "new", side_json(&d->sides[DIFF_NEW]));
+		ret = put(o, "v", json_object_new_int(1)) ?:
+		      put_text(o, "type", "diff") ?:
+		      put(o, "base", side_json(&d->sides[DIFF_BASE])) ?:
+		      put(o, "new", side_json(&d->sides[DIFF_NEW]));
 	for (size_t i = 0; !ret && i < d->nrows; i++)
 		for (size_t j = 0; !ret && in_both(d->rows[i]) && j < nstats(d); j++)
 			ret = row_json(d, d->rows[i], j, rows);
 	if (!ret)
-		ret = put(o, "rows", json_object_get(rows));
-	if (!ret)
-		ret = only_json(d, DIFF_BASE, "only_base", o);
-	if (!ret)
-		ret = only_json(d, DIFF_NEW, "only_new", o);
+		ret = put(o, "rows", json_object_get(rows)) ?:
+		      only_json(d, DIFF_BASE, "only_base", o) ?:
+		      only_json(d, DIFF_NEW, "only_new", o);
 	if (!ret)
 		fprintf(f, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
 	json_object_put(rows);
