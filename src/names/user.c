@@ -384,7 +384,7 @@ static bool is_refused_source(const struct user_proc *p, const struct map *map)
 
 static bool is_refused(const struct user *u, const struct elf_spot *spot)
 {
-	return refused_file(u->work->refused, &spot->source->elf->what);
+	return refused_has(u->work->refused, &spot->source->elf->what, 0);
 }
 
 /*
@@ -424,7 +424,7 @@ enum user_done user_name(struct user *u, uint32_t pid, const struct user_ask *as
 
 	work_on_process(u->work, pid);
 	name_bare(out, ask->addr);
-	if (refused_pid(u->work->refused, pid))
+	if (refused_has(u->work->refused, NULL, pid))
 		return USER_REFUSED;
 	map = find_map(u, pid, ask->addr, &p);
 	if (!map)

@@ -176,7 +176,7 @@ static bool is_refused(const struct work *w, int fd)
 {
 	struct file_id id;
 
-	return w && elf_file_id(fd, &id) && refused_file(w->refused, &id);
+	return w && elf_file_id(fd, &id) && refused_has(w->refused, &id, 0);
 }
 
 /* Those with code; others are data to us. */
@@ -198,7 +198,7 @@ static void hold_files(struct maps *m, uint32_t pid, const struct user_proc *bef
 			s->elf->refs++;
 			continue;
 		}
-		fd = opener_mapped(o, pid, s->dev, s->start, s->end);
+		fd = opener_of_process(o, OPEN_MAPPED, pid, s->dev, s->start, s->end);
 		if (fd < 0) {
 			s->refused = fd == -ETIMEDOUT;
 			continue;
