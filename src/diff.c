@@ -35,12 +35,6 @@ static int no_memory(struct reader *r)
 
 /* ---- rows ---- */
 
-/* CPUs are not compared: of two runs they are not the same ones, whatever their numbers. */
-static bool is_cpu(const struct series *s)
-{
-	return series_label(s, "cpu") != NULL;
-}
-
 static int by_key(const void *a, const void *b)
 {
 	const struct diff_row *x = a, *y = b;
@@ -90,7 +84,8 @@ static int add_series(struct reader *r, int side, size_t file, const struct seri
 	size_t len;
 	int ret;
 
-	if (!s->hist || is_cpu(s) || !s->hist->count)
+	/* CPUs are not compared: of two runs they are not the same ones, whatever their numbers. */
+	if (!s->hist || series_label(s, "cpu") || !s->hist->count)
 		return 0;
 	len = series_key_text(key, sizeof(key), s);
 	if (!len)
@@ -344,17 +339,6 @@ static void close_all(struct reader *r)
 	arena_free(&r->memory);
 }
 
-/* Room for more than a table is what a window has, not a file. */
-static void measure_window(struct diff *d, const char *path)
-{
-	struct config cfg = {0};
-	struct sink_args args = {.cfg = &cfg, .path = path};
-
-	screen_args(&args);
-	d->columns = args.tty ? args.columns : 0;
-	d->utf8 = screen_utf8();
-}
-
 static int print_all(const struct diff *d, const struct diff_opts *o, FILE *out, struct err *e)
 {
 	FILE *f = o->path ? fopen(o->path, "we") : out;
@@ -383,6 +367,8 @@ static int print_all(const struct diff *d, const struct diff_opts *o, FILE *out,
 
 static int run_diff(struct reader *r, struct diff_opts *o, FILE *out, FILE *notes, int *status)
 {
+	struct config cfg = {0};
+	struct sink_args args = {.cfg = &cfg, .path = o->path};
 	struct diff *d = r->d;
 	int side, ret = o->run ? diff_run(o, notes, r->e) : 0;
 
@@ -400,7 +386,10 @@ static int run_diff(struct reader *r, struct diff_opts *o, FILE *out, FILE *note
 		ret = note_differences(r);
 	if (!ret)
 		ret = compare_all(d, o->noise, r->e);
-	measure_window(d, o->path);
+	/* Room for more than a table is what a window has, not a file. */
+	screen_args(&args);
+	d->columns = args.tty ? args.columns : 0;
+	d->utf8 = screen_utf8();
 	if (!ret)
 		ret = print_all(d, o, out, r->e);
 	return ret ? ret : test_limits(d, o, notes, status, r->e);
