@@ -287,16 +287,6 @@ static bool variable_name(Dwarf_Die *var, const struct elf_symbol *symbol, char 
 	return true;
 }
 
-static void declared_at(Dwarf_Die *var, char *out, size_t len)
-{
-	const char *file = dwarf_decl_file(var);
-	int line;
-
-	*out = '\0';
-	if (file && !dwarf_decl_line(var, &line) && line > 0)
-		(void)snprintf(out, len, "%s:%d", dwarf_basename(file), line); /* cut is fine */
-}
-
 /* Is it that, and how far in? False: vaddr is not in it, or its size is not known. */
 static bool describe(struct dwarf_session *s, const struct dwarf_place *place, uint64_t vaddr,
 		     const struct elf_symbol *symbol, struct dwarf_answer *out)
@@ -304,7 +294,9 @@ static bool describe(struct dwarf_session *s, const struct dwarf_place *place, u
 	struct dwarf_path path = {
 		.text = out->text, .len = out->text_len, .steps = DWARF_STEPS, .work = s->work};
 	Dwarf_Die var, type, unit;
+	const char *file;
 	uint64_t size;
+	int line;
 
 	if (!dwarf_offdie(s->main, place->die, &var) || !die_type(&var, &type) ||
 	    !type_size(&path, &type, &size) || vaddr - place->addr >= size ||
@@ -313,7 +305,11 @@ static bool describe(struct dwarf_session *s, const struct dwarf_place *place, u
 	path.rust = dwarf_diecu(&var, &unit, NULL, NULL) && dwarf_srclang(&unit) == DW_LANG_Rust;
 	path.at = strlen(out->text);
 	dwarf_path_append(&path, &type, vaddr - place->addr);
-	declared_at(&var, out->place, out->place_len);
+	file = dwarf_decl_file(&var);
+	*out->place = '\0';
+	if (file && !dwarf_decl_line(&var, &line) && line > 0)
+		(void)snprintf(out->place, out->place_len, "%s:%d", dwarf_basename(file),
+			       line); /* cut is fine */
 	out->member = path.member;
 	return true;
 }

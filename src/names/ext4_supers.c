@@ -75,16 +75,10 @@ static int add_super(struct names_kernel *k, const struct layout *l, uint64_t sb
 	return 0;
 }
 
-static uint64_t first_super(struct names_kernel *k, const struct layout *l)
-{
-	uint64_t fs = kernel_at(k, peek_task(&k->peek), l->task_fs);
-
-	return kernel_at(k, kernel_at(k, fs, l->root_mnt), l->mnt_sb);
-}
-
 static int walk_supers(struct names_kernel *k, const struct layout *l)
 {
-	uint64_t first = first_super(k, l), sb = first;
+	uint64_t fs = kernel_at(k, peek_task(&k->peek), l->task_fs);
+	uint64_t first = kernel_at(k, kernel_at(k, fs, l->root_mnt), l->mnt_sb), sb = first;
 	uint8_t bytes[PAGE_BYTES];
 	int left = SUPERS_MAX, ret = first ? 0 : -ENOTSUP;
 
@@ -127,22 +121,16 @@ void supers_close(struct supers *s)
 
 /* ---- super blocks, and ext4's own part ---- */
 
-/* Its types are another module's, which are only looked for where it may be. */
-static bool journal_name(struct names_kernel *k, uint64_t addr, const struct super *s,
-			 struct name *out)
-{
-	return s->journal && addr >= s->journal && addr - s->journal < PAGE_BYTES &&
-	       kernel_name_in(k, addr, s->journal, "journal_s", "jbd2", out);
-}
-
 static bool super_name(struct names_kernel *k, uint64_t addr, struct name *out)
 {
 	for (size_t i = 0; i < k->supers.n; i++) {
 		const struct super *s = &k->supers.v[i];
 
-		if (!kernel_name_in(k, addr, s->sb, "super_block", NULL, out) &&
-		    (!s->sbi || !kernel_name_in(k, addr, s->sbi, "ext4_sb_info", "ext4", out)) &&
-		    !journal_name(k, addr, s, out))
+		/* The journal's types are another module's, only looked for where it may be. */
+		if (!(kernel_name_in(k, addr, s->sb, "super_block", NULL, out) ||
+		      (s->sbi && kernel_name_in(k, addr, s->sbi, "ext4_sb_info", "ext4", out)) ||
+		      (s->journal && addr - s->journal < PAGE_BYTES &&
+		       kernel_name_in(k, addr, s->journal, "journal_s", "jbd2", out))))
 			continue;
 		out->inode.ext4 = s->sbi;
 		out->inode.dev = s->dev;

@@ -185,11 +185,9 @@ static bool name_in(struct names_kernel *k, uint64_t addr, uint64_t object, cons
 		return false;
 	if (m.kind == MEMBER_NONE)
 		name_print(rest, sizeof(rest), false, "+0x%x", m.rest);
-	memset(out, 0, sizeof(*out));
+	*out = (struct name){.found = m.path[0] ? NAME_MEMBER : NAME_OBJECT, .object = object};
 	name_print(out->text, sizeof(out->text), false, "%s%s%s%s", called, m.path[0] ? "." : "",
 		   m.path, rest); /* may be cut */
-	out->found = m.path[0] ? NAME_MEMBER : NAME_OBJECT;
-	out->object = object;
 	name_print(out->type, sizeof(out->type), false, "%s", type);
 	return true;
 }
@@ -257,11 +255,9 @@ static bool symbol_name(struct names_kernel *k, uint64_t addr, struct name *out)
 		return true;
 	if (addr != at.start)
 		name_print(rest, sizeof(rest), false, "+0x%" PRIx64, addr - at.start);
-	memset(out, 0, sizeof(*out));
+	*out = (struct name){.found = NAME_OBJECT, .object = at.start};
 	name_print(out->text, sizeof(out->text), false, "%.*s%s", at.name_len, at.name, rest);
 	name_print(out->place, sizeof(out->place), false, "%s", at.module);
-	out->found = NAME_OBJECT;
-	out->object = at.start;
 	return true;
 }
 
@@ -280,9 +276,8 @@ static bool image_name(struct names_kernel *k, uint64_t addr, struct name *out)
 #endif
 	if (!text || addr < text || addr >= end)
 		return false;
-	memset(out, 0, sizeof(*out));
+	*out = (struct name){.found = NAME_REGION};
 	name_print(out->text, sizeof(out->text), false, "vmlinux+0x%" PRIx64, addr - text);
-	out->found = NAME_REGION;
 	return true;
 }
 

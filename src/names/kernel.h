@@ -63,11 +63,9 @@ struct ksyms {
 	size_t n, cap;
 	char *names; /* "vmap_pages", 0, or with its module: "ext4_map_blocks", 1, "ext4", 0 */
 	size_t names_len, names_cap;
-	uint64_t read_at_ns; /* 0: not yet */
 	bool hidden;	     /* all addresses are 0: no CAP_SYSLOG, or kptr_restrict */
 	bool data;	     /* has the data symbols too (CONFIG_KALLSYMS_ALL) */
 	uint64_t etext, end; /* of the image; 0: not told */
-	size_t bad;	     /* lines that are not as they should be */
 };
 
 int ksyms_read(struct ksyms *s, FILE *f); /* replaces; 0, -ENOMEM, -EIO */
@@ -124,7 +122,6 @@ struct slabs {
 	struct slab_alias *v;
 	size_t n, cap;
 	uint64_t read_at_ns;
-	bool known; /* /sys/kernel/slab could be read */
 };
 
 /* Where struct page of a direct-mapped address is: page = origin + (addr >> 12) * 64. */
@@ -146,7 +143,7 @@ struct futexes {
 struct nodes {
 	int state; /* 0: not tried, 1: known, negative */
 	uint64_t *pgdats;
-	size_t n;
+	size_t n, cap;
 };
 
 struct names_kernel {

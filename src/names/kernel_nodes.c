@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "names/kernel.h"
 
 #define WINDOW_BYTES 4096
@@ -46,21 +47,10 @@ static int read_layout(struct names_kernel *k, struct layout *l)
 		       : 0;
 }
 
-static int add_node(struct nodes *n, uint64_t pgdat)
-{
-	uint64_t *v = realloc(n->pgdats, (n->n + 1) * sizeof(*v));
-
-	if (!v)
-		return -ENOMEM;
-	n->pgdats = v;
-	n->pgdats[n->n++] = pgdat;
-	return 0;
-}
-
 /* Behind the last node is something else: a node says which it is, and its zone whose. */
 static int find_nodes(struct names_kernel *k)
 {
-	uint64_t memcg, pgdat;
+	uint64_t memcg, pgdat, *v;
 	struct layout l;
 	int ret = read_layout(k, &l);
 
@@ -68,7 +58,7 @@ static int find_nodes(struct names_kernel *k)
 		return ret;
 	memcg = kernel_at(k, kernel_at(k, peek_task(&k->peek), l.cgroups),
 			  l.subsys + 8 * l.memory_id);
-	while (memcg && !ret) {
+	while (memcg) {
 		uint64_t part =
 			kernel_at(k, memcg - (uint64_t)l.css, l.nodeinfo + 8 * (int64_t)k->nodes.n);
 
@@ -76,16 +66,13 @@ static int find_nodes(struct names_kernel *k)
 		if (!pgdat || kernel_at(k, pgdat, l.zone_pgdat) != pgdat ||
 		    peek_u32(&k->peek, pgdat + (uint64_t)l.node_id) != k->nodes.n)
 			break;
-		ret = add_node(&k->nodes, pgdat);
+		v = array_room(k->nodes.pgdats, &k->nodes.cap, k->nodes.n, 1, sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		k->nodes.pgdats = v;
+		v[k->nodes.n++] = pgdat;
 	}
-	return ret ? ret : k->nodes.n ? 0 : -ENOTSUP;
-}
-
-static bool ready(struct names_kernel *k)
-{
-	if (!k->nodes.state && kernel_peek_ready(k))
-		k->nodes.state = find_nodes(k) ?: 1;
-	return k->nodes.state > 0;
+	return k->nodes.n ? 0 : -ENOTSUP;
 }
 
 static bool name_part(struct names_kernel *k, const struct layout *l, uint64_t addr, size_t node,
@@ -125,7 +112,9 @@ static bool part_name(struct names_kernel *k, uint64_t addr, struct name *out)
 /* "pglist_data.node_zones[2].lock" */
 bool node_name(struct names_kernel *k, uint64_t addr, struct name *out)
 {
-	if (!ready(k))
+	if (!k->nodes.state && kernel_peek_ready(k))
+		k->nodes.state = find_nodes(k) ?: 1;
+	if (k->nodes.state <= 0)
 		return false;
 	for (size_t i = 0; i < k->nodes.n; i++) {
 		if (!kernel_name_in(k, addr, k->nodes.pgdats[i], "pglist_data", NULL, out))

@@ -124,13 +124,12 @@ bool percpu_name(struct names_kernel *k, uint64_t addr, struct name *out)
 
 		if (!base || addr < base || addr - base >= k->percpu.size)
 			continue;
-		memset(out, 0, sizeof(*out));
+		*out = (struct name){.found = NAME_REGION};
 		var = find_var(k, NULL, addr - base);
 		if (var) {
 			name_var(k, var, addr - base, cpu, out);
 			return true;
 		}
-		out->found = NAME_REGION;
 		name_print(out->text, sizeof(out->text), false, "percpu+0x%" PRIx64 " (cpu %u)",
 			   addr - base, cpu);
 		return true;

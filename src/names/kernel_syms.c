@@ -175,10 +175,9 @@ static int read_lines(struct ksyms *s, FILE *f)
 
 	while (!ret && getline(&line, &cap, f) > 0) {
 		if (ksym_line_parse(line, &l, NULL))
-			s->bad++;
-		else if (!l.addr)
-			hidden++;
-		else
+			continue;
+		hidden += !l.addr;
+		if (l.addr)
 			ret = add_line(s, &l);
 	}
 	if (!ret && ferror(f))

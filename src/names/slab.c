@@ -188,7 +188,6 @@ static void read_aliases(struct slabs *s)
 	ssize_t n;
 
 	s->n = 0;
-	s->known = d != NULL;
 	while (d && (entry = readdir(d))) {
 		if (entry->d_name[0] == '.' || entry->d_name[0] == ':')
 			continue;
@@ -196,7 +195,7 @@ static void read_aliases(struct slabs *s)
 		if (n > 0)
 			target[n] = '\0';
 		if (add_alias(s, entry->d_name, n > 0 ? target : entry->d_name))
-			s->known = false;
+			break; /* no memory */
 	}
 	if (d)
 		closedir(d);
@@ -359,17 +358,6 @@ static bool name_typed(struct names_kernel *k, uint64_t addr, const struct objec
 	return kernel_name_in(k, addr, o->start, type, module, out);
 }
 
-/* One name, one type. */
-static bool name_alone(struct names_kernel *k, uint64_t addr, const struct object *o,
-		       struct name *out)
-{
-	const struct btf_view *v;
-	struct slab_type type;
-
-	return type_of(k, o, o->cache, false, &type, &v) &&
-	       name_typed(k, addr, o, type.type, o->cache, out);
-}
-
 /*
  * Several: a member is named if, of what they all are, exactly one has a lock or an atomic there.
  * One of which nothing is known could have, too.
@@ -420,27 +408,22 @@ static void list_candidates(struct names_kernel *k, uint64_t addr, const struct 
 	}
 }
 
-static size_t count_names(const struct slabs *s, const char *dir)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < s->n; i++)
-		n += !strcmp(s->v[i].dir, dir);
-	return n;
-}
-
 bool slab_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *hint,
 	       struct name *out)
 {
+	const struct btf_view *v;
+	struct slab_type type;
 	struct object o;
 	const char *dir;
-	size_t names;
+	size_t names = 0;
 
 	if (!find_object(k, addr, hint, &o))
 		return false;
 	dir = find_dir(&k->slabs, o.cache);
-	names = dir ? count_names(&k->slabs, dir) : 0;
-	if (o.offset_known && names == 1 && name_alone(k, addr, &o, out))
+	for (size_t i = 0; dir && i < k->slabs.n; i++)
+		names += !strcmp(k->slabs.v[i].dir, dir);
+	if (o.offset_known && names == 1 && type_of(k, &o, o.cache, false, &type, &v) &&
+	    name_typed(k, addr, &o, type.type, o.cache, out))
 		return true;
 	if (o.offset_known && names > 1 && name_merged(k, addr, &o, dir, out))
 		return true;
@@ -448,15 +431,11 @@ bool slab_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *
 	    (file_name(k, addr, o.start, o.bytes, hint, out) ||
 	     infer_name(k, addr, o.start, o.bytes, o.cache, hint, out)))
 		return true;
-	memset(out, 0, sizeof(*out));
-	out->found = NAME_REGION;
-	out->object = o.start;
-	if (!o.offset_known) {
-		name_print(out->text, sizeof(out->text), false, "%s", o.cache);
-		return true;
-	}
-	name_print(out->text, sizeof(out->text), false, "%s+0x%x", o.cache, o.offset);
-	if (names > 1)
+	*out = (struct name){.found = NAME_REGION, .object = o.start};
+	name_print(out->text, sizeof(out->text), false, "%s", o.cache);
+	if (o.offset_known)
+		name_print(out->text, sizeof(out->text), true, "+0x%x", o.offset);
+	if (o.offset_known && names > 1)
 		list_candidates(k, addr, &o, dir, out);
 	return true;
 }
