@@ -38,11 +38,6 @@ static int replace_text(struct opts_run *r, char **to, const char *text)
 	return 0;
 }
 
-static int list_add(struct opts_run *r, struct str_list *l, const char *text)
-{
-	return str_list_push(l, strdup(text)) ? no_memory(r) : 0;
-}
-
 static void *member(struct opts_run *r, const struct option_row *o)
 {
 	return (char *)r->cfg + o->at;
@@ -83,7 +78,7 @@ static int set_source(struct opts_run *r, const char *item, size_t len)
 
 int opts_add_source(struct opts_run *r, const char *name)
 {
-	return list_add(r, &r->cfg->sources, name);
+	return str_list_push(&r->cfg->sources, strdup(name)) ? no_memory(r) : 0;
 }
 
 int opts_set_source(struct opts_run *r, const struct option_row *o, const char *arg)
@@ -124,13 +119,6 @@ static int set_ids(struct opts_run *r, const char *name, struct u32_list *list, 
 	return 0;
 }
 
-static int set_texts(struct opts_run *r, const struct option_row *o, const char *arg)
-{
-	struct str_list *l = member(r, o);
-
-	return l->n && !o->repeat ? replace_text(r, &l->v[0], arg) : list_add(r, l, arg);
-}
-
 static int set_word(struct opts_run *r, const struct option_row *o, const char *arg)
 {
 	const struct option_word *w;
@@ -168,6 +156,7 @@ static int set_time(struct opts_run *r, const char *what, const char *arg, uint6
 
 int opts_set(struct opts_run *r, const struct option_row *o, const char *arg)
 {
+	struct str_list *texts;
 	char name[32];
 	int ret = o->check ? o->check(arg, r->e) : 0;
 
@@ -191,7 +180,10 @@ int opts_set(struct opts_run *r, const struct option_row *o, const char *arg)
 	case OPTION_TEXT:
 		return replace_text(r, member(r, o), arg);
 	case OPTION_TEXTS:
-		return set_texts(r, o, arg);
+		texts = member(r, o);
+		if (texts->n && !o->repeat)
+			return replace_text(r, &texts->v[0], arg);
+		return str_list_push(texts, strdup(arg)) ? no_memory(r) : 0;
 	case OPTION_IDS:
 		return set_ids(r, name, member(r, o), arg);
 	}

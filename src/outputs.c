@@ -145,18 +145,15 @@ static bool any_left(const struct outputs *o)
 	return o->listener != NULL;
 }
 
-/* The server answers with what it was told last: of these. */
-static int tell_listener(struct listener *l, const struct message *m, struct err *e)
-{
-	if (m->meta)
-		return listener_meta(l, m->meta, e);
-	return m->interval ? listener_interval(l, m->interval, m->total, e) : 0;
-}
-
 static int tell_all(struct outputs *o, const struct message *m, struct err *e)
 {
-	int ret = o->listener ? tell_listener(o->listener, m, e) : 0;
+	int ret = 0;
 
+	/* The server answers with what it was told last: of these. */
+	if (o->listener && m->meta)
+		ret = listener_meta(o->listener, m->meta, e);
+	else if (o->listener && m->interval)
+		ret = listener_interval(o->listener, m->interval, m->total, e);
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < o->n; i++) {

@@ -255,18 +255,6 @@ static void make_index(struct elf_file *f, const struct elf_look *look, bool dee
 		x->made = false;
 }
 
-/* The first of those at the last address not after vaddr, or NULL. */
-static const struct dwarf_place *at_or_before(const struct dwarf_index *x, uint64_t vaddr)
-{
-	size_t at = array_upto(x->v, x->n, sizeof(*x->v), vaddr);
-
-	if (!at)
-		return NULL;
-	for (at--; at && x->v[at - 1].addr == x->v[at].addr;)
-		at--;
-	return &x->v[at];
-}
-
 /* ---- the description ---- */
 
 /* Its own name; mangled ones say the namespace too. False: it has none. */
@@ -335,12 +323,17 @@ static bool one_name(struct dwarf_session *s, const struct dwarf_place *v, size_
 static bool find_in_index(const struct dwarf_index *x, const struct elf_look *look, uint64_t vaddr,
 			  const struct elf_symbol *symbol, struct dwarf_answer *out)
 {
-	const struct dwarf_place *p = at_or_before(x, vaddr);
+	size_t at = array_upto(x->v, x->n, sizeof(*x->v), vaddr), n = 1;
+	const struct dwarf_place *p;
 	struct dwarf_session s;
 	bool found = false;
-	size_t n = 1;
 
-	if (!p || (symbol && symbol->start != p->addr) || !dwarf_session_open(&s, look))
+	if (!at)
+		return false;
+	for (at--; at && x->v[at - 1].addr == x->v[at].addr;)
+		at--; /* the first at that place */
+	p = &x->v[at];
+	if ((symbol && symbol->start != p->addr) || !dwarf_session_open(&s, look))
 		return false;
 	while (p + n < x->v + x->n && p[n].addr == p->addr && n < SAME_PLACE_MAX)
 		n++;

@@ -206,11 +206,6 @@ static struct jit_map *map_of(struct jit_maps *j, const struct stat *st)
 	return m;
 }
 
-static bool covers(const struct jit_span *s, uint64_t ip)
-{
-	return ip - s->start < s->size;
-}
-
 static const struct jit_span *last_at(const struct jit_map *m, uint64_t ip)
 {
 	size_t i = m->n;
@@ -218,9 +213,12 @@ static const struct jit_span *last_at(const struct jit_map *m, uint64_t ip)
 	while (i) {
 		const struct jit_block *b = &m->blocks[(i - 1) / BLOCK];
 
-		if (ip < b->start || ip >= b->end)
+		if (ip < b->start || ip >= b->end) {
 			i = (i - 1) / BLOCK * BLOCK;
-		else if (covers(&m->v[--i], ip))
+			continue;
+		}
+		i--;
+		if (ip - m->v[i].start < m->v[i].size)
 			return &m->v[i];
 	}
 	return NULL;
