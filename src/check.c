@@ -13,59 +13,36 @@
 #define LABEL_WIDTH 18
 #define LABELS_LEN 128
 
+enum way_number { PLAIN, SLOWER, GROUPS, CGROUP, WHY, WAYS };
+
 /* A way to use a source that asks more of the kernel than the plain one. */
-struct way {
+static const struct way {
 	const char *suffix; /* as on the command line; "" is the plain way */
-	void (*change)(struct config *cfg);
-	bool (*means)(const struct source_ops *ops); /* NULL: something to every source */
-	bool lacks; /* what it lacks is said, as of the plain way */
+	size_t means;	    /* a bool of struct source_ops: a source takes it; 0: all do */
+	bool lacks;	    /* what it lacks is said, as of the plain way */
+} ways[WAYS] = {
+	[PLAIN] = {"", 0, true},
+	[SLOWER] = {" --slower", offsetof(struct source_ops, slow), false},
+	[GROUPS] = {" --by pid", offsetof(struct source_ops, groups), false},
+	[CGROUP] = {" -c CGROUP", 0, false},
+	[WHY] = {" --why", offsetof(struct source_ops, why), true},
 };
 
-static void with_slower(struct config *cfg)
-{
-	cfg->slower = true;
-	cfg->slower_ns = 1000000;
-}
-
-static void with_groups(struct config *cfg)
-{
-	cfg->by = BY_PID;
-}
-
-static void with_cgroup(struct config *cfg)
+static void take_way(struct config *cfg, enum way_number number)
 {
 	static char root[] = "/", *list[] = {root};
 
-	cfg->filter.late[ABI_FILTER_CGROUP] = (struct str_list){list, 1};
+	if (number == SLOWER) {
+		cfg->slower = true;
+		cfg->slower_ns = 1000000;
+	}
+	if (number == WHY)
+		cfg->why = true;
+	if (number == GROUPS)
+		cfg->by = BY_PID;
+	if (number == CGROUP)
+		cfg->filter.late[ABI_FILTER_CGROUP] = (struct str_list){list, 1};
 }
-
-static void with_why(struct config *cfg)
-{
-	cfg->why = true;
-}
-
-static bool knows_why(const struct source_ops *ops)
-{
-	return ops->why;
-}
-
-static bool knows_slow(const struct source_ops *ops)
-{
-	return ops->slow;
-}
-
-static bool knows_groups(const struct source_ops *ops)
-{
-	return ops->groups;
-}
-
-static const struct way ways[] = {
-	{"", NULL, NULL, true},
-	{" --slower", with_slower, knows_slow, false},
-	{" --by pid", with_groups, knows_groups, false},
-	{" -c CGROUP", with_cgroup, NULL, false},
-	{" --why", with_why, knows_why, true},
-};
 
 static int ignore_slow(void *ctx, const struct slow *w)
 {
@@ -109,10 +86,10 @@ static void add_refusal(struct refusals *r, const char *label, const struct err 
 }
 
 /* Loads and attaches, says so, and lets go again. 0, or negative with the reason. */
-static int try_way(const struct source_ops *ops, const struct config *base, const struct way *way,
+static int try_way(const struct source_ops *ops, const struct config *base, enum way_number way,
 		   const char *label, struct refusals *before, FILE *out, struct err *why)
 {
-	struct config cfg = *base; /* borrowed: only what `change` sets is its own */
+	struct config cfg = *base; /* borrowed: only what the way sets is its own */
 	struct names_shared names = {.args = {.btf = base->btf, .debuginfod = base->debuginfod}};
 	struct shared_maps shared = {{0}};
 	struct source_args args = {
@@ -120,12 +97,11 @@ static int try_way(const struct source_ops *ops, const struct config *base, cons
 	struct source *src = NULL;
 	int ret;
 
-	if (way->change)
-		way->change(&cfg);
+	take_way(&cfg, way);
 	ret = source_open(ops, &src, &args, why);
 	if (!ret) {
 		print_refusals(before, out);
-		print_yes(src, label, way->lacks, out);
+		print_yes(src, label, ways[way].lacks, out);
 		ops->close(src);
 	}
 	shared_close(&shared);
@@ -139,19 +115,18 @@ static bool check_source(const struct source_ops *ops, const struct config *give
 {
 	struct config cfg = *given; /* borrowed */
 	char *name = (char *)ops->name;
-	size_t i;
 
 	if (!source_asked(given, ops)) /* what it would take to name it */
 		cfg.sources = (struct str_list){&name, 1};
-	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+	for (enum way_number i = PLAIN; i < WAYS; i++) {
 		struct err why = {0};
 		char label[64];
 		int ret;
 
-		if (ways[i].means && !ways[i].means(ops))
+		if (ways[i].means && !*(const bool *)((const char *)ops + ways[i].means))
 			continue;
 		snprintf(label, sizeof(label), "%s%s", ops->name, ways[i].suffix);
-		ret = try_way(ops, &cfg, &ways[i], label, no, out, &why);
+		ret = try_way(ops, &cfg, i, label, no, out, &why);
 		if (ret && !why.text[0])
 			err_set(&why, EXIT_CANNOT, ret, "%s", strerror(-ret));
 		if (ret)

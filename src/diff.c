@@ -11,11 +11,9 @@
 
 #include "core/arena.h"
 #include "core/text.h"
-#include "diff_opts.h"
-#include "diff_run.h"
 #include "meta_same.h"
+#include "outputs.h"
 #include "record_file.h"
-#include "screen.h"
 #include "source/privs.h"
 
 #define QUOTED 128
@@ -37,12 +35,6 @@ static int no_memory(struct reader *r)
 
 /* ---- rows ---- */
 
-/* CPUs are not compared: of two runs they are not the same ones, whatever their numbers. */
-static bool is_cpu(const struct series *s)
-{
-	return series_label(s, "cpu") != NULL;
-}
-
 static int by_key(const void *a, const void *b)
 {
 	const struct diff_row *x = a, *y = b;
@@ -58,8 +50,6 @@ static struct diff_row *new_row(struct reader *r, const struct diff_row *wanted,
 	struct diff *d = r->d;
 	struct diff_row *row = arena_take(&r->memory, sizeof(*row));
 	struct diff_row **v = reallocarray(d->rows, d->nrows + 1, sizeof(*v));
-	uint32_t i;
-	int side;
 
 	if (v)
 		d->rows = v;
@@ -68,7 +58,7 @@ static struct diff_row *new_row(struct reader *r, const struct diff_row *wanted,
 	row->desc = metric_keep(s->desc, &r->memory);
 	row->key = arena_text(&r->memory, wanted->key);
 	row->hash = wanted->hash;
-	for (i = 0; i < s->nlabels; i++) {
+	for (uint32_t i = 0; i < s->nlabels; i++) {
 		if (series_label_describes(s, i))
 			continue;
 		row->labels[row->nlabels++] =
@@ -78,7 +68,7 @@ static struct diff_row *new_row(struct reader *r, const struct diff_row *wanted,
 			return NULL;
 	}
 	d->rows[d->nrows++] = row; /* from here on it is freed with all others */
-	for (side = 0; side < DIFF_SIDES; side++) {
+	for (int side = 0; side < DIFF_SIDES; side++) {
 		row->rows[side] = calloc(d->sides[side].nfiles, sizeof(*row->rows[side]));
 		row->given[side] = calloc(d->sides[side].nfiles, sizeof(*row->given[side]));
 		if (!row->rows[side] || !row->given[side])
@@ -94,7 +84,8 @@ static int add_series(struct reader *r, int side, size_t file, const struct seri
 	size_t len;
 	int ret;
 
-	if (!s->hist || is_cpu(s) || !s->hist->count)
+	/* CPUs are not compared: of two runs they are not the same ones, whatever their numbers. */
+	if (!s->hist || series_label(s, "cpu") || !s->hist->count)
 		return 0;
 	len = series_key_text(key, sizeof(key), s);
 	if (!len)
@@ -117,7 +108,6 @@ static int add_series(struct reader *r, int side, size_t file, const struct seri
 static int add_record(struct reader *r, int side, size_t file, const struct record *rec)
 {
 	struct diff_file *f = &r->d->sides[side].files[file];
-	size_t i;
 	int ret = 0;
 
 	if (rec->type != RECORD_INTERVAL)
@@ -125,7 +115,7 @@ static int add_record(struct reader *r, int side, size_t file, const struct reco
 	f->intervals++;
 	f->dur_ns += rec->frame.dur_ns;
 	compare_run_next(&f->run, rec->frame.dur_ns);
-	for (i = 0; !ret && i < rec->frame.nseries; i++)
+	for (size_t i = 0; !ret && i < rec->frame.nseries; i++)
 		ret = add_series(r, side, file, &rec->frame.series[i]);
 	return ret;
 }
@@ -188,11 +178,10 @@ static int note_differences(struct reader *r)
 	const struct diff_side *s = r->d->sides;
 	size_t n = 0, i;
 	struct meta_named *list = calloc(s[0].nfiles + s[1].nfiles, sizeof(*list));
-	int side;
 
 	if (!list)
 		return no_memory(r);
-	for (side = 0; side < DIFF_SIDES; side++)
+	for (int side = 0; side < DIFF_SIDES; side++)
 		for (i = 0; i < s[side].nfiles; i++)
 			list[n++] = (struct meta_named){s[side].files[i].path,
 							&s[side].files[i].head.meta};
@@ -297,10 +286,9 @@ static int test_limit(const struct diff *d, const struct limit *l, FILE *notes, 
 static int test_limits(const struct diff *d, const struct diff_opts *o, FILE *notes, int *status,
 		       struct err *e)
 {
-	size_t i;
 	int ret = 0, one;
 
-	for (i = 0; i < o->limits.n; i++) {
+	for (size_t i = 0; i < o->limits.n; i++) {
 		one = test_limit(d, &o->limits.v[i], notes, status, e);
 		ret = ret ? ret : one;
 	}
@@ -311,14 +299,12 @@ static int test_limits(const struct diff *d, const struct diff_opts *o, FILE *no
 
 static int open_side(struct diff_side *s, const struct str_list *paths)
 {
-	size_t i;
-
 	s->nfiles = paths->n;
 	s->files = calloc(paths->n, sizeof(*s->files));
 	s->runs = calloc(paths->n, sizeof(*s->runs));
 	if (!s->files || !s->runs)
 		return -ENOMEM;
-	for (i = 0; i < paths->n; i++) {
+	for (size_t i = 0; i < paths->n; i++) {
 		s->files[i].path = paths->v[i];
 		record_init(&s->files[i].head);
 		s->runs[i] = &s->files[i].run;
@@ -333,37 +319,24 @@ static void keep_row(void *row)
 static void close_all(struct reader *r)
 {
 	struct diff *d = r->d;
-	size_t i, j;
-	int side;
 
 	tdestroy(r->index, keep_row);
-	for (side = 0; side < DIFF_SIDES; side++) {
-		for (i = 0; i < d->nrows; i++) {
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		for (size_t i = 0; i < d->nrows; i++) {
 			struct diff_row *row = d->rows[i];
 
-			for (j = 0; row->rows[side] && j < d->sides[side].nfiles; j++)
+			for (size_t j = 0; row->rows[side] && j < d->sides[side].nfiles; j++)
 				compare_row_free(&row->rows[side][j]);
 			free(row->rows[side]);
 			free(row->given[side]);
 		}
-		for (i = 0; d->sides[side].files && i < d->sides[side].nfiles; i++)
+		for (size_t i = 0; d->sides[side].files && i < d->sides[side].nfiles; i++)
 			record_free(&d->sides[side].files[i].head);
 		free(d->sides[side].files);
 		free(d->sides[side].runs);
 	}
 	free(d->rows);
 	arena_free(&r->memory);
-}
-
-/* Room for more than a table is what a window has, not a file. */
-static void measure_window(struct diff *d, const char *path)
-{
-	struct config cfg = {0};
-	struct sink_args args = {.cfg = &cfg, .path = path};
-
-	screen_args(&args);
-	d->columns = args.tty ? args.columns : 0;
-	d->utf8 = screen_utf8();
 }
 
 static int print_all(const struct diff *d, const struct diff_opts *o, FILE *out, struct err *e)
@@ -394,8 +367,9 @@ static int print_all(const struct diff *d, const struct diff_opts *o, FILE *out,
 
 static int run_diff(struct reader *r, struct diff_opts *o, FILE *out, FILE *notes, int *status)
 {
+	struct config cfg = {0};
+	struct sink_args args = {.cfg = &cfg, .path = o->path};
 	struct diff *d = r->d;
-	size_t i;
 	int side, ret = o->run ? diff_run(o, notes, r->e) : 0;
 
 	(void)signal(SIGPIPE, SIG_IGN); /* the write says EPIPE, or EFBIG */
@@ -406,13 +380,16 @@ static int run_diff(struct reader *r, struct diff_opts *o, FILE *out, FILE *note
 		d->sides[side].command = o->run ? o->words[side] : NULL;
 	}
 	for (side = 0; side < DIFF_SIDES; side++)
-		for (i = 0; !ret && i < d->sides[side].nfiles; i++)
+		for (size_t i = 0; !ret && i < d->sides[side].nfiles; i++)
 			ret = read_file(r, side, i);
 	if (!ret && r->notes)
 		ret = note_differences(r);
 	if (!ret)
 		ret = compare_all(d, o->noise, r->e);
-	measure_window(d, o->path);
+	/* Room for more than a table is what a window has, not a file. */
+	screen_args(&args);
+	d->columns = args.tty ? args.columns : 0;
+	d->utf8 = screen_utf8();
 	if (!ret)
 		ret = print_all(d, o, out, r->e);
 	return ret ? ret : test_limits(d, o, notes, status, r->e);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "core/compare.h"
+#include "core/config.h"
 #include "core/err.h"
 #include "core/frame.h"
 #include "core/limit.h"
@@ -76,5 +77,69 @@ void diff_print_table(const struct diff *d, FILE *f);
 void diff_print_csv(const struct diff *d, FILE *f);
 int diff_print_json(const struct diff *d, FILE *f); /* 0 or -ENOMEM */
 int diff_print_html(const struct diff *d, FILE *f); /* diff_html.c: the same */
+
+/* ---- the command line (diff_opts.c) ---- */
+
+enum diff_format { DIFF_TABLE, DIFF_JSON, DIFF_CSV, DIFF_HTML };
+
+struct diff_opts {
+	const char *words[DIFF_SIDES]; /* of the command line, of each side: with `run` a command */
+	size_t nwords;
+	struct str_list sides[DIFF_SIDES]; /* files; with `run` diff_run's */
+	struct quantile quantiles[COMPARE_QUANTILES];
+	size_t nquantiles;
+	double noise;
+	struct limit_list limits;
+	enum diff_format format;
+	char *path; /* NULL: standard output */
+	uint32_t rows;
+	uint32_t runs;	  /* of each command */
+	const char *keep; /* NULL: in a new directory */
+	const char *n;	  /* -n, which is --runs with `run`, else --rows */
+	bool bisect, quiet, force, run;
+	bool printed; /* --help: done */
+};
+
+/* 0, or negative with words. diff_opts_free also then. */
+int diff_opts_read(struct diff_opts *o, int argc, char **argv, FILE *out, struct err *e);
+void diff_opts_free(struct diff_opts *o);
+
+/* ---- --run: the records that are compared are made first (diff_run.c) ---- */
+
+/*
+ * Runs both commands of `o` by turns, traced by this binary, once for warm-up and then o->runs times, and
+ * makes the records the files of its sides. SIGINT and SIGTERM end it early: with a run of each side that
+ * was finished all is well. 0, or negative with words. `notes`: progress, if it is a terminal, and where the
+ * records lie; nothing with o->quiet.
+ */
+int diff_run(struct diff_opts *o, FILE *notes, struct err *e);
+
+/* ---- pictures (diff_plot.c) ---- */
+
+/*
+ * How far a statistic shifted, as a line of characters: the ratio and its interval on a logarithmic axis
+ * that has 1 in its middle, the same for all lines of a table:
+ *
+ *	0.5                1                 2
+ *	                   |    [---o----]
+ *	        [---o------|--]
+ *	<------------------|---o--]
+ */
+#define DIFF_PLOT_BYTES 256 /* of a line */
+
+struct diff_plot {
+	size_t width; /* columns, an odd number; 0: there is no room */
+	double ends;  /* the axis goes from 1 / ends to it */
+	bool utf8;
+};
+
+/* What of `columns` is left beside `used` others. */
+void diff_plot_init(struct diff_plot *p, size_t columns, size_t used, bool utf8);
+/* Makes the axis long enough for a statistic, if it has an interval. What it cannot reach is an arrow. */
+void diff_plot_reach(struct diff_plot *p, const struct compare_stat *s);
+/* The axis' numbers, and a statistic: `width` columns and a NUL. */
+const char *diff_plot_head(const struct diff_plot *p, char out[DIFF_PLOT_BYTES]);
+const char *diff_plot_line(const struct diff_plot *p, const struct compare_stat *s,
+			   char out[DIFF_PLOT_BYTES]);
 
 #endif

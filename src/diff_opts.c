@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "diff_opts.h"
+#include "diff.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,37 +16,28 @@
 #define RUNS_DEFAULT 6
 #define RUNS_MAX 1000
 
-enum own {
-	PERCENTILES,
-	NOISE,
-	FAIL_IF,
-	BISECT,
-	FORCE,
-	ROWS,
-	RUN,
-	RUNS,
-	KEEP,
-	OUTPUT,
-	QUIET,
-	HELP,
-	DUMP
+enum own { PERCENTILES, NOISE, FAIL_IF, ROWS, RUNS, KEEP, OUTPUT, HELP, DUMP };
+
+static const struct option_word formats[] = {
+	{"table", DIFF_TABLE}, {"json", DIFF_JSON}, {"csv", DIFF_CSV},
+	{"html", DIFF_HTML},   {NULL, 0},
 };
 
 /* clang-format off */
-static const struct sub_opt rows[] = {
-	{"percentiles", 'P', "LIST", "text", "-", .own = PERCENTILES, .help = "percentiles to compare (default 50,90,99,99.9)"},
-	{"noise", 0, "PERCENT", "text", "-", .own = NOISE, .help = "changes up to this are no difference (default 3)"},
-	{"fail-if", 0, "LIMIT", "text", "-", .repeat = true, .own = FAIL_IF, .help = "exit 4: 'sched_wakeup_latency p99 > +10%'"},
-	{"bisect", 0, NULL, "-", "-", .own = BISECT, .help = "exit as git bisect run wants it: 0, 1, 125"},
-	{"force", 0, NULL, "-", "-", .own = FORCE, .help = "compare what differs in sources, filters or --by"},
-	{"rows", 'n', "N", "text", "-", .own = ROWS, .help = "at most N lines, 0 for all (default 40)"},
-	{"run", 0, NULL, "-", "-", .own = RUN, .help = "run two commands, and compare those"},
-	{"runs", 0, "N", "text", "-", .own = RUNS, .help = "with --run: so many of each (default 6); also -n"},
-	{"keep", 0, "DIR", "files", "-", .own = KEEP, .help = "with --run: keep the records there"},
-	{"output", 'o', "FORMAT[:FILE]", "formats", "table json csv html", .own = OUTPUT, .help = "table (default), json, csv or html"},
-	{"quiet", 'q', NULL, "-", "-", .own = QUIET, .help = "no notices on stderr"},
-	{"help", 'h', NULL, "-", "-", .own = HELP, .help = "this list"},
-	{"dump-options", 0, NULL, "-", "-", .hidden = true, .own = DUMP},
+static const struct option_row rows[] = {
+	{"percentiles", 'P', "LIST", "percentiles to compare (default 50,90,99,99.9)", .value = PERCENTILES},
+	{"noise", 0, "PERCENT", "changes up to this are no difference (default 3)", .value = NOISE},
+	{"fail-if", 0, "LIMIT", "exit 4: 'sched_wakeup_latency p99 > +10%'", .value = FAIL_IF, .repeat = true},
+	{"bisect", 0, NULL, "exit as git bisect run wants it: 0, 1, 125", SUB_FLAG(struct diff_opts, bisect)},
+	{"force", 0, NULL, "compare what differs in sources, filters or --by", SUB_FLAG(struct diff_opts, force)},
+	{"rows", 'n', "N", "at most N lines, 0 for all (default 40)", .value = ROWS},
+	{"run", 0, NULL, "run two commands, and compare those", SUB_FLAG(struct diff_opts, run)},
+	{"runs", 0, "N", "with --run: so many of each (default 6); also -n", .value = RUNS},
+	{"keep", 0, "DIR", "with --run: keep the records there", .value = KEEP, .kind = OPTION_FILES},
+	{"output", 'o', "FORMAT[:FILE]", "table (default), json, csv or html", .value = OUTPUT, .kind = OPTION_FORMATS, .words = formats},
+	{"quiet", 'q', NULL, "no notices on stderr", SUB_FLAG(struct diff_opts, quiet)},
+	{"help", 'h', NULL, "this list", .value = HELP},
+	{"dump-options", 0, NULL, NULL, .value = DUMP, .hidden = true},
 };
 /* clang-format on */
 
@@ -109,9 +100,9 @@ static int add_limit(struct diff_opts *o, const char *arg, struct err *e)
 
 static int add_limit_quantiles(struct diff_opts *o, struct err *e)
 {
-	size_t i, j;
+	size_t j;
 
-	for (i = 0; i < o->limits.n; i++) {
+	for (size_t i = 0; i < o->limits.n; i++) {
 		const struct limit *l = &o->limits.v[i];
 
 		if (l->stat != LIMIT_QUANTILE)
@@ -131,22 +122,18 @@ static int add_limit_quantiles(struct diff_opts *o, struct err *e)
 
 static int set_output(struct diff_opts *o, const char *arg, struct err *e)
 {
-	static const char *const formats[] = {[DIFF_TABLE] = "table",
-					      [DIFF_JSON] = "json",
-					      [DIFF_CSV] = "csv",
-					      [DIFF_HTML] = "html"};
-	size_t i, len = strcspn(arg, ":");
+	const struct option_word *f = formats;
+	size_t len = strcspn(arg, ":");
 	char quoted[QUOTED];
 
-	for (i = 0; i < DIFF_FORMATS; i++)
-		if (strlen(formats[i]) == len && !strncmp(arg, formats[i], len))
-			break;
-	if (i == DIFF_FORMATS || (arg[len] && !arg[len + 1]))
+	while (f->word && (strlen(f->word) != len || strncmp(arg, f->word, len)))
+		f++;
+	if (!f->word || (arg[len] && !arg[len + 1]))
 		return err_set(
 			e, EXIT_USAGE, -EINVAL,
 			"--output '%s': expected table, json, csv or html, and perhaps :FILE",
 			text_clean(quoted, sizeof(quoted), arg, SIZE_MAX));
-	o->format = (enum diff_format)i;
+	o->format = (enum diff_format)f->value;
 	free(o->path);
 	o->path = arg[len] && strcmp(arg + len + 1, "-") ? strdup(arg + len + 1) : NULL;
 	return 0;
@@ -185,29 +172,24 @@ static int add_word(struct diff_opts *o, const char *arg, struct err *e)
 	return 0;
 }
 
-static int take(struct diff_opts *o, const struct sub_opts *table, const struct sub_opt *row,
+static int take(struct diff_opts *o, const struct sub_opts *table, const struct option_row *row,
 		const char *arg, FILE *out, struct err *e)
 {
-	switch ((enum own)row->own) {
+	if (row->type == OPTION_FLAG) {
+		*(bool *)((char *)o + row->at) = row->value;
+		return 0;
+	}
+	switch ((enum own)row->value) {
 	case PERCENTILES:
 		return set_percentiles(o, arg, e);
 	case NOISE:
 		return set_noise(o, arg, e);
 	case FAIL_IF:
 		return add_limit(o, arg, e);
-	case BISECT:
-		o->bisect = true;
-		return 0;
-	case FORCE:
-		o->force = true;
-		return 0;
 	case ROWS:
 		if (!table->letter)
 			return parse_u32(arg, 0, ROWS_MAX, "--rows", &o->rows, e);
 		o->n = arg;
-		return 0;
-	case RUN:
-		o->run = true;
 		return 0;
 	case RUNS:
 		return parse_u32(arg, 1, RUNS_MAX, "--runs", &o->runs, e);
@@ -216,13 +198,10 @@ static int take(struct diff_opts *o, const struct sub_opts *table, const struct 
 		return 0;
 	case OUTPUT:
 		return set_output(o, arg, e);
-	case QUIET:
-		o->quiet = true;
-		return 0;
 	case HELP:
 	case DUMP:
 		o->printed = true;
-		return sub_opts_print(table, row->own == HELP ? help : NULL, "", out, e);
+		return sub_opts_print(table, row->value == HELP ? help : NULL, "", out, e);
 	}
 	return 0;
 }
@@ -260,7 +239,7 @@ static int finish(struct diff_opts *o, struct err *e)
 
 int diff_opts_read(struct diff_opts *o, int argc, char **argv, FILE *out, struct err *e)
 {
-	const struct sub_opt *row;
+	const struct option_row *row;
 	struct sub_opts table;
 	const char *arg;
 	int ret = 0;
@@ -275,9 +254,7 @@ int diff_opts_read(struct diff_opts *o, int argc, char **argv, FILE *out, struct
 
 void diff_opts_free(struct diff_opts *o)
 {
-	int side;
-
-	for (side = 0; side < DIFF_SIDES; side++)
+	for (int side = 0; side < DIFF_SIDES; side++)
 		str_list_free(&o->sides[side]);
 	limit_list_free(&o->limits);
 	free(o->path);

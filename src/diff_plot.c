@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "diff_plot.h"
+#include "diff.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,9 +25,8 @@ void diff_plot_init(struct diff_plot *p, size_t columns, size_t used, bool utf8)
 void diff_plot_reach(struct diff_plot *p, const struct compare_stat *s)
 {
 	double most = s->hi > 0 ? fmax(s->hi, 1 / s->lo) : 1;
-	size_t i;
 
-	for (i = 0; i < STEPS && p->ends < most; i++)
+	for (size_t i = 0; i < STEPS && p->ends < most; i++)
 		p->ends = fmax(p->ends, steps[i]);
 }
 

@@ -9,7 +9,6 @@
 
 #include "core/text.h"
 #include "diff.h"
-#include "diff_plot.h"
 
 #define CLEAN 256
 
@@ -111,12 +110,11 @@ static void print_side(const struct diff *d, int side, const char *name, FILE *f
 {
 	const struct diff_side *s = &d->sides[side];
 	char clean[CLEAN], time[32];
-	size_t i;
 
 	if (s->command)
 		fprintf(f, "%s  %s\n", name,
 			text_clean(clean, sizeof(clean), s->command, SIZE_MAX));
-	for (i = 0; i < s->nfiles; i++)
+	for (size_t i = 0; i < s->nfiles; i++)
 		fprintf(f, "%s  %s  %" PRIu64 " interval%s, %s\n", i || s->command ? "    " : name,
 			text_clean(clean, sizeof(clean), s->files[i].path, SIZE_MAX),
 			s->files[i].intervals, s->files[i].intervals == 1 ? "" : "s",
@@ -186,9 +184,8 @@ void diff_print_caveats(const struct diff *d, FILE *f)
 static void print_lonely(const struct diff *d, int side, const char *name, FILE *f)
 {
 	char clean[CLEAN];
-	size_t i;
 
-	for (i = 0; i < d->nrows; i++)
+	for (size_t i = 0; i < d->nrows; i++)
 		if (d->rows[i]->in[side] && !in_both(d->rows[i]))
 			fprintf(f, "only in %s: %s\n", name,
 				text_clean(clean, sizeof(clean), d->rows[i]->key, SIZE_MAX));
@@ -227,7 +224,7 @@ struct diff_line *diff_lines(const struct diff *d, size_t *n)
 
 void diff_print_table(const struct diff *d, FILE *f)
 {
-	size_t i, n, shown;
+	size_t n, shown;
 	struct diff_line *lines = diff_lines(d, &n);
 	char axis[DIFF_PLOT_BYTES] = "";
 	struct diff_plot plot;
@@ -240,7 +237,7 @@ void diff_print_table(const struct diff *d, FILE *f)
 	fprintf(f, "\n%-9s  %-6s  %11s  %11s  %7s  %-13s  %s%smetric\n", "verdict", "stat", "base",
 		"new", "ratio", "95 % interval", plot.width ? diff_plot_head(&plot, axis) : "",
 		plot.width ? "  " : "");
-	for (i = 0; i < shown; i++)
+	for (size_t i = 0; i < shown; i++)
 		print_line(d, &lines[i], &plot, f);
 	if (shown < n)
 		fprintf(f, "... %zu more (-n 0 shows all)\n", n - shown);
@@ -267,13 +264,12 @@ static void quoted(FILE *f, const char *text)
 void diff_print_csv(const struct diff *d, FILE *f)
 {
 	char name[24];
-	size_t i, j;
 
 	fputs("metric,stat,base,new,ratio,ci_low,ci_high,p,beyond,verdict\n", f);
-	for (i = 0; i < d->nrows; i++) {
+	for (size_t i = 0; i < d->nrows; i++) {
 		if (!in_both(d->rows[i]))
 			continue;
-		for (j = 0; j < nstats(d); j++) {
+		for (size_t j = 0; j < nstats(d); j++) {
 			const struct compare_stat *s = &d->rows[i]->result.stats[j];
 
 			quoted(f, d->rows[i]->key);
@@ -305,26 +301,30 @@ static int put_text(json_object *to, const char *key, const char *text)
 		   json_object_new_string(text_utf8(clean, sizeof(clean), text, SIZE_MAX)));
 }
 
+/* null: there is none */
+static int put_number(json_object *to, const char *key, bool known, double v)
+{
+	return known ? put(to, key, json_object_new_double(v))
+		     : json_object_object_add(to, key, NULL);
+}
+
 static json_object *side_json(const struct diff_side *s)
 {
 	json_object *o = json_object_new_object(), *files = json_object_new_array(), *one;
-	size_t i;
 	int ret = o && files ? 0 : -ENOMEM;
 
 	if (!ret && s->command)
 		ret = put_text(o, "command", s->command);
-	for (i = 0; !ret && i < s->nfiles; i++) {
+	for (size_t i = 0; !ret && i < s->nfiles; i++) {
 		one = json_object_new_object();
 		if (!one || json_object_array_add(files, one)) {
 			json_object_put(one);
 			ret = -ENOMEM;
 			break;
 		}
-		ret = put_text(one, "file", s->files[i].path);
-		if (!ret)
-			ret = put(one, "intervals", json_object_new_uint64(s->files[i].intervals));
-		if (!ret)
-			ret = put(one, "dur_ns", json_object_new_uint64(s->files[i].dur_ns));
+		ret = put_text(one, "file", s->files[i].path) ?:
+		      put(one, "intervals", json_object_new_uint64(s->files[i].intervals)) ?:
+		      put(one, "dur_ns", json_object_new_uint64(s->files[i].dur_ns));
 	}
 	if (!ret)
 		ret = put(o, "runs", json_object_get(files));
@@ -338,10 +338,9 @@ static json_object *side_json(const struct diff_side *s)
 static int labels_json(const struct diff_row *r, json_object *to)
 {
 	json_object *labels = json_object_new_object();
-	uint32_t i;
 	int ret = put(to, "labels", labels);
 
-	for (i = 0; !ret && i < r->nlabels; i++)
+	for (uint32_t i = 0; !ret && i < r->nlabels; i++)
 		ret = put_text(labels, r->labels[i].key, r->labels[i].value);
 	return ret;
 }
@@ -369,36 +368,26 @@ static int row_json(const struct diff *d, const struct diff_row *r, size_t stat,
 		json_object_put(o);
 		return -ENOMEM;
 	}
-	ret = put_text(o, "metric", r->desc->name);
-	if (!ret)
-		ret = labels_json(r, o);
-	if (!ret)
-		ret = put_text(o, "stat", diff_stat_name(d, stat, name));
-	if (!ret)
-		ret = put(o, "base", json_object_new_double(s->base));
-	if (!ret)
-		ret = put(o, "new", json_object_new_double(s->new));
-	if (!ret) /* null, as what follows: there is none */
-		ret = s->ratio > 0 ? put(o, "ratio", json_object_new_double(s->ratio))
-				   : json_object_object_add(o, "ratio", NULL);
+	ret = put_text(o, "metric", r->desc->name) ?:
+	      labels_json(r, o) ?:
+	      put_text(o, "stat", diff_stat_name(d, stat, name)) ?:
+	      put_number(o, "base", true, s->base) ?:
+	      put_number(o, "new", true, s->new) ?:
+	      put_number(o, "ratio", s->ratio > 0, s->ratio);
 	if (!ret)
 		ret = s->hi > 0 ? put(o, "ci", ci_json(s)) : json_object_object_add(o, "ci", NULL);
-	if (!ret)
-		ret = s->hi > 0 ? put(o, "p", json_object_new_double(s->p))
-				: json_object_object_add(o, "p", NULL);
-	if (!ret)
-		ret = put(o, "beyond", json_object_new_uint64(s->beyond));
-	return ret ? ret : put_text(o, "verdict", compare_verdict_text(s->verdict));
+	return ret ?: put_number(o, "p", s->hi > 0, s->p) ?:
+		      put(o, "beyond", json_object_new_uint64(s->beyond)) ?:
+		      put_text(o, "verdict", compare_verdict_text(s->verdict));
 }
 
 static int only_json(const struct diff *d, int side, const char *key, json_object *to)
 {
 	json_object *list = json_object_new_array();
 	char clean[4 * CLEAN];
-	size_t i;
 	int ret = put(to, key, list);
 
-	for (i = 0; !ret && i < d->nrows; i++)
+	for (size_t i = 0; !ret && i < d->nrows; i++)
 		if (d->rows[i]->in[side] && !in_both(d->rows[i]))
 			ret = json_object_array_add(
 				list, json_object_new_string(text_utf8(clean, sizeof(clean),
@@ -409,26 +398,20 @@ static int only_json(const struct diff *d, int side, const char *key, json_objec
 int diff_print_json(const struct diff *d, FILE *f)
 {
 	json_object *o = json_object_new_object(), *rows = json_object_new_array();
-	size_t i, j;
 	int ret = o && rows ? 0 : -ENOMEM;
 
 	if (!ret)
-		ret = put(o, "v", json_object_new_int(1));
-	if (!ret)
-		ret = put_text(o, "type", "diff");
-	if (!ret)
-		ret = put(o, "base", side_json(&d->sides[DIFF_BASE]));
-	if (!ret)
-		ret = put(o, "new", side_json(&d->sides[DIFF_NEW]));
-	for (i = 0; !ret && i < d->nrows; i++)
-		for (j = 0; !ret && in_both(d->rows[i]) && j < nstats(d); j++)
+		ret = put(o, "v", json_object_new_int(1)) ?:
+		      put_text(o, "type", "diff") ?:
+		      put(o, "base", side_json(&d->sides[DIFF_BASE])) ?:
+		      put(o, "new", side_json(&d->sides[DIFF_NEW]));
+	for (size_t i = 0; !ret && i < d->nrows; i++)
+		for (size_t j = 0; !ret && in_both(d->rows[i]) && j < nstats(d); j++)
 			ret = row_json(d, d->rows[i], j, rows);
 	if (!ret)
-		ret = put(o, "rows", json_object_get(rows));
-	if (!ret)
-		ret = only_json(d, DIFF_BASE, "only_base", o);
-	if (!ret)
-		ret = only_json(d, DIFF_NEW, "only_new", o);
+		ret = put(o, "rows", json_object_get(rows)) ?:
+		      only_json(d, DIFF_BASE, "only_base", o) ?:
+		      only_json(d, DIFF_NEW, "only_new", o);
 	if (!ret)
 		fprintf(f, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
 	json_object_put(rows);

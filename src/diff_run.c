@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "diff_run.h"
+#include "diff.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #include "core/array.h"
 #include "core/text.h"
-#include "limits_check.h"
+#include "outputs.h"
 
 #define SHOWN 60
 
@@ -143,11 +143,10 @@ static int run_once(struct runner *r, int side, uint32_t number)
 static int run_all(struct runner *r)
 {
 	static const struct timespec now = {0};
-	uint32_t i, k;
 	int ret = 0;
 
-	for (i = 0; i <= r->o->runs; i++)
-		for (k = 0; k < DIFF_SIDES && !ret && !r->stop; k++) {
+	for (uint32_t i = 0; i <= r->o->runs; i++)
+		for (uint32_t k = 0; k < DIFF_SIDES && !ret && !r->stop; k++) {
 			ret = run_once(r, (int)((i + k) % DIFF_SIDES), i);
 			while (sigtimedwait(&r->ours, NULL, &now) > 0) /* between two runs */
 				r->stop = true;
@@ -190,9 +189,8 @@ static char *make_dir(const struct diff_opts *o, struct err *e)
 static int check_limits(const struct diff_opts *o, struct err *e)
 {
 	uint64_t metrics = 0;
-	size_t i;
 
-	for (i = 0; source_list[i]; i++)
+	for (size_t i = 0; source_list[i]; i++)
 		if (source_list[i]->by_default)
 			metrics |= limits_metrics(source_list[i]);
 	return limits_check(&o->limits, metrics, false, "of --run", e);

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "core/text.h"
-#include "listen_inside.h"
 #include "run.h"
 
 #define DEFAULT_PORT 9768

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "listen_inside.h"
+#include "listen.h"
 #include "sink/prom.h"
 
 #define NS_PER_S 1000000000ULL

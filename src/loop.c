@@ -53,25 +53,19 @@ static void survive(int sig)
 void loop_block_signals(sigset_t *old)
 {
 	sigset_t set;
-	size_t i;
 
 	sigemptyset(&set);
-	for (i = 0; i < NSIGNALS; i++)
+	for (size_t i = 0; i < NSIGNALS; i++)
 		sigaddset(&set, signals[i]);
 	(void)sigprocmask(SIG_BLOCK, &set, old); /* cannot fail with these arguments */
 	survive(SIGPIPE);
 	survive(SIGXFSZ); /* ulimit -f: the write says EFBIG */
 }
 
-static struct timeval timeval_of(uint64_t ns)
-{
-	return (struct timeval){.tv_sec = (time_t)(ns / 1000000000ULL),
-				.tv_usec = (suseconds_t)(ns % 1000000000ULL / 1000)};
-}
-
 static void arm(struct event *ev, uint64_t ns)
 {
-	struct timeval tv = timeval_of(ns);
+	struct timeval tv = {.tv_sec = (time_t)(ns / 1000000000ULL),
+			     .tv_usec = (suseconds_t)(ns % 1000000000ULL / 1000)};
 
 	(void)event_add(ev, &tv); /* a timer on an initialised base: no way to fail */
 }
@@ -119,6 +113,7 @@ static void begin_epoch(struct loop *l, enum pending what)
 	int ret;
 
 	l->pending = what;
+	l->next = PENDING_NONE;
 	ret = what == PENDING_DRAIN ? run_begin_drain(l->run, l->e) : run_next_epoch(l->run, l->e);
 	if (ret)
 		fail(l, ret);
@@ -185,28 +180,20 @@ static int start(struct loop *l)
 
 /* ---- events ---- */
 
-static bool is_last(const struct loop *l, uint64_t tick_ns)
-{
-	const struct config *cfg = l->run->cfg;
-
-	if (cfg->count && l->reports + 1 >= cfg->count)
-		return true;
-	return cfg->duration_ns && tick_ns >= l->run->started.mono_ns + cfg->duration_ns;
-}
-
 static void on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct loop *l = ctx;
-	uint64_t interval = l->run->cfg->interval_ns, now = moment_now().mono_ns;
+	const struct config *cfg = l->run->cfg;
+	uint64_t interval = cfg->interval_ns, now = moment_now().mono_ns;
+	bool counted = cfg->count && l->reports + 1 >= cfg->count;
 
 	if (l->warming) {
 		begin_report(l, PENDING_WARMED_UP);
 		return;
 	}
-	if (is_last(l, l->next_tick_ns)) {
-		end(l, l->run->cfg->count && l->reports + 1 >= l->run->cfg->count
-			       ? "count reached"
-			       : "duration over");
+	if (counted ||
+	    (cfg->duration_ns && l->next_tick_ns >= l->run->started.mono_ns + cfg->duration_ns)) {
+		end(l, counted ? "count reached" : "duration over");
 		return;
 	}
 	l->reports++;
@@ -222,14 +209,6 @@ static void on_deadline(evutil_socket_t fd, short what, void *ctx)
 	struct loop *l = ctx;
 
 	end(l, "duration over");
-}
-
-static void begin_next(struct loop *l)
-{
-	enum pending next = l->next;
-
-	l->next = PENDING_NONE;
-	begin_epoch(l, next);
 }
 
 static void on_grace(evutil_socket_t fd, short what, void *ctx)
@@ -258,7 +237,7 @@ static void on_grace(evutil_socket_t fd, short what, void *ctx)
 	else if (l->end_asked && pending != PENDING_END)
 		begin_end(l);
 	else if (l->next)
-		begin_next(l);
+		begin_epoch(l, l->next);
 }
 
 /* Reads what sources have to say, and comes again: at once if there is more. */
@@ -322,12 +301,6 @@ static void on_progress(evutil_socket_t fd, short what, void *ctx)
 		arm(l->progress, PROGRESS_PERIOD_NS);
 }
 
-static void on_child(struct loop *l)
-{
-	if (l->run->command && command_ended(l->run->command, &l->status))
-		end(l, "command ended");
-}
-
 static void on_signal(evutil_socket_t sig, short what, void *ctx)
 {
 	struct loop *l = ctx;
@@ -348,7 +321,8 @@ static void on_signal(evutil_socket_t sig, short what, void *ctx)
 		ret = outputs_reopen(&l->run->outputs, l->e);
 		break;
 	case SIGCHLD:
-		on_child(l);
+		if (l->run->command && command_ended(l->run->command, &l->status))
+			end(l, "command ended");
 		break;
 	case SIGWINCH:
 		outputs_resize(&l->run->outputs);
@@ -360,39 +334,32 @@ static void on_signal(evutil_socket_t sig, short what, void *ctx)
 
 /* ---- set up ---- */
 
-/* The second SIGINT or SIGTERM kills, also while a write to a reader that sleeps holds us up. */
-static void once(int sig)
+static int add_signals(struct loop *l)
 {
 	struct sigaction sa;
 
-	if ((sig == SIGINT || sig == SIGTERM) && !sigaction(sig, NULL, &sa)) {
-		sa.sa_flags |= SA_RESETHAND;
-		(void)sigaction(sig, &sa, NULL); /* else it takes SIGKILL, as ever */
-	}
-}
-
-static int add_signals(struct loop *l)
-{
-	size_t i;
-
-	for (i = 0; i < NSIGNALS; i++) {
+	for (size_t i = 0; i < NSIGNALS; i++) {
 		l->on_signal[i] = evsignal_new(l->base, signals[i], on_signal, l);
 		if (!l->on_signal[i] || event_add(l->on_signal[i], NULL))
 			return -ENOMEM;
-		once(signals[i]);
+		/* The second one kills, also while a write to a reader that sleeps holds us up. */
+		if ((signals[i] == SIGINT || signals[i] == SIGTERM) &&
+		    !sigaction(signals[i], NULL, &sa)) {
+			sa.sa_flags |= SA_RESETHAND;
+			(void)sigaction(signals[i], &sa, NULL); /* else it takes SIGKILL, as ever */
+		}
 	}
 	return 0;
 }
 
 static int add_sources(struct loop *l)
 {
-	size_t i;
 	int fd;
 
 	l->on_source = calloc(l->run->nsources + 1, sizeof(struct event *));
 	if (!l->on_source)
 		return -ENOMEM;
-	for (i = 0; i < l->run->nsources; i++) {
+	for (size_t i = 0; i < l->run->nsources; i++) {
 		fd = run_event_fd(l->run, i);
 		if (fd < 0)
 			continue;
@@ -430,13 +397,12 @@ static void tear_down(struct loop *l)
 {
 	struct event *timers[] = {l->tick, l->grace, l->banks, l->deadline,
 				  l->cost, l->alive, l->drain, l->progress};
-	size_t i;
 
-	for (i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
+	for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
 		free_event(timers[i]);
-	for (i = 0; i < NSIGNALS; i++)
+	for (size_t i = 0; i < NSIGNALS; i++)
 		free_event(l->on_signal[i]);
-	for (i = 0; l->on_source && i < l->run->nsources; i++)
+	for (size_t i = 0; l->on_source && i < l->run->nsources; i++)
 		free_event(l->on_source[i]);
 	free(l->on_source);
 }

@@ -37,9 +37,8 @@ static void print_notes(const struct run *r)
 {
 	const struct run_source *s;
 	const char *name, *notice;
-	size_t i;
 
-	for (i = 0; i < r->nsources && !r->cfg->quiet; i++) {
+	for (size_t i = 0; i < r->nsources && !r->cfg->quiet; i++) {
 		s = &r->sources[i];
 		name = s->ops->name;
 		notice = s->src && s->ops->notice ? s->ops->notice(s->src) : NULL;
@@ -131,9 +130,8 @@ static int check(const struct config *cfg, int *status, struct err *e)
 static int open_standard_fds(struct err *e)
 {
 	static const int modes[] = {O_RDONLY, O_RDONLY, O_RDWR};
-	int fd;
 
-	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", modes[fd]) != fd)
 			return err_sys(e, -errno, "/dev/null, for a closed descriptor %d", fd);
 	return 0;

@@ -62,6 +62,15 @@ static const struct option_row **list_rows(void)
 
 /* ---- the words ---- */
 
+void opts_getopt(const struct option_row *o, int key, struct option *to, char *shorts)
+{
+	const char letter[] = {o->letter, o->arg ? ':' : '\0', '\0'};
+
+	*to = (struct option){o->name, o->arg ? required_argument : no_argument, NULL, key};
+	if (o->letter)
+		strcat(shorts, letter); /* there is room for two of each row */
+}
+
 /* getopt(3)'s two forms of the table. */
 struct getopt_tables {
 	struct option *longs;
@@ -75,8 +84,7 @@ static int key_of(const struct opts_run *r, size_t i)
 
 static int make_tables(struct opts_run *r, struct getopt_tables *t)
 {
-	size_t i, n = 0;
-	char *s;
+	size_t n = 0;
 
 	r->rows = list_rows();
 	while (r->rows && r->rows[n])
@@ -86,29 +94,17 @@ static int make_tables(struct opts_run *r, struct getopt_tables *t)
 	t->shorts = calloc(n + 2, 2);
 	if (!r->rows || !r->given || !t->longs || !t->shorts)
 		return -ENOMEM;
-	s = t->shorts;
-	*s++ = '-'; /* positionals in place: otherwise those before and after "--" would mix */
-	*s++ = ':'; /* tell a missing argument from an unknown option */
-	for (i = 0; i < n; i++) {
-		const struct option_row *o = r->rows[i];
-
-		t->longs[i].name = o->name;
-		t->longs[i].has_arg = o->arg ? required_argument : no_argument;
-		t->longs[i].val = key_of(r, i);
-		if (!o->letter)
-			continue;
-		*s++ = o->letter;
-		if (o->arg)
-			*s++ = ':';
-	}
+	/* Positionals in place: otherwise those before and after "--" would mix; and a missing
+	 * argument is told from an unknown option. */
+	strcpy(t->shorts, "-:");
+	for (size_t i = 0; i < n; i++)
+		opts_getopt(r->rows[i], key_of(r, i), &t->longs[i], t->shorts);
 	return 0;
 }
 
 static const struct option_row *find_key(struct opts_run *r, int key)
 {
-	size_t i;
-
-	for (i = 0; r->rows[i]; i++)
+	for (size_t i = 0; r->rows[i]; i++)
 		if (key_of(r, i) == key)
 			return r->rows[i];
 	return NULL;
@@ -254,9 +250,7 @@ static int check_targets(struct opts_run *r)
 
 static void fill_numbers(struct opts_run *r)
 {
-	size_t i;
-
-	for (i = 0; r->rows[i]; i++) {
+	for (size_t i = 0; r->rows[i]; i++) {
 		const struct option_row *o = r->rows[i];
 		void *to = (char *)r->cfg + o->at;
 
@@ -318,9 +312,7 @@ static int finish(struct opts_run *r)
 
 bool opts_mean_bisect(int argc, char **argv)
 {
-	int i;
-
-	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		if (strlen(argv[i]) > 3 && !strncmp("--bisect", argv[i], strlen(argv[i])))
 			return true;
 	return false;
@@ -363,9 +355,7 @@ free_tables:
 
 void config_free(struct config *cfg)
 {
-	size_t i;
-
-	for (i = 0; i < cfg->noutputs; i++) {
+	for (size_t i = 0; i < cfg->noutputs; i++) {
 		free(cfg->outputs[i].format);
 		free(cfg->outputs[i].path);
 	}
@@ -373,7 +363,7 @@ void config_free(struct config *cfg)
 	limit_list_free(&cfg->limits);
 	free(cfg->quantiles);
 	str_list_free(&cfg->sources);
-	for (i = 0; i < ABI_FILTERS; i++)
+	for (size_t i = 0; i < ABI_FILTERS; i++)
 		str_list_free(&cfg->filter.late[i]);
 	str_list_free(&cfg->filter.devs);
 	str_list_free(&cfg->watches);

@@ -33,15 +33,21 @@ static const char *const kind_names[OPTION_KINDS] = {
 	[OPTION_ANY] = "text",	      [OPTION_SOURCES] = "sources", [OPTION_FORMATS] = "formats",
 	[OPTION_PIDS] = "pids",	      [OPTION_TIDS] = "tids",	    [OPTION_COMMS] = "comms",
 	[OPTION_CGROUPS] = "cgroups", [OPTION_CPUS] = "cpus",	    [OPTION_MOUNTS] = "mounts",
+	[OPTION_FILES] = "files",
 };
+
+int opts_flush(FILE *f, struct err *e)
+{
+	if (fflush(f) || ferror(f))
+		return err_sys(e, errno ? -errno : -EIO, "standard output");
+	return 0;
+}
 
 /* The stream is flushed, so that a full disk is seen here. */
 static int printed(struct opts_run *r)
 {
 	r->printed = true;
-	if (fflush(r->out) || ferror(r->out))
-		return err_sys(r->e, errno ? -errno : -EIO, "standard output");
-	return 0;
+	return opts_flush(r->out, r->e);
 }
 
 /* A word at column `at`, or on a new line from column `indent`. Returns the column after it. */
@@ -72,11 +78,13 @@ static void print_words(FILE *f, const char *text, size_t indent)
 }
 
 /* "  -o, --output=FORMAT[:FILE]  format, and ..." */
-static void print_option(FILE *f, const struct option_row *o)
+void opts_print_option(FILE *f, const struct option_row *o)
 {
 	char label[64], letter[8] = "    ";
 	int len;
 
+	if (o->hidden)
+		return;
 	if (o->letter)
 		(void)snprintf(letter, sizeof(letter), "-%c, ", o->letter); /* fits */
 	len = snprintf(label, sizeof(label), "  %s--%s%s%s", letter, o->name, o->arg ? "=" : "",
@@ -96,8 +104,6 @@ static void print_name(FILE *f, const char *name, const char *summary)
 int opts_print_help(struct opts_run *r, const struct option_row *o, const char *arg)
 {
 	FILE *f = r->out;
-	size_t i;
-	int g;
 
 	fputs("Usage: waitscope [OPTIONS] [INTERVAL [COUNT]] [-- COMMAND [ARG...]]\n"
 	      "       waitscope report FILE... [OPTIONS]\n"
@@ -105,17 +111,17 @@ int opts_print_help(struct opts_run *r, const struct option_row *o, const char *
 	      "       waitscope diff --run 'COMMAND' 'COMMAND' [-n RUNS] [OPTIONS]\n",
 	      f);
 	print_words(f, intro, 0);
-	for (g = 0; g < OPTION_GROUPS; g++) {
+	for (int g = 0; g < OPTION_GROUPS; g++) {
 		fprintf(f, "\n%s\n", group_titles[g]);
-		for (i = 0; r->rows[i]; i++)
-			if ((int)r->rows[i]->group == g && !r->rows[i]->hidden)
-				print_option(f, r->rows[i]);
+		for (size_t i = 0; r->rows[i]; i++)
+			if ((int)r->rows[i]->group == g)
+				opts_print_option(f, r->rows[i]);
 	}
 	fputs("\nSources (-s):\n", f);
-	for (i = 0; source_list[i]; i++)
+	for (size_t i = 0; source_list[i]; i++)
 		print_name(f, source_list[i]->name, source_list[i]->summary);
 	fputs("\nFormats (-o):\n", f);
-	for (i = 0; sink_list[i]; i++)
+	for (size_t i = 0; sink_list[i]; i++)
 		print_name(f, sink_list[i]->name, sink_list[i]->summary);
 	fputc('\n', f);
 	print_words(f, outro, 0);
@@ -160,13 +166,12 @@ static void print_values(FILE *f, const struct option_row *o)
 {
 	const struct option_word *w = o->words;
 	const char *space = "";
-	size_t i;
 
 	for (; w && w->word; w++, space = " ")
 		fprintf(f, "%s%s", space, w->word);
-	for (i = 0; o->kind == OPTION_SOURCES && source_list[i]; i++, space = " ")
+	for (size_t i = 0; o->kind == OPTION_SOURCES && source_list[i]; i++, space = " ")
 		fprintf(f, "%s%s", space, source_list[i]->name);
-	for (i = 0; o->kind == OPTION_FORMATS && sink_list[i]; i++, space = " ")
+	for (size_t i = 0; !o->words && o->kind == OPTION_FORMATS && sink_list[i]; i++, space = " ")
 		fprintf(f, "%s%s", space, sink_list[i]->name);
 	if (!*space)
 		fputs("-", f);
@@ -177,23 +182,21 @@ static void print_values(FILE *f, const struct option_row *o)
  *
  *	output	o	FORMAT[:FILE]	formats	table json csv	repeat	format, and file if ...
  */
+void opts_print_row(FILE *f, const struct option_row *o)
+{
+	const char *kind = o->words && o->kind == OPTION_ANY ? "words" : kind_names[o->kind];
+
+	if (o->hidden)
+		return;
+	fprintf(f, "%s\t%c\t%s\t%s\t", o->name, o->letter ? o->letter : '-', o->arg ? o->arg : "-",
+		o->arg ? kind : "-");
+	print_values(f, o);
+	fprintf(f, "\t%s\t%s\n", o->repeat ? "repeat" : "-", o->help);
+}
+
 int opts_print_table(struct opts_run *r, const struct option_row *o, const char *arg)
 {
-	FILE *f = r->out;
-	size_t i;
-
-	for (i = 0; r->rows[i]; i++) {
-		const struct option_row *row = r->rows[i];
-
-		if (row->hidden)
-			continue;
-		fprintf(f, "%s\t%c\t%s\t%s\t", row->name, row->letter ? row->letter : '-',
-			row->arg ? row->arg : "-",
-			row->words ? "words"
-			: row->arg ? kind_names[row->kind]
-				   : "-");
-		print_values(f, row);
-		fprintf(f, "\t%s\t%s\n", row->repeat ? "repeat" : "-", row->help);
-	}
+	for (size_t i = 0; r->rows[i]; i++)
+		opts_print_row(r->out, r->rows[i]);
 	return printed(r);
 }

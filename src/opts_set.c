@@ -38,11 +38,6 @@ static int replace_text(struct opts_run *r, char **to, const char *text)
 	return 0;
 }
 
-static int list_add(struct opts_run *r, struct str_list *l, const char *text)
-{
-	return str_list_push(l, strdup(text)) ? no_memory(r) : 0;
-}
-
 static void *member(struct opts_run *r, const struct option_row *o)
 {
 	return (char *)r->cfg + o->at;
@@ -60,10 +55,8 @@ static void join(char *out, size_t size, const char *name)
 
 static const char *known_sources(char out[KNOWN])
 {
-	size_t i;
-
 	*out = '\0';
-	for (i = 0; source_list[i]; i++)
+	for (size_t i = 0; source_list[i]; i++)
 		join(out, KNOWN, source_list[i]->name);
 	return out;
 }
@@ -71,14 +64,13 @@ static const char *known_sources(char out[KNOWN])
 static int set_source(struct opts_run *r, const char *item, size_t len)
 {
 	char quoted[OPTS_QUOTE], known[KNOWN], name[OPTS_QUOTE];
-	size_t i;
 
 	(void)snprintf(name, sizeof(name), "%.*s", (int)len, item); /* cut: no source's name */
 	if (!source_find(name))
 		return opts_bad(r, "--source '%s': not a source (one of: %s)",
 				text_clean(quoted, sizeof(quoted), item, len),
 				known_sources(known));
-	for (i = 0; i < r->cfg->sources.n; i++)
+	for (size_t i = 0; i < r->cfg->sources.n; i++)
 		if (!strcmp(r->cfg->sources.v[i], name))
 			return 0; /* named twice is named */
 	return opts_add_source(r, name);
@@ -86,7 +78,7 @@ static int set_source(struct opts_run *r, const char *item, size_t len)
 
 int opts_add_source(struct opts_run *r, const char *name)
 {
-	return list_add(r, &r->cfg->sources, name);
+	return str_list_push(&r->cfg->sources, strdup(name)) ? no_memory(r) : 0;
 }
 
 int opts_set_source(struct opts_run *r, const struct option_row *o, const char *arg)
@@ -127,13 +119,6 @@ static int set_ids(struct opts_run *r, const char *name, struct u32_list *list, 
 	return 0;
 }
 
-static int set_texts(struct opts_run *r, const struct option_row *o, const char *arg)
-{
-	struct str_list *l = member(r, o);
-
-	return l->n && !o->repeat ? replace_text(r, &l->v[0], arg) : list_add(r, l, arg);
-}
-
 static int set_word(struct opts_run *r, const struct option_row *o, const char *arg)
 {
 	const struct option_word *w;
@@ -171,6 +156,7 @@ static int set_time(struct opts_run *r, const char *what, const char *arg, uint6
 
 int opts_set(struct opts_run *r, const struct option_row *o, const char *arg)
 {
+	struct str_list *texts;
 	char name[32];
 	int ret = o->check ? o->check(arg, r->e) : 0;
 
@@ -194,7 +180,10 @@ int opts_set(struct opts_run *r, const struct option_row *o, const char *arg)
 	case OPTION_TEXT:
 		return replace_text(r, member(r, o), arg);
 	case OPTION_TEXTS:
-		return set_texts(r, o, arg);
+		texts = member(r, o);
+		if (texts->n && !o->repeat)
+			return replace_text(r, &texts->v[0], arg);
+		return str_list_push(texts, strdup(arg)) ? no_memory(r) : 0;
 	case OPTION_IDS:
 		return set_ids(r, name, member(r, o), arg);
 	}
@@ -268,9 +257,8 @@ int opts_set_slower(struct opts_run *r, const struct option_row *o, const char *
 static int check_output(struct opts_run *r, const struct output *o)
 {
 	char quoted[OPTS_QUOTE];
-	size_t i;
 
-	for (i = 0; i < r->cfg->noutputs; i++) {
+	for (size_t i = 0; i < r->cfg->noutputs; i++) {
 		const struct output *other = &r->cfg->outputs[i];
 
 		if (!o->path && !other->path)

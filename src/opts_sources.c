@@ -15,46 +15,30 @@ bool opts_given(const struct opts_run *r, const char *name)
 	return r->given[i];
 }
 
-typedef bool (*means_fn)(const struct source_ops *ops, const struct option_row *o);
+/* To whom an option means something: who has it as a row, or this bool of its ops. */
+struct scope {
+	const struct option_row *row; /* or NULL: */
+	size_t member;
+};
 
-static bool means_row(const struct source_ops *ops, const struct option_row *o)
+static bool means(const struct source_ops *ops, const struct scope *s)
 {
-	const struct option_row *own;
-
-	for (own = ops->options; own && own->name; own++)
-		if (!strcmp(own->name, o->name))
+	if (!s->row)
+		return *(const bool *)((const char *)ops + s->member);
+	for (const struct option_row *own = ops->options; own && own->name; own++)
+		if (!strcmp(own->name, s->row->name))
 			return true;
 	return false;
 }
 
-static bool means_by(const struct source_ops *ops, const struct option_row *o)
-{
-	return ops->groups;
-}
-
-static bool means_file(const struct source_ops *ops, const struct option_row *o)
-{
-	return ops->files;
-}
-
-static bool means_slower(const struct source_ops *ops, const struct option_row *o)
-{
-	return ops->slow;
-}
-
-static bool means_why(const struct source_ops *ops, const struct option_row *o)
-{
-	return ops->why;
-}
-
 /* "sched, ext4 or lock" */
-static void sources_text(means_fn means, const struct option_row *o, char *out, size_t size)
+static void sources_text(const struct scope *s, char *out, size_t size)
 {
 	const char *names[SOURCES_MAX];
 	size_t i, n = 0, at = 0;
 
 	for (i = 0; source_list[i] && n < SOURCES_MAX; i++)
-		if (!source_list[i]->made_up && means(source_list[i], o))
+		if (!source_list[i]->made_up && means(source_list[i], s))
 			names[n++] = source_list[i]->name;
 	for (i = 0; i < n && at < size; i++)
 		at += (size_t)snprintf(out + at, size - at, "%s%s", /* fits: short names */
@@ -64,24 +48,22 @@ static void sources_text(means_fn means, const struct option_row *o, char *out, 
 				       names[i]);
 }
 
-static int check_scope(struct opts_run *r, const char *name, means_fn means,
-		       const struct option_row *o)
+static int check_scope(struct opts_run *r, const char *name, const struct scope *s)
 {
 	const struct source_ops *says_why = NULL;
 	char names[64] = "";
-	size_t i;
 
-	for (i = 0; source_list[i]; i++) {
+	for (size_t i = 0; source_list[i]; i++) {
 		const struct source_ops *ops = source_list[i];
 
 		if (!source_asked(r->cfg, ops))
 			continue;
-		if (ops->made_up || means(ops, o))
+		if (ops->made_up || means(ops, s))
 			return 0;
-		if (means == means_by && ops->ungrouped)
+		if (!s->row && s->member == offsetof(struct source_ops, groups) && ops->ungrouped)
 			says_why = ops;
 	}
-	sources_text(means, o, names, sizeof(names));
+	sources_text(s, names, sizeof(names));
 	if (says_why)
 		return opts_bad(r, "--%s: means nothing to %s: %s (expected %s in --source)", name,
 				says_why->name, says_why->ungrouped, names);
@@ -89,44 +71,40 @@ static int check_scope(struct opts_run *r, const char *name, means_fn means,
 			names);
 }
 
-/* Of a source: its options that were given are for it, or for another that is asked. */
-static int check_own_rows(struct opts_run *r, const struct source_ops *ops)
-{
-	const struct option_row *o;
-	int ret = 0;
-
-	for (o = ops->options; !ret && o && o->name; o++)
-		if (opts_given(r, o->name))
-			ret = check_scope(r, o->name, means_row, o);
-	return ret;
-}
-
 int opts_check_scopes(struct opts_run *r)
 {
 	const struct config *cfg = r->cfg;
-	size_t i;
+	const struct {
+		bool given;
+		const char *name;
+		size_t member;
+	} shared[] = {
+		{cfg->by == BY_FILE, "by file", offsetof(struct source_ops, files)},
+		{cfg->by != BY_NONE, "by", offsetof(struct source_ops, groups)},
+		{cfg->slower, "slower", offsetof(struct source_ops, slow)},
+		{cfg->why, "why", offsetof(struct source_ops, why)},
+	};
 	int ret = 0;
 
-	for (i = 0; !ret && source_list[i]; i++)
-		ret = check_own_rows(r, source_list[i]);
-	if (!ret && cfg->by == BY_FILE)
-		ret = check_scope(r, "by file", means_file, NULL);
-	if (!ret && cfg->by != BY_NONE)
-		ret = check_scope(r, "by", means_by, NULL);
-	if (!ret && cfg->slower)
-		ret = check_scope(r, "slower", means_slower, NULL);
-	if (!ret && cfg->why)
-		ret = check_scope(r, "why", means_why, NULL);
+	/* Options of a source that were given are for it, or for another that is asked. */
+	for (size_t i = 0; source_list[i]; i++)
+		for (const struct option_row *o = source_list[i]->options; !ret && o && o->name;
+		     o++)
+			if (opts_given(r, o->name))
+				ret = check_scope(r, o->name, &(struct scope){.row = o});
+	for (size_t i = 0; !ret && i < sizeof(shared) / sizeof(shared[0]); i++)
+		if (shared[i].given)
+			ret = check_scope(r, shared[i].name,
+					  &(struct scope){.member = shared[i].member});
 	return ret;
 }
 
 int opts_settle_sources(struct opts_run *r)
 {
 	const struct option_row *o;
-	size_t i;
 	int ret = 0;
 
-	for (i = 0; !ret && source_list[i]; i++) {
+	for (size_t i = 0; !ret && source_list[i]; i++) {
 		const struct source_ops *ops = source_list[i];
 
 		for (o = ops->options; !ret && o && o->name; o++)

@@ -16,12 +16,12 @@ static const struct option_word by_words[] = {
 	{NULL, 0},
 };
 
-static const struct option_word sort_words[] = {
+const struct option_word opts_sort_words[] = {
 	{"p99", SORT_P99}, {"p50", SORT_P50},	{"max", SORT_MAX}, {"count", SORT_COUNT},
 	{"sum", SORT_SUM}, {"name", SORT_NAME}, {NULL, 0},
 };
 
-static const struct option_word color_words[] = {
+const struct option_word opts_color_words[] = {
 	{"auto", COLOR_AUTO},
 	{"always", COLOR_ALWAYS},
 	{"never", COLOR_NEVER},
@@ -44,7 +44,7 @@ const struct option_row opts_table[] = {
 	{"rows", 'n', "N", "at most N rows, 0 for all (default: all CPUs, 20 of others)", OPTION_U32, TO(rows),
 	 .max = 1000000, .group = OPTION_ROWS},
 	{"sort", 0, "KEY", "order of rows: p99, p50, max, count, sum or name (default: p99; of operations and addresses: sum)",
-	 OPTION_WORD, TO(sort), .words = sort_words, .group = OPTION_ROWS},
+	 OPTION_WORD, TO(sort), .words = opts_sort_words, .group = OPTION_ROWS},
 	{"percentiles", 'P', "LIST", "percentiles to show (default 50,90,99,99.9)", .set = opts_set_percentiles,
 	 .group = OPTION_ROWS},
 	{"msec", 'm', NULL, "times in milliseconds", .set = opts_set_unit, .group = OPTION_ROWS, .value = UNIT_MS},
@@ -76,7 +76,7 @@ const struct option_row opts_table[] = {
 	 OPTION_TEXT, TO(listen), .check = listen_check, .group = OPTION_OUTPUT},
 	{"export-precision", 0, "3..6", "the same of prom and otlp, at most --precision (default 3)", OPTION_U32, TO(export_schema),
 	 .min = BUCKET_SCHEMA_MIN, .max = BUCKET_SCHEMA_MAX, .value = BUCKET_SCHEMA_MIN, .group = OPTION_OUTPUT},
-	{"color", 0, "WHEN", "auto (default), always or never", OPTION_WORD, TO(color), .words = color_words,
+	{"color", 0, "WHEN", "auto (default), always or never", OPTION_WORD, TO(color), .words = opts_color_words,
 	 .group = OPTION_OUTPUT},
 	{"no-clear", 0, NULL, "do not redraw in place on a terminal", FLAG(no_clear), .group = OPTION_OUTPUT},
 	{"btf", 0, "FILE", "the kernel's types from FILE (BTF), not from /sys", OPTION_TEXT, TO(btf),

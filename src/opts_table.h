@@ -4,6 +4,7 @@
 #define WS_OPTS_TABLE_H
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -30,6 +31,7 @@ struct opts_run {
 
 /* --source, the first of all options; then come those of filters and sources, then the table. */
 extern const struct option_row opts_source, opts_table[];
+extern const struct option_word opts_sort_words[], opts_color_words[];
 
 /* "WHAT: WHY (HINT)" for the user's mistake; -EINVAL. `what` is an option's name or "INTERVAL". */
 #define opts_bad(r, fmt, ...) err_set((r)->e, EXIT_USAGE, -EINVAL, fmt, ##__VA_ARGS__)
@@ -57,7 +59,14 @@ int opts_check_scopes(struct opts_run *r);
 /* Adds sources that an option of theirs asks for, and lets all make of the options what they do. */
 int opts_settle_sources(struct opts_run *r);
 
-/* opts_help.c; 0, or negative when the stream failed. */
+/* A row as getopt_long(3) has it; its letter is appended. */
+void opts_getopt(const struct option_row *o, int key, struct option *to, char *shorts);
+
+/* opts_help.c: a row in --help, and in --dump-options; what is hidden in neither. */
+void opts_print_option(FILE *f, const struct option_row *o);
+void opts_print_row(FILE *f, const struct option_row *o);
+int opts_flush(FILE *f, struct err *e); /* 0, or negative with words: a full disk, say */
+/* 0, or negative when the stream failed. */
 int opts_print_help(struct opts_run *r, const struct option_row *o, const char *arg);
 int opts_print_usage(struct opts_run *r, const struct option_row *o, const char *arg);
 int opts_print_version(struct opts_run *r, const struct option_row *o, const char *arg);

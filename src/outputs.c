@@ -5,12 +5,111 @@
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "core/array.h"
 #include "core/limit.h"
+#include "core/text.h"
 #include "listen.h"
-#include "screen.h"
 #include "source/privs.h"
+
+/* ---- what stdout is ---- */
+
+#define COLUMNS_DEFAULT 80
+
+/* NO_COLOR (set and not empty) wins over a guess, not over --color=always. */
+static bool want_color(const struct sink_args *a, bool dumb)
+{
+	const char *no = getenv("NO_COLOR");
+
+	if (a->cfg->color != COLOR_AUTO)
+		return a->cfg->color == COLOR_ALWAYS;
+	return a->tty && !dumb && !(no && *no);
+}
+
+void screen_args(struct sink_args *args)
+{
+	const char *term = getenv("TERM");
+	bool dumb = !term || !*term || !strcmp(term, "dumb");
+	struct winsize size;
+
+	args->tty = !args->path && isatty(STDOUT_FILENO);
+	args->color = want_color(args, dumb);
+	args->redraw = args->tty && !dumb && !args->cfg->no_clear;
+	args->columns = COLUMNS_DEFAULT;
+	args->lines = 0;
+	if (args->tty && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col) {
+		args->columns = size.ws_col;
+		args->lines = size.ws_row;
+	}
+}
+
+bool screen_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+	const char *locale = NULL;
+
+	for (size_t i = 0; (!locale || !*locale) && i < sizeof(names) / sizeof(names[0]); i++)
+		locale = getenv(names[i]);
+	return locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8"));
+}
+
+/* ---- limits ---- */
+
+uint64_t limits_metrics(const struct source_ops *ops)
+{
+	return ops->made_up ? UINT64_MAX : ops->metrics;
+}
+
+/* By what a task is called in rows of --by; other labels are there or not, as it happens. */
+static bool needs_groups(const struct limit *l)
+{
+	static const char *const keys[] = {"pid",  "tid",  "comm",	  "cgroup",
+					   "file", "unit", "container_id"};
+
+	for (size_t i = 0; i < l->nlabels; i++)
+		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+			if (!strcmp(l->labels[i].key, keys[k]))
+				return true;
+	return false;
+}
+
+static int check(const struct limit *l, uint64_t metrics, bool groups, const char *which,
+		 struct err *e)
+{
+	uint64_t metric = 1ULL << (l->desc - metric_list);
+	char text[128], names[64] = "";
+	size_t at = 0;
+
+	text_clean(text, sizeof(text), l->text, SIZE_MAX);
+	if (needs_groups(l) && !groups)
+		return err_set(
+			e, EXIT_USAGE, -EINVAL,
+			"--fail-if '%s': nothing in this run has these labels (expected --by)",
+			text);
+	if (metrics & metric)
+		return 0;
+	for (size_t i = 0; source_list[i] && at < sizeof(names); i++)
+		if (!source_list[i]->made_up && source_list[i]->metrics & metric)
+			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s",
+					       at ? " or " : "", source_list[i]->name);
+	return err_set(e, EXIT_USAGE, -EINVAL,
+		       "--fail-if '%s': no source %s tells of %s (expected %s in --source)", text,
+		       which, l->desc->name, names);
+}
+
+int limits_check(const struct limit_list *l, uint64_t metrics, bool groups, const char *which,
+		 struct err *e)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < l->n; i++)
+		ret = check(&l->v[i], metrics, groups, which, e);
+	return ret;
+}
+
+/* ---- what sinks are told ---- */
 
 /* What all sinks are told; one of these is set. */
 struct message {
@@ -46,18 +145,15 @@ static bool any_left(const struct outputs *o)
 	return o->listener != NULL;
 }
 
-/* The server answers with what it was told last: of these. */
-static int tell_listener(struct listener *l, const struct message *m, struct err *e)
-{
-	if (m->meta)
-		return listener_meta(l, m->meta, e);
-	return m->interval ? listener_interval(l, m->interval, m->total, e) : 0;
-}
-
 static int tell_all(struct outputs *o, const struct message *m, struct err *e)
 {
-	int ret = o->listener ? tell_listener(o->listener, m, e) : 0;
+	int ret = 0;
 
+	/* The server answers with what it was told last: of these. */
+	if (o->listener && m->meta)
+		ret = listener_meta(o->listener, m->meta, e);
+	else if (o->listener && m->interval)
+		ret = listener_interval(o->listener, m->interval, m->total, e);
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < o->n; i++) {
@@ -164,7 +260,7 @@ int outputs_final(struct outputs *o, const struct frame *total, struct err *e)
 	return ret && ret != -EPIPE ? ret : test ? test : ret;
 }
 
-static void finish(const struct outputs *o, FILE *notes)
+int outputs_verdict(const struct outputs *o, int ret, FILE *notes, int *status, struct err *e)
 {
 	char note[256];
 
@@ -174,11 +270,6 @@ static void finish(const struct outputs *o, FILE *notes)
 		if (s && s->ops->finish && s->ops->finish(s, note, sizeof(note)) && !o->cfg->quiet)
 			fprintf(notes, "waitscope: note: %s\n", note);
 	}
-}
-
-int outputs_verdict(const struct outputs *o, int ret, FILE *notes, int *status, struct err *e)
-{
-	finish(o, notes);
 	for (size_t i = 0; i < o->exceeded.n; i++)
 		fprintf(notes, "waitscope: %s\n", o->exceeded.v[i]);
 	if (o->exceeded.n && *status == EXIT_DONE)

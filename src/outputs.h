@@ -16,6 +16,7 @@
 #include "core/err.h"
 #include "core/frame.h"
 #include "sink/sink.h"
+#include "source/source.h"
 
 struct event_base;
 struct listener;
@@ -56,5 +57,24 @@ int outputs_reopen(struct outputs *o, struct err *e); /* files, under their name
 void outputs_resize(struct outputs *o);		      /* the terminal has another size */
 /* Closes all; 0, or the first failure of a last write. Zeroed and half-open are fine. */
 int outputs_close(struct outputs *o, struct err *e);
+
+/* ---- what stdout is ---- */
+
+/* Fills tty, color, redraw, columns and lines from args->cfg, args->path and the environment. */
+void screen_args(struct sink_args *args);
+
+/* Does the locale say that it shows more than ASCII? */
+bool screen_utf8(void);
+
+/* ---- what of --fail-if can be known before a report: not at the end of a long run ---- */
+
+/* A SOURCE_METRICS each of what the source tells of; of made-up data, all of them. */
+uint64_t limits_metrics(const struct source_ops *ops);
+/*
+ * Does a source tell of each limit's metric, and may there be its labels? `groups`: there are rows of --by.
+ * -EINVAL with words, exit 2; `which` sources, for these: "that runs".
+ */
+int limits_check(const struct limit_list *l, uint64_t metrics, bool groups, const char *which,
+		 struct err *e);
 
 #endif

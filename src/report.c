@@ -15,11 +15,9 @@
 
 #include "core/frame_own.h"
 #include "core/text.h"
-#include "limits_check.h"
 #include "meta_same.h"
 #include "outputs.h"
 #include "record_file.h"
-#include "report_opts.h"
 #include "source/privs.h"
 #include "source/source.h"
 

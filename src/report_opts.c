@@ -8,32 +8,32 @@
 #include <string.h>
 
 #include "core/text.h"
-#include "report_opts.h"
+#include "report.h"
 #include "sub_opts.h"
 
-enum own { SHARED, FROM, TO, LAST, FORCE, HELP, DUMP };
+enum own { SHARED, FROM, TO, LAST, HELP, DUMP };
 
 /* clang-format off */
-static const struct sub_opt rows[] = {
-	{"from", 0, "TIME|N", "text", "-", .own = FROM, .help = "from this interval or time on"},
-	{"to", 0, "TIME|N", "text", "-", .own = TO, .help = "up to it"},
-	{"last", 0, "TIME|N", "text", "-", .own = LAST, .help = "the last N intervals, or the last 10m"},
-	{"force", 0, NULL, "-", "-", .own = FORCE, .help = "merge what differs in sources, filters or --by"},
-	{"rows", 'n', "N", "text", "-", .help = "at most N rows, 0 for all"},
-	{"sort", 0, "KEY", "words", "p99 p50 max count sum name", .help = "order of rows"},
-	{"percentiles", 'P', "LIST", "text", "-", .help = "percentiles to show (default: as recorded)"},
-	{"msec", 'm', NULL, "-", "-", .help = "times in milliseconds"},
-	{"usec", 'u', NULL, "-", "-", .help = "times in microseconds (default)"},
-	{"nsec", 'N', NULL, "-", "-", .help = "times in nanoseconds"},
-	{"timestamps", 'T', NULL, "-", "-", .help = "date and time on every report"},
-	{"totals", 'z', NULL, "-", "-", .help = "tables show the whole so far, not the interval"},
-	{"output", 'o', "FORMAT[:FILE]", "formats", NULL, .repeat = true, .help = "as of a run (default: table)"},
-	{"color", 0, "WHEN", "words", "auto always never", .help = "auto (default), always or never"},
-	{"quiet", 'q', NULL, "-", "-", .help = "no notices on stderr"},
-	{"fail-if", 0, "LIMIT", "text", "-", .repeat = true, .help = "exit 4 if the final report exceeds it"},
-	{"bisect", 0, NULL, "-", "-", .help = "exit as git bisect run wants it: 0, 1, 125"},
-	{"help", 'h', NULL, "-", "-", .own = HELP, .help = "this list"},
-	{"dump-options", 0, NULL, "-", "-", .hidden = true, .own = DUMP},
+static const struct option_row rows[] = {
+	{"from", 0, "TIME|N", "from this interval or time on", .value = FROM},
+	{"to", 0, "TIME|N", "up to it", .value = TO},
+	{"last", 0, "TIME|N", "the last N intervals, or the last 10m", .value = LAST},
+	{"force", 0, NULL, "merge what differs in sources, filters or --by", SUB_FLAG(struct report_opts, force)},
+	{"rows", 'n', "N", "at most N rows, 0 for all"},
+	{"sort", 0, "KEY", "order of rows", .words = opts_sort_words},
+	{"percentiles", 'P', "LIST", "percentiles to show (default: as recorded)"},
+	{"msec", 'm', NULL, "times in milliseconds"},
+	{"usec", 'u', NULL, "times in microseconds (default)"},
+	{"nsec", 'N', NULL, "times in nanoseconds"},
+	{"timestamps", 'T', NULL, "date and time on every report"},
+	{"totals", 'z', NULL, "tables show the whole so far, not the interval"},
+	{"output", 'o', "FORMAT[:FILE]", "as of a run (default: table)", .kind = OPTION_FORMATS, .repeat = true},
+	{"color", 0, "WHEN", "auto (default), always or never", .words = opts_color_words},
+	{"quiet", 'q', NULL, "no notices on stderr"},
+	{"fail-if", 0, "LIMIT", "exit 4 if the final report exceeds it", .repeat = true},
+	{"bisect", 0, NULL, "exit as git bisect run wants it: 0, 1, 125"},
+	{"help", 'h', NULL, "this list", .value = HELP},
+	{"dump-options", 0, NULL, NULL, .value = DUMP, .hidden = true},
 };
 /* clang-format on */
 
@@ -94,39 +94,29 @@ static int set_bound(struct report_bound *b, const char *name, const char *text,
 			     : "or a time with its unit (90s)");
 }
 
-static int set_own(struct report_opts *o, const struct sub_opts *table, const struct sub_opt *row,
-		   const char *arg, FILE *out, struct err *e)
+static int set_own(struct report_opts *o, const struct sub_opts *table,
+		   const struct option_row *row, const char *arg, FILE *out, struct err *e)
 {
-	switch ((enum own)row->own) {
+	switch ((enum own)row->value) {
 	case FROM:
 		return set_bound(&o->from, row->name, arg, true, e);
 	case TO:
 		return set_bound(&o->to, row->name, arg, true, e);
 	case LAST:
 		return set_bound(&o->last, row->name, arg, false, e);
-	case FORCE:
-		o->force = true;
-		return 0;
 	case HELP:
 	case DUMP:
 		o->printed = true;
-		return sub_opts_print(table, row->own == HELP ? help : NULL, help_end, out, e);
+		return sub_opts_print(table, row->value == HELP ? help : NULL, help_end, out, e);
 	case SHARED:
 		break;
 	}
 	return 0;
 }
 
-/* For opts.c: the option as it was given. */
-static void share(struct report_opts *o, const struct sub_opt *row, const char *arg)
-{
-	o->shared[o->nshared++] = row->name;
-	o->shared[o->nshared++] = arg;
-}
-
 static int read_words(struct report_opts *o, int argc, char **argv, FILE *out, struct err *e)
 {
-	const struct sub_opt *row;
+	const struct option_row *row;
 	struct sub_opts table;
 	const char *arg;
 	int ret = 0;
@@ -137,10 +127,14 @@ static int read_words(struct report_opts *o, int argc, char **argv, FILE *out, s
 		ret = 0;
 		if (!row)
 			o->files[o->nfiles++] = arg;
-		else if (row->own)
+		else if (row->type == OPTION_FLAG)
+			o->force = true;
+		else if (row->value)
 			ret = set_own(o, &table, row, arg, out, e);
-		else
-			share(o, row, row->arg ? arg : NULL);
+		else { /* for opts.c: the option as it was given */
+			o->shared[o->nshared++] = row->name;
+			o->shared[o->nshared++] = row->arg ? arg : NULL;
+		}
 	}
 	return ret;
 }

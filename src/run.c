@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 
-#include "core/frame_own.h"
-#include "meta.h"
+#include "core/limit.h"
+#include "core/text.h"
 #include "run.h"
+#include "source/privs.h"
 
 struct moment moment_now(void)
 {
@@ -27,6 +30,113 @@ static uint64_t user_cpu_ns(void)
 		return 0;
 	return (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000ULL +
 	       (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000ULL;
+}
+
+/* ---- how it begins ---- */
+
+/*
+ * Probed and opened. A default source that this machine cannot run is left out, with the reason; a
+ * named one (`must`) is an error then, and for both a mistake of the user's is.
+ */
+static int open_source(struct run *r, const struct source_ops *ops, bool must, struct err *e)
+{
+	struct run_source *s = &r->sources[r->nsources++];
+	struct source_args args = {
+		.cfg = r->cfg,
+		.on_slow = run_slow,
+		.slow_ctx = r,
+		.names = &r->names,
+		.shared = &r->shared,
+	};
+	struct err why = {0};
+	int ret;
+
+	s->ops = ops;
+	if (r->command)
+		args.command_pid = command_pid(r->command);
+	ret = source_open(ops, &s->src, &args, &why);
+	if (!ret)
+		return 0;
+	if (!why.text[0])
+		err_sys(&why, ret, "%s", ops->name);
+	s->cannot = ret;
+	memcpy(s->why, why.text, sizeof(s->why));
+	if (!must && err_exit(&why) == EXIT_CANNOT)
+		return 0;
+	return err_set(e, err_exit(&why), ret, "%s", why.text);
+}
+
+/*
+ * In the order of the list, however they were named: a source that keeps what others read is opened
+ * before them. Where none of the default ones can run, the reason of the first is the one that matters
+ * most.
+ */
+static int open_sources(struct run *r, struct err *e)
+{
+	bool named = r->cfg->sources.n;
+	size_t i, n = 0, on = 0;
+	int ret = 0;
+
+	for (i = 0; source_list[i]; i++)
+		n += source_asked(r->cfg, source_list[i]);
+	r->sources = calloc(n, sizeof(*r->sources));
+	if (!r->sources)
+		return err_sys(e, -ENOMEM, "sources");
+	for (i = 0; !ret && source_list[i]; i++)
+		if (source_asked(r->cfg, source_list[i]))
+			ret = open_source(r, source_list[i], named, e);
+	for (i = 0; i < r->nsources; i++)
+		on += r->sources[i].src != NULL;
+	if (ret || on)
+		return ret;
+	return err_set(e, EXIT_CANNOT, r->sources[0].cannot, "%s", r->sources[0].why);
+}
+
+/*
+ * As the kernel decides for us: a user whom it shows no addresses of its own sees none in our
+ * reports either. Sources that have any have opened the names.
+ */
+static int hide_addresses(struct run *r, struct err *e)
+{
+	uint8_t key[HIDE_KEY_BYTES];
+
+	if (!r->names.names || privs_kernel_shown(r->names.names))
+		return 0;
+	if (getrandom(key, sizeof(key), 0) != sizeof(key))
+		return err_sys(e, -errno, "addresses: no random bytes to hide them with");
+	hide_begin(&r->hide, key);
+	hide_begin(&r->hide_slow, key);
+	return 0;
+}
+
+static int check_limits(const struct run *r, struct err *e)
+{
+	uint64_t metrics = 0;
+
+	for (size_t i = 0; i < r->nsources; i++)
+		if (r->sources[i].src)
+			metrics |= limits_metrics(r->sources[i].ops);
+	return limits_check(&r->cfg->limits, metrics, r->cfg->by > BY_CPU, "that runs", e);
+}
+
+int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e)
+{
+	int ret = 0;
+
+	memset(r, 0, sizeof(*r));
+	r->cfg = cfg;
+	r->argv = argv;
+	r->names.args = (struct names_args){.btf = cfg->btf, .debuginfod = cfg->debuginfod};
+	r->drain_ns = SOURCE_DRAIN_NS;
+	if (cfg->command)
+		ret = command_fork(&r->command, cfg->command, e);
+	if (!ret)
+		ret = open_sources(r, e);
+	if (!ret)
+		ret = check_limits(r, e);
+	if (!ret)
+		ret = hide_addresses(r, e);
+	return ret ? ret : outputs_open(&r->outputs, cfg, false, e);
 }
 
 /* ---- outputs ---- */
@@ -129,47 +239,12 @@ int run_stop(struct run *r, struct err *e)
 	return ret;
 }
 
-static int drain_all(struct run *r, struct err *e);
-
 /* ---- reports ---- */
-
-/* Those since the last report, and all. Beside the sources': names are shared by them. */
-static void quality_names(struct run *r, struct quality *interval, struct quality *total)
-{
-	total->names_refused = names_refused(r->names.names);
-	interval->names_refused = total->names_refused - r->names_refused;
-	r->names_refused = total->names_refused;
-}
-
-static bool contends(const struct run *r)
-{
-	each_source (r, s)
-		if (s->ops->contends)
-			return true;
-	return false;
-}
-
-static bool lines(const struct run *r)
-{
-	each_source (r, s)
-		if (s->ops->lines)
-			return true;
-	return false;
-}
-
-/* Whom tasks waited for. Of made-up data nobody knows it; locks and futexes have holders instead. */
-static bool tells_why(const struct run *r)
-{
-	each_source (r, s)
-		if (r->cfg->why && s->ops->culprits)
-			return true;
-	return false;
-}
 
 static struct frame frame_of(const struct run *r, enum frame_type type, const struct moment *since,
 			     const struct report_rows *rows)
 {
-	return (struct frame){
+	struct frame f = {
 		.type = type,
 		.seq = r->seq,
 		.time = r->epoch_began.wall,
@@ -181,16 +256,16 @@ static struct frame frame_of(const struct run *r, enum frame_type type, const st
 		.ncontended = rows->contended.n,
 		.culprits = rows->culprits.v,
 		.nculprits = rows->culprits.n,
-		.why = tells_why(r),
-		.contends = contends(r),
-		.lines = lines(r),
 		.self = r->cost,
 	};
-}
 
-static double user_ppm(uint64_t used_ns, uint64_t dur_ns)
-{
-	return dur_ns ? (double)used_ns * 1e6 / (double)dur_ns : 0;
+	each_source (r, s) {
+		/* Of made-up data nobody knows it; locks and futexes have holders instead. */
+		f.why |= r->cfg->why && s->ops->culprits;
+		f.contends |= s->ops->contends;
+		f.lines |= s->ops->lines;
+	}
+	return f;
 }
 
 /* Both views of what the last change of epoch, or stop, ended; the total has rows if they are wanted. */
@@ -212,7 +287,10 @@ static int collect(struct run *r, bool totals, struct frame *interval, struct fr
 		quality_add(&qi, &r->report.quality_interval);
 		quality_add(&qt, &r->report.quality_total);
 	}
-	quality_names(r, &qi, &qt);
+	/* Those since the last report, and all. Beside the sources': names are shared by them. */
+	qt.names_refused = names_refused(r->names.names);
+	qi.names_refused = qt.names_refused - r->names_refused;
+	r->names_refused = qt.names_refused;
 	hide_forget(&r->hide);
 	ret = hide_rows(&r->hide, r->report.interval.contended.v, r->report.interval.contended.n);
 	if (!ret)
@@ -229,8 +307,12 @@ static int collect(struct run *r, bool totals, struct frame *interval, struct fr
 	interval->quality = qi;
 	total->quality = qt;
 	user = user_cpu_ns();
-	interval->self.user_cpu_ppm = user_ppm(user - r->user_ns_previous, interval->dur_ns);
-	total->self.user_cpu_ppm = user_ppm(user - r->user_ns_start, total->dur_ns);
+	if (interval->dur_ns)
+		interval->self.user_cpu_ppm =
+			(double)(user - r->user_ns_previous) * 1e6 / (double)interval->dur_ns;
+	if (total->dur_ns)
+		total->self.user_cpu_ppm =
+			(double)(user - r->user_ns_start) * 1e6 / (double)total->dur_ns;
 	r->user_ns_previous = user;
 	return 0;
 }
@@ -249,8 +331,11 @@ int run_report(struct run *r, struct err *e)
 int run_finish(struct run *r, const char *why, struct err *e)
 {
 	struct frame interval, total;
-	int ret = drain_all(r, e);
+	int ret;
 
+	do /* nothing is added any more: to the last record */
+		ret = run_drain(r, e);
+	while (ret > 0);
 	if (!ret)
 		ret = collect(r, true, &interval, &total, e);
 	if (ret)
@@ -287,17 +372,6 @@ int run_drain(struct run *r, struct err *e)
 		more |= ret;
 	}
 	return more;
-}
-
-/* Nothing is added any more: to the last record. */
-static int drain_all(struct run *r, struct err *e)
-{
-	int ret;
-
-	do
-		ret = run_drain(r, e);
-	while (ret > 0);
-	return ret;
 }
 
 bool run_targets_alive(struct run *r, char *why, size_t len)
@@ -345,10 +419,9 @@ void run_cost_end(struct run *r)
 
 int run_close(struct run *r, struct err *e)
 {
-	size_t i;
 	int ret;
 
-	for (i = 0; i < r->nsources; i++) {
+	for (size_t i = 0; i < r->nsources; i++) {
 		struct run_source *s = &r->sources[i];
 
 		if (s->src)

@@ -89,4 +89,12 @@ void run_cost_end(struct run *r);
 /* Closes all; reports a failed last write. */
 int run_close(struct run *r, struct err *e);
 
+/* ---- the first record of a run: what ran where, with which sources and filters (meta.c) ---- */
+
+struct meta_data; /* owns what a struct meta points to */
+
+int meta_build(struct meta_data **out, const struct run *r, struct err *e);
+const struct meta *meta_get(const struct meta_data *m);
+void meta_free(struct meta_data *m);
+
 #endif

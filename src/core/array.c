@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LEAST 32
 
@@ -18,6 +19,23 @@ void *array_room(void *v, size_t *cap, size_t n, size_t more, size_t size)
 	if (v)
 		*cap = grown;
 	return v;
+}
+
+size_t array_upto(const void *v, size_t n, size_t size, uint64_t key)
+{
+	size_t from = 0, to = n;
+	uint64_t at;
+
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+
+		memcpy(&at, (const char *)v + mid * size, sizeof(at)); /* it may be packed */
+		if (at <= key)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from;
 }
 
 int u32_list_push(struct u32_list *l, uint32_t v)

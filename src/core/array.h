@@ -14,6 +14,10 @@
  */
 void *array_room(void *v, size_t *cap, size_t n, size_t more, size_t size);
 
+/* Of n elements that begin with a uint64_t and ascend by it: how many have one that is not above
+ * `key`. */
+size_t array_upto(const void *v, size_t n, size_t size, uint64_t key);
+
 int u32_list_push(struct u32_list *l, uint32_t v); /* 0, -ENOMEM */
 /* Takes a text from malloc over, also where it fails. NULL, or no memory: -ENOMEM. */
 int str_list_push(struct str_list *l, char *text);

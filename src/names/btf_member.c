@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "names/btf_member.h"
+#include "names/btf_view.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -48,10 +48,8 @@ static const struct stop {
 
 static const struct stop *stop_named(const char *name)
 {
-	size_t i;
-
 	if (*name)
-		for (i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
+		for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
 			if (!strcmp(stops[i].name, name))
 				return &stops[i];
 	return NULL;
@@ -269,9 +267,9 @@ static void list_members(struct lister *l, const struct btf_type *t, uint32_t at
 {
 	bool counter = !strcmp(btf_view_name(l->v, t), "percpu_counter");
 	const struct btf_member *m = btf_members(t);
-	uint32_t i, from, to;
+	uint32_t from, to;
 
-	for (i = 0; i < btf_vlen(t); i++) {
+	for (uint32_t i = 0; i < btf_vlen(t); i++) {
 		const char *name = btf_view_str(l->v, m[i].name_off);
 		char inner[NAME_LEN];
 		bool hot;

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/text.h"
+
 #define CHAIN_MAX 32	 /* typedefs of typedefs, structs in structs: more is a loop */
 #define SEARCH_MAX 20000 /* members looked at in search of one: so are more of these */
 
@@ -222,33 +224,20 @@ const char *btf_view_name(const struct btf_view *v, const struct btf_type *t)
 	return t ? btf_view_str(v, t->name_off) : "";
 }
 
-static bool is_called(const struct btf_view *v, uint32_t id, const char *name, uint32_t kind)
-{
-	const struct btf_type *t = btf_view_type(v, id);
-
-	return t && btf_kind(t) == kind && !strcmp(btf_view_name(v, t), name);
-}
-
-static struct btf_asked *asked_place(struct btf_view *v, const char *name, uint32_t kind)
-{
-	uint32_t hash = kind;
-
-	for (; *name; name++)
-		hash = hash * 31 + (unsigned char)*name;
-	return &v->asked[hash % BTF_ASKED];
-}
-
 uint32_t btf_view_find(struct btf_view *v, const char *name, uint32_t kind)
 {
-	struct btf_asked *a = asked_place(v, name, kind);
 	size_t len = strlen(name);
-	uint32_t i, id = 0;
+	struct btf_asked *a = &v->asked[(text_hash(name, len) + kind) % BTF_ASKED];
+	const struct btf_type *t;
+	uint32_t id = 0;
 
 	if (a->kind == kind && !strcmp(a->name, name))
 		return a->id;
-	for (i = v->first_id; !id && i - v->first_id < v->n; i++)
-		if (is_called(v, i, name, kind))
+	for (uint32_t i = v->first_id; !id && i - v->first_id < v->n; i++) {
+		t = btf_view_type(v, i);
+		if (t && btf_kind(t) == kind && !strcmp(btf_view_name(v, t), name))
 			id = i;
+	}
 	if (len < sizeof(a->name)) {
 		memcpy(a->name, name, len + 1);
 		a->kind = kind;
@@ -298,14 +287,13 @@ static int64_t find_member(const struct btf_view *v, uint32_t id, const char *na
 {
 	const struct btf_type *t = btf_view_type(v, btf_view_strip(v, id));
 	const struct btf_member *m;
-	uint32_t i;
 
 	if (t && btf_is_array(t))
 		t = btf_view_type(v, btf_view_strip(v, btf_array(t)->type));
 	if (!t || !btf_is_composite(t) || depth > CHAIN_MAX)
 		return -ENOENT;
 	m = btf_members(t);
-	for (i = 0; i < btf_vlen(t) && (*left)-- > 0; i++) {
+	for (uint32_t i = 0; i < btf_vlen(t) && (*left)-- > 0; i++) {
 		const char *s = btf_view_str(v, m[i].name_off);
 		int64_t at = btf_member_bit_offset(t, i) / 8, inner;
 

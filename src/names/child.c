@@ -19,7 +19,6 @@
 
 #include "names/opener.h"
 #include "names/sandbox.h"
-#include "names/worker.h"
 
 /* What tells an exec of our own file that it is such a child: nobody is called that by chance, and
  * whoever is finds no socket as descriptor 3, which ends it. */
@@ -155,17 +154,22 @@ static int make_mark(struct children *c)
 	return 0;
 }
 
+static void leave(struct children *c, pid_t *pid)
+{
+	if (*pid > 0 && c->nleft < CHILDREN_LEFT_MAX) {
+		(void)kill(*pid, SIGKILL);
+		c->left[c->nleft++] = *pid;
+	}
+	*pid = 0;
+}
+
 int children_another_opener(struct children *c, int *sock)
 {
 	int sv[2];
 	pid_t pid;
 
 	*sock = -1;
-	if (c->opener > 0) {
-		(void)kill(c->opener, SIGKILL);
-		c->left[c->nleft++] = c->opener; /* there is room: looked at below and at a start */
-		c->opener = 0;
-	}
+	leave(c, &c->opener); /* there is room: looked at below and at a start */
 	children_reap(c);
 	if (c->nleft + 2 > CHILDREN_LEFT_MAX)
 		return -EBUSY;
@@ -207,15 +211,6 @@ int children_start(struct children *c)
 	c->worker = pid;
 	c->sock = sv[0];
 	return 0;
-}
-
-static void leave(struct children *c, pid_t *pid)
-{
-	if (*pid > 0 && c->nleft < CHILDREN_LEFT_MAX) {
-		(void)kill(*pid, SIGKILL);
-		c->left[c->nleft++] = *pid;
-	}
-	*pid = 0;
 }
 
 int children_end(struct children *c)

@@ -38,4 +38,7 @@ char children_state(const struct children *c);
 void children_reap(struct children *c);
 void children_close(struct children *c); /* at the end: a moment's patience, no more */
 
+/* The worker's process: serves main_sock until it is closed. mark_fd: of a struct mark. */
+int worker_main(int main_sock, int opener_sock, int mark_fd, bool debuginfod);
+
 #endif

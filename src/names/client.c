@@ -67,9 +67,9 @@ void names_user_close(struct names_user *u)
 	free(u);
 }
 
-uint64_t names_user_refused(const struct names_user *u)
+uint64_t names_refused(const struct names *n)
 {
-	return u->nrefused;
+	return n ? n->user->nrefused : 0;
 }
 
 /* ---- the worker's end, and another one ---- */
@@ -81,11 +81,8 @@ static void blame(struct names_user *u, bool sure)
 
 	if (!m.pid && !m.file.ino)
 		return;
-	if (!sure &&
-	    !(m.file.ino ? refused_file(&u->struck, &m.file) : refused_pid(&u->struck, m.pid)))
-		refused_add(&u->struck, &m.file, m.pid);
-	else
-		refused_add(&u->refused, &m.file, m.pid);
+	sure |= refused_has(&u->struck, &m.file, m.pid);
+	refused_add(sure ? &u->refused : &u->struck, &m.file, m.pid);
 }
 
 static void worker_over(struct names_user *u, bool sure)
@@ -270,10 +267,12 @@ static void waited(struct names_user *u, uint64_t since)
 	u->left_ns -= took < u->left_ns ? took : u->left_ns;
 }
 
-void names_user_begin(struct names_user *u)
+void names_report_begin(struct names *n)
 {
-	u->left_ns = u->report_ns;
-	u->reporting = true;
+	if (!n)
+		return;
+	n->user->left_ns = n->user->report_ns;
+	n->user->reporting = true;
 }
 
 void names_user_trim(struct names_user *u)

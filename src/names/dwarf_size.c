@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "names/dwarf_type.h"
+#include "names/dwarf_var.h"
 
 #include <dwarf.h>
 #include <string.h>

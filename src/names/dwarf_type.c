@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "names/dwarf_type.h"
+#include "names/dwarf_var.h"
 
 #include <dwarf.h>
 #include <inttypes.h>
@@ -310,23 +310,6 @@ static bool into_member(struct dwarf_path *p, struct walk *w)
 	return true;
 }
 
-/* The name of a lock is that of the user's variable or member which is one. */
-static void stop_at_lock(struct dwarf_path *p, struct walk *w)
-{
-	p->at = w->user_end;
-	p->text[p->at] = '\0';
-	w->shown = w->inner;
-}
-
-static bool at_lock(struct dwarf_path *p, struct walk *w)
-{
-	bool lock = false;
-
-	if (!type_peel(p, &w->type, &lock))
-		return false;
-	return lock || (p->rust && is_rust_lock(die_name(&w->type)));
-}
-
 void dwarf_path_append(struct dwarf_path *p, const Dwarf_Die *type, uint64_t offset)
 {
 	struct walk w = {.type = *type, .inner = offset, .shown = offset, .user_end = p->at};
@@ -334,8 +317,14 @@ void dwarf_path_append(struct dwarf_path *p, const Dwarf_Die *type, uint64_t off
 	bool more = true;
 
 	for (int depth = 0; more && depth < DEPTH_MAX; depth++) {
-		if (at_lock(p, &w)) {
-			stop_at_lock(p, &w);
+		bool lock = false;
+
+		if (type_peel(p, &w.type, &lock) &&
+		    (lock || (p->rust && is_rust_lock(die_name(&w.type))))) {
+			/* Its name is that of the user's variable or member which is one. */
+			p->at = w.user_end;
+			p->text[p->at] = '\0';
+			w.shown = w.inner;
 			break;
 		}
 		switch (dwarf_tag(&w.type)) {

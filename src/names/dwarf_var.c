@@ -6,11 +6,118 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "names/demangle.h"
-#include "names/dwarf_type.h"
 
 #define DEPTH_MAX 64
+#define UNITS_A_SESSION 256
 #define SAME_PLACE_MAX 16 /* descriptions of one address that are compared */
+
+/* ---- units, and lines of code ---- */
+
+bool dwarf_session_open(struct dwarf_session *s, const struct elf_look *look)
+{
+	*s = (struct dwarf_session){.work = look->work};
+	if (!look->dwarf)
+		return false;
+	s->main = dwarf_begin_elf(look->debug, DWARF_C_READ, NULL);
+	if (s->main && look->alt)
+		s->alt = dwarf_begin_elf(look->alt, DWARF_C_READ, NULL);
+	if (!s->main || (look->alt && !s->alt)) {
+		dwarf_session_close(s);
+		return false;
+	}
+	/* Always ours: libdw would open whatever path the file names. */
+	if (s->alt)
+		dwarf_setalt(s->main, s->alt);
+	return true;
+}
+
+void dwarf_session_close(struct dwarf_session *s)
+{
+	dwarf_end(s->main);
+	dwarf_end(s->alt);
+	*s = (struct dwarf_session){0};
+}
+
+/* The unit at `at`, its first DIE, and where the next is; false: no more. */
+static bool unit_at(struct dwarf_session *s, Dwarf_Off at, Dwarf_Off *next, Dwarf_Die *die)
+{
+	size_t head;
+
+	if (dwarf_next_unit(s->main, at, next, &head, NULL, NULL, NULL, NULL, NULL, NULL) ||
+	    *next <= at)
+		return false;
+	if (!dwarf_offdie(s->main, at + head, die))
+		memset(die, 0, sizeof(*die));
+	return true;
+}
+
+bool dwarf_each_unit(struct dwarf_session *s, const struct elf_look *look,
+		     bool (*visit)(Dwarf_Die *unit, void *ctx), void *ctx)
+{
+	Dwarf_Off at = 0, next;
+	Dwarf_Die die;
+	size_t n = 0;
+
+	if (!dwarf_session_open(s, look))
+		return false;
+	for (; unit_at(s, at, &next, &die); at = next) {
+		if (die.addr && visit(&die, ctx))
+			return true;
+		if (work_over(look->work))
+			break;
+		if (++n % UNITS_A_SESSION)
+			continue;
+		dwarf_session_close(s);
+		if (!dwarf_session_open(s, look))
+			return false;
+	}
+	dwarf_session_close(s);
+	return false;
+}
+
+const char *dwarf_basename(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+struct line_search {
+	uint64_t vaddr;
+	char *place;
+	size_t len;
+};
+
+static bool line_in_unit(Dwarf_Die *unit, void *ctx)
+{
+	const struct line_search *search = ctx;
+	int tag = dwarf_tag(unit), number;
+	Dwarf_Line *line;
+	const char *file;
+
+	if ((tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit) ||
+	    dwarf_haspc(unit, search->vaddr) <= 0)
+		return false;
+	line = dwarf_getsrc_die(unit, search->vaddr);
+	file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+	if (file && !dwarf_lineno(line, &number) && number > 0)
+		(void)snprintf(search->place, search->len, "%s:%d", dwarf_basename(file),
+			       number); /* cut is fine */
+	return true;
+}
+
+bool dwarf_line_find(const struct elf_look *look, uint64_t vaddr, char *place, size_t len)
+{
+	struct line_search search = {vaddr, place, len};
+	struct dwarf_session s;
+
+	*place = '\0';
+	if (dwarf_each_unit(&s, look, line_in_unit, &search))
+		dwarf_session_close(&s);
+	return *place != '\0';
+}
 
 /* ---- the index ---- */
 
@@ -20,14 +127,6 @@ struct scan {
 	uint32_t left; /* entries to look at */
 	struct work *work;
 };
-
-static bool in_file(const struct elf_file *f, uint64_t vaddr)
-{
-	for (size_t i = 0; i < f->nsegments; i++)
-		if (vaddr - f->segments[i].vaddr < f->segments[i].memsz)
-			return true;
-	return false;
-}
 
 #define ADDRESS_BYTES 16 /* of an operation and its address, at most */
 
@@ -66,19 +165,14 @@ static void add_variable(struct scan *s, Dwarf_Die *var)
 	uint64_t addr;
 
 	/* What the linker threw away lies at 0. */
-	if (!fixed_address(var, &addr) || !addr || !in_file(s->file, addr))
+	if (!fixed_address(var, &addr) || !addr || !elf_file_loads(s->file, addr))
 		return;
-	if (x->n == x->room) {
-		size_t room = x->room ? 2 * x->room : 64;
-
-		grown = room <= DWARF_INDEX_MAX ? realloc(x->v, room * sizeof(*grown)) : NULL;
-		if (!grown) {
-			x->partial = true;
-			return;
-		}
-		x->v = grown;
-		x->room = room;
+	grown = x->n < DWARF_INDEX_MAX ? array_room(x->v, &x->room, x->n, 1, sizeof(*grown)) : NULL;
+	if (!grown) {
+		x->partial = true;
+		return;
 	}
+	x->v = grown;
 	x->v[x->n++] = (struct dwarf_place){addr, dwarf_dieoffset(var)};
 }
 
@@ -161,26 +255,6 @@ static void make_index(struct elf_file *f, const struct elf_look *look, bool dee
 		x->made = false;
 }
 
-/* The first of those at the last address not after vaddr, or NULL. */
-static const struct dwarf_place *at_or_before(const struct dwarf_index *x, uint64_t vaddr)
-{
-	size_t from = 0, to = x->n;
-
-	while (from < to) {
-		size_t mid = from + (to - from) / 2;
-
-		if (x->v[mid].addr <= vaddr)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	if (!from)
-		return NULL;
-	for (from--; from && x->v[from - 1].addr == x->v[from].addr;)
-		from--;
-	return &x->v[from];
-}
-
 /* ---- the description ---- */
 
 /* Its own name; mangled ones say the namespace too. False: it has none. */
@@ -201,16 +275,6 @@ static bool variable_name(Dwarf_Die *var, const struct elf_symbol *symbol, char 
 	return true;
 }
 
-static void declared_at(Dwarf_Die *var, char *out, size_t len)
-{
-	const char *file = dwarf_decl_file(var);
-	int line;
-
-	*out = '\0';
-	if (file && !dwarf_decl_line(var, &line) && line > 0)
-		(void)snprintf(out, len, "%s:%d", dwarf_basename(file), line); /* cut is fine */
-}
-
 /* Is it that, and how far in? False: vaddr is not in it, or its size is not known. */
 static bool describe(struct dwarf_session *s, const struct dwarf_place *place, uint64_t vaddr,
 		     const struct elf_symbol *symbol, struct dwarf_answer *out)
@@ -218,7 +282,9 @@ static bool describe(struct dwarf_session *s, const struct dwarf_place *place, u
 	struct dwarf_path path = {
 		.text = out->text, .len = out->text_len, .steps = DWARF_STEPS, .work = s->work};
 	Dwarf_Die var, type, unit;
+	const char *file;
 	uint64_t size;
+	int line;
 
 	if (!dwarf_offdie(s->main, place->die, &var) || !die_type(&var, &type) ||
 	    !type_size(&path, &type, &size) || vaddr - place->addr >= size ||
@@ -227,7 +293,11 @@ static bool describe(struct dwarf_session *s, const struct dwarf_place *place, u
 	path.rust = dwarf_diecu(&var, &unit, NULL, NULL) && dwarf_srclang(&unit) == DW_LANG_Rust;
 	path.at = strlen(out->text);
 	dwarf_path_append(&path, &type, vaddr - place->addr);
-	declared_at(&var, out->place, out->place_len);
+	file = dwarf_decl_file(&var);
+	*out->place = '\0';
+	if (file && !dwarf_decl_line(&var, &line) && line > 0)
+		(void)snprintf(out->place, out->place_len, "%s:%d", dwarf_basename(file),
+			       line); /* cut is fine */
 	out->member = path.member;
 	return true;
 }
@@ -253,12 +323,17 @@ static bool one_name(struct dwarf_session *s, const struct dwarf_place *v, size_
 static bool find_in_index(const struct dwarf_index *x, const struct elf_look *look, uint64_t vaddr,
 			  const struct elf_symbol *symbol, struct dwarf_answer *out)
 {
-	const struct dwarf_place *p = at_or_before(x, vaddr);
+	size_t at = array_upto(x->v, x->n, sizeof(*x->v), vaddr), n = 1;
+	const struct dwarf_place *p;
 	struct dwarf_session s;
 	bool found = false;
-	size_t n = 1;
 
-	if (!p || (symbol && symbol->start != p->addr) || !dwarf_session_open(&s, look))
+	if (!at)
+		return false;
+	for (at--; at && x->v[at - 1].addr == x->v[at].addr;)
+		at--; /* the first at that place */
+	p = &x->v[at];
+	if ((symbol && symbol->start != p->addr) || !dwarf_session_open(&s, look))
 		return false;
 	while (p + n < x->v + x->n && p[n].addr == p->addr && n < SAME_PLACE_MAX)
 		n++;

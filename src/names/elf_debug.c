@@ -43,9 +43,10 @@ static int by_build_id(struct elf_debug *d, const struct elf_file *f, const stru
 	if (id->len < 2)
 		return -1;
 	if (f->root_fd >= 0)
-		fd = if_id(opener_build_id(d->opener, f->root_fd, id->bytes, id->len), id);
+		fd = if_id(opener_by_id(d->opener, OPEN_BUILD_ID, f->root_fd, id->bytes, id->len),
+			   id);
 	if (fd < 0)
-		fd = if_id(opener_build_id(d->opener, -1, id->bytes, id->len), id);
+		fd = if_id(opener_by_id(d->opener, OPEN_BUILD_ID, -1, id->bytes, id->len), id);
 	return fd;
 }
 
@@ -146,7 +147,7 @@ int elf_debug_open(struct elf_debug *d, const struct elf_file *f, Elf *main)
 	if (fd < 0)
 		fd = by_link(d, f, main);
 	if (fd < 0 && d->debuginfod && f->id.len) {
-		fd = opener_fetch(d->opener, f->id.bytes, f->id.len);
+		fd = opener_by_id(d->opener, OPEN_FETCH, -1, f->id.bytes, f->id.len);
 		if (fd != -EAGAIN)
 			fd = if_id(fd, &f->id);
 	}

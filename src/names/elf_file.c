@@ -187,28 +187,22 @@ static void find_debug(struct elf_files *s, struct handle *h)
 		elf_end_strings(look->alt);
 }
 
-static bool unchanged(const struct elf_file *f)
-{
-	struct file_id now;
-
-	return elf_file_id(f->fd, &now) && file_id_same(&now, &f->what);
-}
-
 bool elf_file_look(struct elf_files *s, struct elf_file *f, struct elf_look *out)
 {
 	struct handle *h = NULL;
+	struct file_id now;
 
 	f->used = ++s->clock;
-	if (!work_on_file(s->work, &f->what) || f->fd < 0 || !unchanged(f)) {
+	if (!work_on_file(s->work, &f->what) || f->fd < 0 || !elf_file_id(f->fd, &now) ||
+	    !file_id_same(&now, &f->what)) {
 		handle_drop(s, f);
 		return false;
 	}
 	for (size_t i = 0; i < ELF_HANDLES_MAX && !h; i++)
 		if (s->handles[i].file == f && s->handles[i].used)
 			h = &s->handles[i];
-	if (!h)
-		handle_drop(s, f);
 	if (!h) {
+		handle_drop(s, f);
 		h = handle_free(s);
 		*h = (struct handle){.debug.fd = -1, .alt.fd = -1};
 		h->look.main = elf_checked(f->fd, f->what.size);
@@ -227,6 +221,14 @@ bool elf_file_look(struct elf_files *s, struct elf_file *f, struct elf_look *out
 }
 
 /* ---- the files ---- */
+
+bool elf_file_loads(const struct elf_file *f, uint64_t vaddr)
+{
+	for (size_t i = 0; i < f->nsegments; i++)
+		if (vaddr - f->segments[i].vaddr < f->segments[i].memsz)
+			return true;
+	return false;
+}
 
 /* Its names end at the mapping from here on. */
 static void give_up_fd(struct elf_files *s, struct elf_file *f)

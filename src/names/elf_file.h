@@ -15,7 +15,6 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "names/elf_id.h"
 #include "names/work.h"
 
 struct opener;
@@ -93,6 +92,26 @@ void elf_file_put(struct elf_file *f); /* NULL is fine */
 bool elf_file_look(struct elf_files *s, struct elf_file *f, struct elf_look *out);
 /* What was not looked at since the call before is given back. */
 void elf_files_trim(struct elf_files *s);
+
+/* Does a segment of it hold that address? */
+bool elf_file_loads(const struct elf_file *f, uint64_t vaddr);
+
+/* ---- its symbols (elf_symbol.c) ---- */
+
+struct elf_symbol {
+	const char *name; /* in the Elf's memory: valid as long as the look */
+	uint64_t start, size;
+};
+
+/*
+ * The symbol that vaddr lies in: a variable, or a function if `code`. Of several the one that
+ * starts last, then the one linkers prefer. A function without a size reaches to the next.
+ */
+bool elf_symbol_find(const struct elf_look *look, uint64_t vaddr, bool code,
+		     struct elf_symbol *out);
+/* The variable of this name, as the file spells it: 0, -ENOENT, or -ENOTUNIQ where several places
+ * have it. */
+int elf_symbol_named(const struct elf_look *look, const char *name, struct elf_symbol *out);
 
 /* ---- parts, for elf_debug.c and tests ---- */
 

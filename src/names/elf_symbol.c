@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "names/elf_symbol.h"
+#include "names/elf_file.h"
 
 #include <errno.h>
 #include <string.h>

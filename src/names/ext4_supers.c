@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "names/kernel.h"
 
 #define EXT4_MAGIC 0xef53
@@ -27,10 +28,7 @@ struct layout {
 
 static int read_layout(struct names_kernel *k, struct layout *l)
 {
-	const struct {
-		int64_t *to;
-		const char *type, *path;
-	} want[] = {
+	const struct kernel_member want[] = {
 		{&l->task_fs, "task_struct", "fs"},  {&l->root_mnt, "fs_struct", "root.mnt"},
 		{&l->mnt_sb, "vfsmount", "mnt_sb"},  {&l->list, "super_block", "s_list"},
 		{&l->dev, "super_block", "s_dev"},   {&l->magic, "super_block", "s_magic"},
@@ -38,19 +36,12 @@ static int read_layout(struct names_kernel *k, struct layout *l)
 		{&l->type, "super_block", "s_type"}, {&l->root, "super_block", "s_root"},
 		{&l->dentry_sb, "dentry", "d_sb"},   {&l->type_name, "file_system_type", "name"},
 	};
-	const struct btf_view *v;
-	uint32_t id;
-	size_t i;
 
-	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
-		*want[i].to = kernel_offset(k, want[i].type, want[i].path);
-		if (*want[i].to < 0)
-			return -ENOENT;
-	}
+	if (kernel_offsets(k, want, sizeof(want) / sizeof(want[0])))
+		return -ENOENT;
 	l->ext4_sb = kernel_offset(k, "ext4_sb_info", "s_sb");
 	l->journal = kernel_offset(k, "ext4_sb_info", "s_journal");
-	id = kernel_struct(k, "super_block", NULL, &v);
-	l->size = btf_view_size(v, id);
+	l->size = kernel_size(k, "super_block", NULL);
 	return l->size > 0 && l->size <= PAGE_BYTES ? 0 : -EINVAL;
 }
 
@@ -67,61 +58,36 @@ static int add_super(struct names_kernel *k, const struct layout *l, uint64_t sb
 {
 	struct supers *s = &k->supers;
 	uint64_t info = word(bytes, l->info);
-	struct super *one;
+	struct super *one = array_room(s->v, &s->cap, s->n, 1, sizeof(*one));
 
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 64;
-		struct super *v = realloc(s->v, cap * sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		s->v = v;
-		s->cap = cap;
-	}
-	one = &s->v[s->n++];
-	memset(one, 0, sizeof(*one));
-	one->sb = sb;
+	if (!one)
+		return -ENOMEM;
+	s->v = one;
+	one += s->n++;
+	*one = (struct super){.sb = sb};
 	memcpy(&one->dev, bytes + l->dev, sizeof(one->dev));
 	memcpy(one->id, bytes + l->id, sizeof(one->id) - 1);
-	peek_text(&k->peek, peek_u64(&k->peek, word(bytes, l->type) + (uint64_t)l->type_name),
-		  one->type, sizeof(one->type));
-	if (word(bytes, l->magic) == EXT4_MAGIC && info && l->ext4_sb >= 0 &&
-	    peek_u64(&k->peek, info + (uint64_t)l->ext4_sb) == sb)
+	peek_text(&k->peek, kernel_at(k, word(bytes, l->type), l->type_name), one->type,
+		  sizeof(one->type));
+	if (word(bytes, l->magic) == EXT4_MAGIC && kernel_at(k, info, l->ext4_sb) == sb)
 		one->sbi = info;
-	if (one->sbi && l->journal >= 0)
-		one->journal = peek_u64(&k->peek, info + (uint64_t)l->journal);
+	one->journal = kernel_at(k, one->sbi, l->journal);
 	return 0;
-}
-
-/* The head of the list is in no super block: it fails the test, as do those not yet or no longer
- * mounted. */
-static bool is_super(struct names_kernel *k, const struct layout *l, uint64_t sb,
-		     const uint8_t *bytes)
-{
-	uint64_t root = word(bytes, l->root);
-
-	return root && peek_u64(&k->peek, root + (uint64_t)l->dentry_sb) == sb;
-}
-
-static uint64_t first_super(struct names_kernel *k, const struct layout *l)
-{
-	uint64_t at = peek_task(&k->peek);
-
-	at = at ? peek_u64(&k->peek, at + (uint64_t)l->task_fs) : 0;
-	at = at ? peek_u64(&k->peek, at + (uint64_t)l->root_mnt) : 0;
-	return at ? peek_u64(&k->peek, at + (uint64_t)l->mnt_sb) : 0;
 }
 
 static int walk_supers(struct names_kernel *k, const struct layout *l)
 {
-	uint64_t first = first_super(k, l), sb = first;
+	uint64_t fs = kernel_at(k, peek_task(&k->peek), l->task_fs);
+	uint64_t first = kernel_at(k, kernel_at(k, fs, l->root_mnt), l->mnt_sb), sb = first;
 	uint8_t bytes[PAGE_BYTES];
 	int left = SUPERS_MAX, ret = first ? 0 : -ENOTSUP;
 
 	k->supers.n = 0;
 	while (!ret && left--) {
 		ret = peek_read(&k->peek, sb, bytes, (size_t)l->size);
-		if (!ret && is_super(k, l, sb, bytes))
+		/* To the head of the list no root points back, nor to those not yet or no longer
+		 * mounted. */
+		if (!ret && kernel_at(k, word(bytes, l->root), l->dentry_sb) == sb)
 			ret = add_super(k, l, sb, bytes);
 		if (ret)
 			break;
@@ -136,7 +102,7 @@ static int walk_supers(struct names_kernel *k, const struct layout *l)
 static bool ready(struct names_kernel *k, bool fresh)
 {
 	struct supers *s = &k->supers;
-	uint64_t now = kernel_now_ns();
+	uint64_t now = wire_now_ns();
 	struct layout l;
 
 	if (s->read_at_ns && (!fresh || now - s->read_at_ns < OLD_NS))
@@ -155,24 +121,16 @@ void supers_close(struct supers *s)
 
 /* ---- super blocks, and ext4's own part ---- */
 
-/* Its types are another module's, which are only looked for where it may be. */
-static bool journal_name(struct names_kernel *k, uint64_t addr, const struct super *s,
-			 struct name *out)
-{
-	return s->journal && addr >= s->journal && addr - s->journal < PAGE_BYTES &&
-	       kernel_name_in(k, addr, s->journal, "journal_s", "jbd2", out);
-}
-
 static bool super_name(struct names_kernel *k, uint64_t addr, struct name *out)
 {
-	size_t i;
-
-	for (i = 0; i < k->supers.n; i++) {
+	for (size_t i = 0; i < k->supers.n; i++) {
 		const struct super *s = &k->supers.v[i];
 
-		if (!kernel_name_in(k, addr, s->sb, "super_block", NULL, out) &&
-		    (!s->sbi || !kernel_name_in(k, addr, s->sbi, "ext4_sb_info", "ext4", out)) &&
-		    !journal_name(k, addr, s, out))
+		/* The journal's types are another module's, only looked for where it may be. */
+		if (!(kernel_name_in(k, addr, s->sb, "super_block", NULL, out) ||
+		      (s->sbi && kernel_name_in(k, addr, s->sbi, "ext4_sb_info", "ext4", out)) ||
+		      (s->journal && addr - s->journal < PAGE_BYTES &&
+		       kernel_name_in(k, addr, s->journal, "journal_s", "jbd2", out))))
 			continue;
 		out->inode.ext4 = s->sbi;
 		out->inode.dev = s->dev;
@@ -197,29 +155,25 @@ struct inode_layout {
 
 static int read_inode_layout(struct names_kernel *k, struct inode_layout *l)
 {
-	const struct btf_view *v;
-	uint32_t id;
+	const struct kernel_member want[] = {
+		{&l->i_sb, "inode", "i_sb"},
+		{&l->host, "inode", "i_data.host"},
+		{&l->ino, "inode", "i_ino"},
+		{&l->generation, "inode", "i_generation"},
+	};
 
-	l->i_sb = kernel_offset(k, "inode", "i_sb");
-	l->host = kernel_offset(k, "inode", "i_data.host");
-	l->ino = kernel_offset(k, "inode", "i_ino");
-	l->generation = kernel_offset(k, "inode", "i_generation");
-	l->vfs_inode = kernel_offset(k, "ext4_inode_info", "vfs_inode");
-	if (l->i_sb < 0 || l->host < 0 || l->ino < 0 || l->generation < 0)
+	if (kernel_offsets(k, want, sizeof(want) / sizeof(want[0])))
 		return -ENOENT;
-	id = kernel_struct(k, "inode", NULL, &v);
-	l->size = btf_view_size(v, id);
-	id = kernel_struct(k, "ext4_inode_info", "ext4", &v);
-	l->ext4_size = id ? btf_view_size(v, id) : -ENOENT;
+	l->vfs_inode = kernel_offset(k, "ext4_inode_info", "vfs_inode");
+	l->size = kernel_size(k, "inode", NULL);
+	l->ext4_size = kernel_size(k, "ext4_inode_info", "ext4");
 	return l->size > 0 && l->size < WINDOW_MAX / 2 && l->ext4_size < WINDOW_MAX / 2 ? 0
 											: -EINVAL;
 }
 
 static const struct super *find_super(const struct names_kernel *k, uint64_t sb)
 {
-	size_t i;
-
-	for (i = 0; sb && i < k->supers.n; i++)
+	for (size_t i = 0; sb && i < k->supers.n; i++)
 		if (k->supers.v[i].sb == sb)
 			return &k->supers.v[i];
 	return NULL;
@@ -254,7 +208,7 @@ static bool name_inode_at(struct names_kernel *k, const struct inode_layout *l, 
 	out->inode.known = true;
 	out->inode.ext4 = ext4;
 	out->inode.dev = s->dev;
-	out->inode.ino = peek_u64(&k->peek, inode + (uint64_t)l->ino);
+	out->inode.ino = kernel_at(k, inode, l->ino);
 	out->inode.generation = peek_u32(&k->peek, inode + (uint64_t)l->generation);
 	name_print(out->place, sizeof(out->place), false, "inode %" PRIu64 " on %u:%u%s%s",
 		   out->inode.ino, s->dev >> 20, s->dev & 0xfffff, ext4 ? "" : " ",
@@ -276,7 +230,7 @@ static bool inode_near(struct names_kernel *k, const struct inode_layout *l, uin
 		const struct super *s = find_super(k, word(bytes, (int64_t)at));
 		uint64_t inode = from + at - (uint64_t)l->i_sb;
 
-		if (s && peek_u64(&k->peek, inode + (uint64_t)l->host) == inode &&
+		if (s && kernel_at(k, inode, l->host) == inode &&
 		    name_inode_at(k, l, addr, inode, s, out))
 			return true;
 	}

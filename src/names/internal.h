@@ -16,9 +16,7 @@ struct names {
 /* Opening reads nothing yet: that waits for the first address. */
 int names_user_open(struct names_user **out, const struct names_args *args, struct err *e);
 void names_user_close(struct names_user *u); /* NULL is fine */
-void names_user_begin(struct names_user *u);
 void names_user_trim(struct names_user *u);
-uint64_t names_user_refused(const struct names_user *u);
 int names_kernel_open(struct names_kernel **out, const struct names_args *args, struct err *e);
 void names_kernel_close(struct names_kernel *k); /* NULL is fine */
 void names_kernel_trim(struct names_kernel *k);

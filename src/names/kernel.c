@@ -44,22 +44,11 @@ void names_kernel_close(struct names_kernel *k)
 	free(k);
 }
 
-uint64_t kernel_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
-
 bool kernel_btf_ready(struct names_kernel *k)
 {
-	k->btf_used_ns = kernel_now_ns();
-	if (!k->btf_state) {
-		k->btf_state = btf_view_open(&k->btf, k->btf_file ? k->btf_file : KERNEL_BTF, NULL);
-		if (!k->btf_state)
-			k->btf_state = 1;
-	}
+	k->btf_used_ns = wire_now_ns();
+	if (!k->btf_state)
+		k->btf_state = btf_view_open(&k->btf, k->btf_file ?: KERNEL_BTF, NULL) ?: 1;
 	return k->btf_state > 0;
 }
 
@@ -68,7 +57,7 @@ bool kernel_btf_ready(struct names_kernel *k)
 /* Where the kernel cannot map its types (before 6.16) they are 6 MB of heap. */
 void names_kernel_trim(struct names_kernel *k)
 {
-	if (k->btf_state <= 0 || k->btf.map_len || kernel_now_ns() - k->btf_used_ns < IDLE_NS)
+	if (k->btf_state <= 0 || k->btf.map_len || wire_now_ns() - k->btf_used_ns < IDLE_NS)
 		return;
 	btf_view_close(&k->module_btf);
 	btf_view_close(&k->btf);
@@ -110,9 +99,9 @@ static struct btf_view *module_view(struct names_kernel *k, const char *module)
 	if (!is_module_name(module) || strlen(module) >= sizeof(k->module) || k->btf_file)
 		return NULL;
 	if (strcmp(k->module, module) ||
-	    (!k->module_btf.n && kernel_now_ns() - k->module_tried_ns > RETRY_NS)) {
+	    (!k->module_btf.n && wire_now_ns() - k->module_tried_ns > RETRY_NS)) {
 		btf_view_close(&k->module_btf);
-		k->module_tried_ns = kernel_now_ns();
+		k->module_tried_ns = wire_now_ns();
 		name_print(k->module, sizeof(k->module), false, "%s", module);
 		name_print(path, sizeof(path), false, "/sys/kernel/btf/%s", module);
 		if (btf_view_open(&k->module_btf, path, &k->btf))
@@ -145,6 +134,31 @@ int64_t kernel_offset(struct names_kernel *k, const char *type, const char *path
 	return id ? btf_view_offset(v, id, path, NULL) : -ENOENT;
 }
 
+int kernel_offsets(struct names_kernel *k, const struct kernel_member *want, size_t n)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		*want[i].to = kernel_offset(k, want[i].type, want[i].path);
+		if (*want[i].to < 0)
+			ret = -ENOENT;
+	}
+	return ret;
+}
+
+int64_t kernel_size(struct names_kernel *k, const char *type, const char *module)
+{
+	const struct btf_view *v;
+	uint32_t id = kernel_struct(k, type, module, &v);
+
+	return id ? btf_view_size(v, id) : -ENOENT;
+}
+
+uint64_t kernel_at(struct names_kernel *k, uint64_t object, int64_t offset)
+{
+	return object && offset >= 0 ? peek_u64(&k->peek, object + (uint64_t)offset) : 0;
+}
+
 int64_t kernel_enum(struct names_kernel *k, const char *type, const char *name)
 {
 	uint32_t i, id = kernel_btf_ready(k) ? btf_view_find(&k->btf, type, BTF_KIND_ENUM) : 0;
@@ -171,11 +185,9 @@ static bool name_in(struct names_kernel *k, uint64_t addr, uint64_t object, cons
 		return false;
 	if (m.kind == MEMBER_NONE)
 		name_print(rest, sizeof(rest), false, "+0x%x", m.rest);
-	memset(out, 0, sizeof(*out));
+	*out = (struct name){.found = m.path[0] ? NAME_MEMBER : NAME_OBJECT, .object = object};
 	name_print(out->text, sizeof(out->text), false, "%s%s%s%s", called, m.path[0] ? "." : "",
 		   m.path, rest); /* may be cut */
-	out->found = m.path[0] ? NAME_MEMBER : NAME_OBJECT;
-	out->object = object;
 	name_print(out->type, sizeof(out->type), false, "%s", type);
 	return true;
 }
@@ -213,19 +225,15 @@ static const struct {
 static bool array_name(struct names_kernel *k, uint64_t addr, const struct ksym_at *at,
 		       struct name *out)
 {
-	const struct btf_view *v;
 	char symbol[64];
 	int64_t size;
-	uint32_t id;
 	uint64_t i;
-	size_t n;
 
-	for (n = 0; n < sizeof(arrays) / sizeof(arrays[0]); n++) {
+	for (size_t n = 0; n < sizeof(arrays) / sizeof(arrays[0]); n++) {
 		if (strlen(arrays[n].symbol) != (size_t)at->name_len ||
 		    strncmp(arrays[n].symbol, at->name, (size_t)at->name_len))
 			continue;
-		id = kernel_struct(k, arrays[n].type, NULL, &v);
-		size = id ? btf_view_size(v, id) : 0;
+		size = kernel_size(k, arrays[n].type, NULL);
 		if (size <= 0)
 			continue;
 		i = (addr - at->start) / (uint64_t)size;
@@ -247,11 +255,9 @@ static bool symbol_name(struct names_kernel *k, uint64_t addr, struct name *out)
 		return true;
 	if (addr != at.start)
 		name_print(rest, sizeof(rest), false, "+0x%" PRIx64, addr - at.start);
-	memset(out, 0, sizeof(*out));
+	*out = (struct name){.found = NAME_OBJECT, .object = at.start};
 	name_print(out->text, sizeof(out->text), false, "%.*s%s", at.name_len, at.name, rest);
 	name_print(out->place, sizeof(out->place), false, "%s", at.module);
-	out->found = NAME_OBJECT;
-	out->object = at.start;
 	return true;
 }
 
@@ -270,9 +276,8 @@ static bool image_name(struct names_kernel *k, uint64_t addr, struct name *out)
 #endif
 	if (!text || addr < text || addr >= end)
 		return false;
-	memset(out, 0, sizeof(*out));
+	*out = (struct name){.found = NAME_REGION};
 	name_print(out->text, sizeof(out->text), false, "vmlinux+0x%" PRIx64, addr - text);
-	out->found = NAME_REGION;
 	return true;
 }
 

@@ -5,11 +5,86 @@
 
 #include <stdio.h>
 
-#include "names/btf_member.h"
 #include "names/btf_view.h"
 #include "names/internal.h"
-#include "names/kernel_peek.h"
-#include "names/kernel_syms.h"
+#include "names/wire.h"
+
+/* ---- kernel memory, through programs that are loaded but never attached (names.bpf.c) ---- */
+
+struct names_bpf;
+
+struct peek {
+	struct names_bpf *skel;
+	int state;  /* 0: not tried; 1: works; negative: why it does not */
+	bool slabs; /* the kernel can tell a slab cache by address (6.13) */
+};
+
+/* Loads the programs at the first call, which takes CAP_BPF and CAP_PERFMON; later ones tell again
+ * what came of it. `slabs`: the kernel's BTF has bpf_get_kmem_cache. 0 or negative errno. */
+int peek_open(struct peek *p, const char *btf_file, bool slabs);
+void peek_close(struct peek *p);
+
+/* 0; -EFAULT: nothing there; others: cannot read at all. `len` may be anything. */
+int peek_read(struct peek *p, uint64_t addr, void *buf, size_t len);
+/* Page by page, zeroes where nothing is: what lies beside an object may not be mapped. */
+void peek_window(struct peek *p, uint64_t from, uint8_t *bytes, size_t len);
+/* 0 where it cannot be read: for pointers, which are then no use either. */
+uint64_t peek_u64(struct peek *p, uint64_t addr);
+uint32_t peek_u32(struct peek *p, uint64_t addr);
+/* Through a pointer to a string. Empty if unreadable, always ended. */
+void peek_text(struct peek *p, uint64_t addr, char *buf, size_t len);
+
+/* The run queue of a CPU, by who runs there; 0 if it cannot be told. */
+uint64_t peek_rq(struct peek *p, uint32_t cpu);
+uint64_t peek_task(struct peek *p); /* our own task_struct, or 0 */
+/* The kmem_cache of an object's address, or 0. */
+uint64_t peek_cache(struct peek *p, uint64_t addr);
+
+/* ---- its symbols, from /proc/kallsyms ---- */
+
+/* One line: "ffffffffc00010f0 t ext4_da_write_begin\t[ext4]" */
+struct ksym_line {
+	uint64_t addr;
+	char type;
+	char name[192]; /* KSYM_NAME_LEN is 512 since 6.1; longer ones are cut (Rust's) */
+	char module[64];
+};
+
+/* 0, or -EINVAL with words that quote the line. */
+int ksym_line_parse(const char *line, struct ksym_line *out, struct err *e);
+
+struct __attribute__((packed)) ksym { /* there are 65,000: 12 bytes each, not 16 */
+	uint64_t addr;
+	uint32_t name; /* offset in names; highest bit: data; 0: neither code nor data to write */
+};
+
+struct ksyms {
+	struct ksym *v;
+	size_t n, cap;
+	char *names; /* "vmap_pages", 0, or with its module: "ext4_map_blocks", 1, "ext4", 0 */
+	size_t names_len, names_cap;
+	bool hidden;	     /* all addresses are 0: no CAP_SYSLOG, or kptr_restrict */
+	bool data;	     /* has the data symbols too (CONFIG_KALLSYMS_ALL) */
+	uint64_t etext, end; /* of the image; 0: not told */
+};
+
+int ksyms_read(struct ksyms *s, FILE *f); /* replaces; 0, -ENOMEM, -EIO */
+void ksyms_free(struct ksyms *s);
+
+struct ksym_at {
+	const char *name; /* of name_len; the module's lies behind */
+	int name_len;
+	const char *module; /* "" for the kernel itself */
+	uint64_t start;
+	uint64_t end; /* the next symbol's start */
+};
+/* The code or data symbol an address lies in; false if none does. Data never without
+ * CONFIG_KALLSYMS_ALL: the few data symbols there are then mark whole sections. */
+bool ksyms_find(const struct ksyms *s, uint64_t addr, bool data, struct ksym_at *out);
+/* The address of a symbol of the kernel itself, 0 if there is none. */
+uint64_t ksyms_addr(const struct ksyms *s, const char *name);
+
+/* ---- what is remembered ---- */
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
@@ -47,15 +122,13 @@ struct slabs {
 	struct slab_alias *v;
 	size_t n, cap;
 	uint64_t read_at_ns;
-	bool known; /* /sys/kernel/slab could be read */
 };
 
-/* Where struct page of a direct-mapped address is: page = origin + (addr >> 12) * page_bytes. */
+/* Where struct page of a direct-mapped address is: page = origin + (addr >> 12) * 64. */
 struct pages {
 	int state; /* 0: not tried, 1: known, negative */
 	uint64_t tried_ns;
 	uint64_t origin;
-	uint32_t page_bytes;
 	uint64_t direct_map; /* page_offset_base; 0: not known */
 	bool direct_map_tried;
 };
@@ -70,7 +143,7 @@ struct futexes {
 struct nodes {
 	int state; /* 0: not tried, 1: known, negative */
 	uint64_t *pgdats;
-	size_t n;
+	size_t n, cap;
 };
 
 struct names_kernel {
@@ -94,7 +167,6 @@ struct names_kernel {
 };
 
 /* ---- kernel.c ---- */
-uint64_t kernel_now_ns(void);
 bool kernel_btf_ready(struct names_kernel *k); /* opens it at the first call */
 bool kernel_peek_ready(struct names_kernel *k);
 /* The id of a struct and the view that it is in: the kernel's, or that of `module` (NULL: none). 0
@@ -103,6 +175,18 @@ uint32_t kernel_struct(struct names_kernel *k, const char *name, const char *mod
 		       const struct btf_view **view);
 /* Offset of "member.member" in a struct of the kernel itself, or of ext4; -ENOENT. */
 int64_t kernel_offset(struct names_kernel *k, const char *type, const char *path);
+/* Members whose offsets are wanted together. */
+struct kernel_member {
+	int64_t *to; /* kernel_offset of it */
+	const char *type, *path;
+};
+/* 0, or -ENOENT if one is not there; the others are set all the same. */
+int kernel_offsets(struct names_kernel *k, const struct kernel_member *want, size_t n);
+/* Bytes of a struct, as kernel_struct finds it; -ENOENT. */
+int64_t kernel_size(struct names_kernel *k, const char *type, const char *module);
+/* The word at an offset in an object; 0 without an object, for a negative offset, and where it
+ * cannot be read. */
+uint64_t kernel_at(struct names_kernel *k, uint64_t object, int64_t offset);
 /* Value of an enumerator of the kernel's, -ENOENT. */
 int64_t kernel_enum(struct names_kernel *k, const char *type, const char *name);
 /* "TYPE.member" or "TYPE+0x18" of an object known to be there. false: the
@@ -149,5 +233,29 @@ void percpu_close(struct percpu *p);
 void supers_close(struct supers *s);
 void nodes_close(struct nodes *n);
 void slabs_close(struct slabs *s);
+
+/* ---- what the objects of a slab cache are, by its name (slab.c) ---- */
+
+enum slab_content {
+	SLAB_UNKNOWN,
+	SLAB_STRUCT, /* `type`, if the kernel has it and the size fits */
+	SLAB_BYTES,  /* data without locks */
+};
+
+struct slab_type {
+	enum slab_content content;
+	char type[64];
+	char other[64]; /* if there is no such struct; "": none */
+	bool tail;	/* objects have another length than the struct, known at run time only */
+};
+
+/* From a table, else a struct of that name or, "jbd2_foo_cache", of "jbd2_foo": the caller sees
+ * which there is. */
+void slab_type_of(const char *cache, struct slab_type *out);
+/* "ext4_inode_cache" -> "ext4": the module whose types may have it. */
+void slab_module_of(const char *cache, char *out, size_t len);
+
+/* Of the caches that kmalloc takes from: memory for anything. */
+bool slab_is_general(const char *cache);
 
 #endif

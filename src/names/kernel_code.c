@@ -103,7 +103,7 @@ bool ksyms_ready(struct names_kernel *k, bool fresh)
 		return false;
 	if (k->syms_tried_ns && !fresh)
 		return k->syms.n > 0;
-	now = kernel_now_ns();
+	now = wire_now_ns();
 	if (k->syms_tried_ns && now - k->syms_tried_ns < OLD_NS)
 		return k->syms.n > 0;
 	k->syms_tried_ns = now;
@@ -145,11 +145,10 @@ static bool begins(const char *name, int len, const char *with)
 bool kernel_is_lock_code(struct names_kernel *k, uint64_t ip)
 {
 	struct ksym_at at;
-	size_t i;
 
 	if (!kernel_code_at(k, ip, &at))
 		return false;
-	for (i = 0; i < sizeof(lock_code) / sizeof(lock_code[0]); i++)
+	for (size_t i = 0; i < sizeof(lock_code) / sizeof(lock_code[0]); i++)
 		if (begins(at.name, at.name_len, lock_code[i]))
 			return true;
 	return false;

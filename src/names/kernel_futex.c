@@ -31,10 +31,7 @@ struct layout {
 
 static int read_layout(struct names_kernel *k, struct layout *l)
 {
-	const struct {
-		int64_t *to;
-		const char *type, *path;
-	} want[] = {
+	const struct kernel_member want[] = {
 		{&l->lock, BUCKET, "lock"},
 		{&l->chain, BUCKET, "chain.node_list"},
 		{&l->priv, BUCKET, "priv"},
@@ -48,22 +45,13 @@ static int read_layout(struct names_kernel *k, struct layout *l)
 		{&l->tgid, "task_struct", "tgid"},
 		{&l->comm, "task_struct", "comm"},
 	};
-	const struct btf_view *v;
-	uint32_t id = kernel_struct(k, BUCKET, NULL, &v);
-	size_t i;
 
-	l->bytes = id ? btf_view_size(v, id) : -ENOENT;
-	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++)
-		*want[i].to = kernel_offset(k, want[i].type, want[i].path);
+	l->bytes = kernel_size(k, BUCKET, NULL);
+	(void)kernel_offsets(k, want, sizeof(want) / sizeof(want[0])); /* some kernels lack most */
 	return l->bytes < ALIGN || l->bytes > BUCKET_MAX || l->bytes % ALIGN || l->lock < 0 ||
 			       l->chain < 0
 		       ? -ENOENT
 		       : 0;
-}
-
-static uint64_t at(struct names_kernel *k, uint64_t object, int64_t offset)
-{
-	return object && offset >= 0 ? peek_u64(&k->peek, object + (uint64_t)offset) : 0;
 }
 
 /* ---- a process's own table ---- */
@@ -75,9 +63,9 @@ static uint64_t private_mm(struct names_kernel *k, const struct layout *l, uint6
 
 	if (l->priv < 0 || l->mm < 0 || l->mask < 0 || l->queues < 0)
 		return 0;
-	table = at(k, bucket, l->priv);
-	mm = at(k, table, l->mm);
-	if (!mm || (at(k, mm, l->now) != table && at(k, mm, l->next) != table))
+	table = kernel_at(k, bucket, l->priv);
+	mm = kernel_at(k, table, l->mm);
+	if (!mm || (kernel_at(k, mm, l->now) != table && kernel_at(k, mm, l->next) != table))
 		return 0;
 	first = table + (uint64_t)l->queues;
 	if (bucket < first || (bucket - first) % (uint64_t)l->bytes ||
@@ -94,7 +82,7 @@ static void say_whose(struct name *out, uint32_t pid, const char *comm)
 /* The process as the kernel has it (CONFIG_MEMCG). */
 static void say_owner(struct names_kernel *k, const struct layout *l, uint64_t mm, struct name *out)
 {
-	uint64_t leader = at(k, at(k, mm, l->owner), l->leader);
+	uint64_t leader = kernel_at(k, kernel_at(k, mm, l->owner), l->leader);
 	char comm[16] = "";
 
 	if (!leader || l->tgid < 0 || l->comm < 0 ||
@@ -180,11 +168,11 @@ static void *sleep_on_futex(void *arg)
 static bool is_queued(struct names_kernel *k, const struct layout *l, uint64_t bucket,
 		      uint64_t entry)
 {
-	uint64_t list = bucket + (uint64_t)l->chain, to = at(k, list, 0);
+	uint64_t list = bucket + (uint64_t)l->chain, to = kernel_at(k, list, 0);
 	int left = QUEUED_MAX;
 
 	while (to && to != list && to != entry && left--)
-		to = at(k, to, 0);
+		to = kernel_at(k, to, 0);
 	return to == entry;
 }
 
@@ -196,19 +184,18 @@ static uint64_t bucket_of_task(struct names_kernel *k, const struct layout *l, u
 	int64_t q_task = kernel_offset(k, "futex_q", "task");
 	int64_t q_lock = kernel_offset(k, "futex_q", "lock_ptr");
 	int64_t q_list = kernel_offset(k, "futex_q", "list.node_list");
-	uint64_t base = at(k, task, stack), word, q, bucket;
+	uint64_t base = kernel_at(k, task, stack), word, q, bucket;
 	uint8_t bytes[STACK_BYTES];
-	size_t i;
 
 	if (!base || q_task < 0 || q_lock < 0 || q_list < 0)
 		return 0;
 	peek_window(&k->peek, base, bytes, sizeof(bytes));
-	for (i = (size_t)q_task; i + 8 <= sizeof(bytes); i += 8) {
+	for (size_t i = (size_t)q_task; i + 8 <= sizeof(bytes); i += 8) {
 		memcpy(&word, bytes + i, sizeof(word));
 		if (word != task)
 			continue;
 		q = base + i - (uint64_t)q_task;
-		bucket = at(k, q, q_lock) - (uint64_t)l->lock;
+		bucket = kernel_at(k, q, q_lock) - (uint64_t)l->lock;
 		if (!(bucket % ALIGN) && is_queued(k, l, bucket, q + (uint64_t)q_list))
 			return bucket;
 	}
@@ -247,8 +234,8 @@ static bool is_global(struct names_kernel *k, const struct layout *l, uint64_t b
 
 	if (!looks_like_table(k, l, bucket, bucket))
 		return false;
-	if (!f->bucket && (!f->tried_ns || kernel_now_ns() - f->tried_ns > RETRY_NS)) {
-		f->tried_ns = kernel_now_ns();
+	if (!f->bucket && (!f->tried_ns || wire_now_ns() - f->tried_ns > RETRY_NS)) {
+		f->tried_ns = wire_now_ns();
 		f->bucket = find_global(k, l);
 	}
 	from = f->bucket < bucket ? f->bucket : bucket;

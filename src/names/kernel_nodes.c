@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "names/kernel.h"
 
 #define WINDOW_BYTES 4096
@@ -21,20 +22,9 @@ struct layout {
 	int64_t memory_id; /* of the subsystem */
 };
 
-static int64_t struct_bytes(struct names_kernel *k, const char *type)
-{
-	const struct btf_view *v;
-	uint32_t id = kernel_struct(k, type, NULL, &v);
-
-	return id ? btf_view_size(v, id) : -ENOENT;
-}
-
 static int read_layout(struct names_kernel *k, struct layout *l)
 {
-	const struct {
-		int64_t *to;
-		const char *type, *path;
-	} want[] = {
+	const struct kernel_member want[] = {
 		{&l->cgroups, "task_struct", "cgroups"},
 		{&l->subsys, "css_set", "subsys"},
 		{&l->css, "mem_cgroup", "css"},
@@ -45,15 +35,11 @@ static int read_layout(struct names_kernel *k, struct layout *l)
 		{&l->node_id, "pglist_data", "node_id"},
 		{&l->zone_pgdat, "pglist_data", "node_zones.zone_pgdat"},
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
-		*want[i].to = kernel_offset(k, want[i].type, want[i].path);
-		if (*want[i].to < 0)
-			return -ENOENT; /* CONFIG_MEMCG */
-	}
-	l->part_bytes = struct_bytes(k, "mem_cgroup_per_node");
-	l->node_bytes = struct_bytes(k, "pglist_data");
+	if (kernel_offsets(k, want, sizeof(want) / sizeof(want[0])))
+		return -ENOENT; /* CONFIG_MEMCG */
+	l->part_bytes = kernel_size(k, "mem_cgroup_per_node", NULL);
+	l->node_bytes = kernel_size(k, "pglist_data", NULL);
 	l->memory_id = kernel_enum(k, "cgroup_subsys_id", "memory_cgrp_id");
 	return l->memory_id < 0 || l->part_bytes <= 0 || l->part_bytes > WINDOW_BYTES ||
 			       l->node_bytes <= 0
@@ -61,61 +47,40 @@ static int read_layout(struct names_kernel *k, struct layout *l)
 		       : 0;
 }
 
-static uint64_t at(struct names_kernel *k, uint64_t object, int64_t offset)
-{
-	return object ? peek_u64(&k->peek, object + (uint64_t)offset) : 0;
-}
-
-static int add_node(struct nodes *n, uint64_t pgdat)
-{
-	uint64_t *v = realloc(n->pgdats, (n->n + 1) * sizeof(*v));
-
-	if (!v)
-		return -ENOMEM;
-	n->pgdats = v;
-	n->pgdats[n->n++] = pgdat;
-	return 0;
-}
-
 /* Behind the last node is something else: a node says which it is, and its zone whose. */
 static int find_nodes(struct names_kernel *k)
 {
-	uint64_t memcg, pgdat;
+	uint64_t memcg, pgdat, *v;
 	struct layout l;
 	int ret = read_layout(k, &l);
 
 	if (ret)
 		return ret;
-	memcg = at(k, at(k, peek_task(&k->peek), l.cgroups), l.subsys + 8 * l.memory_id);
-	while (memcg && !ret) {
+	memcg = kernel_at(k, kernel_at(k, peek_task(&k->peek), l.cgroups),
+			  l.subsys + 8 * l.memory_id);
+	while (memcg) {
 		uint64_t part =
-			at(k, memcg - (uint64_t)l.css, l.nodeinfo + 8 * (int64_t)k->nodes.n);
+			kernel_at(k, memcg - (uint64_t)l.css, l.nodeinfo + 8 * (int64_t)k->nodes.n);
 
-		pgdat = at(k, part, l.pgdat);
-		if (!pgdat || at(k, pgdat, l.zone_pgdat) != pgdat ||
+		pgdat = kernel_at(k, part, l.pgdat);
+		if (!pgdat || kernel_at(k, pgdat, l.zone_pgdat) != pgdat ||
 		    peek_u32(&k->peek, pgdat + (uint64_t)l.node_id) != k->nodes.n)
 			break;
-		ret = add_node(&k->nodes, pgdat);
+		v = array_room(k->nodes.pgdats, &k->nodes.cap, k->nodes.n, 1, sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		k->nodes.pgdats = v;
+		v[k->nodes.n++] = pgdat;
 	}
-	return ret ? ret : k->nodes.n ? 0 : -ENOTSUP;
-}
-
-static bool ready(struct names_kernel *k)
-{
-	if (!k->nodes.state && kernel_peek_ready(k)) {
-		k->nodes.state = find_nodes(k);
-		if (!k->nodes.state)
-			k->nodes.state = 1;
-	}
-	return k->nodes.state > 0;
+	return k->nodes.n ? 0 : -ENOTSUP;
 }
 
 static bool name_part(struct names_kernel *k, const struct layout *l, uint64_t addr, size_t node,
 		      uint64_t part, struct name *out)
 {
-	uint64_t memcg = at(k, part, l->memcg);
+	uint64_t memcg = kernel_at(k, part, l->memcg);
 
-	if (at(k, memcg, l->nodeinfo + 8 * (int64_t)node) != part ||
+	if (kernel_at(k, memcg, l->nodeinfo + 8 * (int64_t)node) != part ||
 	    !kernel_name_in(k, addr, part, "mem_cgroup_per_node", NULL, out))
 		return false;
 	name_print(out->place, sizeof(out->place), false, "node %zu", node);
@@ -127,7 +92,6 @@ static bool part_name(struct names_kernel *k, uint64_t addr, struct name *out)
 	uint8_t bytes[2 * WINDOW_BYTES];
 	struct layout l;
 	uint64_t from, word, i;
-	size_t node;
 
 	if (read_layout(k, &l))
 		return false;
@@ -137,7 +101,7 @@ static bool part_name(struct names_kernel *k, uint64_t addr, struct name *out)
 	peek_window(&k->peek, from, bytes, 2 * (size_t)l.part_bytes);
 	for (i = 0; i + 8 <= 2 * (uint64_t)l.part_bytes; i += 8) {
 		memcpy(&word, bytes + i, sizeof(word));
-		for (node = 0; node < k->nodes.n; node++)
+		for (size_t node = 0; node < k->nodes.n; node++)
 			if (word == k->nodes.pgdats[node] &&
 			    name_part(k, &l, addr, node, from + i - (uint64_t)l.pgdat, out))
 				return true;
@@ -148,11 +112,11 @@ static bool part_name(struct names_kernel *k, uint64_t addr, struct name *out)
 /* "pglist_data.node_zones[2].lock" */
 bool node_name(struct names_kernel *k, uint64_t addr, struct name *out)
 {
-	size_t i;
-
-	if (!ready(k))
+	if (!k->nodes.state && kernel_peek_ready(k))
+		k->nodes.state = find_nodes(k) ?: 1;
+	if (k->nodes.state <= 0)
 		return false;
-	for (i = 0; i < k->nodes.n; i++) {
+	for (size_t i = 0; i < k->nodes.n; i++) {
 		if (!kernel_name_in(k, addr, k->nodes.pgdats[i], "pglist_data", NULL, out))
 			continue;
 		name_print(out->place, sizeof(out->place), false, "node %zu", i);

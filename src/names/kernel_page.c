@@ -11,6 +11,7 @@
 #include "names/kernel.h"
 
 #define PAGE_SHIFT 12
+#define PAGE_BYTES 64ULL /* of a struct page */
 #define ORIGIN_ALIGN \
 	(1ULL << 24) /* both maps begin at multiples of 1 GB: 64 bytes a page of 4 KB */
 #define CACHES_MAX 1000
@@ -61,15 +62,15 @@ static int read_layout(struct names_kernel *k, struct slab_layout *l)
 }
 
 /*
- * page - (object >> 12) * page_bytes is the origin less 64 bytes for each page that the object lies
+ * page - (object >> 12) * PAGE_BYTES is the origin less 64 bytes for each page that the object lies
  * behind its slab's first: rounded up it is exact, whatever the slab's order.
  */
 static uint64_t origin_from(struct names_kernel *k, const struct slab_layout *l, uint64_t cache,
 			    uint64_t slab, uint64_t object)
 {
-	if (!slab || !object || peek_u64(&k->peek, slab + (uint64_t)l->owner) != cache)
+	if (!slab || !object || kernel_at(k, slab, l->owner) != cache)
 		return 0; /* changed while we looked; or the head of the list of caches */
-	return (slab - (object >> PAGE_SHIFT) * k->pages.page_bytes + ORIGIN_ALIGN - 1) &
+	return (slab - (object >> PAGE_SHIFT) * PAGE_BYTES + ORIGIN_ALIGN - 1) &
 	       ~(ORIGIN_ALIGN - 1);
 }
 
@@ -77,12 +78,12 @@ static uint64_t origin_from(struct names_kernel *k, const struct slab_layout *l,
 static uint64_t origin_from_node(struct names_kernel *k, const struct slab_layout *l,
 				 uint64_t cache)
 {
-	uint64_t node = peek_u64(&k->peek, cache + (uint64_t)l->node), slab;
+	uint64_t node = kernel_at(k, cache, l->node), slab;
 
-	if (!node || !peek_u64(&k->peek, node + (uint64_t)l->nr_partial))
+	if (!kernel_at(k, node, l->nr_partial))
 		return 0;
-	slab = peek_u64(&k->peek, node + (uint64_t)l->partial) - (uint64_t)l->slab_list;
-	return origin_from(k, l, cache, slab, peek_u64(&k->peek, slab + (uint64_t)l->freelist));
+	slab = kernel_at(k, node, l->partial) - (uint64_t)l->slab_list;
+	return origin_from(k, l, cache, slab, kernel_at(k, slab, l->freelist));
 }
 
 /* A slab that a CPU allocates from, or has in stock: a small machine has no others. */
@@ -90,36 +91,28 @@ static uint64_t origin_from_cpus(struct names_kernel *k, const struct slab_layou
 				 uint64_t cache)
 {
 	uint64_t origin = 0, slab, percpu;
-	uint32_t cpu;
 
 	if (l->cpu_slab < 0 || l->cpu_page < 0 || l->cpu_freelist < 0)
 		return 0; /* gone with slub's sheaves */
-	percpu = peek_u64(&k->peek, cache + (uint64_t)l->cpu_slab);
-	for (cpu = 0; !origin && (!cpu || cpu < k->percpu.ncpus); cpu++) {
+	percpu = kernel_at(k, cache, l->cpu_slab);
+	for (uint32_t cpu = 0; !origin && (!cpu || cpu < k->percpu.ncpus); cpu++) {
 		uint64_t at = percpu_address(k, percpu, cpu);
 
 		if (!at)
 			continue;
-		slab = peek_u64(&k->peek, at + (uint64_t)l->cpu_page);
-		origin = origin_from(k, l, cache, slab,
-				     peek_u64(&k->peek, at + (uint64_t)l->cpu_freelist));
+		slab = kernel_at(k, at, l->cpu_page);
+		origin = origin_from(k, l, cache, slab, kernel_at(k, at, l->cpu_freelist));
 		if (origin || l->cpu_partial < 0)
 			continue;
-		slab = peek_u64(&k->peek, at + (uint64_t)l->cpu_partial);
-		origin = origin_from(k, l, cache, slab,
-				     peek_u64(&k->peek, slab + (uint64_t)l->freelist));
+		slab = kernel_at(k, at, l->cpu_partial);
+		origin = origin_from(k, l, cache, slab, kernel_at(k, slab, l->freelist));
 	}
 	return origin;
 }
 
-static uint64_t page_of(const struct pages *p, uint64_t addr)
-{
-	return p->origin + (addr >> PAGE_SHIFT) * p->page_bytes;
-}
-
 static uint64_t page_address(struct names_kernel *k, uint64_t page)
 {
-	return (page - k->pages.origin) / k->pages.page_bytes << PAGE_SHIFT;
+	return (page - k->pages.origin) / PAGE_BYTES << PAGE_SHIFT;
 }
 
 /*
@@ -149,13 +142,9 @@ static uint64_t some_cache(struct names_kernel *k)
 		{"pid_namespace", "pid_cachep"},
 	};
 	uint64_t at = peek_task(&k->peek);
-	size_t i;
 
-	for (i = 0; at && i < sizeof(way) / sizeof(way[0]); i++) {
-		int64_t offset = kernel_offset(k, way[i][0], way[i][1]);
-
-		at = offset < 0 ? 0 : peek_u64(&k->peek, at + (uint64_t)offset);
-	}
+	for (size_t i = 0; i < sizeof(way) / sizeof(way[0]); i++)
+		at = kernel_at(k, at, kernel_offset(k, way[i][0], way[i][1]));
 	return at;
 }
 
@@ -178,7 +167,7 @@ static int find_origin(struct names_kernel *k)
 		}
 		if (origin)
 			first = origin;
-		next = peek_u64(&k->peek, at + (uint64_t)l.list);
+		next = kernel_at(k, at, l.list);
 		at = next - (uint64_t)l.list;
 		if (!next || at == cache)
 			break;
@@ -188,27 +177,17 @@ static int find_origin(struct names_kernel *k)
 
 bool pages_known(struct names_kernel *k)
 {
-	const struct btf_view *v;
-	uint32_t id;
-
-	if (k->pages.state < 0 && kernel_now_ns() - k->pages.tried_ns > RETRY_NS)
+	if (k->pages.state < 0 && wire_now_ns() - k->pages.tried_ns > RETRY_NS)
 		k->pages.state = 0; /* there was no slab to learn from */
 	if (!k->pages.state && kernel_peek_ready(k)) {
-		k->pages.tried_ns = kernel_now_ns();
-		id = kernel_struct(k, "page", NULL, &v);
-		k->pages.page_bytes = id ? (uint32_t)btf_view_size(v, id) : 0;
+		k->pages.tried_ns = wire_now_ns();
 		/* The rounding of origin_from is for this size; others have more checks compiled
 		 * in. */
-		k->pages.state = k->pages.page_bytes == 64 ? find_origin(k) : -ENOTSUP;
-		if (!k->pages.state)
-			k->pages.state = 1;
+		k->pages.state = -ENOTSUP;
+		if (kernel_size(k, "page", NULL) == PAGE_BYTES)
+			k->pages.state = find_origin(k) ?: 1;
 	}
 	return k->pages.state > 0;
-}
-
-static uint64_t page_head_of(struct names_kernel *k, uint64_t addr)
-{
-	return pages_known(k) ? head_of(k, page_of(&k->pages, addr)) : 0;
 }
 
 /* ---- what a page is for ---- */
@@ -233,22 +212,16 @@ static bool is_slab(struct names_kernel *k, uint64_t head)
 	return flag >= 0 && peek_u64(&k->peek, head) >> flag & 1;
 }
 
-/* A page table's page goes by another struct, which has its lock. */
-static bool is_page_table(struct names_kernel *k, uint64_t page)
-{
-	int64_t type = kernel_enum(k, "pagetype", "PGTY_table");
-
-	return type > 0 && has_page_type(k, page, type);
-}
-
 bool page_slab_of(struct names_kernel *k, uint64_t addr, uint64_t *cache, uint64_t *start)
 {
-	uint64_t head = page_head_of(k, addr);
 	int64_t owner = slab_offset(k, "slab_cache");
+	uint64_t head = 0;
 
+	if (pages_known(k))
+		head = head_of(k, k->pages.origin + (addr >> PAGE_SHIFT) * PAGE_BYTES);
 	if (!head || owner < 0 || !is_slab(k, head))
 		return false;
-	*cache = peek_u64(&k->peek, head + (uint64_t)owner);
+	*cache = kernel_at(k, head, owner);
 	*start = page_address(k, head);
 	return *cache && *start <= addr;
 }
@@ -280,16 +253,19 @@ static uint64_t find_direct_map(struct names_kernel *k, uint64_t in_it)
 bool page_name(struct names_kernel *k, uint64_t addr, struct name *out)
 {
 	uint64_t page, memory, base;
+	int64_t table;
 	const char *type;
 
 	if (!pages_known(k))
 		return false;
-	page = addr & ~(uint64_t)(k->pages.page_bytes - 1);
+	page = addr & ~(PAGE_BYTES - 1);
 	memory = page_address(k, page);
 	/* Of what is no struct page this would be no address. */
 	if (!(memory >> 63) || !page_readable(k, memory) || !page_readable(k, page))
 		return false;
-	type = is_page_table(k, page) ? "ptdesc" : "page";
+	/* A page table's page goes by another struct, which has its lock. */
+	table = kernel_enum(k, "pagetype", "PGTY_table");
+	type = table > 0 && has_page_type(k, page, table) ? "ptdesc" : "page";
 	if (!kernel_name_in(k, addr, page, type, NULL, out))
 		return false;
 	if (!k->pages.direct_map_tried) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "names/kernel_peek.h"
+#include "names/kernel.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -26,9 +26,8 @@ static const struct btf_var_secinfo *find_var(struct names_kernel *k, const char
 {
 	const struct btf_type *sec = section(k);
 	const struct btf_var_secinfo *v = sec ? btf_var_secinfos(sec) : NULL;
-	uint32_t i;
 
-	for (i = 0; sec && i < btf_vlen(sec); i++) {
+	for (uint32_t i = 0; sec && i < btf_vlen(sec); i++) {
 		if (name ? !strcmp(btf_view_name(&k->btf, btf_view_type(&k->btf, v[i].type)), name)
 			 : offset >= v[i].offset && offset - v[i].offset < v[i].size)
 			return &v[i];
@@ -39,9 +38,8 @@ static const struct btf_var_secinfo *find_var(struct names_kernel *k, const char
 static uint64_t find_rq(struct names_kernel *k, uint32_t cpu, int64_t cpu_offset)
 {
 	uint64_t rq;
-	int i;
 
-	for (i = 0; i < TRIES; i++) {
+	for (int i = 0; i < TRIES; i++) {
 		rq = peek_rq(&k->peek, cpu);
 		if (rq && peek_u32(&k->peek, rq + (uint64_t)cpu_offset) == cpu)
 			return rq;
@@ -78,11 +76,8 @@ static int find_bases(struct names_kernel *k)
 
 static bool ready(struct names_kernel *k)
 {
-	if (!k->percpu.state && kernel_peek_ready(k)) {
-		k->percpu.state = find_bases(k);
-		if (!k->percpu.state)
-			k->percpu.state = 1;
-	}
+	if (!k->percpu.state && kernel_peek_ready(k))
+		k->percpu.state = find_bases(k) ?: 1;
 	return k->percpu.state > 0;
 }
 
@@ -121,22 +116,20 @@ static void name_var(struct names_kernel *k, const struct btf_var_secinfo *var, 
 bool percpu_name(struct names_kernel *k, uint64_t addr, struct name *out)
 {
 	const struct btf_var_secinfo *var;
-	uint32_t cpu;
 
 	if (!ready(k))
 		return false;
-	for (cpu = 0; cpu < k->percpu.ncpus; cpu++) {
+	for (uint32_t cpu = 0; cpu < k->percpu.ncpus; cpu++) {
 		uint64_t base = k->percpu.bases[cpu];
 
 		if (!base || addr < base || addr - base >= k->percpu.size)
 			continue;
-		memset(out, 0, sizeof(*out));
+		*out = (struct name){.found = NAME_REGION};
 		var = find_var(k, NULL, addr - base);
 		if (var) {
 			name_var(k, var, addr - base, cpu, out);
 			return true;
 		}
-		out->found = NAME_REGION;
 		name_print(out->text, sizeof(out->text), false, "percpu+0x%" PRIx64 " (cpu %u)",
 			   addr - base, cpu);
 		return true;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "names/kernel_syms.h"
+#include "names/kernel.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/array.h"
 
 #define SYMBOL_BYTES_MAX (1U << 20) /* what is further from its symbol does not belong to it */
 #define MODULE_MARK '\1'	    /* between a symbol and its module, in names */
@@ -173,10 +175,9 @@ static int read_lines(struct ksyms *s, FILE *f)
 
 	while (!ret && getline(&line, &cap, f) > 0) {
 		if (ksym_line_parse(line, &l, NULL))
-			s->bad++;
-		else if (!l.addr)
-			hidden++;
-		else
+			continue;
+		hidden += !l.addr;
+		if (l.addr)
 			ret = add_line(s, &l);
 	}
 	if (!ret && ferror(f))
@@ -212,28 +213,12 @@ void ksyms_free(struct ksyms *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* The last symbol that begins at or before addr; n if there is none. */
-static size_t last_before(const struct ksyms *s, uint64_t addr)
-{
-	size_t lo = 0, hi = s->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->v[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? lo - 1 : s->n;
-}
-
 /* Of several symbols at one place the first that has a name, as the kernel does. */
 bool ksyms_find(const struct ksyms *s, uint64_t addr, bool data, struct ksym_at *out)
 {
-	size_t i = last_before(s, addr), end = i + 1;
+	size_t end = array_upto(s->v, s->n, sizeof(*s->v), addr), i = end - 1;
 
-	if (i == s->n || (data && !s->data))
+	if (!end || (data && !s->data))
 		return false;
 	while (i && s->v[i - 1].addr == s->v[i].addr)
 		i--;
@@ -252,9 +237,7 @@ bool ksyms_find(const struct ksyms *s, uint64_t addr, bool data, struct ksym_at 
 
 uint64_t ksyms_addr(const struct ksyms *s, const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i].name && !strcmp(s->names + (s->v[i].name & ~DATA_BIT), name))
 			return s->v[i].addr;
 	return 0;

@@ -51,17 +51,6 @@ void names_shared_close(struct names_shared *s)
 	s->names = NULL;
 }
 
-void names_report_begin(struct names *n)
-{
-	if (n)
-		names_user_begin(n->user);
-}
-
-uint64_t names_refused(const struct names *n)
-{
-	return n ? names_user_refused(n->user) : 0;
-}
-
 void names_trim(struct names *n)
 {
 	if (!n)

@@ -37,11 +37,6 @@ struct fetches {
 	size_t next;
 };
 
-struct fetches *fetches_new(void)
-{
-	return calloc(1, sizeof(struct fetches));
-}
-
 /* In a process of its own, without capabilities: the network is there for this. */
 static void fetch_child(const struct fetch *f, int sock)
 {
@@ -122,7 +117,7 @@ int fetch_get(struct fetches *f, const uint8_t *id, size_t len)
 
 int opener_main(int sock)
 {
-	struct fetches *fetches = fetches_new();
+	struct fetches *fetches = calloc(1, sizeof(*fetches)); /* NULL: none is fetched */
 	struct open_tell tell;
 	struct open_ask ask;
 	struct wire_fds with, fds;

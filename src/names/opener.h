@@ -39,16 +39,19 @@ int opener_process(struct opener *o, uint32_t pid, struct opened_process *out);
 uint64_t opener_start(struct opener *o, uint32_t pid); /* 0: it has ended */
 /* Was there no answer once that this process was asked about? */
 bool opener_has_hung(const struct opener *o, uint32_t pid);
-/* A descriptor or negative errno. dev: of the mapping, as maps has it. */
-int opener_mapped(struct opener *o, uint32_t pid, uint64_t dev, uint64_t start, uint64_t end);
-int opener_perf_map(struct opener *o, uint32_t pid);
-/* Of the root root_fd, or ours (-1). */
-int opener_build_id(struct opener *o, int root_fd, const uint8_t *id, size_t len);
+/* A descriptor or negative errno: OPEN_MAPPED, with the mapping and its device as maps has it, or
+ * OPEN_PERF_MAP, with none of these. */
+int opener_of_process(struct opener *o, enum open_type type, uint32_t pid, uint64_t dev,
+		      uint64_t start, uint64_t end);
+/* The same: OPEN_BUILD_ID, of the root root_fd or ours (-1), or OPEN_FETCH (-1). */
+int opener_by_id(struct opener *o, enum open_type type, int root_fd, const uint8_t *id, size_t len);
 /* dir: the program's. Our root: only where program_fd, the program, really is in it. */
 int opener_link(struct opener *o, int root_fd, int program_fd, uint32_t which, const char *dir,
 		const char *name);
 int opener_alt(struct opener *o, int root_fd, const char *path);
-int opener_fetch(struct opener *o, const uint8_t *id, size_t len);
+
+/* A path in maps as the process would write it: without the prefix. */
+const char *opener_path_within(const char *prefix, const char *path);
 
 /* ---- the process ---- */
 
@@ -61,6 +64,5 @@ void opener_serve(struct fetches *f, const struct open_ask *ask, const struct wi
 		  struct open_tell *tell, struct wire_fds *fds);
 /* The debug file of a build-id, by a process of its own: -EAGAIN until it has come. */
 int fetch_get(struct fetches *f, const uint8_t *id, size_t len);
-struct fetches *fetches_new(void); /* NULL: no memory */
 
 #endif

@@ -99,23 +99,17 @@ uint64_t opener_start(struct opener *o, uint32_t pid)
 	return ret ? 0 : tell.start;
 }
 
-int opener_mapped(struct opener *o, uint32_t pid, uint64_t dev, uint64_t start, uint64_t end)
+int opener_of_process(struct opener *o, enum open_type type, uint32_t pid, uint64_t dev,
+		      uint64_t start, uint64_t end)
 {
-	struct open_ask ask = {.type = OPEN_MAPPED, .pid = pid, .start = start, .end = end};
+	struct open_ask ask = {.type = type, .pid = pid, .start = start, .end = end};
 
 	return request_fd(o, &ask, dev, NULL);
 }
 
-int opener_perf_map(struct opener *o, uint32_t pid)
+int opener_by_id(struct opener *o, enum open_type type, int root_fd, const uint8_t *id, size_t len)
 {
-	struct open_ask ask = {.type = OPEN_PERF_MAP, .pid = pid};
-
-	return request_fd(o, &ask, 0, NULL);
-}
-
-int opener_build_id(struct opener *o, int root_fd, const uint8_t *id, size_t len)
-{
-	struct open_ask ask = {.type = OPEN_BUILD_ID, .id_len = (uint32_t)len};
+	struct open_ask ask = {.type = type, .id_len = (uint32_t)len};
 	struct wire_fds with = {{root_fd, -1}};
 
 	if (len > sizeof(ask.id))
@@ -146,14 +140,4 @@ int opener_alt(struct opener *o, int root_fd, const char *path)
 		return -ENAMETOOLONG;
 	(void)snprintf(ask.path, sizeof(ask.path), "%s", path); /* fits */
 	return request_fd(o, &ask, 0, &with);
-}
-
-int opener_fetch(struct opener *o, const uint8_t *id, size_t len)
-{
-	struct open_ask ask = {.type = OPEN_FETCH, .id_len = (uint32_t)len};
-
-	if (len > sizeof(ask.id))
-		return -EINVAL;
-	memcpy(ask.id, id, len);
-	return request_fd(o, &ask, 0, NULL);
 }

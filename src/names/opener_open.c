@@ -155,8 +155,7 @@ static int open_process(uint32_t pid, struct open_tell *tell, struct wire_fds *f
 
 /* ---- the file behind a mapping ---- */
 
-/* A path in maps as the process would write it. */
-static const char *path_within(const char *prefix, const char *path)
+const char *opener_path_within(const char *prefix, const char *path)
 {
 	size_t len = strlen(prefix);
 
@@ -178,7 +177,7 @@ static int open_by_path(uint32_t pid, const struct map_line *l)
 		path[l->path_len] = '\0';
 		if (root >= 0)
 			root_prefix(pid, prefix);
-		fd = root >= 0 ? open_regular(root, path_within(prefix, path),
+		fd = root >= 0 ? open_regular(root, opener_path_within(prefix, path),
 					      RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
 			       : open_regular(AT_FDCWD, path, RESOLVE_NO_MAGICLINKS);
 	}

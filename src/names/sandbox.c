@@ -130,17 +130,9 @@ int sandbox_worker(void)
 	 * have one, as far as the machine allows that; the filter shuts out sockets in any case. */
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
 		(void)unshare(CLONE_NEWNET);
-	ret = sandbox_drop_caps();
+	ret = sandbox_drop_caps() ?: common() ?: limit(RLIMIT_FSIZE, 0) ?: limit(RLIMIT_NPROC, 0);
 	if (!ret)
-		ret = common();
-	if (!ret)
-		ret = limit(RLIMIT_FSIZE, 0);
-	if (!ret)
-		ret = limit(RLIMIT_NPROC, 0);
-	if (!ret)
-		ret = limit(RLIMIT_NOFILE, WORKER_FILES);
-	if (!ret)
-		ret = limit(RLIMIT_CPU, WORKER_CPU_S);
+		ret = limit(RLIMIT_NOFILE, WORKER_FILES) ?: limit(RLIMIT_CPU, WORKER_CPU_S);
 	if (!ret && !SANITIZED)
 		ret = limit(RLIMIT_AS, WORKER_MEMORY);
 	if (ret)

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/array.h"
 #include "names/kernel.h"
-#include "names/slab_types.h"
 
 #define SLAB_DIR "/sys/kernel/slab"
 #define OLD_NS 1000000000ULL
@@ -26,22 +26,154 @@ struct object {
 	uint64_t start; /* 0: not known */
 };
 
+/* ---- what they are, by the name of the cache ---- */
+
+/* Only those that the rule (the struct's name, or that and _cache) does not find. */
+static const struct {
+	const char *cache, *type; /* type "": bytes */
+	bool tail;
+} known_types[] = {
+	{"AF_VSOCK", "vsock_sock", false},
+	{"MPTCP", "mptcp_sock", false},
+	{"MPTCPv6", "mptcp6_sock", false},
+	{"PING", "inet_sock", false},
+	{"PINGv6", "raw6_sock", false},
+	{"RAW", "raw_sock", false},
+	{"RAWv6", "raw6_sock", false},
+	{"TCP", "tcp_sock", false},
+	{"TCPv6", "tcp6_sock", false},
+	{"UDP", "udp_sock", false},
+	{"UDP-Lite", "udp_sock", false},
+	{"UDPLITEv6", "udp6_sock", false},
+	{"UDPv6", "udp6_sock", false},
+	{"UNIX", "unix_sock", false},
+	{"UNIX-STREAM", "unix_sock", false},
+	{"bdev_cache", "bdev_inode", false},
+	{"bfilp", "backing_file", false},
+	{"blkdev_ioc", "io_context", false},
+	{"btrfs_extent_buffer", "extent_buffer", false},
+	{"btrfs_extent_map", "extent_map", false},
+	{"btrfs_extent_state", "extent_state", false},
+	{"btrfs_inode_defrag", "inode_defrag", false},
+	{"btrfs_prelim_ref", "prelim_ref", false},
+	{"cred_jar", "cred", false},
+	{"dax_cache", "dax_device", false},
+	{"debugfs_inode_cache", "debugfs_inode_info", false},
+	{"ep_head", "epitems_head", false},
+	{"eventpoll_epi", "epitem", false},
+	{"eventpoll_pwq", "eppoll_entry", false},
+	{"ext4_groupinfo_16k", "ext4_group_info", true},
+	{"ext4_groupinfo_1k", "ext4_group_info", true},
+	{"ext4_groupinfo_2k", "ext4_group_info", true},
+	{"ext4_groupinfo_32k", "ext4_group_info", true},
+	{"ext4_groupinfo_4k", "ext4_group_info", true},
+	{"ext4_groupinfo_64k", "ext4_group_info", true},
+	{"ext4_groupinfo_8k", "ext4_group_info", true},
+	{"ext4_inode_cache", "ext4_inode_info", false},
+	{"fasync_cache", "fasync_struct", false},
+	{"file_lock_ctx", "file_lock_context", false},
+	{"files_cache", "files_struct", false},
+	{"filp", "file", false},
+	{"fs_cache", "fs_struct", false},
+	{"fuse_request", "fuse_req", false},
+	{"hugetlbfs_inode_cache", "hugetlbfs_inode_info", false},
+	{"inode_cache", "inode", false},
+	{"iommu_iova", "iova", false},
+	{"iommu_iova_magazine", "iova_magazine", false},
+	{"ip6_dst_cache", "rt6_info", false},
+	{"ip_dst_cache", "rtable", false},
+	{"jbd2_journal_head", "journal_head", false},
+	{"jbd2_transaction_s", "transaction_s", false},
+	{"key_jar", "key", false},
+	{"kvm_mmu_page_header", "kvm_mmu_page", false},
+	{"mm_struct", "mm_struct", true},
+	{"mnt_cache", "mount", false},
+	{"mqueue_inode_cache", "mqueue_inode_info", false},
+	{"names_cache", "", false},
+	{"net_namespace", "net", false},
+	{"nf_conntrack", "nf_conn", false},
+	{"numa_policy", "mempolicy", false},
+	{"page->ptl", "spinlock", false},
+	{"pid", "pid", true},
+	{"pid_2", "pid", true},
+	{"pid_3", "pid", true},
+	{"posix_timers_cache", "k_itimer", false},
+	{"proc_dir_entry", "proc_dir_entry", true},
+	{"proc_inode_cache", "proc_inode", false},
+	{"radix_tree_node", "xa_node", false},
+	{"request_sock_TCP", "tcp_request_sock", false},
+	{"request_sock_TCPv6", "tcp_request_sock", false},
+	{"shared_policy_node", "sp_node", false},
+	{"shmem_inode_cache", "shmem_inode_info", false},
+	{"sighand_cache", "sighand_struct", false},
+	{"signal_cache", "signal_struct", false},
+	{"skbuff_ext_cache", "skb_ext", true},
+	{"skbuff_fclone_cache", "sk_buff_fclones", false},
+	{"skbuff_head_cache", "sk_buff", false},
+	{"sock_inode_cache", "socket_alloc", false},
+	{"squashfs_inode_cache", "squashfs_inode_info", false},
+	{"task_struct", "task_struct", true},
+	{"tcp_bind2_bucket", "inet_bind2_bucket", false},
+	{"tcp_bind_bucket", "inet_bind_bucket", false},
+	{"tw_sock_TCP", "tcp_timewait_sock", false},
+	{"uid_cache", "user_struct", false},
+	{"xfs_buf_item", "xfs_buf_log_item", false},
+	{"xfs_ili", "xfs_inode_log_item", false},
+	{"xfs_log_ticket", "xlog_ticket", false},
+};
+
+/* Scatter lists, pages' worth of data, ACPI's objects: none of them has a lock. */
+static const char *const byte_prefixes[] = {"sgpool-", "biovec-", "skbuff_small_head", "Acpi-"};
+
+bool slab_is_general(const char *cache)
+{
+	return strstr(cache, "kmalloc") != NULL; /* kmalloc-64, dma-kmalloc-64, kmalloc-rnd-01-64 */
+}
+
+static void by_rule(const char *cache, struct slab_type *out)
+{
+	size_t n = strlen(cache);
+
+	out->content = SLAB_STRUCT;
+	(void)snprintf(out->type, sizeof(out->type), "%s", cache); /* cut: no struct */
+	if (n > 6 && !strcmp(cache + n - 6, "_cache"))
+		(void)snprintf(out->other, sizeof(out->other), "%.*s", (int)n - 6, cache);
+}
+
+void slab_type_of(const char *cache, struct slab_type *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (slab_is_general(cache))
+		return;
+	for (size_t i = 0; i < sizeof(byte_prefixes) / sizeof(byte_prefixes[0]); i++)
+		if (!strncmp(cache, byte_prefixes[i], strlen(byte_prefixes[i])))
+			out->content = SLAB_BYTES;
+	for (size_t i = 0; i < sizeof(known_types) / sizeof(known_types[0]); i++) {
+		if (strcmp(known_types[i].cache, cache))
+			continue;
+		out->content = known_types[i].type[0] ? SLAB_STRUCT : SLAB_BYTES;
+		out->tail = known_types[i].tail;
+		(void)snprintf(out->type, sizeof(out->type), "%s", known_types[i].type);
+	}
+	if (out->content == SLAB_UNKNOWN)
+		by_rule(cache, out);
+}
+
+void slab_module_of(const char *cache, char *out, size_t len)
+{
+	(void)snprintf(out, len, "%.*s", (int)strcspn(cache, "_"), cache); /* cut: no module */
+}
+
 /* ---- the names of merged caches ---- */
 
 static int add_alias(struct slabs *s, const char *name, const char *dir)
 {
-	struct slab_alias *a;
+	struct slab_alias *a = array_room(s->v, &s->cap, s->n, 1, sizeof(*a));
 
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 128;
-		struct slab_alias *v = realloc(s->v, cap * sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		s->v = v;
-		s->cap = cap;
-	}
-	a = &s->v[s->n++];
+	if (!a)
+		return -ENOMEM;
+	s->v = a;
+	a += s->n++;
 	name_print(a->name, sizeof(a->name), false, "%s", name);
 	name_print(a->dir, sizeof(a->dir), false, "%s", dir);
 	return 0;
@@ -56,7 +188,6 @@ static void read_aliases(struct slabs *s)
 	ssize_t n;
 
 	s->n = 0;
-	s->known = d != NULL;
 	while (d && (entry = readdir(d))) {
 		if (entry->d_name[0] == '.' || entry->d_name[0] == ':')
 			continue;
@@ -64,7 +195,7 @@ static void read_aliases(struct slabs *s)
 		if (n > 0)
 			target[n] = '\0';
 		if (add_alias(s, entry->d_name, n > 0 ? target : entry->d_name))
-			s->known = false;
+			break; /* no memory */
 	}
 	if (d)
 		closedir(d);
@@ -72,9 +203,7 @@ static void read_aliases(struct slabs *s)
 
 static const char *dir_of(const struct slabs *s, const char *cache)
 {
-	size_t i;
-
-	for (i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++)
 		if (!strcmp(s->v[i].name, cache))
 			return s->v[i].dir;
 	return NULL;
@@ -83,7 +212,7 @@ static const char *dir_of(const struct slabs *s, const char *cache)
 /* The directory of a cache; read anew, but not more than once a second, when it is not known. */
 static const char *find_dir(struct slabs *s, const char *cache)
 {
-	uint64_t now = kernel_now_ns();
+	uint64_t now = wire_now_ns();
 	const char *dir = dir_of(s, cache);
 
 	if (dir || (s->read_at_ns && now - s->read_at_ns < OLD_NS))
@@ -229,17 +358,6 @@ static bool name_typed(struct names_kernel *k, uint64_t addr, const struct objec
 	return kernel_name_in(k, addr, o->start, type, module, out);
 }
 
-/* One name, one type. */
-static bool name_alone(struct names_kernel *k, uint64_t addr, const struct object *o,
-		       struct name *out)
-{
-	const struct btf_view *v;
-	struct slab_type type;
-
-	return type_of(k, o, o->cache, false, &type, &v) &&
-	       name_typed(k, addr, o, type.type, o->cache, out);
-}
-
 /*
  * Several: a member is named if, of what they all are, exactly one has a lock or an atomic there.
  * One of which nothing is known could have, too.
@@ -276,9 +394,8 @@ static void list_candidates(struct names_kernel *k, uint64_t addr, const struct 
 {
 	struct slab_type type;
 	struct name one;
-	size_t i;
 
-	for (i = 0; i < k->slabs.n; i++) {
+	for (size_t i = 0; i < k->slabs.n; i++) {
 		const struct slab_alias *a = &k->slabs.v[i];
 
 		if (strcmp(a->dir, dir))
@@ -291,27 +408,22 @@ static void list_candidates(struct names_kernel *k, uint64_t addr, const struct 
 	}
 }
 
-static size_t count_names(const struct slabs *s, const char *dir)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < s->n; i++)
-		n += !strcmp(s->v[i].dir, dir);
-	return n;
-}
-
 bool slab_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *hint,
 	       struct name *out)
 {
+	const struct btf_view *v;
+	struct slab_type type;
 	struct object o;
 	const char *dir;
-	size_t names;
+	size_t names = 0;
 
 	if (!find_object(k, addr, hint, &o))
 		return false;
 	dir = find_dir(&k->slabs, o.cache);
-	names = dir ? count_names(&k->slabs, dir) : 0;
-	if (o.offset_known && names == 1 && name_alone(k, addr, &o, out))
+	for (size_t i = 0; dir && i < k->slabs.n; i++)
+		names += !strcmp(k->slabs.v[i].dir, dir);
+	if (o.offset_known && names == 1 && type_of(k, &o, o.cache, false, &type, &v) &&
+	    name_typed(k, addr, &o, type.type, o.cache, out))
 		return true;
 	if (o.offset_known && names > 1 && name_merged(k, addr, &o, dir, out))
 		return true;
@@ -319,15 +431,11 @@ bool slab_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *
 	    (file_name(k, addr, o.start, o.bytes, hint, out) ||
 	     infer_name(k, addr, o.start, o.bytes, o.cache, hint, out)))
 		return true;
-	memset(out, 0, sizeof(*out));
-	out->found = NAME_REGION;
-	out->object = o.start;
-	if (!o.offset_known) {
-		name_print(out->text, sizeof(out->text), false, "%s", o.cache);
-		return true;
-	}
-	name_print(out->text, sizeof(out->text), false, "%s+0x%x", o.cache, o.offset);
-	if (names > 1)
+	*out = (struct name){.found = NAME_REGION, .object = o.start};
+	name_print(out->text, sizeof(out->text), false, "%s", o.cache);
+	if (o.offset_known)
+		name_print(out->text, sizeof(out->text), true, "+0x%x", o.offset);
+	if (o.offset_known && names > 1)
 		list_candidates(k, addr, &o, dir, out);
 	return true;
 }

@@ -8,7 +8,7 @@
 
 #include "names/demangle.h"
 #include "names/dwarf_var.h"
-#include "names/elf_symbol.h"
+#include "names/elf_file.h"
 #include "names/internal.h"
 #include "names/user.h"
 
@@ -78,13 +78,6 @@ void user_trim(struct user *u)
 
 /* ---- processes ---- */
 
-static void forget(struct user *u, size_t at)
-{
-	proc_free(u->procs[at]);
-	free(u->procs[at]);
-	u->procs[at] = u->procs[--u->nprocs];
-}
-
 /* The process longest unasked for goes until there is room beside `keep`. */
 static void make_room(struct user *u, const struct user_proc *keep)
 {
@@ -100,7 +93,9 @@ static void make_room(struct user *u, const struct user_proc *keep)
 		}
 		if (oldest == u->nprocs || (bytes <= MAPS_BYTES_MAX && u->nprocs < PROCS_MAX))
 			return;
-		forget(u, oldest);
+		proc_free(u->procs[oldest]);
+		free(u->procs[oldest]);
+		u->procs[oldest] = u->procs[--u->nprocs];
 	}
 }
 
@@ -226,28 +221,24 @@ static void name_region(const struct user_proc *p, const struct map *map, uint64
 {
 	const struct map_source *s =
 		map->source == MAP_NO_SOURCE ? NULL : &p->maps.sources[map->source];
+	const char *what;
 	struct elf_spot spot;
-	uint64_t start;
+	uint64_t from;
 
 	out->found = NAME_REGION;
 	if (proc_elf_spot(p, map, addr, &spot)) {
-		(void)snprintf(out->text, sizeof(out->text), "%s+0x%" PRIx64,
-			       short_name(spot.source), spot.vaddr);
-		return;
+		what = short_name(spot.source);
+		from = addr - spot.vaddr;
+	} else if (s && s->ino) {
+		what = short_name(s);
+		from = map->start - map->offset;
+	} else {
+		what = s ? s->path : map->perms & MAP_X ? "[jit]" : "[anon]";
+		from = region_start(&p->maps, map);
+		if (!s)
+			(void)snprintf(out->place, sizeof(out->place), "from 0x%" PRIx64, from);
 	}
-	if (s && s->ino) {
-		(void)snprintf(out->text, sizeof(out->text), "%s+0x%" PRIx64, short_name(s),
-			       addr - map->start + map->offset);
-		return;
-	}
-	start = region_start(&p->maps, map);
-	(void)snprintf(out->text, sizeof(out->text), "%s+0x%" PRIx64,
-		       s		    ? s->path
-		       : map->perms & MAP_X ? "[jit]"
-					    : "[anon]",
-		       addr - start);
-	if (!s)
-		(void)snprintf(out->place, sizeof(out->place), "from 0x%" PRIx64, start);
+	(void)snprintf(out->text, sizeof(out->text), "%s+0x%" PRIx64, what, addr - from);
 }
 
 static void symbol_text(char *out, size_t len, const char *name, uint64_t offset)
@@ -377,14 +368,9 @@ static bool judge(struct user *u, const struct elf_spot *spot, uint64_t took_ns)
 	return true;
 }
 
-static bool is_refused_source(const struct user_proc *p, const struct map *map)
-{
-	return map->source != MAP_NO_SOURCE && p->maps.sources[map->source].refused;
-}
-
 static bool is_refused(const struct user *u, const struct elf_spot *spot)
 {
-	return refused_file(u->work->refused, &spot->source->elf->what);
+	return refused_has(u->work->refused, &spot->source->elf->what, 0);
 }
 
 /*
@@ -400,13 +386,12 @@ static enum user_done look(struct user *u, struct user_proc *p, const struct map
 
 	name_region(p, map, ask->addr, out);
 	ask->region(ask->ctx, out);
-	if (elf ? is_refused(u, &spot) : is_refused_source(p, map))
+	if (elf ? is_refused(u, &spot)
+		: map->source != MAP_NO_SOURCE && p->maps.sources[map->source].refused)
 		return USER_REFUSED;
 	was_slow = elf && spot.source->elf->slow && ask->soon;
 	stands = name_address(u, p, map, ask, out);
-	if (was_slow)
-		return USER_LATER;
-	if (!elf && p->partial)
+	if (was_slow || (!elf && p->partial))
 		return USER_LATER;
 	if (elf ? judge(u, &spot, wire_now_ns() - began) : u->work->over)
 		return elf && is_refused(u, &spot) ? USER_REFUSED : USER_LATER;
@@ -424,7 +409,7 @@ enum user_done user_name(struct user *u, uint32_t pid, const struct user_ask *as
 
 	work_on_process(u->work, pid);
 	name_bare(out, ask->addr);
-	if (refused_pid(u->work->refused, pid))
+	if (refused_has(u->work->refused, NULL, pid))
 		return USER_REFUSED;
 	map = find_map(u, pid, ask->addr, &p);
 	if (!map)
@@ -476,7 +461,6 @@ int user_symbol(struct user *u, uint32_t pid, const char *symbol, uint64_t *addr
 {
 	const char *tick = strchr(symbol, '`'), *name = tick ? tick + 1 : symbol;
 	struct user_proc *p;
-	size_t i;
 	int ret;
 
 	work_on_process(u->work, pid);
@@ -484,7 +468,7 @@ int user_symbol(struct user *u, uint32_t pid, const char *symbol, uint64_t *addr
 	if (ret)
 		return ret;
 	ret = -ENOENT;
-	for (i = 0; ret == -ENOENT && i < p->maps.n; i++)
+	for (size_t i = 0; ret == -ENOENT && i < p->maps.n; i++)
 		if (is_object(p, &p->maps.v[i], tick ? symbol : NULL, (size_t)(name - symbol - 1)))
 			ret = symbol_in(u, p, &p->maps.v[i], name, addr, size);
 	return ret;

@@ -14,6 +14,7 @@
 #define BLOCK 256		  /* lines that are skipped together */
 #define MAPS_KEPT 2		  /* files */
 #define CHUNK 65536
+#define HEX_DIGITS "0123456789abcdefABCDEF"
 
 /* A line: where its code is, and where it stands in the file. */
 struct jit_span {
@@ -64,23 +65,13 @@ void jit_close(struct jit_maps *j)
 
 static bool hex(const char **p, uint64_t *out)
 {
-	uint64_t v = 0;
-	size_t digits = 0;
+	size_t digits;
 
 	if (!strncmp(*p, "0x", 2))
 		*p += 2;
-	for (; **p; (*p)++, digits++) {
-		char c = **p;
-		int digit = c >= '0' && c <= '9'   ? c - '0'
-			    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-			    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-						   : -1;
-
-		if (digit < 0)
-			break;
-		v = v << 4 | (uint64_t)digit;
-	}
-	*out = v;
+	digits = strspn(*p, HEX_DIGITS);
+	*out = digits ? strtoull(*p, NULL, 16) : 0;
+	*p += digits;
 	return digits && digits <= 16;
 }
 
@@ -215,11 +206,6 @@ static struct jit_map *map_of(struct jit_maps *j, const struct stat *st)
 	return m;
 }
 
-static bool covers(const struct jit_span *s, uint64_t ip)
-{
-	return ip - s->start < s->size;
-}
-
 static const struct jit_span *last_at(const struct jit_map *m, uint64_t ip)
 {
 	size_t i = m->n;
@@ -227,9 +213,12 @@ static const struct jit_span *last_at(const struct jit_map *m, uint64_t ip)
 	while (i) {
 		const struct jit_block *b = &m->blocks[(i - 1) / BLOCK];
 
-		if (ip < b->start || ip >= b->end)
+		if (ip < b->start || ip >= b->end) {
 			i = (i - 1) / BLOCK * BLOCK;
-		else if (covers(&m->v[--i], ip))
+			continue;
+		}
+		i--;
+		if (ip - m->v[i].start < m->v[i].size)
 			return &m->v[i];
 	}
 	return NULL;
@@ -254,7 +243,7 @@ static bool read_name(int fd, const struct jit_map *m, const struct jit_span *s,
 bool jit_find(struct jit_maps *j, struct opener *o, struct work *w, uint32_t pid, uint64_t ip,
 	      char *out, size_t len, uint64_t *offset)
 {
-	int fd = j ? opener_perf_map(o, pid) : -1;
+	int fd = j ? opener_of_process(o, OPEN_PERF_MAP, pid, 0, 0, 0) : -1;
 	const struct jit_span *s;
 	struct jit_map *m;
 	struct stat st;

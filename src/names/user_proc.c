@@ -7,7 +7,127 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/array.h"
+
 #define CHUNK 65536
+#define DELETED " (deleted)"
+#define SOURCES_LOOKED_AT 16 /* a file's mappings lie together: no need to look at all */
+
+/* ---- mappings ---- */
+
+static bool same_source(const struct map_source *s, const char *path, size_t len, bool deleted,
+			uint64_t ino)
+{
+	return s->ino == ino && s->deleted == deleted && strlen(s->path) == len &&
+	       !memcmp(s->path, path, len);
+}
+
+/* The source that it names, added if it is new. */
+static int source(struct maps *m, const struct map_line *l, uint32_t *out)
+{
+	size_t len = l->path_len, tail = sizeof(DELETED) - 1;
+	bool deleted = l->inode && len > tail && !memcmp(l->path + len - tail, DELETED, tail);
+	struct map_source *s;
+
+	len -= deleted ? tail : 0;
+	for (size_t i = m->nsources; i && m->nsources - i < SOURCES_LOOKED_AT; i--) {
+		if (same_source(&m->sources[i - 1], l->path, len, deleted, l->inode)) {
+			*out = (uint32_t)(i - 1);
+			return 0;
+		}
+	}
+	s = array_room(m->sources, &m->sources_cap, m->nsources, 1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	m->sources = s;
+	s += m->nsources;
+	*s = (struct map_source){.ino = l->inode, .dev = l->dev, .deleted = deleted};
+	s->path = strndup(l->path, len);
+	if (!s->path)
+		return -ENOMEM;
+	*out = (uint32_t)m->nsources++;
+	return 0;
+}
+
+/*
+ * Look-ups need them sorted, without overlap. The kernel sorts; but a mapping that grew downward
+ * while the file was read can reach into the last one: what is left of it counts, if anything.
+ */
+static bool after_last(const struct maps *m, struct map *map)
+{
+	uint64_t last = m->n ? m->v[m->n - 1].end : 0;
+
+	if (map->end <= last)
+		return false;
+	if (map->start < last) {
+		map->offset += last - map->start;
+		map->start = last;
+	}
+	return true;
+}
+
+int maps_add(struct maps *m, const char *line, size_t len)
+{
+	struct map map = {.source = MAP_NO_SOURCE};
+	struct map_line l;
+	struct map *v;
+	int ret = 0;
+
+	if (!map_line_parse(line, len, &l))
+		return -EINVAL;
+	map.start = l.start;
+	map.end = l.end;
+	map.offset = l.offset;
+	map.perms = l.perms;
+	if (!after_last(m, &map))
+		return 0;
+	if (m->n == MAPS_MAX)
+		return -E2BIG;
+	v = array_room(m->v, &m->cap, m->n, 1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	m->v = v;
+	if (l.inode || l.path_len)
+		ret = source(m, &l, &map.source);
+	if (ret)
+		return ret;
+	if (map.source != MAP_NO_SOURCE) {
+		struct map_source *s = &m->sources[map.source];
+
+		s->start = s->end ? s->start : map.start;
+		s->end = s->end ? s->end : map.end;
+		s->exec |= (map.perms & MAP_X) != 0;
+	}
+	v[m->n++] = map;
+	return 0;
+}
+
+const struct map *maps_find(const struct maps *m, uint64_t addr)
+{
+	size_t n = array_upto(m->v, m->n, sizeof(*m->v), addr);
+
+	return n && addr < m->v[n - 1].end ? &m->v[n - 1] : NULL;
+}
+
+size_t maps_bytes(const struct maps *m)
+{
+	size_t bytes = m->n * sizeof(*m->v) + m->nsources * sizeof(*m->sources);
+
+	for (size_t i = 0; i < m->nsources; i++)
+		bytes += strlen(m->sources[i].path) + 1;
+	return bytes;
+}
+
+void maps_free(struct maps *m)
+{
+	for (size_t i = 0; i < m->nsources; i++)
+		free(m->sources[i].path);
+	free(m->sources);
+	free(m->v);
+	*m = (struct maps){0};
+}
+
+/* ---- processes ---- */
 
 /* Whole lines of what the descriptor gives. */
 static int read_maps(struct maps *m, int fd)
@@ -35,14 +155,6 @@ static int read_maps(struct maps *m, int fd)
 	return ret;
 }
 
-/* A path in maps as the process would write it. */
-static const char *path_within(const char *prefix, const char *path)
-{
-	size_t len = strlen(prefix);
-
-	return len && !strncmp(path, prefix, len) && path[len] == '/' ? path + len : path;
-}
-
 /* Both lists are in order of address: the one at the same place, from *at on. */
 static struct elf_file *held_before(const struct user_proc *before, const struct map_source *s,
 				    size_t *at)
@@ -64,7 +176,7 @@ static bool is_refused(const struct work *w, int fd)
 {
 	struct file_id id;
 
-	return w && elf_file_id(fd, &id) && refused_file(w->refused, &id);
+	return w && elf_file_id(fd, &id) && refused_has(w->refused, &id, 0);
 }
 
 /* Those with code; others are data to us. */
@@ -86,7 +198,7 @@ static void hold_files(struct maps *m, uint32_t pid, const struct user_proc *bef
 			s->elf->refs++;
 			continue;
 		}
-		fd = opener_mapped(o, pid, s->dev, s->start, s->end);
+		fd = opener_of_process(o, OPEN_MAPPED, pid, s->dev, s->start, s->end);
 		if (fd < 0) {
 			s->refused = fd == -ETIMEDOUT;
 			continue;
@@ -94,7 +206,7 @@ static void hold_files(struct maps *m, uint32_t pid, const struct user_proc *bef
 		s->refused = is_refused(w, fd);
 		if (opened->root_fd >= 0)
 			own = fcntl(opened->root_fd, F_DUPFD_CLOEXEC, 0);
-		s->elf = elf_file_get(files, fd, own, path_within(opened->prefix, s->path));
+		s->elf = elf_file_get(files, fd, own, opener_path_within(opened->prefix, s->path));
 	}
 }
 
@@ -195,34 +307,15 @@ static bool maps_segment(const struct elf_file *f, const struct map *map, uint64
 	return false;
 }
 
-static bool in_segment(const struct elf_file *f, uint64_t vaddr)
-{
-	for (size_t i = 0; i < f->nsegments; i++)
-		if (vaddr - f->segments[i].vaddr < f->segments[i].memsz)
-			return true;
-	return false;
-}
-
-/* How far from the addresses in the file it was loaded. */
-static bool loaded_at(const struct maps *m, const struct map *file, const struct elf_file *f,
-		      uint64_t *bias)
-{
-	const struct map *first;
-
-	if (!f || !f->nsegments)
-		return false;
-	first = first_map(m, file, f);
-	if (first)
-		*bias = first->start - page_of(f->segments[0].vaddr);
-	return first != NULL;
-}
-
 bool proc_elf_bias(const struct user_proc *p, const struct map *map, uint64_t *bias)
 {
 	const struct elf_file *f =
 		map->source == MAP_NO_SOURCE ? NULL : p->maps.sources[map->source].elf;
+	const struct map *first = f && f->nsegments ? first_map(&p->maps, map, f) : NULL;
 
-	return loaded_at(&p->maps, map, f, bias);
+	if (first)
+		*bias = first->start - page_of(f->segments[0].vaddr);
+	return first != NULL;
 }
 
 bool proc_elf_spot(const struct user_proc *p, const struct map *map, uint64_t addr,
@@ -233,9 +326,9 @@ bool proc_elf_spot(const struct user_proc *p, const struct map *map, uint64_t ad
 	uint64_t bias;
 
 	out->source = file ? &p->maps.sources[file->source] : NULL;
-	f = out->source ? out->source->elf : NULL;
-	if (!loaded_at(&p->maps, file, f, &bias))
+	if (!file || !proc_elf_bias(p, file, &bias))
 		return false;
+	f = out->source->elf;
 	out->vaddr = addr - bias;
-	return file == map ? maps_segment(f, map, bias) : in_segment(f, out->vaddr);
+	return file == map ? maps_segment(f, map, bias) : elf_file_loads(f, out->vaddr);
 }

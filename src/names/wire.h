@@ -28,8 +28,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "names/elf_id.h"
 #include "names/names.h"
+
+/* ---- files ---- */
+
+#define BUILD_ID_MAX 64
+
+/* Device, inode, size and time of change stand for its contents. ino 0: none. */
+struct file_id {
+	uint64_t dev, ino, size;
+	int64_t changed_ns;
+};
+
+static inline int file_id_same(const struct file_id *a, const struct file_id *b)
+{
+	return a->ino == b->ino && a->dev == b->dev && a->size == b->size &&
+	       a->changed_ns == b->changed_ns;
+}
 
 /* ---- main asks the worker ---- */
 

@@ -38,37 +38,27 @@ void work_on_process(struct work *w, uint32_t pid)
 
 bool work_on_file(struct work *w, const struct file_id *file)
 {
-	if (w && w->refused && refused_file(w->refused, file))
+	if (w && w->refused && refused_has(w->refused, file, 0))
 		return false;
 	if (w && w->mark)
 		w->mark->file = *file;
 	return true;
 }
 
-static size_t known(const struct refused *r)
+bool refused_has(const struct refused *r, const struct file_id *file, uint32_t pid)
 {
-	return r->n < REFUSED_MAX ? r->n : REFUSED_MAX;
-}
+	size_t n = r->n < REFUSED_MAX ? r->n : REFUSED_MAX;
 
-bool refused_file(const struct refused *r, const struct file_id *file)
-{
-	for (size_t i = 0; i < known(r); i++)
-		if (r->v[i].file.ino && file_id_same(&r->v[i].file, file))
-			return true;
-	return false;
-}
-
-bool refused_pid(const struct refused *r, uint32_t pid)
-{
-	for (size_t i = 0; i < known(r); i++)
-		if (!r->v[i].file.ino && r->v[i].pid == pid)
+	for (size_t i = 0; i < n; i++)
+		if (file && file->ino ? file_id_same(&r->v[i].file, file)
+				      : !r->v[i].file.ino && r->v[i].pid == pid)
 			return true;
 	return false;
 }
 
 void refused_add(struct refused *r, const struct file_id *file, uint32_t pid)
 {
-	if (file->ino ? refused_file(r, file) : refused_pid(r, pid))
+	if (refused_has(r, file, pid))
 		return;
 	r->v[r->n % REFUSED_MAX].file = *file;
 	r->v[r->n++ % REFUSED_MAX].pid = pid;

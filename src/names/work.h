@@ -24,8 +24,8 @@ struct refused {
 };
 
 void refused_add(struct refused *r, const struct file_id *file, uint32_t pid);
-bool refused_file(const struct refused *r, const struct file_id *file);
-bool refused_pid(const struct refused *r, uint32_t pid);
+/* The file, or the process where there is none (NULL, ino 0). */
+bool refused_has(const struct refused *r, const struct file_id *file, uint32_t pid);
 
 struct work {
 	uint64_t until_ns;  /* of CLOCK_MONOTONIC */

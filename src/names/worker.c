@@ -14,7 +14,7 @@
 
 #include "names/sandbox.h"
 #include "names/user.h"
-#include "names/worker.h"
+#include "names/child.h"
 
 #define LATER 64		   /* look-ups to be done again; then the oldest go */
 #define LATER_WAIT_NS 200000000ULL /* before one whose file is on its way is tried again */
@@ -44,11 +44,14 @@ static void send_tell(struct worker *w, const struct tell *t)
 		w->gone = true;
 }
 
-static void fill(struct tell *t, const struct name *name)
+static void send_name(struct worker *w, enum tell_type type, uint32_t seq, const struct name *name,
+		      bool refused)
 {
-	t->found = name->found;
-	memcpy(t->text, name->text, sizeof(t->text));
-	memcpy(t->place, name->place, sizeof(t->place));
+	struct tell t = {.type = type, .seq = seq, .found = name->found, .refused = refused};
+
+	memcpy(t.text, name->text, sizeof(t.text));
+	memcpy(t.place, name->place, sizeof(t.place));
+	send_tell(w, &t);
 }
 
 /* What main is to know beside answers. */
@@ -77,12 +80,9 @@ struct answering {
 static void tell_region(void *ctx, const struct name *name)
 {
 	struct answering *a = ctx;
-	struct tell t = {.type = TELL_REGION, .seq = a->seq};
 
-	if (!a->seq)
-		return;
-	fill(&t, name);
-	send_tell(a->w, &t);
+	if (a->seq)
+		send_name(a->w, TELL_REGION, a->seq, name, false);
 }
 
 static void do_later(struct worker *w, uint32_t pid, uint64_t addr, bool code)
@@ -108,7 +108,6 @@ static void answer_name(struct worker *w, const struct ask *ask)
 	struct answering a = {w, ask->type == ASK_NOTE ? 0 : ask->seq};
 	bool code = ask->type == ASK_NOTE ? ask->code : ask->type == ASK_CODE;
 	struct user_ask look = {ask->addr, code, true, tell_region, &a};
-	struct tell t = {.type = TELL_ANSWER, .seq = ask->seq};
 	struct name name;
 	enum user_done done;
 
@@ -116,22 +115,8 @@ static void answer_name(struct worker *w, const struct ask *ask)
 	done = user_name(w->user, ask->pid, &look, &name);
 	if (done == USER_LATER)
 		do_later(w, ask->pid, ask->addr, code);
-	if (!a.seq)
-		return;
-	t.refused = done != USER_DONE;
-	fill(&t, &name);
-	send_tell(w, &t);
-}
-
-static void answer_symbol(struct worker *w, const struct ask *ask)
-{
-	struct tell t = {.type = TELL_ANSWER, .seq = ask->seq};
-	char symbol[sizeof(ask->symbol) + 1] = {0};
-
-	memcpy(symbol, ask->symbol, sizeof(ask->symbol));
-	work_begin(&w->work, USER_TRY_NS, -1); /* there is nothing yet that could be late */
-	t.status = user_symbol(w->user, ask->pid, symbol, &t.addr, &t.size);
-	send_tell(w, &t);
+	if (a.seq)
+		send_name(w, TELL_ANSWER, a.seq, &name, done != USER_DONE);
 }
 
 /* Does somebody wait for a question that lies behind the one in hand? */
@@ -143,6 +128,7 @@ static bool is_awaited(const struct worker *w)
 static void answer(struct worker *w, const struct ask *ask, struct wire_fds *fds)
 {
 	struct tell t = {.type = TELL_ANSWER, .seq = ask->seq};
+	char symbol[sizeof(ask->symbol) + 1] = {0};
 
 	work_begin(&w->work, USER_SOON_NS, -1);
 	switch (ask->type) {
@@ -168,7 +154,10 @@ static void answer(struct worker *w, const struct ask *ask, struct wire_fds *fds
 		w->last = ask->seq;
 		break;
 	case ASK_SYMBOL:
-		answer_symbol(w, ask);
+		memcpy(symbol, ask->symbol, sizeof(ask->symbol));
+		work_begin(&w->work, USER_TRY_NS, -1); /* there is nothing yet that could be late */
+		t.status = user_symbol(w->user, ask->pid, symbol, &t.addr, &t.size);
+		send_tell(w, &t);
 		break;
 	case ASK_MAPPED:
 		t.status = user_mapped(w->user, ask->pid, ask->addr);

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "names/btf_member.h"
+#include "names/btf_view.h"
 
 static void check_walk(struct btf_view *v, uint32_t id)
 {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "names/dwarf_var.h"
-#include "names/elf_symbol.h"
+#include "names/elf_file.h"
 
 static void ask(struct elf_file *f, const struct elf_look *look, uint64_t vaddr)
 {

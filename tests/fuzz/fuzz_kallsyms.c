@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "names/kernel_syms.h"
+#include "names/kernel.h"
 
 static void check_line(const char *line)
 {

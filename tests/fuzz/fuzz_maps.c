@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "names/user_maps.h"
 #include "names/user_proc.h"
 
 static void perf_map(char *text)

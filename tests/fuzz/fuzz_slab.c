@@ -3,7 +3,7 @@
  * what module they stand for. */
 #include "fuzz.h"
 
-#include "names/slab_types.h"
+#include "names/kernel.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

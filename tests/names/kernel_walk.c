@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "names/btf_member.h"
+#include "names/btf_view.h"
 
 static int walk(struct btf_view *v, const char *type)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "names/btf_member.h"
+#include "names/btf_view.h"
 #include "unit.h"
 
 struct types {

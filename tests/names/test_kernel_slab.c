@@ -2,7 +2,7 @@
 /* What the objects of a slab cache are. No kernel needed. */
 #include <string.h>
 
-#include "names/slab_types.h"
+#include "names/kernel.h"
 #include "unit.h"
 
 static void contents(void **state)

@@ -32,6 +32,23 @@ static void room(void **state)
 	free(at);
 }
 
+static void upto(void **state)
+{
+	static const struct __attribute__((packed)) {
+		uint64_t key;
+		uint8_t rest;
+	} v[] = {{10, 0}, {20, 0}, {20, 1}, {UINT64_MAX, 0}};
+	static const struct {
+		uint64_t key;
+		size_t n;
+	} rows[] = {{0, 0}, {9, 0}, {10, 1}, {19, 1}, {20, 3}, {21, 3}, {UINT64_MAX, 4}};
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(array_upto(v, 4, sizeof(v[0]), rows[i].key), rows[i].n);
+	assert_int_equal(array_upto(NULL, 0, 8, 5), 0);
+}
+
 static void texts(void **state)
 {
 	struct str_list l = {0};
@@ -63,6 +80,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(room),
+		cmocka_unit_test(upto),
 		cmocka_unit_test(texts),
 		cmocka_unit_test(numbers),
 	};

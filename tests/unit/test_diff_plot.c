@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/text.h"
-#include "diff_plot.h"
+#include "diff.h"
 #include "unit.h"
 
 static void room(void **state)

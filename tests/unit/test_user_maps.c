@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "names/demangle.h"
-#include "names/user_maps.h"
 #include "names/user_proc.h"
 
 static void lines(void **state)
