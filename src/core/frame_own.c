@@ -110,26 +110,6 @@ int own_hist_add(struct hist **p, const struct hist *h)
 	return hist_merge(*p, h);
 }
 
-int own_hist_change(struct hist **p, const struct hist *h, uint32_t schema)
-{
-	struct hist wide;
-	int ret;
-
-	if (!*p)
-		return h && h->count ? -EINVAL : 0;
-	if (!h)
-		return (*p)->schema > schema ? hist_rescale(*p, schema) : 0;
-	hist_init(&wide, (*p)->schema);
-	ret = hist_merge(&wide, *p) ?: hist_subtract(&wide, h);
-	if (!ret) {
-		hist_reset(*p);
-		(*p)->schema = wide.schema;
-		ret = hist_merge(*p, &wide);
-	}
-	hist_free(&wide);
-	return ret;
-}
-
 void own_hist_free(struct hist *h)
 {
 	hist_free(h);
@@ -222,25 +202,6 @@ static int series_add(struct frame_own *o, const struct series *s)
 		to->split.run_queue_ns += s->split->run_queue_ns;
 	}
 	return own_hist_add(&to->hist, s->hist);
-}
-
-static int series_subtract(struct frame_own *o, const struct series *s)
-{
-	struct own_series *to;
-	int ret = series_find(o, s, false, &to);
-
-	if (ret || !to)
-		return ret ? ret : s->value || (s->hist && s->hist->count) ? -EINVAL : 0;
-	if (to->s.value < s->value ||
-	    (s->split && (to->split.blocked_ns < s->split->blocked_ns ||
-			  to->split.run_queue_ns < s->split->run_queue_ns)))
-		return -EINVAL;
-	to->s.value -= s->value;
-	if (s->split) {
-		to->split.blocked_ns -= s->split->blocked_ns;
-		to->split.run_queue_ns -= s->split->run_queue_ns;
-	}
-	return s->hist ? own_hist_change(&to->hist, s->hist, 0) : 0;
 }
 
 /* ---- quality and cost ---- */
@@ -346,44 +307,19 @@ struct frame_own *frame_own_copy(const struct frame *f)
 	return o;
 }
 
-int frame_own_rescale(struct frame_own *o, uint32_t schema)
-{
-	int ret =
-		schema < BUCKET_SCHEMA_MIN || schema > BUCKET_SCHEMA_MAX || o->copied ? -EINVAL : 0;
-
-	for (size_t i = 0; i < o->nseries && !ret; i++)
-		ret = own_hist_change(&o->series[i].hist, NULL, schema);
-	return ret ? ret : own_contended_rescale(o, schema);
-}
-
-int frame_own_subtract(struct frame_own *o, const struct frame *earlier)
-{
-	struct quality *q = &o->frame.quality;
-	int ret =
-		!o->copied && fields_subtract(&quality_fields, q, &earlier->quality) ? 0 : -EINVAL;
-
-	o->subtracted = true;
-	if (__builtin_sub_overflow(q->missed, earlier->quality.missed, &q->missed) ||
-	    __builtin_sub_overflow(o->frame.dur_ns, earlier->dur_ns, &o->frame.dur_ns))
-		ret = -EINVAL;
-	for (size_t i = 0; i < earlier->nseries && !ret; i++)
-		ret = series_subtract(o, &earlier->series[i]);
-	for (size_t i = 0; i < earlier->ncontended && !ret; i++)
-		ret = own_contended_subtract(o, &earlier->contended[i]);
-	for (size_t i = 0; i < earlier->nculprits && !ret; i++)
-		ret = own_culprit_subtract(o, &earlier->culprits[i]);
-	return ret;
-}
-
 const struct frame *frame_own_view(struct frame_own *o)
 {
 	struct series *v;
 
 	arena_reset(&o->view);
+	o->frame.culprits = o->culprits;
+	o->frame.nculprits = o->nculprits;
+	if (own_contended_view(o))
+		return NULL;
 	if (o->copied) {
 		o->frame.series = o->copied;
 		o->frame.nseries = o->ncopied;
-		return own_contended_view(o) || own_culprits_view(o) ? NULL : &o->frame;
+		return &o->frame;
 	}
 	v = arena_take(&o->view, (o->nseries + 1) * sizeof(*v));
 	if (!v)
@@ -397,7 +333,7 @@ const struct frame *frame_own_view(struct frame_own *o)
 	}
 	o->frame.series = v;
 	o->frame.nseries = o->nseries;
-	return own_contended_view(o) || own_culprits_view(o) ? NULL : &o->frame;
+	return &o->frame;
 }
 
 void frame_own_reset(struct frame_own *o)

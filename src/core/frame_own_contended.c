@@ -274,28 +274,6 @@ static int holders_add(struct frame_own *o, struct own_contended *to, const stru
 	return ret;
 }
 
-static int holders_subtract(struct own_list *from, const struct contended *c)
-{
-	struct holder *v = from->v;
-	size_t i, k, left = 0;
-
-	for (i = 0; i < c->nholders; i++) {
-		for (k = 0; k < from->n && holder_compare(&v[k], &c->holders[i]); k++)
-			;
-		if (k == from->n || !fields_subtract(&holder_fields, &v[k], &c->holders[i]))
-			return -EINVAL;
-		if (!v[k].took_ns)
-			v[k].took_at = NULL;
-	}
-	for (k = 0; k < from->n; k++)
-		if (v[k].count || v[k].wait_ns)
-			v[left++] = v[k];
-	from->n = left;
-	if (left)
-		qsort(v, left, sizeof(*v), holder_order);
-	return 0;
-}
-
 int own_contended_add(struct frame_own *o, const struct contended *c, uint64_t dur_ns)
 {
 	struct own_contended *to;
@@ -317,37 +295,6 @@ int own_contended_add(struct frame_own *o, const struct contended *c, uint64_t d
 		ret = own_list_add(o, &members, &to->members, c->members, c->nmembers);
 	}
 	return ret || !c->accesses ? ret : accesses_add(o, to, c->accesses, dur_ns);
-}
-
-int own_contended_subtract(struct frame_own *o, const struct contended *c)
-{
-	struct own_contended *from;
-	int ret = row_find(o, c, false, &from);
-
-	if (ret || !from)
-		return ret ? ret : c->count ? -EINVAL : 0;
-	if (__builtin_sub_overflow(from->c.count, c->count, &from->c.count) ||
-	    (c->futex && !fields_subtract(&futex_fields, &from->futex, c->futex)) ||
-	    (c->accesses && !fields_subtract(&accesses_fields, &from->accesses, c->accesses)) ||
-	    holders_subtract(&from->holders, c))
-		return -EINVAL;
-	return c->wait ? own_hist_change(&from->wait, c->wait, 0) : 0;
-}
-
-int own_contended_rescale(struct frame_own *o, uint32_t schema)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < o->ncontended && !ret; i++) {
-		struct own_contended *row = &o->contended[i];
-		struct own_spot *s = row->spots.v;
-
-		ret = own_hist_change(&row->wait, NULL, schema)
-			      ?: own_hist_change(&row->latency, NULL, schema);
-		for (size_t k = 0; k < row->spots.n && !ret; k++)
-			ret = own_hist_change(&s[k].latency, NULL, schema);
-	}
-	return ret;
 }
 
 static int view_accesses(struct frame_own *o, const struct own_contended *row, struct contended *to)
@@ -386,8 +333,6 @@ int own_contended_view(struct frame_own *o)
 	for (size_t i = 0; i < o->ncontended && !ret; i++) {
 		const struct own_contended *row = &o->contended[i];
 
-		if (!row->c.count && o->subtracted)
-			continue; /* nothing came */
 		*to = row->c;
 		to->futex = row->has_futex ? &row->futex : NULL;
 		to->cpus = row->cpus.v;

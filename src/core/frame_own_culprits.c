@@ -56,8 +56,7 @@ const struct culprit *frame_own_find_culprit(struct frame_own *o, const struct c
 {
 	struct culprit *own;
 
-	return culprit_find(o, c, false, &own) || !own ? NULL
-						       : &o->frame.culprits[own - o->culprits];
+	return culprit_find(o, c, false, &own) ? NULL : own;
 }
 
 int own_culprit_add(struct frame_own *o, const struct culprit *c)
@@ -81,37 +80,5 @@ int own_culprit_add(struct frame_own *o, const struct culprit *c)
 	to->wait_ns += c->wait_ns;
 	for (size_t i = 0; i < CULPRIT_LENGTHS; i++)
 		to->length_ns[i] += c->length_ns[i];
-	return 0;
-}
-
-int own_culprit_subtract(struct frame_own *o, const struct culprit *c)
-{
-	struct culprit *to;
-	int ret = culprit_find(o, c, false, &to);
-
-	if (ret || !to)
-		return ret ? ret : c->wait_ns ? -EINVAL : 0;
-	if (to->wait_ns < c->wait_ns || to->count < c->count)
-		return -EINVAL;
-	to->wait_ns -= c->wait_ns;
-	to->count -= c->count;
-	for (size_t i = 0; i < CULPRIT_LENGTHS; i++)
-		if (__builtin_sub_overflow(to->length_ns[i], c->length_ns[i], &to->length_ns[i]))
-			return -EINVAL;
-	return 0;
-}
-
-int own_culprits_view(struct frame_own *o)
-{
-	struct culprit *v = arena_take(&o->view, (o->nculprits + 1) * sizeof(*v));
-	size_t n = 0;
-
-	if (!v)
-		return -ENOMEM;
-	for (size_t i = 0; i < o->nculprits; i++)
-		if (o->culprits[i].wait_ns || !o->subtracted)
-			v[n++] = o->culprits[i];
-	o->frame.culprits = v;
-	o->frame.nculprits = n;
 	return 0;
 }

@@ -55,7 +55,6 @@ struct frame_own {
 	size_t ncontended, contended_cap;
 	struct culprit *culprits;
 	size_t nculprits, culprits_cap;
-	bool subtracted;
 	double used_ns, costed_ns; /* of them, those whose cost is known: ours, and the kernel's */
 	struct own_entry **places;
 	size_t nplaces, nentries; /* places: a power of two */
@@ -79,8 +78,6 @@ const struct series *own_copy_find(struct frame_own *o, const struct series *s);
 int own_key(struct frame_own *o, const void *bytes, size_t len);
 /* Histograms of a frame's own are packed ones. *p += h, either may be NULL. 0, -ENOMEM. */
 int own_hist_add(struct hist **p, const struct hist *h);
-/* Less h, or, where h is NULL, at that schema. 0, -EINVAL, -ENOMEM. */
-int own_hist_change(struct hist **p, const struct hist *h, uint32_t schema);
 void own_hist_free(struct hist *h); /* NULL is fine */
 double own_mean(double a, double a_weight, double b, double b_weight);
 
@@ -101,14 +98,10 @@ int own_texts(struct frame_own *o, const struct field_table *t, void *item);
 
 /* frame_own_contended.c */
 int own_contended_add(struct frame_own *o, const struct contended *c, uint64_t dur_ns);
-int own_contended_subtract(struct frame_own *o, const struct contended *c);
-int own_contended_rescale(struct frame_own *o, uint32_t schema);
 int own_contended_view(struct frame_own *o);
 void own_contended_free(struct frame_own *o);
 
 /* frame_own_culprits.c */
 int own_culprit_add(struct frame_own *o, const struct culprit *c);
-int own_culprit_subtract(struct frame_own *o, const struct culprit *c);
-int own_culprits_view(struct frame_own *o);
 
 #endif
