@@ -268,12 +268,6 @@ static bool undo_stack(const struct insn *n, const ZydisDecodedOperand *o, struc
 	return true;
 }
 
-static bool same_operand(const struct abi_recipe *a, const struct abi_recipe *b)
-{
-	return a->disp == b->disp && a->base == b->base && a->index == b->index &&
-	       a->shift == b->shift && (a->flags & RECIPE_TLS) == (b->flags & RECIPE_TLS);
-}
-
 /* A load whose block goes on to store to the same operand? */
 static void infer_write(const uint8_t *ip, size_t after, struct abi_recipe *r)
 {
@@ -292,7 +286,8 @@ static void infer_write(const uint8_t *ip, size_t after, struct abi_recipe *r)
 		o = memory_operand(&n);
 		/* rip: `behind` is negative here, the pointer lies before the instruction */
 		if (o && (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
-		    operand_recipe(&n, o, -at, &other) && same_operand(r, &other)) {
+		    operand_recipe(&n, o, -at, &other) && insn_same_address(r, &other) &&
+		    !((r->flags ^ other.flags) & RECIPE_TLS)) {
 			r->flags |= RECIPE_WRITE | RECIPE_INFERRED;
 			return;
 		}
@@ -354,21 +349,6 @@ static bool test(const uint8_t *code, size_t bytes, size_t at, size_t branch, st
 	return true;
 }
 
-const struct insn_machine insn_x86 = {
-	.align = 1,
-	.step = step,
-	.jump = jump,
-	.effect = effect,
-	.test = test,
-	.infer = infer_write,
-};
-
-enum insn_found insn_x86_recipe(const uint8_t *code, size_t before, size_t after,
-				struct abi_recipe *out)
-{
-	return insn_recipe_as(&insn_x86, code, before, after, out);
-}
-
 /* ---- the instruction that a breakpoint's trap came after ---- */
 
 /* Of two operands in memory neither of which is written down (movs, cmps) it is not known which. */
@@ -423,3 +403,13 @@ size_t insn_x86_access(const uint8_t *code, size_t before, size_t after, uint8_t
 	}
 	return back;
 }
+
+const struct insn_machine insn_x86 = {
+	.align = 1,
+	.step = step,
+	.jump = jump,
+	.effect = effect,
+	.test = test,
+	.access = insn_x86_access,
+	.infer = infer_write,
+};
