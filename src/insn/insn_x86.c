@@ -31,8 +31,10 @@ static bool repeats(const ZydisDecodedInstruction *i)
 	       (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
 }
 
-static enum insn_way way_of_others(const ZydisDecodedInstruction *i)
+static enum insn_way way_of(const ZydisDecodedInstruction *i)
 {
+	bool direct = i->raw.imm[0].is_relative;
+
 	switch (i->mnemonic) {
 	case ZYDIS_MNEMONIC_INT3: /* between functions, and behind jumps that must not be guessed */
 	case ZYDIS_MNEMONIC_UD0:
@@ -43,6 +45,12 @@ static enum insn_way way_of_others(const ZydisDecodedInstruction *i)
 		break;
 	}
 	switch (i->meta.category) {
+	case ZYDIS_CATEGORY_COND_BR:
+		return INSN_BRANCHES;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return direct ? INSN_JUMPS : INSN_STOPS;
+	case ZYDIS_CATEGORY_CALL:
+		return direct ? INSN_CALLS : INSN_BREAKS;
 	case ZYDIS_CATEGORY_NOP:
 	case ZYDIS_CATEGORY_WIDENOP:
 		return INSN_PADS;
@@ -54,22 +62,6 @@ static enum insn_way way_of_others(const ZydisDecodedInstruction *i)
 		return INSN_BREAKS;
 	default:
 		return repeats(i) ? INSN_REPEATS : INSN_FLOWS;
-	}
-}
-
-static enum insn_way way_of(const ZydisDecodedInstruction *i)
-{
-	bool direct = i->raw.imm[0].is_relative;
-
-	switch (i->meta.category) {
-	case ZYDIS_CATEGORY_COND_BR:
-		return INSN_BRANCHES;
-	case ZYDIS_CATEGORY_UNCOND_BR:
-		return direct ? INSN_JUMPS : INSN_STOPS;
-	case ZYDIS_CATEGORY_CALL:
-		return direct ? INSN_CALLS : INSN_BREAKS;
-	default:
-		return way_of_others(i);
 	}
 }
 
