@@ -351,22 +351,19 @@ int hist_rescale(struct hist *h, uint32_t schema)
 	return 0;
 }
 
-static int buckets_add(struct hist *to, const struct hist *from)
-{
-	if (!to->packed)
-		return slots_add(to, from);
-	return to->schema == from->schema ? packed_add(to, from) : pack_coarser(to, from);
-}
-
 int hist_merge(struct hist *to, const struct hist *from)
 {
 	int ret = 0;
 
 	if (to->schema > from->schema)
 		ret = hist_rescale(to, from->schema);
-	if (!ret && from->count)
-		ret = buckets_add(to, from);
 	if (ret || !from->count)
+		return ret;
+	if (!to->packed)
+		ret = slots_add(to, from);
+	else
+		ret = to->schema == from->schema ? packed_add(to, from) : pack_coarser(to, from);
+	if (ret)
 		return ret;
 	note_range(to, from->sum_ns, from->min_ns, from->max_ns);
 	to->zero += from->zero;
