@@ -17,7 +17,6 @@
 enum field_type {
 	FIELD_U64,
 	FIELD_U32,
-	FIELD_I32,
 	FIELD_BOOL,
 	FIELD_TEXT,    /* const char * */
 	FIELD_HEX,     /* uint64_t, as "0x…": readers whose numbers are doubles would round it */

@@ -2,7 +2,6 @@
 #include "core/record_json.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,9 +239,6 @@ static void field_value(struct json_in *in, const struct json *o, const struct f
 	case FIELD_U32:
 		*(uint32_t *)at = json_in_u32(in, o, f->key);
 		break;
-	case FIELD_I32:
-		*(int32_t *)at = json_in_i32(in, o, f->key);
-		break;
 	case FIELD_BOOL:
 		*(bool *)at = json_in_bool(in, o, f->key);
 		break;
@@ -274,8 +270,6 @@ void json_in_fields(struct json_in *in, const struct json *o, const struct field
 		if (f->null == FIELD_NEVER_NULL || !json_in_has(in, o, f->key) ||
 		    json_in_given(in, o, f->key))
 			field_value(in, o, f, at);
-		else if (f->null == FIELD_NEGATIVE_IS_NULL && f->type == FIELD_I32)
-			*(int32_t *)at = -1;
 		else if (f->null == FIELD_NEGATIVE_IS_NULL)
 			*(double *)at = -1;
 	}

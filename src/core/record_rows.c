@@ -4,7 +4,6 @@
  * tasks wait. Joins of rows are not read: they follow from the addresses, and view_join() makes them.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "core/record_json.h"
 #include "core/text.h"
