@@ -17,13 +17,14 @@ struct arena_block {
 static struct arena_block *block_with(struct arena *a, size_t bytes)
 {
 	struct arena_block *b = a->at, *fresh;
-	size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+	size_t size;
 
 	while (b && b->size - b->used < bytes && b->next) {
 		b = b->next;
 		b->used = 0;
 	}
 	if (!b || b->size - b->used < bytes) {
+		size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
 		fresh = malloc(sizeof(*fresh) + size);
 		if (!fresh)
 			return NULL;

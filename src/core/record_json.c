@@ -263,9 +263,9 @@ void json_in_fields(struct json_in *in, const struct json *o, const struct field
 		const struct field *f = &t->v[i];
 		void *at = (char *)to + f->offset;
 
-		if (!json_in_has(in, o, f->key) &&
-		    (f->null == FIELD_FALSE_IS_ABSENT || f->null == FIELD_NONE_IS_ABSENT ||
-		     f->null == FIELD_NEW))
+		if ((f->null == FIELD_FALSE_IS_ABSENT || f->null == FIELD_NONE_IS_ABSENT ||
+		     f->null == FIELD_NEW) &&
+		    !json_in_has(in, o, f->key))
 			continue; /* false or zero, which it is */
 		if (f->null == FIELD_NEVER_NULL || !json_in_has(in, o, f->key) ||
 		    json_in_given(in, o, f->key))
