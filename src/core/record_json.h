@@ -40,7 +40,7 @@ const struct json *json_in_array(struct json_in *in, const struct json *o, const
 /* The same of whole numbers alone. */
 const uint64_t *json_in_numbers(struct json_in *in, const struct json *o, const char *key,
 				size_t *n);
-/* An array of *n objects, each read to `size` bytes by the table, then by `read`; either may be NULL. */
+/* An array of *n objects, each read to `size` bytes by the table, by `read`, or by both. */
 typedef void (*json_in_fn)(struct json_in *in, const struct json *o, void *to);
 void *json_in_rows(struct json_in *in, const struct json *o, const char *key, size_t *n,
 		   size_t size, const struct field_table *t, json_in_fn read);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a record has many of: metrics with their histograms, rows of the contended table, and who made
- * tasks wait. Joins of rows are not read: they follow from the addresses, and view_join() makes them.
+ * What a record has many of: metrics with their histograms, rows of the contended table, and who
+ * made tasks wait. Joins of rows are not read: they follow from the addresses (view_join()).
  */
 #include <errno.h>
 

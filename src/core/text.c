@@ -100,10 +100,7 @@ static size_t next_char(const uint8_t *p, size_t n, uint32_t *c)
 	return len;
 }
 
-/*
- * What a character of `n` bytes at p becomes in UTF-8, or (`clean`) on a terminal, in out; returns its
- * length.
- */
+/* What a character of `n` bytes at p becomes in UTF-8, or (`clean`) on a terminal: its length. */
 static size_t convert_char(char out[CHAR_BYTES + 1], const uint8_t *p, size_t n, uint32_t c,
 			   bool clean)
 {

@@ -86,7 +86,7 @@ size_t insn_code_previous(const struct insn_code *c, size_t at);
 enum insn_found insn_recipe_as(const struct insn_machine *m, const uint8_t *code, size_t before,
 			       size_t after, struct abi_recipe *out);
 
-/* x86: bytes from the previous instruction's start to the pointer, 0 if not found. And its access. */
+/* x86: bytes from the previous instruction's start to the pointer, 0 if not found. */
 size_t insn_x86_previous(const uint8_t *code, size_t before);
 size_t insn_x86_access(const uint8_t *code, size_t before, size_t after, uint8_t *flags);
 
