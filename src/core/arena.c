@@ -13,30 +13,22 @@ struct arena_block {
 	max_align_t bytes[];
 };
 
-static struct arena_block *block_new(size_t bytes)
-{
-	size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
-	struct arena_block *b = malloc(sizeof(*b) + size);
-
-	if (!b)
-		return NULL;
-	*b = (struct arena_block){.size = size};
-	return b;
-}
-
 /* The next block with room: those of an earlier report first. */
 static struct arena_block *block_with(struct arena *a, size_t bytes)
 {
 	struct arena_block *b = a->at, *fresh;
+	size_t size;
 
 	while (b && b->size - b->used < bytes && b->next) {
 		b = b->next;
 		b->used = 0;
 	}
 	if (!b || b->size - b->used < bytes) {
-		fresh = block_new(bytes);
+		size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+		fresh = malloc(sizeof(*fresh) + size);
 		if (!fresh)
 			return NULL;
+		*fresh = (struct arena_block){.size = size};
 		if (b)
 			b->next = fresh;
 		else

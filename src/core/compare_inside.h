@@ -25,7 +25,6 @@ struct side {
 	double depends[COMPARE_QUANTILES + COMPARE_MORE]; /* cells, by statistic; at least 1 */
 	double units;	 /* independent ones: runs, or blocks of the one run */
 	uint32_t *draws; /* all resamples' blocks, one resample after the other */
-	size_t ndraws;
 	uint32_t ends[COMPARE_RESAMPLES + 1];
 	double counts[COMPARE_RESAMPLES]; /* waits of each resample */
 	double logs[COMPARE_RESAMPLES];	  /* of the statistic that is looked at */
@@ -38,8 +37,6 @@ struct side {
  * before has gone. 0, -ENOMEM, -EINVAL. */
 int side_open(struct side *s, const struct compare_side *in, uint32_t schema);
 void side_free(struct side *s); /* zeroed is fine */
-/* A quantile of the whole, ns; `share` is 0.99 of the 99th. */
-double side_quantile(const struct side *s, double share);
 /*
  * Draws the resamples, of blocks twice as long as cells depend on each other in any of the statistics.
  * Before it, not after, the table tells of cells. 0 or -ENOMEM.

@@ -142,15 +142,6 @@ static uint32_t whole_row(const struct side *s, double share)
 	return i;
 }
 
-double side_quantile(const struct side *s, double share)
-{
-	uint32_t i = whole_row(s, share);
-
-	return !i ? 0
-		  : exp(log_between(s, i, (double)s->total[i - 1], (double)s->total[i],
-				    share * (double)s->count));
-}
-
 static double reach(const struct side *s, uint32_t i, uint32_t r)
 {
 	const uint64_t *row = s->upto + (size_t)i * s->ncells;
@@ -332,39 +323,33 @@ static void sum_blocks(uint64_t *x, const struct run_part *p)
 	}
 }
 
-static uint64_t random_next(uint64_t *state)
+static uint32_t random_below(uint64_t *state, uint32_t n)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15ULL; /* splitmix64 */
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return z ^ z >> 31;
-}
-
-static uint32_t random_below(uint64_t *state, uint32_t n)
-{
-	return (uint32_t)((random_next(state) >> 32) * n >> 32);
+	z ^= z >> 31;
+	return (uint32_t)((z >> 32) * n >> 32);
 }
 
 static int draw(struct side *s, uint64_t seed)
 {
-	uint32_t r, m, b, most = 0;
+	uint32_t r, m, b, most = 0, n = 0;
 
 	for (m = 0; m < s->nruns; m++)
 		most = s->runs[m].nblocks > most ? s->runs[m].nblocks : most;
 	s->draws = calloc((size_t)RESAMPLES * s->nruns * most + 1, sizeof(*s->draws));
 	if (!s->draws)
 		return -ENOMEM;
-	s->ndraws = 0;
 	for (r = 0; r < RESAMPLES; r++) {
 		for (m = 0; m < s->nruns; m++) {
 			const struct run_part *p = &s->runs[random_below(&seed, s->nruns)];
 
 			for (b = 0; b < p->nblocks; b++)
-				s->draws[s->ndraws++] =
-					p->first + random_below(&seed, p->n - p->block + 1);
+				s->draws[n++] = p->first + random_below(&seed, p->n - p->block + 1);
 		}
-		s->ends[r + 1] = (uint32_t)s->ndraws;
+		s->ends[r + 1] = n;
 	}
 	return 0;
 }
@@ -392,10 +377,14 @@ int side_resample(struct side *s, const struct quantile *q, size_t nq, uint64_t 
 
 double side_whole(const struct side *s, size_t stat, const struct quantile *q, size_t nq)
 {
-	if (!s->count)
+	double share = stat < nq ? (double)q[stat].ppb / 1e9 : 0;
+	uint32_t i = whole_row(s, share);
+
+	if (!s->count || (stat < nq && !i))
 		return 0;
 	if (stat < nq)
-		return side_quantile(s, (double)q[stat].ppb / 1e9);
+		return exp(log_between(s, i, (double)s->total[i - 1], (double)s->total[i],
+				       share * (double)s->count));
 	if (stat == nq + COMPARE_MEAN)
 		return s->sum_ns / (double)s->count;
 	if (s->dur_ns <= 0)

@@ -44,12 +44,6 @@ struct str_list {
 	size_t n;
 };
 
-/* bit per CPU */
-struct cpu_set {
-	uint64_t *bits;
-	uint32_t nbits;
-};
-
 struct filter {
 	struct u32_list pids;
 	struct u32_list tids;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --why in words: what a culprit is called, and the verdict of a final report (verdict.c). */
+/* --why in words: what a culprit is called, and the verdict of a final report. */
 #ifndef WS_CULPRIT_H
 #define WS_CULPRIT_H
 

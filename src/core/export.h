@@ -62,7 +62,5 @@ const struct export_family *export_family(const struct export *x, size_t i);
 uint64_t export_time_ns(const struct export *x);
 /* Of the family's histograms: the schema they are written at, cfg->export_schema or coarser. */
 uint32_t export_schema(const struct export *x, const struct hist *h);
-/* How many series of groups there are, "(others)" too. */
-size_t export_groups(const struct export *x);
 
 #endif

@@ -282,7 +282,6 @@ void fields_add(const struct field_table *t, void *to, const void *from)
 			*(bool *)a |= *(const bool *)b;
 			break;
 		case FIELD_U32:
-		case FIELD_I32:
 			*(uint32_t *)a = *(const uint32_t *)b;
 			break;
 		case FIELD_TEXT:
@@ -294,18 +293,6 @@ void fields_add(const struct field_table *t, void *to, const void *from)
 			break;
 		}
 	}
-}
-
-bool fields_subtract(const struct field_table *t, void *from, const void *part)
-{
-	for (size_t i = 0; i < t->n; i++) {
-		uint64_t *a = (uint64_t *)((char *)from + t->v[i].offset);
-		const uint64_t *b = (const uint64_t *)((const char *)part + t->v[i].offset);
-
-		if (t->v[i].type == FIELD_U64 && __builtin_sub_overflow(*a, *b, a))
-			return false;
-	}
-	return true;
 }
 
 bool field_is_null(const struct field *f, const void *from)
@@ -320,8 +307,6 @@ bool field_is_null(const struct field *f, const void *from)
 		return f->null == FIELD_ZERO_IS_NULL && !*(const uint64_t *)at;
 	case FIELD_U32:
 		return f->null == FIELD_ZERO_IS_NULL && !*(const uint32_t *)at;
-	case FIELD_I32:
-		return f->null == FIELD_NEGATIVE_IS_NULL && *(const int32_t *)at < 0;
 	case FIELD_PPM:
 	case FIELD_DECIMAL:
 		return f->null == FIELD_NEGATIVE_IS_NULL && *(const double *)at < 0;
@@ -356,9 +341,6 @@ const char *field_text(const struct field *f, const void *from, char out[FIELD_T
 		break;
 	case FIELD_U32:
 		(void)snprintf(out, FIELD_TEXT_BYTES, "%" PRIu32, *(const uint32_t *)at);
-		break;
-	case FIELD_I32:
-		(void)snprintf(out, FIELD_TEXT_BYTES, "%" PRId32, *(const int32_t *)at);
 		break;
 	case FIELD_PPM:
 		(void)snprintf(out, FIELD_TEXT_BYTES, "%.0f", *(const double *)at * 1e6);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <stdio.h>
 #include <string.h>
 
 #include "core/fields.h"
@@ -11,6 +10,17 @@ const char *series_label(const struct series *s, const char *key)
 		if (!strcmp(s->labels[i].key, key))
 			return s->labels[i].value;
 	return NULL;
+}
+
+bool series_same_labels(const struct series *a, const struct series *b)
+{
+	if (a->nlabels != b->nlabels)
+		return false;
+	for (uint32_t i = 0; i < a->nlabels; i++)
+		if (strcmp(a->labels[i].value, b->labels[i].value) ||
+		    strcmp(a->labels[i].key, b->labels[i].key))
+			return false;
+	return true;
 }
 
 bool series_label_describes(const struct series *s, uint32_t i)

@@ -364,6 +364,7 @@ struct meta {
 
 /* value of a label, or NULL */
 const char *series_label(const struct series *s, const char *key);
+bool series_same_labels(const struct series *a, const struct series *b);
 /* Does its i-th label only say something about another one: a thread's comm, a device's mount point? It is
  * no part of which series it is, and may differ in the next report or run. */
 bool series_label_describes(const struct series *s, uint32_t i);

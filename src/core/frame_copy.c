@@ -12,22 +12,20 @@
 /* Groups follow each other with the same labels: `like` is a copy already, or NULL. */
 static const char *copy_text(struct frame_own *o, const char *text, const char *like)
 {
-	return like && !strcmp(text, like) ? like : arena_text(&o->kept, text);
+	const char *own = like && !strcmp(text, like) ? like : arena_text(&o->kept, text);
+
+	if (!own)
+		own_fail(o, -ENOMEM);
+	return own;
 }
 
-static int copy_labels(struct frame_own *o, struct series *to, const struct series *previous)
+static void *copy_bytes(struct frame_own *o, const void *from, size_t bytes, size_t room)
 {
-	for (uint32_t i = 0; i < to->nlabels; i++) {
-		struct label *l = &to->labels[i];
-		const struct label *like =
-			previous && i < previous->nlabels ? &previous->labels[i] : NULL;
+	void *to = arena_take(&o->kept, room);
 
-		l->key = copy_text(o, l->key, like ? like->key : NULL);
-		l->value = copy_text(o, l->value, like ? like->value : NULL);
-		if (!l->key || !l->value)
-			return -ENOMEM;
-	}
-	return 0;
+	if (!to)
+		own_fail(o, -ENOMEM);
+	return to && bytes ? memcpy(to, from, bytes) : to;
 }
 
 /* `packed` is used again for each that is not packed. NULL: no memory. */
@@ -38,75 +36,64 @@ static const struct hist *copy_hist(struct frame_own *o, const struct hist *h, s
 	if (!h->packed) {
 		hist_reset(packed);
 		packed->schema = h->schema;
-		if (hist_merge(packed, h))
-			return NULL;
+		own_fail(o, hist_merge(packed, h));
 		h = packed;
 	}
-	to = arena_take(&o->kept, sizeof(*to) + h->len);
+	to = copy_bytes(o, h, sizeof(*h), sizeof(*h) + h->len);
 	if (!to)
 		return NULL;
-	*to = *h;
 	to->cap = 0; /* it is no memory of its own */
 	to->bytes = h->len ? memcpy(to + 1, h->bytes, h->len) : NULL;
 	return to;
 }
 
-static int copy_series(struct frame_own *o, struct series *to, const struct series *previous,
-		       struct hist *packed)
+void own_copy_series(struct frame_own *o, const struct frame *f)
 {
-	struct split *split;
-
-	to->desc = metric_keep(to->desc, &o->kept);
-	if (!to->desc || copy_labels(o, to, previous))
-		return -ENOMEM;
-	if (to->split) {
-		split = arena_take(&o->kept, sizeof(*split));
-		if (!split)
-			return -ENOMEM;
-		*split = *to->split;
-		to->split = split;
-	}
-	if (to->hist)
-		to->hist = copy_hist(o, to->hist, packed);
-	return to->hist || to->desc->counter ? 0 : -ENOMEM;
-}
-
-int own_copy_series(struct frame_own *o, const struct frame *f)
-{
-	struct series *v = arena_take(&o->kept, (f->nseries + 1) * sizeof(*v));
+	struct series *v =
+		copy_bytes(o, f->series, f->nseries * sizeof(*v), (f->nseries + 1) * sizeof(*v));
 	struct hist packed;
-	int ret = v ? 0 : -ENOMEM;
 
 	hist_init_packed(&packed, BUCKET_SCHEMA_MAX);
-	for (size_t i = 0; i < f->nseries && !ret; i++) {
-		v[i] = f->series[i];
-		ret = copy_series(o, &v[i], i ? &v[i - 1] : NULL, &packed);
+	for (size_t i = 0; i < f->nseries && !o->error; i++) {
+		struct series *to = &v[i];
+
+		to->desc = metric_keep(to->desc, &o->kept);
+		if (!to->desc)
+			own_fail(o, -ENOMEM);
+		for (uint32_t k = 0; k < to->nlabels; k++) {
+			const struct label *like =
+				i && k < v[i - 1].nlabels ? &v[i - 1].labels[k] : NULL;
+			struct label *l = &to->labels[k];
+
+			l->key = copy_text(o, l->key, like ? like->key : NULL);
+			l->value = copy_text(o, l->value, like ? like->value : NULL);
+		}
+		if (to->split)
+			to->split =
+				copy_bytes(o, to->split, sizeof(*to->split), sizeof(*to->split));
+		if (to->hist)
+			to->hist = copy_hist(o, to->hist, &packed);
 	}
 	hist_free(&packed);
-	o->copied = v;
-	o->ncopied = f->nseries;
-	return ret;
+	o->copied = true;
+	o->series = (struct own_array){.v = v, .n = f->nseries};
 }
 
 /* Of two that are one, as only a damaged record has them, the first is found. */
-static int make_keys(struct frame_own *o)
-{
-	struct own_entry *e;
-	int ret = 0;
-
-	for (; o->nkeyed < o->ncopied && !ret; o->nkeyed++) {
-		ret = own_series_key(o, &o->copied[o->nkeyed]) ?: own_key_entry(o, true, &e);
-		if (!ret && !e->at)
-			e->at = (uint32_t)o->nkeyed + 1;
-	}
-	return ret;
-}
-
 const struct series *own_copy_find(struct frame_own *o, const struct series *s)
 {
-	struct own_entry *e = NULL;
+	const struct series *v = o->series.v;
+	struct own_entry *e;
 
-	if (make_keys(o) || own_series_key(o, s) || own_key_entry(o, false, &e) || !e)
-		return NULL;
-	return &o->copied[e->at - 1];
+	for (; o->nkeyed < o->series.n; o->nkeyed++) {
+		own_series_key(o, &v[o->nkeyed]);
+		e = own_key_entry(o, true);
+		if (!e)
+			return NULL;
+		if (!e->at)
+			e->at = (uint32_t)o->nkeyed + 1;
+	}
+	own_series_key(o, s);
+	e = own_key_entry(o, false);
+	return e ? &v[e->at - 1] : NULL;
 }

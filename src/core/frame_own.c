@@ -4,9 +4,13 @@
 #include <string.h>
 
 #include "core/array.h"
-#include "core/fields.h"
 #include "core/frame_own_inside.h"
 #include "core/text.h"
+
+void own_fail(struct frame_own *o, int error)
+{
+	o->error = o->error ? o->error : error;
+}
 
 /* ---- texts and keys: one table of byte strings ---- */
 
@@ -21,7 +25,7 @@ static size_t own_place(const struct frame_own *o, const char *bytes, size_t len
 	return at;
 }
 
-static int own_more_places(struct frame_own *o)
+static bool own_more_places(struct frame_own *o)
 {
 	size_t old = o->nplaces, i;
 	struct own_entry **from = o->places;
@@ -33,40 +37,26 @@ static int own_more_places(struct frame_own *o)
 			o->places[own_place(o, from[i]->bytes, from[i]->len, from[i]->hash)] =
 				from[i];
 	free(from);
-	return o->places ? 0 : -ENOMEM;
+	return o->places;
 }
 
-int own_key_entry(struct frame_own *o, bool add, struct own_entry **out)
-{
-	size_t at;
-
-	if (add) {
-		*out = own_entry(o, o->key, o->key_len);
-		return *out ? 0 : -ENOMEM;
-	}
-	*out = NULL;
-	if (!o->nplaces)
-		return 0;
-	at = own_place(o, o->key, o->key_len, text_hash(o->key, o->key_len));
-	if (o->places[at] && o->places[at]->at)
-		*out = o->places[at];
-	return 0;
-}
-
-struct own_entry *own_entry(struct frame_own *o, const char *bytes, size_t len)
+/* The entry of a byte string, made if there is none; NULL: no memory. */
+static struct own_entry *own_entry(struct frame_own *o, const char *bytes, size_t len)
 {
 	uint64_t hash = text_hash(bytes, len);
-	struct own_entry *e;
+	struct own_entry *e = NULL;
 	size_t at;
 
-	if (2 * o->nentries >= o->nplaces && own_more_places(o))
+	if (!o->error && (2 * o->nentries < o->nplaces || own_more_places(o))) {
+		at = own_place(o, bytes, len, hash);
+		if (o->places[at])
+			return o->places[at];
+		e = arena_take(&o->kept, sizeof(*e) + len);
+	}
+	if (!e) {
+		own_fail(o, -ENOMEM);
 		return NULL;
-	at = own_place(o, bytes, len, hash);
-	if (o->places[at])
-		return o->places[at];
-	e = arena_take(&o->kept, sizeof(*e) + len);
-	if (!e)
-		return NULL;
+	}
 	e->hash = hash;
 	e->len = len;
 	memcpy(e->bytes, bytes, len);
@@ -75,172 +65,210 @@ struct own_entry *own_entry(struct frame_own *o, const char *bytes, size_t len)
 	return e;
 }
 
-int own_text(struct frame_own *o, const char **out, const char *text)
+const char *own_text(struct frame_own *o, const char *text)
 {
 	struct own_entry *e = text ? own_entry(o, text, strlen(text) + 1) : NULL;
 
-	*out = e ? e->bytes : NULL;
-	return text && !e ? -ENOMEM : 0;
+	return e ? e->bytes : NULL;
 }
 
-int own_key(struct frame_own *o, const void *bytes, size_t len)
+void own_texts(struct frame_own *o, const struct field_table *t, void *item)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const char **text = (const char **)((char *)item + t->v[i].offset);
+
+		if (t->v[i].type == FIELD_TEXT)
+			*text = own_text(o, *text);
+	}
+}
+
+void own_key(struct frame_own *o, const void *bytes, size_t len)
 {
 	char *key = array_room(o->key, &o->key_cap, o->key_len, len, 1);
 
-	if (!key)
-		return -ENOMEM;
+	if (!key) {
+		own_fail(o, -ENOMEM);
+		return;
+	}
 	o->key = key;
 	memcpy(key + o->key_len, bytes, len);
 	o->key_len += len;
-	return 0;
+}
+
+void own_key_text(struct frame_own *o, const char *text)
+{
+	text = text ? text : "";
+	own_key(o, text, strlen(text) + 1);
+}
+
+struct own_entry *own_key_entry(struct frame_own *o, bool add)
+{
+	size_t at;
+
+	if (add)
+		return own_entry(o, o->key, o->key_len);
+	if (o->error || !o->nplaces)
+		return NULL;
+	at = own_place(o, o->key, o->key_len, text_hash(o->key, o->key_len));
+	return o->places[at] && o->places[at]->at ? o->places[at] : NULL;
+}
+
+void *own_item(struct frame_own *o, struct own_array *a, size_t size, bool add)
+{
+	struct own_entry *e = own_key_entry(o, add);
+	void *v;
+
+	if (!e)
+		return NULL;
+	if (!e->at) {
+		v = array_room(a->v, &a->cap, a->n, 1, size);
+		if (!v) {
+			own_fail(o, -ENOMEM);
+			return NULL;
+		}
+		a->v = v;
+		memset((char *)v + a->n * size, 0, size);
+		e->at = (uint32_t)++a->n;
+	}
+	return (char *)a->v + (e->at - 1) * size;
 }
 
 /* ---- histograms ---- */
 
-int own_hist_add(struct hist **p, const struct hist *h)
+void own_hist_add(struct frame_own *o, const struct hist **p, const struct hist *h)
 {
-	if (!h)
-		return 0;
-	if (!*p) {
-		*p = malloc(sizeof(**p));
-		if (!*p)
-			return -ENOMEM;
-		hist_init_packed(*p, h->schema);
+	struct hist *to = (struct hist *)*p;
+
+	if (!h || o->error)
+		return;
+	if (!to) {
+		to = malloc(sizeof(*to));
+		if (!to) {
+			own_fail(o, -ENOMEM);
+			return;
+		}
+		hist_init_packed(to, h->schema);
+		*p = to;
 	}
-	return hist_merge(*p, h);
+	own_fail(o, hist_merge(to, h));
 }
 
-int own_hist_change(struct hist **p, const struct hist *h, uint32_t schema)
+void own_hist_free(const struct hist *h)
 {
-	struct hist wide;
-	int ret;
-
-	if (!*p)
-		return h && h->count ? -EINVAL : 0;
-	if (!h)
-		return (*p)->schema > schema ? hist_rescale(*p, schema) : 0;
-	hist_init(&wide, (*p)->schema);
-	ret = hist_merge(&wide, *p) ?: hist_subtract(&wide, h);
-	if (!ret) {
-		hist_reset(*p);
-		(*p)->schema = wide.schema;
-		ret = hist_merge(*p, &wide);
-	}
-	hist_free(&wide);
-	return ret;
-}
-
-void own_hist_free(struct hist *h)
-{
-	hist_free(h);
-	free(h);
+	hist_free((struct hist *)h);
+	free((void *)h);
 }
 
 /* ---- series ---- */
 
-int own_series_key(struct frame_own *o, const struct series *s)
+void own_series_key(struct frame_own *o, const struct series *s)
 {
-	int ret;
-
 	o->key_len = 0;
-	ret = own_key(o, "s", 1) ?: own_key(o, s->desc->name, strlen(s->desc->name) + 1);
-	for (uint32_t i = 0; i < s->nlabels && !ret; i++) {
-		const struct label *l = &s->labels[i];
-
-		if (!series_label_describes(s, i))
-			ret = own_key(o, l->key, strlen(l->key) + 1)
-				      ?: own_key(o, l->value, strlen(l->value) + 1);
-	}
-	return ret;
-}
-
-/* Its own of that key, *out; NULL: there is none, and `add` was not asked for. */
-static int series_find(struct frame_own *o, const struct series *s, bool add,
-		       struct own_series **out)
-{
-	struct own_entry *e = NULL;
-	struct own_series *v;
-	int ret = own_series_key(o, s) ?: own_key_entry(o, add, &e);
-
-	*out = NULL;
-	if (ret || !e)
-		return ret;
-	if (!e->at) {
-		v = array_room(o->series, &o->series_cap, o->nseries, 1, sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		o->series = v;
-		v[o->nseries] = (struct own_series){0};
-		v[o->nseries].s.desc = metric_keep(s->desc, &o->kept);
-		if (!v[o->nseries].s.desc)
-			return -ENOMEM;
-		e->at = (uint32_t)++o->nseries;
-	}
-	*out = &o->series[e->at - 1];
-	return 0;
-}
-
-static bool same_series(const struct series *a, const struct series *b)
-{
-	if (a->nlabels != b->nlabels || strcmp(a->desc->name, b->desc->name) != 0)
-		return false;
-	for (uint32_t i = 0; i < a->nlabels; i++)
-		if (strcmp(a->labels[i].value, b->labels[i].value) != 0 ||
-		    strcmp(a->labels[i].key, b->labels[i].key) != 0)
-			return false;
-	return true;
+	own_key(o, "s", 1);
+	own_key_text(o, s->desc->name);
+	for (uint32_t i = 0; i < s->nlabels; i++)
+		if (!series_label_describes(s, i)) {
+			own_key_text(o, s->labels[i].key);
+			own_key_text(o, s->labels[i].value);
+		}
 }
 
 const struct series *frame_own_find_series(struct frame_own *o, const struct series *s, size_t near)
 {
-	struct own_series *own;
+	const struct series *same = near < o->frame.nseries ? &o->frame.series[near] : NULL;
 
-	if (near < o->frame.nseries && same_series(&o->frame.series[near], s))
-		return &o->frame.series[near]; /* a third of the time that its key takes */
+	/* A third of the time that its key takes. */
+	if (same && !strcmp(same->desc->name, s->desc->name) && series_same_labels(same, s))
+		return same;
 	if (o->copied)
 		return own_copy_find(o, s);
-	return series_find(o, s, false, &own) || !own ? NULL : &o->frame.series[own - o->series];
+	own_series_key(o, s);
+	return own_item(o, &o->series, sizeof(*s), false);
 }
 
-static int series_add(struct frame_own *o, const struct series *s)
+static void series_add(struct frame_own *o, const struct series *s)
 {
-	struct own_series *to;
-	int ret = series_find(o, s, true, &to);
+	struct series *to;
+	struct split *split;
 
-	for (uint32_t i = 0; i < s->nlabels && !ret; i++)
-		ret = own_text(o, &to->s.labels[i].key, s->labels[i].key)
-			      ?: own_text(o, &to->s.labels[i].value, s->labels[i].value);
-	if (ret)
-		return ret;
-	to->s.nlabels = s->nlabels;
-	if (to->s.desc->counter != s->desc->counter)
-		return -EINVAL; /* one name, two types: only a damaged record has that */
-	to->s.value += s->value;
-	if (s->split) {
-		to->has_split = true;
-		to->split.blocked_ns += s->split->blocked_ns;
-		to->split.run_queue_ns += s->split->run_queue_ns;
+	own_series_key(o, s);
+	to = own_item(o, &o->series, sizeof(*to), true);
+	if (to && !to->desc)
+		to->desc = metric_keep(s->desc, &o->kept);
+	if (!to || !to->desc) {
+		own_fail(o, -ENOMEM);
+		return;
 	}
-	return own_hist_add(&to->hist, s->hist);
+	for (uint32_t i = 0; i < s->nlabels; i++) {
+		to->labels[i].key = own_text(o, s->labels[i].key);
+		to->labels[i].value = own_text(o, s->labels[i].value);
+	}
+	to->nlabels = s->nlabels;
+	if (to->desc->counter != s->desc->counter) {
+		own_fail(o, -EINVAL); /* one name, two types: only a damaged record has that */
+		return;
+	}
+	to->value += s->value;
+	own_hist_add(o, &to->hist, s->hist);
+	if (!s->split)
+		return;
+	split = to->split ? (struct split *)to->split : arena_take(&o->kept, sizeof(*split));
+	if (!split) {
+		own_fail(o, -ENOMEM);
+		return;
+	}
+	split->blocked_ns += s->split->blocked_ns;
+	split->run_queue_ns += s->split->run_queue_ns;
+	to->split = split;
 }
 
-static int series_subtract(struct frame_own *o, const struct series *s)
-{
-	struct own_series *to;
-	int ret = series_find(o, s, false, &to);
+/* ---- who made tasks wait: a row for each pair of who waited and what for ---- */
 
-	if (ret || !to)
-		return ret ? ret : s->value || (s->hist && s->hist->count) ? -EINVAL : 0;
-	if (to->s.value < s->value ||
-	    (s->split && (to->split.blocked_ns < s->split->blocked_ns ||
-			  to->split.run_queue_ns < s->split->run_queue_ns)))
-		return -EINVAL;
-	to->s.value -= s->value;
-	if (s->split) {
-		to->split.blocked_ns -= s->split->blocked_ns;
-		to->split.run_queue_ns -= s->split->run_queue_ns;
+/* A process or thread is its number, whatever it is called now; so is one that waited. */
+static struct culprit *culprit_item(struct frame_own *o, const struct culprit *c, bool add)
+{
+	const uint32_t ids[] = {c->pid, c->tid};
+
+	o->key_len = 0;
+	own_key(o, "w", 1);
+	own_key_text(o, c->kind);
+	own_key(o, ids, sizeof(ids));
+	if (!c->pid) {
+		own_key_text(o, c->comm);
+		own_key_text(o, c->cgroup);
 	}
-	return s->hist ? own_hist_change(&to->hist, s->hist, 0) : 0;
+	if (c->nvictim) {
+		own_key_text(o, c->victim[0].key);
+		own_key_text(o, c->victim[0].value);
+	}
+	return own_item(o, &o->culprits, sizeof(*c), add);
+}
+
+const struct culprit *frame_own_find_culprit(struct frame_own *o, const struct culprit *c)
+{
+	return culprit_item(o, c, false);
+}
+
+static void culprit_add(struct frame_own *o, const struct culprit *c)
+{
+	struct culprit *to = culprit_item(o, c, true);
+
+	if (!to)
+		return;
+	for (uint32_t i = 0; i < c->nvictim; i++) {
+		to->victim[i].key = own_text(o, c->victim[i].key);
+		to->victim[i].value = own_text(o, c->victim[i].value);
+	}
+	to->nvictim = c->nvictim;
+	to->kind = own_text(o, c->kind);
+	to->comm = own_text(o, c->comm);
+	to->cgroup = own_text(o, c->cgroup);
+	to->pid = c->pid;
+	to->tid = c->tid;
+	to->count += c->count;
+	to->wait_ns += c->wait_ns;
+	for (size_t i = 0; i < CULPRIT_LENGTHS; i++)
+		to->length_ns[i] += c->length_ns[i];
 }
 
 /* ---- quality and cost ---- */
@@ -259,11 +287,9 @@ void quality_add(struct quality *to, const struct quality *q)
 
 double own_mean(double a, double a_weight, double b, double b_weight)
 {
-	double all = a_weight + b_weight;
-
 	if (a_weight <= 0)
 		return b; /* exactly */
-	return (a * a_weight + b * b_weight) / all;
+	return (a * a_weight + b * b_weight) / (a_weight + b_weight);
 }
 
 /* Shares of time, weighted with it; a cost per event with the number of events. What a record has
@@ -298,16 +324,15 @@ struct frame_own *frame_own_new(void)
 }
 
 /* All but its series. */
-static int add_rest(struct frame_own *o, const struct frame *f, enum frame_join how)
+static void add_rest(struct frame_own *o, const struct frame *f, enum frame_join how)
 {
 	struct frame *to = &o->frame;
-	int ret = 0;
 
 	self_add(o, f);
-	for (size_t i = 0; i < f->ncontended && !ret; i++)
-		ret = own_contended_add(o, &f->contended[i], f->dur_ns);
-	for (size_t i = 0; i < f->nculprits && !ret; i++)
-		ret = own_culprit_add(o, &f->culprits[i]);
+	for (size_t i = 0; i < f->ncontended; i++)
+		own_row_add(o, &f->contended[i], f->dur_ns);
+	for (size_t i = 0; i < f->nculprits; i++)
+		culprit_add(o, &f->culprits[i]);
 	if (how == FRAME_THEN) {
 		to->quality.in_flight = to->quality.longest_ns = 0;
 		to->quality.longest_tid = 0;
@@ -323,98 +348,58 @@ static int add_rest(struct frame_own *o, const struct frame *f, enum frame_join 
 	to->why |= f->why;
 	to->contends |= f->contends;
 	to->lines |= f->lines;
-	return ret ? ret : own_text(o, &to->end, f->end);
+	to->end = own_text(o, f->end);
 }
 
 int frame_own_add(struct frame_own *o, const struct frame *f, enum frame_join how)
 {
-	int ret = o->copied ? -EINVAL : 0;
-
-	for (size_t i = 0; i < f->nseries && !ret; i++)
-		ret = series_add(o, &f->series[i]);
-	return ret ? ret : add_rest(o, f, how);
+	if (o->copied)
+		return -EINVAL;
+	for (size_t i = 0; i < f->nseries; i++)
+		series_add(o, &f->series[i]);
+	add_rest(o, f, how);
+	return o->error;
 }
 
 struct frame_own *frame_own_copy(const struct frame *f)
 {
 	struct frame_own *o = frame_own_new();
 
-	if (o && (own_copy_series(o, f) || add_rest(o, f, FRAME_THEN))) {
-		frame_own_free(o);
-		o = NULL;
-	}
-	return o;
-}
-
-int frame_own_rescale(struct frame_own *o, uint32_t schema)
-{
-	int ret =
-		schema < BUCKET_SCHEMA_MIN || schema > BUCKET_SCHEMA_MAX || o->copied ? -EINVAL : 0;
-
-	for (size_t i = 0; i < o->nseries && !ret; i++)
-		ret = own_hist_change(&o->series[i].hist, NULL, schema);
-	return ret ? ret : own_contended_rescale(o, schema);
-}
-
-int frame_own_subtract(struct frame_own *o, const struct frame *earlier)
-{
-	struct quality *q = &o->frame.quality;
-	int ret =
-		!o->copied && fields_subtract(&quality_fields, q, &earlier->quality) ? 0 : -EINVAL;
-
-	o->subtracted = true;
-	if (__builtin_sub_overflow(q->missed, earlier->quality.missed, &q->missed) ||
-	    __builtin_sub_overflow(o->frame.dur_ns, earlier->dur_ns, &o->frame.dur_ns))
-		ret = -EINVAL;
-	for (size_t i = 0; i < earlier->nseries && !ret; i++)
-		ret = series_subtract(o, &earlier->series[i]);
-	for (size_t i = 0; i < earlier->ncontended && !ret; i++)
-		ret = own_contended_subtract(o, &earlier->contended[i]);
-	for (size_t i = 0; i < earlier->nculprits && !ret; i++)
-		ret = own_culprit_subtract(o, &earlier->culprits[i]);
-	return ret;
+	if (!o)
+		return NULL;
+	own_copy_series(o, f);
+	add_rest(o, f, FRAME_THEN);
+	if (!o->error)
+		return o;
+	frame_own_free(o);
+	return NULL;
 }
 
 const struct frame *frame_own_view(struct frame_own *o)
 {
-	struct series *v;
-
-	arena_reset(&o->view);
-	if (o->copied) {
-		o->frame.series = o->copied;
-		o->frame.nseries = o->ncopied;
-		return own_contended_view(o) || own_culprits_view(o) ? NULL : &o->frame;
-	}
-	v = arena_take(&o->view, (o->nseries + 1) * sizeof(*v));
-	if (!v)
-		return NULL;
-	for (size_t i = 0; i < o->nseries; i++) {
-		const struct own_series *s = &o->series[i];
-
-		v[i] = s->s;
-		v[i].split = s->has_split ? &s->split : NULL;
-		v[i].hist = s->hist;
-	}
-	o->frame.series = v;
-	o->frame.nseries = o->nseries;
-	return own_contended_view(o) || own_culprits_view(o) ? NULL : &o->frame;
+	own_rows_view(o);
+	o->frame.series = o->series.v;
+	o->frame.nseries = o->series.n;
+	o->frame.culprits = o->culprits.v;
+	o->frame.nculprits = o->culprits.n;
+	return o->error ? NULL : &o->frame;
 }
 
 void frame_own_reset(struct frame_own *o)
 {
-	struct frame_own fresh = {0};
+	const struct series *s = o->series.v;
 
-	for (size_t i = 0; i < o->nseries; i++)
-		own_hist_free(o->series[i].hist);
-	own_contended_free(o);
-	free(o->series);
-	free(o->contended);
-	free(o->culprits);
+	for (size_t i = 0; i < o->series.n && !o->copied; i++)
+		own_hist_free(s[i].hist);
+	if (!o->copied)
+		free(o->series.v);
+	own_rows_free(o);
+	free(o->culprits.v);
 	free(o->places);
 	free(o->key);
 	arena_free(&o->kept);
 	arena_free(&o->view);
-	*o = fresh;
+	*o = (struct frame_own){0};
 }
 
 void frame_own_free(struct frame_own *o)

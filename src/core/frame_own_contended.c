@@ -4,24 +4,98 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/array.h"
-#include "core/fields.h"
 #include "core/frame_own_inside.h"
+
+/* ---- lists that rows point to: sites, threads, holders ... ---- */
+
+/* Which items of a list are one. What they say is joined by their table. */
+struct kind {
+	size_t size;
+	const struct field_table *fields;	      /* NULL: numbers */
+	int (*compare)(const void *a, const void *b); /* 0: one */
+	int (*order)(const void *a, const void *b);   /* as a frame has it; NULL: as compare */
+	/* What is not in the table, of an item that is a frame's still, and of two that are one. */
+	void (*take)(struct frame_own *o, void *item);
+	void (*absorb)(struct frame_own *o, void *to, void *later);
+};
+
+/* Two lists of ours, in the order of `compare`, become one in `all`: its length. */
+static size_t list_merge(struct frame_own *o, const struct kind *k, char *all, char *a,
+			 const char *a_end, char *b, const char *b_end)
+{
+	char *last = NULL;
+	size_t n = 0;
+
+	while (a < a_end || b < b_end) {
+		bool old = b == b_end || (a < a_end && k->compare(a, b) <= 0);
+		char *next = old ? a : b;
+
+		if (!last || k->compare(last, next)) {
+			last = all + n++ * k->size;
+			memcpy(last, next, k->size);
+		} else {
+			if (k->absorb)
+				k->absorb(o, last, next);
+			if (k->fields)
+				fields_add(k->fields, last, next);
+		}
+		a += old ? k->size : 0;
+		b += old ? 0 : k->size;
+	}
+	return n;
+}
+
+/* A list of ours, with *n items, and a frame's. The first ones stay in the order they have. */
+static void *list_add(struct frame_own *o, const struct kind *k, const void *list, size_t *n,
+		      const void *from, size_t more)
+{
+	char *a = (char *)list, *b, *all;
+	size_t size = k->size, i;
+
+	if (!more || o->error)
+		return a;
+	b = reallocarray(NULL, more, size);
+	all = *n ? reallocarray(NULL, *n + more, size) : b;
+	if (!b || !all) {
+		own_fail(o, -ENOMEM);
+		free(all != b ? all : NULL);
+		free(b);
+		return a;
+	}
+	memcpy(b, from, more * size);
+	for (i = 0; i < more; i++) {
+		if (k->fields)
+			own_texts(o, k->fields, b + i * size);
+		if (k->take)
+			k->take(o, b + i * size);
+	}
+	if (all == b) {
+		*n = more;
+	} else {
+		qsort(a, *n, size, k->compare);
+		qsort(b, more, size, k->compare);
+		*n = list_merge(o, k, all, a, a + *n * size, b, b + more * size);
+		if (k->order)
+			qsort(all, *n, size, k->order);
+		free(b);
+	}
+	free(a);
+	return all;
+}
+
+/* ---- what is in them ---- */
 
 static int compare_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
 
-/* ---- what is in lists ---- */
-
 static int u32_compare(const void *a, const void *b)
 {
 	return compare_u64(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-static const struct own_kind u32s = {
-	.size = sizeof(uint32_t), .from_size = sizeof(uint32_t), .compare = u32_compare};
+static const struct kind u32s = {sizeof(uint32_t), NULL, u32_compare};
 
 static int site_compare(const void *a, const void *b)
 {
@@ -37,13 +111,7 @@ static int site_order(const void *a, const void *b)
 	return compare_u64(y->count, x->count) ?: site_compare(a, b);
 }
 
-static const struct own_kind sites = {
-	.size = sizeof(struct site),
-	.from_size = sizeof(struct site),
-	.fields = &site_fields,
-	.compare = site_compare,
-	.order = site_order,
-};
+static const struct kind sites = {sizeof(struct site), &site_fields, site_compare, site_order};
 
 static int holder_compare(const void *a, const void *b)
 {
@@ -61,19 +129,10 @@ static int holder_order(const void *a, const void *b)
 	return compare_u64(y->wait_ns, x->wait_ns) ?: holder_compare(a, b);
 }
 
-static const struct own_kind holders = {
-	.size = sizeof(struct holder),
-	.from_size = sizeof(struct holder),
-	.fields = &holder_fields,
-	.compare = holder_compare,
-	.order = holder_order,
-};
+static const struct kind holders = {sizeof(struct holder), &holder_fields, holder_compare,
+				    holder_order};
 
-static const struct own_kind members = {
-	.size = sizeof(struct line_member),
-	.from_size = sizeof(struct line_member),
-	.fields = &member_fields,
-};
+static const struct kind members = {sizeof(struct line_member), &member_fields};
 
 static int thread_compare(const void *a, const void *b)
 {
@@ -89,21 +148,27 @@ static int thread_order(const void *a, const void *b)
 	return compare_u64(y->samples, x->samples) ?: thread_compare(a, b);
 }
 
-static const struct own_kind threads = {
-	.size = sizeof(struct line_thread),
-	.from_size = sizeof(struct line_thread),
-	.fields = &thread_fields,
-	.compare = thread_compare,
-	.order = thread_order,
-};
+static const struct kind threads = {sizeof(struct line_thread), &thread_fields, thread_compare,
+				    thread_order};
 
-static int spot_take(struct frame_own *o, void *item)
+static void spot_take(struct frame_own *o, void *item)
 {
-	struct own_spot *s = item;
-	const struct hist *latency = s->s.latency;
+	struct line_spot *s = item;
+	const struct hist *latency = s->latency;
 
-	s->s.latency = NULL;
-	return own_hist_add(&s->latency, latency);
+	s->latency = NULL;
+	own_hist_add(o, &s->latency, latency);
+}
+
+static void spot_absorb(struct frame_own *o, void *to, void *later)
+{
+	struct line_spot *s = to, *l = later;
+
+	s->samples += l->samples;
+	s->hitm.told |= l->hitm.told;
+	fields_add(&hitm_fields, &s->hitm, &l->hitm);
+	own_hist_add(o, &s->latency, l->latency);
+	own_hist_free(l->latency);
 }
 
 static int spot_compare(const void *a, const void *b)
@@ -114,20 +179,6 @@ static int spot_compare(const void *a, const void *b)
 	       compare_u64(x->tid, y->tid);
 }
 
-static int spot_absorb(struct frame_own *o, void *to, void *later)
-{
-	struct own_spot *s = to, *l = later;
-	int ret;
-
-	s->s.samples += l->s.samples;
-	s->s.hitm.told |= l->s.hitm.told;
-	fields_add(&hitm_fields, &s->s.hitm, &l->s.hitm);
-	ret = own_hist_add(&s->latency, l->latency);
-	own_hist_free(l->latency);
-	l->latency = NULL;
-	return ret;
-}
-
 static int spot_order(const void *a, const void *b)
 {
 	const struct line_spot *x = a, *y = b;
@@ -136,82 +187,30 @@ static int spot_order(const void *a, const void *b)
 	       spot_compare(a, b);
 }
 
-static const struct own_kind spots = {
-	.size = sizeof(struct own_spot),
-	.from_size = sizeof(struct line_spot),
-	.fields = &spot_fields,
-	.compare = spot_compare,
-	.order = spot_order,
-	.take = spot_take,
-	.absorb = spot_absorb,
-};
+static const struct kind spots = {
+	sizeof(struct line_spot), &spot_fields, spot_compare, spot_order, spot_take, spot_absorb};
 
 /* ---- rows ---- */
 
-static int row_key(struct frame_own *o, const struct contended *c)
+static struct own_row *row_item(struct frame_own *o, const struct contended *c, bool add)
 {
-	const char *texts[] = {c->source, c->kind, c->group.key ? c->group.key : "",
-			       c->group.key ? c->group.value : ""};
-	uint64_t numbers[] = {c->other ? 0 : c->addr, c->pid, c->other};
-	int ret;
+	const uint64_t numbers[] = {c->other ? 0 : c->addr, c->pid, c->other};
 
 	o->key_len = 0;
-	ret = own_key(o, "c", 1) ?: own_key(o, numbers, sizeof(numbers));
-	for (size_t i = 0; i < 4 && !ret; i++)
-		ret = own_key(o, texts[i], strlen(texts[i]) + 1);
-	return ret;
-}
-
-static int row_find(struct frame_own *o, const struct contended *c, bool add,
-		    struct own_contended **out)
-{
-	struct own_entry *e = NULL;
-	struct own_contended *v;
-	int ret = row_key(o, c) ?: own_key_entry(o, add, &e);
-
-	*out = NULL;
-	if (ret || !e)
-		return ret;
-	if (!e->at) {
-		v = array_room(o->contended, &o->contended_cap, o->ncontended, 1, sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		o->contended = v;
-		v[o->ncontended] = (struct own_contended){0};
-		e->at = (uint32_t)++o->ncontended;
-	}
-	*out = &o->contended[e->at - 1];
-	return 0;
+	own_key(o, "c", 1);
+	own_key(o, numbers, sizeof(numbers));
+	own_key_text(o, c->source);
+	own_key_text(o, c->kind);
+	own_key_text(o, c->group.key);
+	own_key_text(o, c->group.key ? c->group.value : NULL);
+	return own_item(o, &o->rows, sizeof(struct own_row), add);
 }
 
 const struct contended *frame_own_find_row(struct frame_own *o, const struct contended *c)
 {
-	struct own_contended *own;
+	const struct own_row *row = row_item(o, c, false);
 
-	return row_find(o, c, false, &own) || !own ? NULL : &o->frame.contended[own - o->contended];
-}
-
-static int row_head(struct frame_own *o, struct contended *to, const struct contended *c)
-{
-	struct contended copy = *c;
-	int ret = own_texts(o, &contended_fields, &copy) ?:
-		  own_texts(o, &contended_name_fields, &copy) ?: own_text(o, &copy.op, c->op) ?:
-		  own_text(o, &copy.group.key, c->group.key) ?:
-		  own_text(o, &copy.group.value, c->group.value);
-
-	if (ret)
-		return ret;
-	fields_add(&contended_fields, to, &copy);
-	fields_add(&contended_name_fields, to, &copy);
-	if (c->name)
-		to->name_inferred = c->name_inferred;
-	to->group = copy.group;
-	to->op = c->op ? copy.op : to->op;
-	to->addr = c->addr;
-	to->count += c->count;
-	to->ntasks = c->ntasks > to->ntasks ? c->ntasks : to->ntasks; /* at least */
-	to->line = c->line ? c->line : to->line;
-	return 0;
+	return row ? &o->frame.contended[row - (struct own_row *)o->rows.v] : NULL;
 }
 
 /* A share of 0 to 1, or below 0: not known. */
@@ -222,206 +221,151 @@ static double share_add(double a, double a_weight, double b, double b_weight)
 	return own_mean(a, a_weight, b, b_weight);
 }
 
-static int accesses_add(struct frame_own *o, struct own_contended *row,
-			const struct line_accesses *a, uint64_t dur_ns)
+static void accesses_add(struct frame_own *o, struct own_row *row, const struct line_accesses *a,
+			 uint64_t dur_ns)
 {
-	struct line_accesses *to = &row->accesses, copy = *a;
-	uint64_t before = to->reads + to->writes;
-	int ret = own_texts(o, &accesses_fields, &copy)
-			  ?: own_text(o, &copy.unconfirmed, a->unconfirmed);
+	struct own_accesses *own = row->accesses ?: arena_take(&o->kept, sizeof(*own));
+	struct line_accesses *to, copy = *a;
+	double before;
 
-	if (ret)
-		return ret;
-	if (!row->has_accesses)
-		*to = (struct line_accesses){
-			.share = a->share, .interleave = a->interleave, .memory_node = -1};
-	else if (to->sharing && !strcmp(to->sharing, "true"))
+	if (!own) {
+		own_fail(o, -ENOMEM);
+		return;
+	}
+	to = &own->a;
+	own_texts(o, &accesses_fields, &copy);
+	if (!row->accesses) {
+		own->share = a->share;
+		to->interleave = a->interleave;
+		to->memory_node = -1;
+		row->accesses = own;
+		row->c.accesses = to;
+	} else if (to->sharing && !strcmp(to->sharing, "true")) {
 		copy.sharing = NULL; /* it was */
+	}
 	copy.cores = a->cores > to->cores ? a->cores : to->cores;
-	to->share = share_add(to->share, row->share_ns, a->share, (double)dur_ns);
-	to->interleave = share_add(to->interleave, (double)before, a->interleave,
-				   (double)(a->reads + a->writes));
+	before = (double)(to->reads + to->writes);
+	own->share = share_add(own->share, own->share_ns, a->share, (double)dur_ns);
+	own->share_ns += (double)dur_ns;
+	to->interleave =
+		share_add(to->interleave, before, a->interleave, (double)(a->reads + a->writes));
 	to->rank += a->rank;
 	fields_add(&accesses_fields, to, &copy);
 	fields_add(&exact_fields, to, &copy);
 	to->bound = a->bound;
 	to->foreign = a->foreign; /* of the whole run */
-	to->unconfirmed = copy.unconfirmed;
+	to->unconfirmed = own_text(o, a->unconfirmed);
 	to->memory_node = a->memory_node >= 0 ? a->memory_node : to->memory_node;
 	to->hitm.told |= a->hitm.told;
 	fields_add(&hitm_fields, &to->hitm, &a->hitm);
-	row->share_ns += (double)dur_ns;
-	row->has_accesses = true;
-	return own_hist_add(&row->latency, a->latency) ?:
-	       own_list_add(o, &u32s, &row->nodes, a->nodes, a->nnodes) ?:
-	       own_list_add(o, &threads, &row->threads, a->threads, a->nthreads) ?:
-	       own_list_add(o, &spots, &row->spots, a->uses, a->nuses);
+	own_hist_add(o, &to->latency, a->latency);
+	to->nodes = list_add(o, &u32s, to->nodes, &to->nnodes, a->nodes, a->nnodes);
+	to->threads = list_add(o, &threads, to->threads, &to->nthreads, a->threads, a->nthreads);
+	to->uses = list_add(o, &spots, to->uses, &to->nuses, a->uses, a->nuses);
 }
 
 /* Their sum stays that of the waits, also where only some of the frames have them. */
-static int holders_add(struct frame_own *o, struct own_contended *to, const struct contended *c)
+static void holders_add(struct frame_own *o, struct own_row *row, const struct contended *c)
 {
-	int ret = own_list_add(o, &holders, &to->holders, c->holders, c->nholders);
+	struct contended *to = &row->c;
 
+	to->holders = list_add(o, &holders, to->holders, &to->nholders, c->holders, c->nholders);
 	if (!c->nholders && c->wait) {
-		to->unheld.count += c->wait->count;
-		to->unheld.wait_ns += c->wait->sum_ns;
+		row->unheld.count += c->wait->count;
+		row->unheld.wait_ns += c->wait->sum_ns;
 	}
-	if (ret || !to->holders.n || !to->unheld.count)
-		return ret;
-	ret = own_list_add(o, &holders, &to->holders, &to->unheld, 1);
-	to->unheld = (struct holder){0};
-	return ret;
+	if (!to->nholders || !row->unheld.count)
+		return;
+	to->holders = list_add(o, &holders, to->holders, &to->nholders, &row->unheld, 1);
+	row->unheld = (struct holder){0};
 }
 
-static int holders_subtract(struct own_list *from, const struct contended *c)
+void own_row_add(struct frame_own *o, const struct contended *c, uint64_t dur_ns)
 {
-	struct holder *v = from->v;
-	size_t i, k, left = 0;
+	struct own_row *row = row_item(o, c, true);
+	struct contended copy = *c, *to;
 
-	for (i = 0; i < c->nholders; i++) {
-		for (k = 0; k < from->n && holder_compare(&v[k], &c->holders[i]); k++)
-			;
-		if (k == from->n || !fields_subtract(&holder_fields, &v[k], &c->holders[i]))
-			return -EINVAL;
-		if (!v[k].took_ns)
-			v[k].took_at = NULL;
-	}
-	for (k = 0; k < from->n; k++)
-		if (v[k].count || v[k].wait_ns)
-			v[left++] = v[k];
-	from->n = left;
-	if (left)
-		qsort(v, left, sizeof(*v), holder_order);
-	return 0;
-}
-
-int own_contended_add(struct frame_own *o, const struct contended *c, uint64_t dur_ns)
-{
-	struct own_contended *to;
-	int ret = row_find(o, c, true, &to);
-
-	if (!ret)
-		ret = row_head(o, &to->c, c) ?: own_hist_add(&to->wait, c->wait) ?:
-		      own_list_add(o, &u32s, &to->cpus, c->cpus, c->ncpus) ?:
-		      own_list_add(o, &sites, &to->sites, c->sites, c->nsites) ?:
-		      holders_add(o, to, c);
-	if (ret)
-		return ret;
-	if (c->futex) {
-		to->has_futex = true;
-		fields_add(&futex_fields, &to->futex, c->futex);
-	}
+	if (!row)
+		return;
+	to = &row->c;
+	own_texts(o, &contended_fields, &copy);
+	own_texts(o, &contended_name_fields, &copy);
+	fields_add(&contended_fields, to, &copy);
+	fields_add(&contended_name_fields, to, &copy);
+	if (c->name)
+		to->name_inferred = c->name_inferred;
+	to->group.key = own_text(o, c->group.key);
+	to->group.value = own_text(o, c->group.value);
+	to->op = c->op ? own_text(o, c->op) : to->op;
+	to->addr = c->addr;
+	to->count += c->count;
+	to->ntasks = c->ntasks > to->ntasks ? c->ntasks : to->ntasks; /* at least */
+	to->line = c->line ? c->line : to->line;
+	own_hist_add(o, &to->wait, c->wait);
+	to->cpus = list_add(o, &u32s, to->cpus, &to->ncpus, c->cpus, c->ncpus);
+	to->sites = list_add(o, &sites, to->sites, &to->nsites, c->sites, c->nsites);
+	holders_add(o, row, c);
 	if (c->nmembers) {
-		to->members.n = 0; /* the latest */
-		ret = own_list_add(o, &members, &to->members, c->members, c->nmembers);
+		to->nmembers = 0; /* the latest */
+		to->members =
+			list_add(o, &members, to->members, &to->nmembers, c->members, c->nmembers);
 	}
-	return ret || !c->accesses ? ret : accesses_add(o, to, c->accesses, dur_ns);
-}
-
-int own_contended_subtract(struct frame_own *o, const struct contended *c)
-{
-	struct own_contended *from;
-	int ret = row_find(o, c, false, &from);
-
-	if (ret || !from)
-		return ret ? ret : c->count ? -EINVAL : 0;
-	if (__builtin_sub_overflow(from->c.count, c->count, &from->c.count) ||
-	    (c->futex && !fields_subtract(&futex_fields, &from->futex, c->futex)) ||
-	    (c->accesses && !fields_subtract(&accesses_fields, &from->accesses, c->accesses)) ||
-	    holders_subtract(&from->holders, c))
-		return -EINVAL;
-	return c->wait ? own_hist_change(&from->wait, c->wait, 0) : 0;
-}
-
-int own_contended_rescale(struct frame_own *o, uint32_t schema)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < o->ncontended && !ret; i++) {
-		struct own_contended *row = &o->contended[i];
-		struct own_spot *s = row->spots.v;
-
-		ret = own_hist_change(&row->wait, NULL, schema)
-			      ?: own_hist_change(&row->latency, NULL, schema);
-		for (size_t k = 0; k < row->spots.n && !ret; k++)
-			ret = own_hist_change(&s[k].latency, NULL, schema);
+	if (c->futex && !row->futex) {
+		row->futex = arena_take(&o->kept, sizeof(*row->futex));
+		to->futex = row->futex;
 	}
-	return ret;
+	if (c->futex && row->futex)
+		fields_add(&futex_fields, row->futex, c->futex);
+	else if (c->futex)
+		own_fail(o, -ENOMEM);
+	if (c->accesses)
+		accesses_add(o, row, c->accesses, dur_ns);
 }
 
-static int view_accesses(struct frame_own *o, const struct own_contended *row, struct contended *to)
+void own_rows_view(struct frame_own *o)
 {
-	struct line_accesses *a = arena_take(&o->view, sizeof(*a));
-	struct line_spot *v = arena_take(&o->view, (row->spots.n + 1) * sizeof(*v));
-	const struct own_spot *s = row->spots.v;
+	struct own_row *row = o->rows.v;
 	double whole = (double)o->frame.dur_ns;
+	struct contended *v;
 
-	if (!a || !v)
-		return -ENOMEM;
-	*a = row->accesses;
-	/* In the rest of the time nobody touched it. */
-	if (a->share > 0 && row->share_ns < whole)
-		a->share = a->share * row->share_ns / whole;
-	a->nodes = row->nodes.v;
-	a->nnodes = row->nodes.n;
-	a->threads = row->threads.v;
-	a->nthreads = row->threads.n;
-	a->uses = v;
-	a->nuses = row->spots.n;
-	a->latency = row->latency;
-	for (size_t i = 0; i < row->spots.n; i++) {
-		v[i] = s[i].s;
-		v[i].latency = s[i].latency;
-	}
-	to->accesses = a;
-	return 0;
-}
+	arena_reset(&o->view);
+	v = arena_take(&o->view, (o->rows.n + 1) * sizeof(*v));
+	if (!v)
+		own_fail(o, -ENOMEM);
+	for (size_t i = 0; v && i < o->rows.n; i++, row++) {
+		struct own_accesses *a = row->accesses;
 
-int own_contended_view(struct frame_own *o)
-{
-	struct contended *v = arena_take(&o->view, (o->ncontended + 1) * sizeof(*v)), *to = v;
-	int ret = v ? 0 : -ENOMEM;
-
-	for (size_t i = 0; i < o->ncontended && !ret; i++) {
-		const struct own_contended *row = &o->contended[i];
-
-		if (!row->c.count && o->subtracted)
-			continue; /* nothing came */
-		*to = row->c;
-		to->futex = row->has_futex ? &row->futex : NULL;
-		to->cpus = row->cpus.v;
-		to->ncpus = row->cpus.n;
-		to->sites = row->sites.v;
-		to->nsites = row->sites.n;
-		to->holders = row->holders.v;
-		to->nholders = row->holders.n;
-		to->members = row->members.v;
-		to->nmembers = row->members.n;
-		to->wait = row->wait;
-		if (row->has_accesses)
-			ret = view_accesses(o, row, to);
-		to++;
+		v[i] = row->c;
+		if (!a)
+			continue;
+		a->a.share = a->share;
+		if (a->share > 0 && a->share_ns < whole) /* else nobody touched it */
+			a->a.share = a->share * a->share_ns / whole;
 	}
 	o->frame.contended = v;
-	o->frame.ncontended = v ? (size_t)(to - v) : 0;
-	return ret;
+	o->frame.ncontended = v ? o->rows.n : 0;
 }
 
-void own_contended_free(struct frame_own *o)
+void own_rows_free(struct frame_own *o)
 {
-	for (size_t i = 0; i < o->ncontended; i++) {
-		struct own_contended *row = &o->contended[i];
-		struct own_list *lists[] = {&row->cpus,	   &row->nodes,	  &row->sites,
-					    &row->holders, &row->members, &row->threads,
-					    &row->spots};
-		struct own_spot *s = row->spots.v;
+	const struct own_row *row = o->rows.v;
 
-		own_hist_free(row->wait);
-		own_hist_free(row->latency);
-		for (size_t k = 0; k < row->spots.n; k++)
-			own_hist_free(s[k].latency);
-		for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++)
-			free(lists[k]->v);
+	for (size_t i = 0; i < o->rows.n; i++, row++) {
+		const struct line_accesses *a = row->c.accesses;
+
+		own_hist_free(row->c.wait);
+		free((void *)row->c.cpus);
+		free((void *)row->c.sites);
+		free((void *)row->c.holders);
+		free((void *)row->c.members);
+		if (!a)
+			continue;
+		own_hist_free(a->latency);
+		for (size_t k = 0; k < a->nuses; k++)
+			own_hist_free(a->uses[k].latency);
+		free((void *)a->nodes);
+		free((void *)a->threads);
+		free((void *)a->uses);
 	}
+	free(o->rows.v);
 }

@@ -90,24 +90,18 @@ uint64_t hide_addr(const struct hide *h, uint64_t addr)
 
 /* ---- words ---- */
 
-/* Does an address of the kernel's begin here? Its length in characters, or 0. */
-static size_t address_at(const char *s)
-{
-	size_t n = 0;
-
-	if (s[0] != '0' || s[1] != 'x' || !strchr("89abcdefABCDEF", s[2]) || !s[2])
-		return 0;
-	while (isxdigit((unsigned char)s[2 + n]))
-		n++;
-	return n == DIGITS ? 2 + n : 0;
-}
-
+/* The first address of the kernel's in a text, and its length in characters; or NULL. */
 static const char *find_address(const char *s, size_t *len)
 {
-	for (; *s; s++) {
-		*len = address_at(s);
-		if (*len)
-			return s;
+	size_t n;
+
+	while ((s = strstr(s, "0x"))) {
+		s += 2;
+		for (n = 0; isxdigit((unsigned char)s[n]);)
+			n++;
+		*len = 2 + n;
+		if (n == DIGITS && strchr("89abcdefABCDEF", *s))
+			return s - 2;
 	}
 	return NULL;
 }
@@ -142,14 +136,21 @@ const char *hide_text(struct hide *h, uint64_t addr, const char *text)
 
 /* ---- rows ---- */
 
+/* A copy of what a row points to; NULL: no memory. */
+static void *copy_of(struct hide *h, const void *v, size_t n, size_t size)
+{
+	void *copy = arena_take(&h->arena, n * size);
+
+	return copy && n ? memcpy(copy, v, n * size) : copy;
+}
+
 /* Of a text that may be missing. False: no memory. */
 static bool replace_text(struct hide *h, uint64_t addr, const char **text)
 {
-	if (*text)
-		*text = hide_text(h, addr, *text);
-	else
+	if (!*text)
 		return true;
-	return *text != NULL;
+	*text = hide_text(h, addr, *text);
+	return *text;
 }
 
 /* An instruction: its text is about the kernel only if it is there. */
@@ -161,49 +162,32 @@ static bool replace_code(struct hide *h, uint64_t *ip, const char **sym)
 	return ok;
 }
 
-static bool replace_sites(struct hide *h, struct contended *c)
-{
-	struct site *v = arena_take(&h->arena, c->nsites * sizeof(*v));
-	bool ok = v != NULL;
-	size_t i;
-
-	for (i = 0; ok && i < c->nsites; i++) {
-		v[i] = c->sites[i];
-		ok = replace_code(h, &v[i].ip, &v[i].sym);
-	}
-	c->sites = v;
-	return ok;
-}
-
 /* Who touches which place on the line: the names of places are about the row's line. */
 static bool replace_accesses(struct hide *h, struct contended *c)
 {
-	struct line_accesses *a = arena_take(&h->arena, sizeof(*a));
-	struct line_spot *v = arena_take(&h->arena, c->accesses->nuses * sizeof(*v));
-	bool kernel = is_kernel(c->addr), ok = a && v;
-	size_t i;
+	struct line_accesses *a = copy_of(h, c->accesses, 1, sizeof(*a));
+	struct line_spot *v = a ? copy_of(h, a->uses, a->nuses, sizeof(*v)) : NULL;
+	bool kernel = is_kernel(c->addr), ok = v;
 
-	if (!ok)
-		return false;
-	*a = *c->accesses;
-	for (i = 0; ok && i < a->nuses; i++) {
-		v[i] = a->uses[i];
+	for (size_t i = 0; ok && i < a->nuses; i++)
 		ok = replace_code(h, &v[i].ip, &v[i].sym) &&
 		     (!kernel || replace_text(h, c->line + v[i].offset, &v[i].name));
-	}
+	if (!ok)
+		return false;
 	a->uses = v;
-	if (ok && kernel)
-		ok = replace_text(h, c->addr, &a->unconfirmed);
 	c->accesses = a;
-	return ok;
+	return !kernel || replace_text(h, c->addr, &a->unconfirmed);
 }
 
 static bool replace_row(struct hide *h, struct contended *c)
 {
-	bool ok = true;
+	struct site *v = copy_of(h, c->sites, c->nsites, sizeof(*v));
+	bool ok = v;
 
+	for (size_t i = 0; ok && i < c->nsites; i++)
+		ok = replace_code(h, &v[i].ip, &v[i].sym);
 	if (c->nsites)
-		ok = replace_sites(h, c);
+		c->sites = v;
 	if (ok && c->accesses)
 		ok = replace_accesses(h, c);
 	if (ok && is_kernel(c->addr))
@@ -215,38 +199,29 @@ static bool replace_row(struct hide *h, struct contended *c)
 
 int hide_rows(struct hide *h, struct contended *rows, size_t n)
 {
-	size_t i;
-
-	for (i = 0; h->on && i < n; i++)
+	for (size_t i = 0; h->on && i < n; i++)
 		if (!replace_row(h, &rows[i]))
 			return -ENOMEM;
 	return 0;
 }
 
-static int hide_links(struct hide *h, struct slow_held *held)
-{
-	struct slow_link *v = arena_take(&h->arena, (held->nbehind + 1) * sizeof(*v));
-
-	if (!v)
-		return -ENOMEM;
-	for (size_t i = 0; i < held->nbehind; i++) {
-		v[i] = held->behind[i];
-		if (!replace_text(h, v[i].addr, &v[i].name))
-			return -ENOMEM;
-		v[i].addr = hide_addr(h, v[i].addr);
-	}
-	held->behind = v;
-	return 0;
-}
-
 int hide_held(struct hide *h, struct slow_held *held)
 {
+	struct slow_link *v;
+	bool ok;
+
 	if (!h->on)
 		return 0;
-	if (!replace_text(h, held->addr, &held->name) || !replace_text(h, held->addr, &held->place))
-		return -ENOMEM;
+	v = copy_of(h, held->behind, held->nbehind, sizeof(*v));
+	ok = v && replace_text(h, held->addr, &held->name) &&
+	     replace_text(h, held->addr, &held->place);
+	for (size_t i = 0; ok && i < held->nbehind; i++) {
+		ok = replace_text(h, v[i].addr, &v[i].name);
+		v[i].addr = hide_addr(h, v[i].addr);
+	}
 	held->addr = hide_addr(h, held->addr);
-	return hide_links(h, held);
+	held->behind = v;
+	return ok ? 0 : -ENOMEM;
 }
 
 void hide_forget(struct hide *h)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,9 +51,11 @@ static const char *skip(const char *p)
 
 static int take_metric(struct limit *l, const char **p, struct err *e)
 {
-	size_t len = strspn(*p, NAME_CHARS);
 	char name[64] = "";
+	size_t len;
 
+	*p = skip(*p);
+	len = strspn(*p, NAME_CHARS);
 	if (len && len < sizeof(name))
 		memcpy(name, *p, len);
 	l->desc = len ? metric_find(name) : NULL;
@@ -121,9 +122,11 @@ static int take_labels(struct limit *l, const char **p, struct err *e)
 /* The row of `stats`. */
 static int take_stat(struct limit *l, const char **p, size_t *row, struct err *e)
 {
-	size_t len = strcspn(*p, " \t<>="), i = 0;
 	char name[24] = "";
+	size_t len, i = 0;
 
+	*p = skip(*p);
+	len = strcspn(*p, " \t<>=");
 	if (len < sizeof(name))
 		memcpy(name, *p, len);
 	while (stats[i].name && strcmp(stats[i].name, name))
@@ -141,8 +144,10 @@ static int take_stat(struct limit *l, const char **p, size_t *row, struct err *e
 
 static int take_op(struct limit *l, const char **p, struct err *e)
 {
-	size_t i, len = strspn(*p, "<>=");
+	size_t i, len;
 
+	*p = skip(*p);
+	len = strspn(*p, "<>=");
 	for (i = 0; i < sizeof(op_texts) / sizeof(op_texts[0]); i++) {
 		if (strlen(op_texts[i]) != len || strncmp(*p, op_texts[i], len))
 			continue;
@@ -186,16 +191,23 @@ static int take_relative(struct limit *l, const char *p, bool allowed, struct er
 	return 0;
 }
 
-static int take_value_of(struct limit *l, const char *p, bool time, bool relative, struct err *e)
+static int take_value_of(struct limit *l, const char *from, bool time, bool relative, struct err *e)
 {
 	struct err ignored = {0};
+	char p[64] = "";
 	const char *end;
 	uint64_t ns;
+	size_t len;
 
+	from = skip(from);
+	len = strcspn(from, " \t");
+	if (*skip(from + len) || len >= sizeof(p))
+		return refuse(l, e, from, SIZE_MAX, "is more than a VALUE (expected " SHAPE ")");
+	memcpy(p, from, len);
 	if (*p == '+' || *p == '-')
 		return take_relative(l, p, relative, e);
 	if (time) {
-		if (!*p || (strchr(DIGITS, p[strlen(p) - 1]) && strcmp(p, "0")) ||
+		if (!*p || (strchr(DIGITS, p[len - 1]) && strcmp(p, "0")) ||
 		    parse_time_ns(p, 1, "--fail-if", &ns, &ignored))
 			return refuse(l, e, p, SIZE_MAX,
 				      "is no time (expected one with its unit, such as 500us)");
@@ -210,9 +222,8 @@ static int take_value_of(struct limit *l, const char *p, bool time, bool relativ
 
 int limit_parse(struct limit *l, const char *text, bool relative, struct err *e)
 {
-	const char *p = skip(text);
-	char value[64] = "";
-	size_t row = 0, len;
+	const char *p = text;
+	size_t row = 0;
 	int ret;
 
 	*l = (struct limit){.text = strdup(text), .memory = calloc(1, strlen(text) * 2 + 1)};
@@ -220,28 +231,8 @@ int limit_parse(struct limit *l, const char *text, bool relative, struct err *e)
 		limit_free(l);
 		return err_sys(e, -ENOMEM, "--fail-if");
 	}
-	ret = take_metric(l, &p, e);
-	if (!ret)
-		ret = take_labels(l, &p, e);
-	if (!ret) {
-		p = skip(p);
-		ret = take_stat(l, &p, &row, e);
-	}
-	if (!ret) {
-		p = skip(p);
-		ret = take_op(l, &p, e);
-	}
-	if (!ret) {
-		p = skip(p);
-		len = strcspn(p, " \t");
-		if (*skip(p + len) || len >= sizeof(value))
-			ret = refuse(l, e, p, SIZE_MAX,
-				     "is more than a VALUE (expected " SHAPE ")");
-		else
-			memcpy(value, p, len);
-	}
-	if (!ret)
-		ret = take_value_of(l, value, stats[row].time, relative, e);
+	ret = take_metric(l, &p, e) ?: take_labels(l, &p, e) ?: take_stat(l, &p, &row, e) ?:
+	      take_op(l, &p, e) ?: take_value_of(l, p, stats[row].time, relative, e);
 	if (ret)
 		limit_free(l);
 	return ret;
@@ -385,25 +376,17 @@ static void tell(char *out, size_t size, const struct limit *l, const struct ser
 		(void)snprintf(out + at, size - at, "it is %s", number);
 }
 
-static bool has_whole(const struct frame *f, const struct metric_desc *desc)
-{
-	size_t i;
-
-	for (i = 0; i < f->nseries; i++)
-		if (f->series[i].desc == desc && !f->series[i].nlabels)
-			return true;
-	return false;
-}
-
 static int test_one(const struct limit *l, const struct frame *f, limit_fn fn, void *ctx,
 		    size_t *exceeded, struct err *e)
 {
-	bool whole = has_whole(f, l->desc), found = false, told = false;
+	bool whole = false, found = false, told = false;
 	char words[WORDS_LEN], text[QUOTED];
 	double value;
 	size_t i;
 	int ret = 0;
 
+	for (i = 0; i < f->nseries; i++)
+		whole |= f->series[i].desc == l->desc && !f->series[i].nlabels;
 	for (i = 0; !ret && i < f->nseries; i++) {
 		const struct series *s = &f->series[i];
 

@@ -11,158 +11,68 @@
 #define FUTEXES "futex_wait"
 #define LOOKUPS "ext4_es_lookups"
 
-/* One table for all operations: the journal's join it. */
-#define JOURNAL(id, words)                                                                 \
-	{                                                                                  \
-		.name = "jbd2_" id, .title = OPS_TITLE, .role = METRIC_ROWS, .joins = OPS, \
-		.help = words                                                              \
+/* One table for all operations: those of the extent status tree and the journal join it. */
+#define JOINS_OPS(name, help)                                    \
+	{                                                        \
+		name, OPS_TITLE, METRIC_ROWS, help, .joins = OPS \
 	}
 
 const struct metric_desc metric_list[METRICS] = {
-	[METRIC_SCHED_WAKEUP_LATENCY] =
-		{
-			.name = WAKEUPS,
-			.title = "Wakeup latency",
-			.role = METRIC_HEADLINE,
-			.help = "Time from the waking of a task to its running",
-		},
-	[METRIC_SCHED_WAKE_TO_QUEUE] =
-		{
-			.name = "sched_wake_to_queue",
-			.title = "wake-to-queue",
-			.role = METRIC_LEG,
-			.part_of = WAKEUPS,
-			.help = "Time from the waking of a task to its being queued",
-		},
-	[METRIC_SCHED_QUEUE_TO_RUN] =
-		{
-			.name = "sched_queue_to_run",
-			.title = "queue-to-run",
-			.role = METRIC_LEG,
-			.part_of = WAKEUPS,
-			.help = "Time from the queueing of a woken task to its running",
-		},
+	[METRIC_SCHED_WAKEUP_LATENCY] = {WAKEUPS, "Wakeup latency", METRIC_HEADLINE,
+					 "Time from the waking of a task to its running"},
+	[METRIC_SCHED_WAKE_TO_QUEUE] = {"sched_wake_to_queue", "wake-to-queue", METRIC_LEG,
+					"Time from the waking of a task to its being queued",
+					.part_of = WAKEUPS},
+	[METRIC_SCHED_QUEUE_TO_RUN] = {"sched_queue_to_run", "queue-to-run", METRIC_LEG,
+				       "Time from the queueing of a woken task to its running",
+				       .part_of = WAKEUPS},
 	[METRIC_SCHED_PREEMPT_WAIT] =
-		{
-			.name = "sched_preempt_wait",
-			.title = "preempt-wait",
-			.role = METRIC_SIDE,
-			.part_of = WAKEUPS,
-			.help = "Time from being switched out while runnable to running again",
-		},
-	[METRIC_SCHED_THROTTLE_WAIT] =
-		{
-			.name = "sched_throttle_wait",
-			.title = "throttle-wait",
-			.role = METRIC_SIDE,
-			.part_of = WAKEUPS,
-			.help = "Waits of runnable tasks whose cgroup was out of CPU quota",
-		},
-	[METRIC_SCHED_RUN_DELAY] =
-		{
-			.name = "sched_run_delay",
-			.title = "run-delay",
-			.role = METRIC_SIDE,
-			.ranks = true,
-			.part_of = WAKEUPS,
-			.help = "Time on a run queue: queue_to_run and preempt_wait together",
-		},
-	[METRIC_EXT4_OP_LATENCY] =
-		{
-			.name = OPS,
-			.title = OPS_TITLE,
-			.role = METRIC_ROWS,
-			.help = "Time that one ext4 operation took",
-		},
-	[METRIC_EXT4_ES_LOOKUP_LATENCY] =
-		{
-			.name = "ext4_es_lookup_latency",
-			.title = OPS_TITLE,
-			.role = METRIC_ROWS,
-			.joins = OPS,
-			.help = "Time that a look-up in the extent status tree took",
-		},
-	[METRIC_JBD2_START_WAIT] = JOURNAL("start_wait", "Waits for a handle of the journal"),
+		{"sched_preempt_wait", "preempt-wait", METRIC_SIDE,
+		 "Time from being switched out while runnable to running again",
+		 .part_of = WAKEUPS},
+	[METRIC_SCHED_THROTTLE_WAIT] = {"sched_throttle_wait", "throttle-wait", METRIC_SIDE,
+					"Waits of runnable tasks whose cgroup was out of CPU quota",
+					.part_of = WAKEUPS},
+	[METRIC_SCHED_RUN_DELAY] = {"sched_run_delay", "run-delay", METRIC_SIDE,
+				    "Time on a run queue: queue_to_run and preempt_wait together",
+				    .part_of = WAKEUPS, .ranks = true},
+	[METRIC_EXT4_OP_LATENCY] = {OPS, OPS_TITLE, METRIC_ROWS,
+				    "Time that one ext4 operation took"},
+	[METRIC_EXT4_ES_LOOKUP_LATENCY] = JOINS_OPS(
+		"ext4_es_lookup_latency", "Time that a look-up in the extent status tree took"),
+	[METRIC_JBD2_START_WAIT] =
+		JOINS_OPS("jbd2_start_wait", "Waits for a handle of the journal"),
 	[METRIC_JBD2_HANDLE_HELD] =
-		JOURNAL("handle_held", "Time for which a handle of the journal was held"),
-	[METRIC_JBD2_COMMIT] = JOURNAL("commit", "Time that a commit of the journal took"),
+		JOINS_OPS("jbd2_handle_held", "Time for which a handle of the journal was held"),
+	[METRIC_JBD2_COMMIT] = JOINS_OPS("jbd2_commit", "Time that a commit of the journal took"),
 	[METRIC_JBD2_COMMIT_LOCKING] =
-		JOURNAL("commit_locking", "Phase of a commit: waiting for handles to end"),
-	[METRIC_JBD2_COMMIT_FLUSHING] =
-		JOURNAL("commit_flushing", "Phase of a commit: writing the data of ordered files"),
+		JOINS_OPS("jbd2_commit_locking", "Phase of a commit: waiting for handles to end"),
+	[METRIC_JBD2_COMMIT_FLUSHING] = JOINS_OPS(
+		"jbd2_commit_flushing", "Phase of a commit: writing the data of ordered files"),
 	[METRIC_JBD2_COMMIT_LOGGING] =
-		JOURNAL("commit_logging", "Phase of a commit: writing the log"),
-	[METRIC_EXT4_ES_LOOKUPS] =
-		{
-			.name = LOOKUPS,
-			.title = "Extent status lookups",
-			.role = METRIC_COUNTS,
-			.counter = true,
-			.pivot = "result",
-			.help = "Look-ups in the extent status tree",
-			.unit = "{lookup}",
-		},
-	[METRIC_EXT4_ES_HITS] =
-		{
-			.name = "ext4_es_hits",
-			.title = "Extent status hits",
-			.role = METRIC_COUNTS,
-			.counter = true,
-			.pivot = "kind",
-			.joins = LOOKUPS,
-			.help = "Hits in the extent status tree by the kind of extent",
-			.unit = "{lookup}",
-		},
-	[METRIC_EXT4_EVENTS] =
-		{
-			.name = "ext4_events",
-			.title = "ext4 events",
-			.role = METRIC_COUNTS,
-			.counter = true,
-			.help = "Events of ext4 that have no duration",
-			.unit = "{event}",
-		},
-	[METRIC_EXT4_OP_BYTES] =
-		{
-			.name = "ext4_op_bytes",
-			.title = "bytes",
-			.role = METRIC_SIDE,
-			.counter = true,
-			.help = "Bytes that ext4 operations moved",
-			.unit = "By",
-		},
-	[METRIC_LOCK_WAIT] =
-		{
-			.name = "lock_wait",
-			.title = "lock-wait",
-			.role = METRIC_SIDE,
-			.help = "Waits for locks of the kernel",
-		},
-	[METRIC_FUTEX_WAIT] =
-		{
-			.name = FUTEXES,
-			.title = "Futex locks",
-			.role = METRIC_HEADLINE,
-			.help = "Waits for futexes that are locks",
-		},
-	[METRIC_FUTEX_IDLE] =
-		{
-			.name = "futex_idle",
-			.title = "futex idle waits",
-			.role = METRIC_SIDE,
-			.part_of = FUTEXES,
-			.help = "Waits for futexes that stand for work to come",
-		},
-	[METRIC_LINE_SAMPLES] =
-		{
-			.name = "line_samples",
-			.title = "line",
-			.role = METRIC_NOTE,
-			.counter = true,
-			.pivot = "result",
-			.help = "Samples of the line source by what became of them",
-			.unit = "{sample}",
-		},
+		JOINS_OPS("jbd2_commit_logging", "Phase of a commit: writing the log"),
+	[METRIC_EXT4_ES_LOOKUPS] = {LOOKUPS, "Extent status lookups", METRIC_COUNTS,
+				    "Look-ups in the extent status tree", .counter = true,
+				    .unit = "{lookup}", .pivot = "result"},
+	[METRIC_EXT4_ES_HITS] = {"ext4_es_hits", "Extent status hits", METRIC_COUNTS,
+				 "Hits in the extent status tree by the kind of extent",
+				 .counter = true, .unit = "{lookup}", .pivot = "kind",
+				 .joins = LOOKUPS},
+	[METRIC_EXT4_EVENTS] = {"ext4_events", "ext4 events", METRIC_COUNTS,
+				"Events of ext4 that have no duration", .counter = true,
+				.unit = "{event}"},
+	[METRIC_EXT4_OP_BYTES] = {"ext4_op_bytes", "bytes", METRIC_SIDE,
+				  "Bytes that ext4 operations moved", .counter = true,
+				  .unit = "By"},
+	[METRIC_LOCK_WAIT] = {"lock_wait", "lock-wait", METRIC_SIDE,
+			      "Waits for locks of the kernel"},
+	[METRIC_FUTEX_WAIT] = {FUTEXES, "Futex locks", METRIC_HEADLINE,
+			       "Waits for futexes that are locks"},
+	[METRIC_FUTEX_IDLE] = {"futex_idle", "futex idle waits", METRIC_SIDE,
+			       "Waits for futexes that stand for work to come", .part_of = FUTEXES},
+	[METRIC_LINE_SAMPLES] = {"line_samples", "line", METRIC_NOTE,
+				 "Samples of the line source by what became of them",
+				 .counter = true, .unit = "{sample}", .pivot = "result"},
 };
 
 const struct run_metric run_metric_list[RUN_METRICS] = {

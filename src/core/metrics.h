@@ -24,7 +24,8 @@ struct metric_desc {
 	const char *name;  /* "sched_wakeup_latency" */
 	const char *title; /* "Wakeup latency"; a leg's short name: "wake-to-queue" */
 	enum metric_role role;
-	bool counter; /* a value, not a histogram */
+	const char *help; /* one sentence, without the full stop: for Prometheus and its like */
+	bool counter;	  /* a value, not a histogram */
 	/*
 	 * METRIC_COUNTS: the label whose values are columns, each shown as its share of their sum
 	 * ("result": hit, miss); the sum is shown as a rate. METRIC_NOTE: the label whose values
@@ -40,7 +41,6 @@ struct metric_desc {
 	 */
 	bool ranks;
 	const char *part_of; /* METRIC_LEG, METRIC_SIDE: the headline's name; NULL: stands alone */
-	const char *help;    /* one sentence, without the full stop: for Prometheus and its like */
 	const char *unit;    /* of a counter, as UCUM has it: "By", "{sample}"; histograms: "s" */
 };
 

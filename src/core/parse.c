@@ -12,7 +12,6 @@
 
 #define QUOTED_BYTES 100  /* of the user's text in an error */
 #define DECIMAL_DIGITS 24 /* so that times the largest unit they fit 128 bits */
-#define CPUS_MAX 8192	  /* the most a kernel can be built for */
 #define PERCENT_DECIMALS 7
 #define PPB_PER_PERCENT 10000000U
 
@@ -226,8 +225,7 @@ static int scan_cpu_range(const char **p, uint64_t *from, uint64_t *to)
 	return ret;
 }
 
-/* Sets a bit per CPU listed; *end is one past the highest. */
-static int scan_cpu_list(const char *p, uint64_t *bits, uint32_t *end)
+static int scan_cpu_list(const char *p, struct cpu_set *out)
 {
 	uint64_t from = 0, to;
 	int ret;
@@ -239,49 +237,24 @@ static int scan_cpu_list(const char *p, uint64_t *bits, uint32_t *end)
 		if (ret)
 			return ret;
 		for (uint64_t cpu = from; cpu <= to; cpu++)
-			bits[cpu / 64] |= 1ULL << (cpu % 64);
-		if (to >= *end)
-			*end = (uint32_t)to + 1;
+			out->bits[cpu / 64] |= 1ULL << (cpu % 64);
+		if (to >= out->nbits)
+			out->nbits = (uint32_t)to + 1;
 		if (!*p)
 			return 0;
 	}
 }
 
-static uint32_t words_for(uint32_t nbits)
-{
-	return (nbits + 63) / 64;
-}
-
-static int cpu_set_add(struct cpu_set *s, const uint64_t *bits, uint32_t nbits)
-{
-	uint32_t held = words_for(s->nbits), want = words_for(nbits);
-	uint64_t *grown;
-
-	if (want > held) {
-		grown = realloc(s->bits, want * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + held, 0, (want - held) * sizeof(*grown));
-		s->bits = grown;
-	}
-	if (nbits > s->nbits)
-		s->nbits = nbits;
-	for (uint32_t i = 0; i < want; i++)
-		s->bits[i] |= bits[i];
-	return 0;
-}
-
 int parse_cpu_list(const char *text, const char *what, struct cpu_set *out, struct err *e)
 {
-	uint64_t bits[CPUS_MAX / 64] = {0};
-	uint32_t end = 0;
-	int ret = scan_cpu_list(text, bits, &end);
+	struct cpu_set joined = *out;
+	int ret = scan_cpu_list(text, &joined);
 
 	if (ret)
 		return refuse(e, ret, what, text,
 			      "expected CPU numbers below %u such as 3 or 0-3,7", CPUS_MAX);
-	ret = cpu_set_add(out, bits, end);
-	return ret ? err_sys(e, ret, "%s", what) : 0;
+	*out = joined;
+	return 0;
 }
 
 bool cpu_set_has(const struct cpu_set *s, uint32_t cpu)

@@ -2,7 +2,6 @@
 #include "core/record_json.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,16 +31,16 @@ void *json_in_alloc(struct json_in *in, size_t n, size_t size)
 	return p;
 }
 
-bool json_in_has(const struct json *o, const char *key)
+bool json_in_has(struct json_in *in, const struct json *o, const char *key)
 {
-	return json_member(o, key) != NULL;
+	return !in->error && json_member(o, key);
 }
 
-bool json_in_given(const struct json *o, const char *key)
+bool json_in_given(struct json_in *in, const struct json *o, const char *key)
 {
 	const struct json *value = json_member(o, key);
 
-	return value && value->type != JSON_NULL;
+	return !in->error && value && value->type != JSON_NULL;
 }
 
 /* The member; missing is an error, null is NULL and one unless it may be. */
@@ -60,10 +59,16 @@ static const struct json *member(struct json_in *in, const struct json *o, const
 	return NULL;
 }
 
-const struct json *json_in_object(struct json_in *in, const struct json *o, const char *key,
-				  bool may_be_null)
+const struct json *json_in_object(struct json_in *in, const struct json *o, const char *key)
 {
-	return member(in, o, key, JSON_OBJECT, "an object", may_be_null);
+	static const struct json empty = {.type = JSON_OBJECT};
+
+	return member(in, o, key, JSON_OBJECT, "an object", false) ?: &empty;
+}
+
+const struct json *json_in_object_or_null(struct json_in *in, const struct json *o, const char *key)
+{
+	return member(in, o, key, JSON_OBJECT, "an object", true);
 }
 
 const struct json *json_in_array(struct json_in *in, const struct json *o, const char *key,
@@ -87,6 +92,36 @@ const uint64_t *json_in_numbers(struct json_in *in, const struct json *o, const 
 	array = member(in, o, key, JSON_NUMBERS, "an array of whole numbers", false);
 	*n = array ? array->n : 0;
 	return array ? array->numbers : NULL;
+}
+
+void *json_in_rows(struct json_in *in, const struct json *o, const char *key, size_t *n,
+		   size_t size, const struct field_table *t, json_in_fn read)
+{
+	const struct json *one = json_in_array(in, o, key, n);
+	char *v = json_in_alloc(in, *n, size), *at = v;
+
+	for (; one && !in->error; one = one->next, at += size) {
+		if (one->type != JSON_OBJECT)
+			json_in_bad(in, t ? t->v[0].key : key, t ? "it in an object" : "objects");
+		if (t)
+			json_in_fields(in, one, t, at);
+		if (read && !in->error)
+			read(in, one, at);
+	}
+	return v;
+}
+
+uint32_t json_in_labels(struct json_in *in, const struct json *o, const char *key,
+			struct label *out, uint32_t max, const char *expected)
+{
+	const struct json *labels = json_in_object(in, o, key), *one = labels->first;
+	uint32_t n = 0;
+
+	if (labels->n > max)
+		json_in_bad(in, key, expected);
+	for (; one && !in->error; one = one->next)
+		out[n++] = (struct label){one->key, json_in_text_of(in, one, key)};
+	return n;
 }
 
 static uint64_t whole(struct json_in *in, const struct json *o, const char *key, uint64_t max,
@@ -114,6 +149,18 @@ int32_t json_in_i32(struct json_in *in, const struct json *o, const char *key)
 	return (int32_t)whole(in, o, key, INT32_MAX, "a whole number below 2^31");
 }
 
+int64_t json_in_i64(struct json_in *in, const struct json *o, const char *key)
+{
+	const struct json *value = in->error ? NULL : json_member(o, key);
+
+	if (value && value->type == JSON_NEGATIVE)
+		return value->negative;
+	if (value && value->type == JSON_WHOLE && value->whole <= INT64_MAX)
+		return (int64_t)value->whole;
+	json_in_bad(in, key, "a whole number");
+	return 0;
+}
+
 bool json_in_bool(struct json_in *in, const struct json *o, const char *key)
 {
 	const struct json *value = member(in, o, key, JSON_BOOL, "true or false", false);
@@ -123,35 +170,25 @@ bool json_in_bool(struct json_in *in, const struct json *o, const char *key)
 
 const char *json_in_text_of(struct json_in *in, const struct json *value, const char *key)
 {
-	if (in->error)
-		return NULL;
-	if (value->type != JSON_TEXT) {
+	if (value->type != JSON_TEXT)
 		json_in_bad(in, key, "a text");
-		return NULL;
-	}
-	if (strlen(value->text) != value->n) {
+	else if (strlen(value->text) != value->n)
 		json_in_bad(in, key, "a text without a NUL in it");
-		return NULL;
-	}
-	return value->text;
-}
-
-static const char *text(struct json_in *in, const struct json *o, const char *key,
-			const char *expected, bool may_be_null)
-{
-	const struct json *value = member(in, o, key, JSON_TEXT, expected, may_be_null);
-
-	return value ? json_in_text_of(in, value, key) : NULL;
+	return in->error ? NULL : value->text;
 }
 
 const char *json_in_text(struct json_in *in, const struct json *o, const char *key)
 {
-	return text(in, o, key, "a text", false);
+	const struct json *value = member(in, o, key, JSON_TEXT, "a text", false);
+
+	return value ? json_in_text_of(in, value, key) : NULL;
 }
 
 const char *json_in_text_or_null(struct json_in *in, const struct json *o, const char *key)
 {
-	return text(in, o, key, "a text or null", true);
+	const struct json *value = member(in, o, key, JSON_TEXT, "a text or null", true);
+
+	return value ? json_in_text_of(in, value, key) : NULL;
 }
 
 struct timespec json_in_time(struct json_in *in, const struct json *o, const char *key)
@@ -166,17 +203,12 @@ struct timespec json_in_time(struct json_in *in, const struct json *o, const cha
 
 uint64_t json_in_hex(struct json_in *in, const struct json *o, const char *key)
 {
-	const char *text = json_in_text(in, o, key);
-	char *end;
-	uint64_t v;
+	const char *text = json_in_text(in, o, key) ?: "0x0";
+	size_t digits = strlen(text) - 2;
 
-	if (in->error)
-		return 0;
-	if (text[0] == '0' && text[1] == 'x' && text[2] && strlen(text) <= 18 &&
-	    strspn(text + 2, "0123456789abcdef") == strlen(text + 2)) {
-		v = strtoull(text + 2, &end, 16);
-		return v;
-	}
+	if (!strncmp(text, "0x", 2) && digits && digits <= 16 &&
+	    strspn(text + 2, "0123456789abcdef") == digits)
+		return strtoull(text, NULL, 16);
 	json_in_bad(in, key, "an address such as \"0xffff888100001000\"");
 	return 0;
 }
@@ -207,9 +239,6 @@ static void field_value(struct json_in *in, const struct json *o, const struct f
 	case FIELD_U32:
 		*(uint32_t *)at = json_in_u32(in, o, f->key);
 		break;
-	case FIELD_I32:
-		*(int32_t *)at = json_in_i32(in, o, f->key);
-		break;
 	case FIELD_BOOL:
 		*(bool *)at = json_in_bool(in, o, f->key);
 		break;
@@ -228,33 +257,20 @@ static void field_value(struct json_in *in, const struct json *o, const struct f
 	}
 }
 
-/* What null stands for. */
-static void field_null(const struct field *f, void *at)
-{
-	if (f->null != FIELD_NEGATIVE_IS_NULL)
-		return; /* zero, which it is */
-	if (f->type == FIELD_I32)
-		*(int32_t *)at = -1;
-	else
-		*(double *)at = -1;
-}
-
 void json_in_fields(struct json_in *in, const struct json *o, const struct field_table *t, void *to)
 {
-	size_t i;
-
-	for (i = 0; i < t->n && !in->error; i++) {
+	for (size_t i = 0; i < t->n && !in->error; i++) {
 		const struct field *f = &t->v[i];
 		void *at = (char *)to + f->offset;
 
 		if ((f->null == FIELD_FALSE_IS_ABSENT || f->null == FIELD_NONE_IS_ABSENT ||
 		     f->null == FIELD_NEW) &&
-		    !json_in_has(o, f->key))
+		    !json_in_has(in, o, f->key))
 			continue; /* false or zero, which it is */
-		if (f->null != FIELD_NEVER_NULL && json_in_has(o, f->key) &&
-		    !json_in_given(o, f->key))
-			field_null(f, at);
-		else
+		if (f->null == FIELD_NEVER_NULL || !json_in_has(in, o, f->key) ||
+		    json_in_given(in, o, f->key))
 			field_value(in, o, f, at);
+		else if (f->null == FIELD_NEGATIVE_IS_NULL)
+			*(double *)at = -1;
 	}
 }

@@ -25,19 +25,28 @@ struct json_in {
 void json_in_bad(struct json_in *in, const char *key, const char *expected);
 void *json_in_alloc(struct json_in *in, size_t n, size_t size); /* zeroed; NULL: error is set */
 
-/* A member that must be there and of that type; NULL: null is allowed and it is, or an error. */
-const struct json *json_in_object(struct json_in *in, const struct json *o, const char *key,
-				  bool may_be_null);
+/* Is the key there, be it null? And is it, and not null? No after an error. */
+bool json_in_has(struct json_in *in, const struct json *o, const char *key);
+bool json_in_given(struct json_in *in, const struct json *o, const char *key);
+
+/* A member that must be there and of that type; after an error an empty object, and none. */
+const struct json *json_in_object(struct json_in *in, const struct json *o, const char *key);
+/* The same; NULL for null and after an error. */
+const struct json *json_in_object_or_null(struct json_in *in, const struct json *o,
+					  const char *key);
 /* The first of its *n values, which follow each other. */
 const struct json *json_in_array(struct json_in *in, const struct json *o, const char *key,
 				 size_t *n);
 /* The same of whole numbers alone. */
 const uint64_t *json_in_numbers(struct json_in *in, const struct json *o, const char *key,
 				size_t *n);
-/* Is the key there, be it null? */
-bool json_in_has(const struct json *o, const char *key);
-/* Is it, and not null? */
-bool json_in_given(const struct json *o, const char *key);
+/* An array of *n objects, each read to `size` bytes by the table, by `read`, or by both. */
+typedef void (*json_in_fn)(struct json_in *in, const struct json *o, void *to);
+void *json_in_rows(struct json_in *in, const struct json *o, const char *key, size_t *n,
+		   size_t size, const struct field_table *t, json_in_fn read);
+/* An object of `max` texts at most; how many there are. */
+uint32_t json_in_labels(struct json_in *in, const struct json *o, const char *key,
+			struct label *out, uint32_t max, const char *expected);
 
 uint64_t json_in_u64(struct json_in *in, const struct json *o, const char *key);
 uint32_t json_in_u32(struct json_in *in, const struct json *o, const char *key);
@@ -58,20 +67,12 @@ uint64_t json_in_hex(struct json_in *in, const struct json *o, const char *key);
 void json_in_fields(struct json_in *in, const struct json *o, const struct field_table *t,
 		    void *to);
 
-/* {"count":…,"buckets":…}; its slots are the arena's: it may be read, never added to. */
-const struct hist *json_in_hist(struct json_in *in, const struct json *o);
-/* The same as a member that may be null. */
-const struct hist *json_in_hist_member(struct json_in *in, const struct json *o, const char *key);
-
-/* An element of "metrics" (record_metric.c), and of tables.contended (record_contended.c). */
-void json_in_series(struct json_in *in, const struct json *o, struct series *out);
-void json_in_contended(struct json_in *in, const struct json *o, struct contended *out);
-/* The array "holders" of such an element, and of a slow wait. */
-const struct holder *json_in_holders(struct json_in *in, const struct json *o, size_t *n);
-/* And "behind" of that. */
-const struct slow_link *json_in_links(struct json_in *in, const struct json *o, size_t *n);
-/* The array "culprits" of tables, and of a slow wait (record_culprits.c). */
-const struct culprit *json_in_culprits(struct json_in *in, const struct json *o, size_t *n);
+/* record_rows.c: arrays of a report and of a slow wait, which is what culprits add up to. */
+void json_in_metrics(struct json_in *in, const struct json *o, struct frame *f);
+void json_in_contended(struct json_in *in, const struct json *tables, struct frame *f);
+void json_in_culprits(struct json_in *in, const struct json *tables, struct frame *f);
 void json_in_slow_culprits(struct json_in *in, const struct json *o, struct slow *w);
+void json_in_split(struct json_in *in, const struct json *o, uint64_t all_ns, struct split *out,
+		   const char *expected);
 
 #endif

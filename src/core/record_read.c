@@ -34,37 +34,22 @@ static const char *const *read_strings(struct json_in *in, const struct json *o,
 	return v;
 }
 
-static void read_source(struct json_in *in, const struct json *o, struct meta_source *out)
+static void read_source(struct json_in *in, const struct json *o, void *to)
 {
+	struct meta_source *out = to;
 	const char *state;
 
-	if (o->type != JSON_OBJECT)
-		json_in_bad(in, "sources", "objects");
 	out->name = json_in_text(in, o, "name");
-	state = json_in_text(in, o, "state");
-	if (in->error)
-		return;
-	if (strcmp(state, "on") && strcmp(state, "off")) {
-		json_in_bad(in, "state", "\"on\" or \"off\"");
-		return;
-	}
+	state = json_in_text(in, o, "state") ?: "";
 	out->on = !strcmp(state, "on");
+	if (!out->on && strcmp(state, "off"))
+		json_in_bad(in, "state", "\"on\" or \"off\"");
 	if (out->on)
 		out->hooks = read_strings(in, o, "hooks");
 	else
 		out->why = json_in_text(in, o, "why");
-	if (out->on && json_in_has(o, "lacks"))
+	if (out->on && json_in_has(in, o, "lacks"))
 		out->lacks = read_strings(in, o, "lacks");
-}
-
-static void read_sources(struct json_in *in, const struct json *o, struct meta *m)
-{
-	const struct json *one = json_in_array(in, o, "sources", &m->nsources);
-	struct meta_source *v = json_in_alloc(in, m->nsources, sizeof(*v));
-
-	m->sources = v;
-	for (; one && !in->error; one = one->next)
-		read_source(in, one, v++);
 }
 
 /* Which tables the reports that follow have: also empty ones are shown, of sources that fill them. */
@@ -86,12 +71,10 @@ static void note_sources(struct record *r)
 /* {"pid":["1","7,9"]}: a label for each time that an option was given. */
 static void read_filters(struct json_in *in, const struct json *o, struct meta *m)
 {
-	const struct json *filters = json_in_object(in, o, "filters", false), *option, *one;
+	const struct json *filters = json_in_object(in, o, "filters"), *option, *one;
 	struct label *v;
 	size_t n = 0;
 
-	if (in->error)
-		return;
 	for (option = filters->first; option; option = option->next) {
 		if (option->type != JSON_ARRAY)
 			json_in_bad(in, "filters", "arrays of texts");
@@ -99,38 +82,34 @@ static void read_filters(struct json_in *in, const struct json *o, struct meta *
 	}
 	v = json_in_alloc(in, n, sizeof(*v));
 	m->filters = v;
-	for (option = filters->first; option; option = option->next)
+	for (option = filters->first; v && option; option = option->next)
 		for (one = option->first; one && !in->error; one = one->next)
 			v[m->nfilters++] =
 				(struct label){option->key, json_in_text_of(in, one, "filters")};
 }
 
-static void read_machine(struct json_in *in, const struct json *meta, struct meta *m)
+static void read_machine(struct json_in *in, const struct json *o, struct meta *m)
 {
-	const struct json *o = json_in_object(in, meta, "machine", false), *flaws, *one;
 	struct meta_machine *v = json_in_alloc(in, 1, sizeof(*v));
+	const struct json *flaws = json_in_object(in, o, "vulnerabilities");
 	struct label *l;
 
-	flaws = json_in_object(in, o, "vulnerabilities", false);
 	if (in->error)
 		return;
 	v->cpu = json_in_text_or_null(in, o, "cpu");
 	v->governor = json_in_text_or_null(in, o, "governor");
 	v->mitigations = read_strings(in, o, "mitigations");
 	l = json_in_alloc(in, flaws->n, sizeof(*l));
-	for (one = flaws->first; one && !in->error; one = one->next)
-		l[v->nvulnerabilities++] =
-			(struct label){one->key, json_in_text_of(in, one, "vulnerabilities")};
+	v->nvulnerabilities = json_in_labels(in, o, "vulnerabilities", l, UINT32_MAX, "");
 	v->vulnerabilities = l;
 	m->machine = v;
 }
 
-static void read_options(struct json_in *in, const struct json *meta, struct meta *m)
+static void read_options(struct json_in *in, const struct json *o, struct meta *m)
 {
-	const struct json *o = json_in_object(in, meta, "options", false);
 	struct meta_options *v = json_in_alloc(in, 1, sizeof(*v));
 
-	if (in->error)
+	if (!v)
 		return;
 	v->by = json_in_text_or_null(in, o, "by");
 	v->interval_ns = json_in_u64(in, o, "interval_ns");
@@ -148,13 +127,14 @@ static void read_meta(struct json_in *in, const struct json *o, struct meta *m)
 	m->cpus = json_in_u32(in, o, "cpus");
 	m->argv = read_strings(in, o, "argv");
 	m->start = json_in_time(in, o, "start");
-	read_sources(in, o, m);
+	m->sources = json_in_rows(in, o, "sources", &m->nsources, sizeof(*m->sources), NULL,
+				  read_source);
 	read_filters(in, o, m);
-	if (!in->error && json_in_has(o, "options"))
-		read_options(in, o, m);
-	if (!in->error && json_in_has(o, "machine"))
-		read_machine(in, o, m);
-	m->hidden = json_in_has(o, "addresses");
+	if (json_in_has(in, o, "options"))
+		read_options(in, json_in_object(in, o, "options"), m);
+	if (json_in_has(in, o, "machine"))
+		read_machine(in, json_in_object(in, o, "machine"), m);
+	m->hidden = json_in_has(in, o, "addresses");
 	addresses = m->hidden ? json_in_text(in, o, "addresses") : NULL;
 	if (addresses && strcmp(addresses, "hidden"))
 		json_in_bad(in, "addresses", "'hidden'");
@@ -169,50 +149,13 @@ static void read_quality(struct json_in *in, const struct json *o, struct qualit
 
 	json_in_fields(in, o, &quality_edge_fields, q);
 	json_in_fields(in, o, &quality_fields, q);
-	if (in->error || !q->in_flight)
+	if (!q->in_flight)
 		return;
-	longest = json_in_object(in, o, "in_flight_longest", false);
+	longest = json_in_object(in, o, "in_flight_longest");
 	q->longest_tid = json_in_u32(in, longest, "tid");
 	comm = json_in_text(in, longest, "comm");
 	if (comm)
 		memcpy(q->longest_comm, comm, strnlen(comm, sizeof(q->longest_comm)));
-}
-
-static void read_self(struct json_in *in, const struct json *o, struct self_cost *c)
-{
-	if (in->error || !json_in_given(o, "bpf_ns_per_event"))
-		return; /* null: it was not measured yet */
-	c->bpf_known = true;
-	json_in_fields(in, o, &self_fields, c);
-}
-
-static void read_metrics(struct json_in *in, const struct json *o, struct frame *f)
-{
-	const struct json *one = json_in_array(in, o, "metrics", &f->nseries);
-	struct series *v = json_in_alloc(in, f->nseries, sizeof(*v));
-
-	f->series = v;
-	for (; one && !in->error; one = one->next)
-		json_in_series(in, one, v++);
-}
-
-static void read_tables(struct json_in *in, const struct json *o, struct frame *f)
-{
-	const struct json *tables = json_in_object(in, o, "tables", false), *one;
-	struct contended *v;
-
-	f->why = !in->error && json_in_has(tables, "culprits");
-	if (f->why)
-		f->culprits = json_in_culprits(in, tables, &f->nculprits);
-	if (in->error || !json_in_has(tables, "contended"))
-		return;
-	one = json_in_array(in, tables, "contended", &f->ncontended);
-	v = json_in_alloc(in, f->ncontended, sizeof(*v));
-	f->contended = v;
-	f->contends = !in->record->waits_off;
-	f->lines = !in->record->lines_off;
-	for (; one && !in->error; one = one->next)
-		json_in_contended(in, one, v++);
 }
 
 static void read_report(struct json_in *in, const struct json *o, struct record *r)
@@ -227,12 +170,21 @@ static void read_report(struct json_in *in, const struct json *o, struct record 
 	f->dur_ns = json_in_u64(in, o, "dur_ns");
 	if (r->type == RECORD_FINAL)
 		f->end = json_in_text_or_null(in, o, "end");
-	read_metrics(in, o, f);
-	read_tables(in, o, f);
-	part = json_in_object(in, o, "quality", false);
-	read_quality(in, part, &f->quality);
-	part = json_in_object(in, o, "self", false);
-	read_self(in, part, &f->self);
+	json_in_metrics(in, o, f);
+	part = json_in_object(in, o, "tables");
+	f->why = json_in_has(in, part, "culprits");
+	if (f->why)
+		json_in_culprits(in, part, f);
+	if (json_in_has(in, part, "contended")) {
+		f->contends = !r->waits_off;
+		f->lines = !r->lines_off;
+		json_in_contended(in, part, f);
+	}
+	read_quality(in, json_in_object(in, o, "quality"), &f->quality);
+	part = json_in_object(in, o, "self");
+	f->self.bpf_known = json_in_given(in, part, "bpf_ns_per_event");
+	if (f->self.bpf_known) /* else it was not measured yet */
+		json_in_fields(in, part, &self_fields, &f->self);
 }
 
 /* ---- slow waits ---- */
@@ -241,12 +193,12 @@ static void read_legs(struct json_in *in, const struct json *o, struct slow *w)
 {
 	const struct json *part;
 
-	w->has_legs = json_in_has(o, "wake_to_queue_ns");
+	w->has_legs = json_in_has(in, o, "wake_to_queue_ns");
 	if (w->has_legs) {
 		w->wake_to_queue_ns = json_in_u64(in, o, "wake_to_queue_ns");
 		w->queue_to_run_ns = json_in_u64(in, o, "queue_to_run_ns");
 	}
-	part = json_in_object(in, o, "waker", true);
+	part = json_in_object_or_null(in, o, "waker");
 	if (part)
 		w->waker = json_in_text(in, part, "kind");
 	if (w->waker && !strcmp(w->waker, "task")) {
@@ -254,17 +206,16 @@ static void read_legs(struct json_in *in, const struct json *o, struct slow *w)
 		w->waker_tid = json_in_u32(in, part, "tid");
 		w->waker_comm = json_in_text(in, part, "comm");
 	}
-	part = json_in_object(in, o, "prev", true);
+	part = json_in_object_or_null(in, o, "prev");
 	if (part) {
 		w->prev_pid = json_in_u32(in, part, "pid");
 		w->prev_tid = json_in_u32(in, part, "tid");
 		w->prev_comm = json_in_text_or_null(in, part, "comm");
 	}
 	w->migrated = json_in_bool(in, o, "migrated");
-	if (in->error || !json_in_given(o, "last_cpu"))
-		return;
-	w->last_cpu_known = true;
-	w->last_cpu = json_in_u32(in, o, "last_cpu");
+	w->last_cpu_known = json_in_given(in, o, "last_cpu");
+	if (w->last_cpu_known)
+		w->last_cpu = json_in_u32(in, o, "last_cpu");
 }
 
 static void read_op(struct json_in *in, const struct json *o, struct slow *w)
@@ -274,14 +225,10 @@ static void read_op(struct json_in *in, const struct json *o, struct slow *w)
 	if (!op)
 		return;
 	json_in_fields(in, o, &slow_op_fields, op);
-	op->has_split = !in->error && json_in_given(o, "blocked_ns");
-	if (op->has_split) {
-		op->split.blocked_ns = json_in_u64(in, o, "blocked_ns");
-		op->split.run_queue_ns = json_in_u64(in, o, "run_queue_ns");
-	}
-	if (!in->error && (op->split.blocked_ns > w->wait_ns ||
-			   op->split.run_queue_ns > w->wait_ns - op->split.blocked_ns))
-		json_in_bad(in, "blocked_ns", "it and run_queue_ns to be parts of wait_ns");
+	op->has_split = json_in_given(in, o, "blocked_ns");
+	if (op->has_split)
+		json_in_split(in, o, w->wait_ns, &op->split,
+			      "it and run_queue_ns to be parts of wait_ns");
 	w->op = op;
 }
 
@@ -293,15 +240,17 @@ static void read_held(struct json_in *in, const struct json *o, struct slow *w)
 	if (!held)
 		return;
 	json_in_fields(in, o, &slow_held_fields, held);
-	if (!in->error && json_in_has(o, "holders"))
-		held->holders = json_in_holders(in, o, &held->nholders);
+	if (json_in_has(in, o, "holders"))
+		held->holders = json_in_rows(in, o, "holders", &held->nholders,
+					     sizeof(*held->holders), &holder_fields, NULL);
 	for (size_t i = 0; !in->error && i < held->nholders; i++)
 		if (__builtin_add_overflow(sum, held->holders[i].wait_ns, &sum))
 			json_in_bad(in, "wait_ns", "a sum below 2^64");
-	if (!in->error && held->nholders && sum != w->wait_ns)
+	if (held->nholders && sum != w->wait_ns)
 		json_in_bad(in, "holders", "the sum of their wait_ns to be that of the wait");
-	if (!in->error && json_in_has(o, "behind"))
-		held->behind = json_in_links(in, o, &held->nbehind);
+	if (json_in_has(in, o, "behind"))
+		held->behind = json_in_rows(in, o, "behind", &held->nbehind, sizeof(*held->behind),
+					    &slow_link_fields, NULL);
 	w->held = held;
 }
 
@@ -309,49 +258,37 @@ static void read_slow(struct json_in *in, const struct json *o, struct slow *w)
 {
 	w->time = json_in_time(in, o, "ts");
 	json_in_fields(in, o, &slow_fields, w);
-	if (!in->error && json_in_has(o, "op"))
+	if (json_in_has(in, o, "op"))
 		read_op(in, o, w);
-	else if (!in->error && json_in_has(o, "addr"))
+	else if (json_in_has(in, o, "addr"))
 		read_held(in, o, w);
-	else if (!in->error)
+	else
 		read_legs(in, o, w);
-	if (!in->error && json_in_has(o, "culprits"))
+	if (json_in_has(in, o, "culprits"))
 		json_in_slow_culprits(in, o, w);
 }
 
 /* ---- a line ---- */
 
-static const struct {
-	const char *name;
-	enum record_type type;
-} types[] = {
-	{"meta", RECORD_META},
-	{"interval", RECORD_INTERVAL},
-	{"final", RECORD_FINAL},
-	{"slow", RECORD_SLOW},
-};
-
-static enum record_type type_of(struct json_in *in, const struct json *o)
+static void read_record(struct json_in *in, const struct json *o)
 {
-	const char *type = NULL;
-	size_t i;
+	static const char *const types[] = {
+		[RECORD_META] = "meta",
+		[RECORD_INTERVAL] = "interval",
+		[RECORD_FINAL] = "final",
+		[RECORD_SLOW] = "slow",
+	};
+	struct record *r = in->record;
+	const char *type;
+	size_t i = 0;
 
 	if (json_in_u64(in, o, "v") != RECORD_VERSION)
 		json_in_bad(in, "v", "1, the version of records that this program reads");
-	type = json_in_text(in, o, "type");
-	for (i = 0; type && i < sizeof(types) / sizeof(types[0]); i++)
-		if (!strcmp(types[i].name, type))
-			return types[i].type;
-	json_in_bad(in, "type", "meta, interval, final or slow");
-	return RECORD_META;
-}
-
-static void read_record(struct json_in *in, const struct json *o)
-{
-	struct record *r = in->record;
-
-	r->type = type_of(in, o);
-	switch (r->type) {
+	type = json_in_text(in, o, "type") ?: "";
+	while (i < sizeof(types) / sizeof(types[0]) && strcmp(types[i], type))
+		i++;
+	r->type = (enum record_type)i;
+	switch (i) {
 	case RECORD_META:
 		read_meta(in, o, &r->meta);
 		if (!in->error)
@@ -364,17 +301,10 @@ static void read_record(struct json_in *in, const struct json *o)
 	case RECORD_SLOW:
 		read_slow(in, o, &r->slow);
 		break;
+	default:
+		r->type = RECORD_META;
+		json_in_bad(in, "type", "meta, interval, final or slow");
 	}
-}
-
-static void forget(struct record *r)
-{
-	arena_reset(&r->memory);
-	r->meta = (struct meta){0};
-	r->frame = (struct frame){0};
-	r->slow = (struct slow){0};
-	r->quantiles = NULL;
-	r->nquantiles = 0;
 }
 
 int record_read(struct record *r, const char *line, size_t len, struct err *e)
@@ -385,7 +315,12 @@ int record_read(struct record *r, const char *line, size_t len, struct err *e)
 	const struct json *o;
 	int ret;
 
-	forget(r);
+	arena_reset(&r->memory);
+	r->meta = (struct meta){0};
+	r->frame = (struct frame){0};
+	r->slow = (struct slow){0};
+	r->quantiles = NULL;
+	r->nquantiles = 0;
 	if (!own)
 		return err_sys(e, -ENOMEM, "record");
 	r->line = own;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "core/view.h"
 
 static bool is_group(const struct series *s)
@@ -57,25 +58,6 @@ static int compare_places(const void *a, const void *b, void *ctx)
 	return i < k ? -1 : i > k;
 }
 
-static int reserve(struct regroup *r, size_t n)
-{
-	struct series *v;
-	size_t *order;
-
-	if (n <= r->cap)
-		return 0;
-	v = reallocarray(r->v, n, sizeof(*v));
-	if (v)
-		r->v = v;
-	order = reallocarray(r->order, n, 2 * sizeof(*order));
-	if (order)
-		r->order = order;
-	if (!v || !order)
-		return -ENOMEM;
-	r->cap = n;
-	return 0;
-}
-
 /*
  * A metric that only a later one of the joined groups had came last: the series of a group stand
  * together again (frame.h).
@@ -101,6 +83,8 @@ static void put_in_order(struct regroup *r, const struct series *v, size_t n)
 int regroup(struct regroup *r, struct frame *f)
 {
 	const struct frame *joined;
+	struct series *v;
+	size_t *order, n;
 
 	if (!r->own)
 		r->own = frame_own_new();
@@ -110,12 +94,19 @@ int regroup(struct regroup *r, struct frame *f)
 	if (frame_own_add(r->own, f, FRAME_THEN))
 		return -ENOMEM;
 	joined = frame_own_view(r->own);
-	if (!joined || reserve(r, joined->nseries))
+	if (!joined)
 		return -ENOMEM;
-	if (joined->nseries)
-		put_in_order(r, joined->series, joined->nseries);
+	n = joined->nseries;
+	v = array_room(r->v, &r->cap, 0, n + 1, sizeof(*v));
+	r->v = v ? v : r->v;
+	order = array_room(r->order, &r->order_cap, 0, 2 * n + 1, sizeof(*order));
+	r->order = order ? order : r->order;
+	if (!v || !order)
+		return -ENOMEM;
+	if (n)
+		put_in_order(r, joined->series, n);
 	f->series = r->v;
-	f->nseries = joined->nseries;
+	f->nseries = n;
 	f->contended = joined->contended;
 	f->ncontended = joined->ncontended;
 	f->culprits = joined->culprits;

@@ -13,7 +13,7 @@ struct regroup {
 	struct frame_own *own;
 	struct series *v;
 	size_t *order;
-	size_t cap;
+	size_t cap, order_cap;
 };
 
 /* The rows of *f become those of joined groups, valid until the next call. 0 or -ENOMEM. */

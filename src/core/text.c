@@ -100,43 +100,25 @@ static size_t next_char(const uint8_t *p, size_t n, uint32_t *c)
 	return len;
 }
 
-static bool is_control(uint32_t c)
+/* What a character of `n` bytes at p becomes in UTF-8, or (`clean`) on a terminal: its length. */
+static size_t convert_char(char out[CHAR_BYTES + 1], const uint8_t *p, size_t n, uint32_t c,
+			   bool clean)
 {
-	return c < 0x20 || c == 0x7f;
-}
+	bool plain = c >= ' ' && c < 0x7f; /* nearly all there are: no table is asked */
 
-/* What a character of `n` bytes at p becomes on a terminal, in out; returns its length. */
-static size_t clean_char(char out[CHAR_BYTES + 1], const uint8_t *p, size_t n, uint32_t c)
-{
-	if (c >= ' ' && c < 0x7f) { /* nearly all there are: no table is asked */
-		out[0] = (char)c;
-		return 1;
+	if (c == BAD_BYTES || (clean && c > 0x7f && IN(unseen, c))) {
+		memcpy(out, REPLACEMENT, 3);
+		return 3;
 	}
-	if (is_control(c)) {
+	if (clean && !plain && c <= 0x7f) {
 		(void)snprintf(out, CHAR_BYTES + 1, "\\x%02x", c); /* four bytes, always */
 		return 4;
 	}
-	if (c == BAD_BYTES || IN(unseen, c)) {
-		memcpy(out, REPLACEMENT, 3);
-		return 3;
-	}
 	memcpy(out, p, n);
 	return n;
 }
 
-static size_t utf8_char(char out[CHAR_BYTES + 1], const uint8_t *p, size_t n, uint32_t c)
-{
-	if (c == BAD_BYTES) {
-		memcpy(out, REPLACEMENT, 3);
-		return 3;
-	}
-	memcpy(out, p, n);
-	return n;
-}
-
-typedef size_t (*char_fn)(char out[CHAR_BYTES + 1], const uint8_t *p, size_t n, uint32_t c);
-
-static char *copy_chars(char *out, size_t outlen, const char *in, size_t len, char_fn convert)
+static char *copy_chars(char *out, size_t outlen, const char *in, size_t len, bool clean)
 {
 	const uint8_t *p = (const uint8_t *)in;
 	const uint8_t *end = p + strnlen(in, len);
@@ -148,7 +130,7 @@ static char *copy_chars(char *out, size_t outlen, const char *in, size_t len, ch
 		return out;
 	for (; p < end; p += taken) {
 		taken = next_char(p, (size_t)(end - p), &c);
-		made = convert(one, p, taken, c);
+		made = convert_char(one, p, taken, c, clean);
 		if (made >= outlen - at)
 			break;
 		memcpy(out + at, one, made);
@@ -160,7 +142,7 @@ static char *copy_chars(char *out, size_t outlen, const char *in, size_t len, ch
 
 char *text_clean(char *out, size_t outlen, const char *in, size_t len)
 {
-	return copy_chars(out, outlen, in, len, clean_char);
+	return copy_chars(out, outlen, in, len, true);
 }
 
 size_t text_unseen(const char *s, uint32_t *c)
@@ -175,15 +157,14 @@ size_t text_unseen(const char *s, uint32_t *c)
 
 char *text_utf8(char *out, size_t outlen, const char *in, size_t len)
 {
-	return copy_chars(out, outlen, in, len, utf8_char);
+	return copy_chars(out, outlen, in, len, false);
 }
 
 size_t text_char(const char *s, size_t n)
 {
-	size_t taken;
 	uint32_t c;
+	size_t taken = n ? next_char((const uint8_t *)s, n, &c) : 0;
 
-	taken = n ? next_char((const uint8_t *)s, n, &c) : 0;
 	return taken && c != BAD_BYTES ? taken : 0;
 }
 

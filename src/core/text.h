@@ -25,6 +25,14 @@ int parse_time_ns(const char *text, uint64_t bare_ns, const char *what, uint64_t
 		  struct err *e);
 /* "1,2,3", each above 0; appends */
 int parse_u32_list(const char *text, const char *what, struct u32_list *out, struct err *e);
+#define CPUS_MAX 8192 /* the most a kernel can be built for */
+
+/* bit per CPU; zeroed it is empty */
+struct cpu_set {
+	uint64_t bits[CPUS_MAX / 64];
+	uint32_t nbits; /* one past the highest */
+};
+
 /* "0-3,7" as the kernel prints it; joins what is in the set already */
 int parse_cpu_list(const char *text, const char *what, struct cpu_set *out, struct err *e);
 /*

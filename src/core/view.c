@@ -140,27 +140,6 @@ static bool same_table(const struct metric_desc *a, const struct metric_desc *b)
 			  !strcmp(a->joins ? a->joins : a->name, b->joins ? b->joins : b->name));
 }
 
-static int add_rows(const struct look *l, struct view_table *t, const struct metric_desc *desc,
-		    bool groups)
-{
-	enum sort_key sort = l->cfg->sort ? l->cfg->sort : SORT_SUM;
-	int ret = 0;
-
-	*t = begin_table(l);
-	for (size_t i = 0; i < l->f->nseries && !ret; i++) {
-		const struct series *s = &l->f->series[i];
-		struct view_row row = {.s = s, .first = s, .n = 1};
-
-		if (!same_table(s->desc, desc) || view_series_empty(s) || !in_part(l, s, groups))
-			continue;
-		row.weight = view_series_weight(s, sort);
-		ret = view_push(l->v, t, &row);
-	}
-	view_sort(l->v, t);
-	t->limit = l->cfg->list_rows;
-	return ret;
-}
-
 /* ---- counters ---- */
 
 static const char *pivot_value(const struct series *s)
@@ -241,28 +220,36 @@ static int merge_counts(const struct look *l, struct view_table *t, const struct
 	return 0;
 }
 
-static int add_counts(const struct look *l, struct view_table *t, const struct view_section *sec,
-		      bool groups)
+/* The rows of a section that hangs on labelled series: those of --by, or the others. */
+static int add_rows(const struct look *l, struct view_table *t, const struct view_section *sec,
+		    bool groups)
 {
+	enum sort_key sort = l->cfg->sort ? l->cfg->sort : SORT_SUM;
+	bool counts = sec->kind == VIEW_COUNTS;
 	struct view *v = l->v;
 	int ret = 0;
 
 	*t = begin_table(l);
 	for (size_t i = 0; i < l->f->nseries && !ret; i++) {
 		const struct series *s = &l->f->series[i];
+		struct view_row row = {.s = s, .first = s, .n = 1};
 
-		if (s->value && same_table(s->desc, sec->desc) && in_part(l, s, groups))
-			ret = view_push(v, t, &(struct view_row){.s = s, .first = s, .n = 1});
+		if (!same_table(s->desc, sec->desc) || view_series_empty(s) ||
+		    !in_part(l, s, groups))
+			continue;
+		row.weight = counts ? 0 : view_series_weight(s, sort);
+		ret = view_push(v, t, &row);
 	}
-	view_sort(v, t); /* of equal weight still: by labels */
-	if (!ret)
+	view_sort(v, t); /* counters, which have no weight yet, by labels */
+	if (counts && !ret)
 		ret = merge_counts(l, t, sec);
-	for (size_t i = 0; !ret && i < t->n && l->cfg->sort != SORT_NAME; i++) {
+	for (size_t i = 0; counts && !ret && i < t->n && sort != SORT_NAME; i++) {
 		struct view_row *row = &v->rows[t->from + i];
 
 		row->weight = view_sum(v, sec, row, sec->desc);
 	}
-	view_sort(v, t);
+	if (counts)
+		view_sort(v, t);
 	t->limit = l->cfg->list_rows;
 	return ret;
 }
@@ -287,10 +274,7 @@ static int add_table(const struct look *l, size_t at)
 	sec->desc = desc;
 	if (counts)
 		add_columns(sec, l->f);
-	ret = counts ? add_counts(l, &sec->rows, sec, false) : add_rows(l, &sec->rows, desc, false);
-	if (!ret)
-		ret = counts ? add_counts(l, &sec->groups, sec, true)
-			     : add_rows(l, &sec->groups, desc, true);
+	ret = add_rows(l, &sec->rows, sec, false) ?: add_rows(l, &sec->groups, sec, true);
 	for (size_t i = 0; i < sec->rows.n && !ret; i++) {
 		const struct view_row *row = &l->v->rows[sec->rows.from + i];
 
@@ -323,94 +307,89 @@ static uint32_t address_rank(const struct contended *c)
 	return c->futex && c->futex->idle ? VIEW_IDLE : VIEW_LOCK;
 }
 
-static int add_addresses(const struct look *l, struct view_table *t, bool lines)
+/* What its rows come to together; a row without what the others have counts apart. */
+static void sum_addresses(const struct view *v, struct view_section *sec)
 {
-	int ret = 0;
+	for (size_t i = 0; i < sec->rows.n; i++) {
+		const struct view_row *row = &v->rows[sec->rows.from + i];
+		const struct line_accesses *a = row->c->accesses;
 
-	*t = begin_table(l);
-	for (size_t i = 0; i < l->f->ncontended && !ret; i++) {
-		const struct contended *c = &l->f->contended[i];
-
-		if (lines != (c->accesses != NULL) ||
-		    (!c->count && !(c->accesses && c->accesses->exact)))
-			continue;
-		t->others += !lines && c->other;
-		ret = view_push(l->v, t,
-				&(struct view_row){.c = c,
-						   .rank = address_rank(c),
-						   .weight = address_weight(l, c)});
-	}
-	view_sort(l->v, t);
-	t->limit = l->cfg->list_rows;
-	return ret;
-}
-
-static void sum_waits(const struct view *v, struct view_section *sec)
-{
-	const struct view_row *row;
-	size_t end = sec->rows.from + sec->rows.n;
-
-	for (size_t i = sec->rows.from; i < end; i++)
-		sec->timed |= v->rows[i].c->wait != NULL;
-	for (size_t i = sec->rows.from; i < end; i++) {
-		row = &v->rows[i];
-		if (row->rank == VIEW_IDLE || (sec->timed && !row->c->wait))
+		if (a)
+			sec->sampler = a->sampler;
+		if (a ? sec->sampled && a->exact
+		      : row->rank == VIEW_IDLE || (sec->timed && !row->c->wait))
 			continue;
 		sec->count += row->c->count;
-		sec->sum_ns += sec->timed ? row->c->wait->sum_ns : 0;
+		if (a)
+			sec->share += a->share > 0 ? a->share : 0;
+		else if (sec->timed)
+			sec->sum_ns += row->c->wait->sum_ns;
 	}
 }
 
-static void sum_lines(const struct view *v, struct view_section *sec)
-{
-	const struct view_row *row;
-	size_t end = sec->rows.from + sec->rows.n;
-
-	for (size_t i = sec->rows.from; i < end; i++)
-		sec->sampled |= !v->rows[i].c->accesses->exact;
-	for (size_t i = sec->rows.from; i < end; i++) {
-		row = &v->rows[i];
-		sec->sampler = row->c->accesses->sampler;
-		if (sec->sampled && row->c->accesses->exact)
-			continue;
-		sec->count += row->c->count;
-		sec->share += row->c->accesses->share > 0 ? row->c->accesses->share : 0;
-	}
-}
-
+/* Waits for addresses, or cache lines. */
 static int add_contended(const struct look *l, enum view_kind kind)
 {
 	bool lines = kind == VIEW_LINES, asked = lines ? l->f->lines : l->f->contends;
-	struct view_table t;
-	struct view_section *sec;
-	int ret = add_addresses(l, &t, lines);
+	struct view_section *sec = push_section(l->v, kind);
+	int ret = 0;
 
-	if (ret || (!t.n && !asked))
-		return ret;
-	sec = push_section(l->v, kind);
 	if (!sec)
 		return -ENOMEM;
-	sec->rows = t;
-	if (t.n)
-		(lines ? sum_lines : sum_waits)(l->v, sec);
-	return 0;
+	sec->rows = begin_table(l);
+	for (size_t i = 0; i < l->f->ncontended && !ret; i++) {
+		const struct contended *c = &l->f->contended[i];
+		bool exact = c->accesses && c->accesses->exact;
+		struct view_row row = {.c = c};
+
+		if (lines != (c->accesses != NULL) || (!c->count && !exact))
+			continue;
+		row.rank = address_rank(c);
+		row.weight = address_weight(l, c);
+		sec->rows.others += !lines && c->other;
+		sec->timed |= !lines && c->wait;
+		sec->sampled |= lines && !exact;
+		ret = view_push(l->v, &sec->rows, &row);
+	}
+	view_sort(l->v, &sec->rows);
+	sec->rows.limit = l->cfg->list_rows;
+	sum_addresses(l->v, sec);
+	l->v->nsections -= !sec->rows.n && !asked;
+	return ret;
+}
+
+/* ---- who made tasks wait ---- */
+
+const struct culprit *view_victims(const struct view_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].k->nvictim)
+			return rows[i].k;
+	return NULL;
 }
 
 static int add_culprits(const struct look *l)
 {
-	struct view_table t = begin_table(l);
-	struct view_section *sec;
-	uint64_t sum_ns = 0;
-	int ret = view_add_culprits(l, &t, &sum_ns);
+	struct view_section *sec = push_section(l->v, VIEW_CULPRITS);
+	enum sort_key sort = l->cfg->sort;
+	int ret = 0;
 
-	if (ret || !l->f->why)
-		return ret;
-	sec = push_section(l->v, VIEW_CULPRITS);
 	if (!sec)
 		return -ENOMEM;
-	sec->rows = t;
-	sec->sum_ns = sum_ns;
-	return 0;
+	sec->rows = begin_table(l);
+	for (size_t i = 0; i < l->f->nculprits && !ret; i++) {
+		const struct culprit *k = &l->f->culprits[i];
+		struct view_row row = {.k = k};
+
+		if (sort != SORT_NAME)
+			row.weight = sort == SORT_COUNT ? k->count : k->wait_ns;
+		sec->sum_ns += k->wait_ns;
+		if (k->wait_ns)
+			ret = view_push(l->v, &sec->rows, &row);
+	}
+	view_sort(l->v, &sec->rows);
+	sec->rows.limit = l->cfg->list_rows;
+	return ret;
 }
 
 /* ---- a view ---- */
@@ -431,13 +410,10 @@ int view_make(struct view *v, const struct frame *f, const struct config *cfg)
 		else if (!s->nlabels && s->desc->role != METRIC_NOTE)
 			ret = add_headline(&l, i, &next);
 	}
-	if (!ret)
+	if (!ret && f->why)
 		ret = add_culprits(&l);
-	if (!ret)
-		ret = add_contended(&l, VIEW_CONTENDED);
-	if (!ret)
-		ret = add_contended(&l, VIEW_LINES);
-	return ret ? ret : view_join(v, f);
+	return ret ?: add_contended(&l, VIEW_CONTENDED) ?: add_contended(&l, VIEW_LINES)
+		   ?: view_join(v, f);
 }
 
 void view_free(struct view *v)

@@ -16,23 +16,12 @@ bool view_is_group(const struct series *s)
 	return s->nlabels && (role == METRIC_HEADLINE || role == METRIC_LEG || role == METRIC_SIDE);
 }
 
-static bool same_labels(const struct series *a, const struct series *b)
-{
-	if (a->nlabels != b->nlabels)
-		return false;
-	for (uint32_t i = 0; i < a->nlabels; i++)
-		if (strcmp(a->labels[i].key, b->labels[i].key) ||
-		    strcmp(a->labels[i].value, b->labels[i].value))
-			return false;
-	return true;
-}
-
 /* The series of one row: equal labels, each metric once. A pid that was used again is two rows. */
 static size_t group_length(const struct series *s, const struct series *end)
 {
 	const struct series *at, *before;
 
-	for (at = s + 1; at < end && view_is_group(at) && same_labels(s, at); at++)
+	for (at = s + 1; at < end && view_is_group(at) && series_same_labels(s, at); at++)
 		for (before = s; before < at; before++)
 			if (before->desc == at->desc)
 				return (size_t)(at - s);

@@ -22,9 +22,6 @@ int view_push(struct view *v, struct view_table *t, const struct view_row *row);
 int view_add_groups(const struct look *l, struct view_table *t, const struct metric_desc *head,
 		    bool cpus, bool rank, bool all);
 
-/* view_culprits.c */
-int view_add_culprits(const struct look *l, struct view_table *t, uint64_t *sum_ns);
-
 /* view_order.c */
 bool view_series_empty(const struct series *s);
 uint64_t view_hist_weight(const struct hist *h, enum sort_key sort);

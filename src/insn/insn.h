@@ -13,6 +13,7 @@
 #define WS_INSN_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -58,7 +59,7 @@ struct insn_answer {
 struct insn_code;
 
 /* Is there a decoder for this machine's code in this build? */
-int insn_available(void);
+bool insn_available(void);
 
 /* What is not known of this machine's interrupts, "WHAT: WHY"; NULL: all that matters was measured.
  */
@@ -73,11 +74,6 @@ int insn_code_is(const struct insn_code *c, const uint8_t *code, size_t bytes);
  * found out about the code is kept. */
 enum insn_found insn_code_recipe(const struct insn_code *c, size_t at, struct insn_answer *out);
 
-/* All of this for one pointer: `before` bytes end there, `after` bytes begin there. `out` is
- * written for INSN_RECIPE only. */
-enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,
-			    struct abi_recipe *out);
-
 /*
  * What the instruction that ends at the pointer did to memory: RECIPE_READ, _WRITE, _LOCKED; 0
  * where that cannot be told (a string move: which of its ends?). Not looked back, nothing inferred:
@@ -85,15 +81,5 @@ enum insn_found insn_recipe(const uint8_t *code, size_t before, size_t after,
  * 0 for a repeated string instruction, whose pointer is its own until it is through.
  */
 size_t insn_access(const uint8_t *code, size_t before, size_t after, uint8_t *flags);
-size_t insn_x86_access(const uint8_t *code, size_t before, size_t after, uint8_t *flags);
-
-/* The machines' own; all that a build has can be tested on any machine. */
-enum insn_found insn_x86_recipe(const uint8_t *code, size_t before, size_t after,
-				struct abi_recipe *out); /* with Zydis */
-enum insn_found insn_arm64_recipe(const uint8_t *code, size_t before, size_t after,
-				  struct abi_recipe *out);
-
-/* x86: bytes from the previous instruction's start to the pointer, 0 if not found. */
-size_t insn_x86_previous(const uint8_t *code, size_t before);
 
 #endif

@@ -367,12 +367,6 @@ static uint64_t all_writes(const struct a64 *a)
 	return a->writes | (a->writeback ? 1ULL << a->r.base : 0);
 }
 
-static bool same_operand(const struct abi_recipe *a, const struct abi_recipe *b)
-{
-	return a->disp == b->disp && a->base == b->base && a->index == b->index &&
-	       a->shift == b->shift && a->extend == b->extend && a->base != RECIPE_ARM64_PC;
-}
-
 /* As on x86: a store to the same operand further down the block makes it a write. */
 static void infer_write(const uint8_t *ip, size_t after, struct abi_recipe *r)
 {
@@ -385,7 +379,7 @@ static void infer_write(const uint8_t *ip, size_t after, struct abi_recipe *r)
 		if (way != INSN_FLOWS && way != INSN_PADS)
 			return;
 		if (a.touches && !a.many && (a.r.flags & RECIPE_WRITE) && !a.writeback &&
-		    same_operand(r, &a.r)) {
+		    r->base != RECIPE_ARM64_PC && insn_same_address(r, &a.r)) {
 			r->flags |= RECIPE_WRITE | RECIPE_INFERRED |
 				    (a.r.flags & RECIPE_LOCKED); /* ldxr ... stxr */
 			return;
@@ -443,14 +437,11 @@ static enum insn_found effect(const uint8_t *code, size_t bytes, size_t at, size
 
 const struct insn_machine insn_arm64 = {
 	.align = 4,
+	.doubt = "a measured skid: how far behind the instruction that they wait for arm64 "
+		 "processors take the clock's interrupt was never seen on hardware; a row may "
+		 "blame a neighbour",
 	.step = step,
 	.jump = jump,
 	.effect = effect,
 	.infer = infer_write,
 };
-
-enum insn_found insn_arm64_recipe(const uint8_t *code, size_t before, size_t after,
-				  struct abi_recipe *out)
-{
-	return insn_recipe_as(&insn_arm64, code, before, after, out);
-}

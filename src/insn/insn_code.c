@@ -50,7 +50,7 @@ int insn_code_open_as(struct insn_code **out, const struct insn_machine *m, cons
 	struct insn_code *c;
 
 	*out = NULL;
-	if (bytes > INSN_CODE_MAX)
+	if (!m->step || bytes > INSN_CODE_MAX)
 		return -EINVAL;
 	c = malloc(sizeof(*c) + bytes * (2 * sizeof(uint16_t) + 4));
 	if (!c)

@@ -3,8 +3,6 @@
 #ifndef WS_INSN_FLOW_H
 #define WS_INSN_FLOW_H
 
-#include <stdbool.h>
-
 #include "insn/insn.h"
 
 /* Where it goes on, and whether looking back may pass it. */
@@ -33,7 +31,8 @@ struct insn_test {
 };
 
 struct insn_machine {
-	size_t align; /* of instructions */
+	size_t align;	   /* of instructions */
+	const char *doubt; /* insn_doubt(); or NULL */
 	struct insn_step (*step)(const uint8_t *code, size_t bytes);
 	/* Do these bytes look like a jump, a branch or a call with a target? Where that is, from
 	 * the first of them. Quick: asked of every byte. */
@@ -49,6 +48,8 @@ struct insn_machine {
 	 * NULL: not known of this machine. */
 	bool (*test)(const uint8_t *code, size_t bytes, size_t at, size_t branch,
 		     struct insn_test *t);
+	/* insn_access(); NULL: not known of this machine. */
+	size_t (*access)(const uint8_t *code, size_t before, size_t after, uint8_t *flags);
 	/* A load at the pointer: does the code from there store to the same operand? */
 	void (*infer)(const uint8_t *ip, size_t after, struct abi_recipe *r);
 };
@@ -75,12 +76,24 @@ struct insn_code {
 size_t insn_code_step(const struct insn_code *c, size_t at);
 /* Bytes at `at` look like a jump: is it one? Its first byte, with its prefixes, or INSN_NOWHERE. */
 size_t insn_code_jump(const struct insn_code *c, size_t at);
-/* The same with a machine's decoder by name. */
+/* insn_code_open() with a machine's decoder. All that a build has can be tested anywhere. */
 int insn_code_open_as(struct insn_code **out, const struct insn_machine *m, const uint8_t *code,
 		      size_t bytes);
 /* How long the instruction is that ends at code[at]; 0: none is known. */
 size_t insn_code_previous(const struct insn_code *c, size_t at);
+/* All of this for one pointer: `before` bytes end there, `after` bytes begin there. `out` is
+ * written for INSN_RECIPE only. */
 enum insn_found insn_recipe_as(const struct insn_machine *m, const uint8_t *code, size_t before,
 			       size_t after, struct abi_recipe *out);
+
+/* x86: bytes from the previous instruction's start to the pointer, 0 if not found. */
+size_t insn_x86_previous(const uint8_t *code, size_t before);
+size_t insn_x86_access(const uint8_t *code, size_t before, size_t after, uint8_t *flags);
+
+static inline bool insn_same_address(const struct abi_recipe *a, const struct abi_recipe *b)
+{
+	return a->disp == b->disp && a->base == b->base && a->index == b->index &&
+	       a->shift == b->shift && a->extend == b->extend;
+}
 
 #endif

@@ -52,8 +52,7 @@ struct walk {
  * in nothing else. */
 static bool agree(const struct abi_recipe *a, const struct abi_recipe *b)
 {
-	return a->disp == b->disp && a->base == b->base && a->index == b->index &&
-	       a->shift == b->shift && a->extend == b->extend && a->size == b->size &&
+	return insn_same_address(a, b) && a->size == b->size &&
 	       !((a->flags ^ b->flags) & ~RECIPE_LOCKED);
 }
 

@@ -31,8 +31,10 @@ static bool repeats(const ZydisDecodedInstruction *i)
 	       (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
 }
 
-static enum insn_way way_of_others(const ZydisDecodedInstruction *i)
+static enum insn_way way_of(const ZydisDecodedInstruction *i)
 {
+	bool direct = i->raw.imm[0].is_relative;
+
 	switch (i->mnemonic) {
 	case ZYDIS_MNEMONIC_INT3: /* between functions, and behind jumps that must not be guessed */
 	case ZYDIS_MNEMONIC_UD0:
@@ -43,6 +45,12 @@ static enum insn_way way_of_others(const ZydisDecodedInstruction *i)
 		break;
 	}
 	switch (i->meta.category) {
+	case ZYDIS_CATEGORY_COND_BR:
+		return INSN_BRANCHES;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return direct ? INSN_JUMPS : INSN_STOPS;
+	case ZYDIS_CATEGORY_CALL:
+		return direct ? INSN_CALLS : INSN_BREAKS;
 	case ZYDIS_CATEGORY_NOP:
 	case ZYDIS_CATEGORY_WIDENOP:
 		return INSN_PADS;
@@ -54,22 +62,6 @@ static enum insn_way way_of_others(const ZydisDecodedInstruction *i)
 		return INSN_BREAKS;
 	default:
 		return repeats(i) ? INSN_REPEATS : INSN_FLOWS;
-	}
-}
-
-static enum insn_way way_of(const ZydisDecodedInstruction *i)
-{
-	bool direct = i->raw.imm[0].is_relative;
-
-	switch (i->meta.category) {
-	case ZYDIS_CATEGORY_COND_BR:
-		return INSN_BRANCHES;
-	case ZYDIS_CATEGORY_UNCOND_BR:
-		return direct ? INSN_JUMPS : INSN_STOPS;
-	case ZYDIS_CATEGORY_CALL:
-		return direct ? INSN_CALLS : INSN_BREAKS;
-	default:
-		return way_of_others(i);
 	}
 }
 
@@ -268,12 +260,6 @@ static bool undo_stack(const struct insn *n, const ZydisDecodedOperand *o, struc
 	return true;
 }
 
-static bool same_operand(const struct abi_recipe *a, const struct abi_recipe *b)
-{
-	return a->disp == b->disp && a->base == b->base && a->index == b->index &&
-	       a->shift == b->shift && (a->flags & RECIPE_TLS) == (b->flags & RECIPE_TLS);
-}
-
 /* A load whose block goes on to store to the same operand? */
 static void infer_write(const uint8_t *ip, size_t after, struct abi_recipe *r)
 {
@@ -292,7 +278,8 @@ static void infer_write(const uint8_t *ip, size_t after, struct abi_recipe *r)
 		o = memory_operand(&n);
 		/* rip: `behind` is negative here, the pointer lies before the instruction */
 		if (o && (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
-		    operand_recipe(&n, o, -at, &other) && same_operand(r, &other)) {
+		    operand_recipe(&n, o, -at, &other) && insn_same_address(r, &other) &&
+		    !((r->flags ^ other.flags) & RECIPE_TLS)) {
 			r->flags |= RECIPE_WRITE | RECIPE_INFERRED;
 			return;
 		}
@@ -354,21 +341,6 @@ static bool test(const uint8_t *code, size_t bytes, size_t at, size_t branch, st
 	return true;
 }
 
-const struct insn_machine insn_x86 = {
-	.align = 1,
-	.step = step,
-	.jump = jump,
-	.effect = effect,
-	.test = test,
-	.infer = infer_write,
-};
-
-enum insn_found insn_x86_recipe(const uint8_t *code, size_t before, size_t after,
-				struct abi_recipe *out)
-{
-	return insn_recipe_as(&insn_x86, code, before, after, out);
-}
-
 /* ---- the instruction that a breakpoint's trap came after ---- */
 
 /* Of two operands in memory neither of which is written down (movs, cmps) it is not known which. */
@@ -423,3 +395,13 @@ size_t insn_x86_access(const uint8_t *code, size_t before, size_t after, uint8_t
 	}
 	return back;
 }
+
+const struct insn_machine insn_x86 = {
+	.align = 1,
+	.step = step,
+	.jump = jump,
+	.effect = effect,
+	.test = test,
+	.access = insn_x86_access,
+	.infer = infer_write,
+};

@@ -133,9 +133,6 @@ static void json_add_field(struct json_build *b, struct json_object *obj, const 
 	case FIELD_U32:
 		json_add_u64(b, obj, f->key, *(const uint32_t *)at);
 		break;
-	case FIELD_I32:
-		json_add_i64(b, obj, f->key, *(const int32_t *)at);
-		break;
 	case FIELD_BOOL:
 		json_add_bool(b, obj, f->key, *(const bool *)at);
 		break;

@@ -185,10 +185,8 @@ static int setup_comm(const struct late *l, struct abi_filter *ro, struct err *e
 static int check_cpus(const char *list, struct err *e)
 {
 	struct cpu_set cpus = {0};
-	int ret = parse_cpu_list(list, "--cpu", &cpus, e);
 
-	free(cpus.bits);
-	return ret;
+	return parse_cpu_list(list, "--cpu", &cpus, e);
 }
 
 static int setup_cpus(const struct late *l, struct abi_filter *ro, struct err *e)
@@ -206,7 +204,6 @@ static int setup_cpus(const struct late *l, struct abi_filter *ro, struct err *e
 		else
 			ro->cpu_mask[cpu / 64] |= 1ULL << (cpu % 64);
 	}
-	free(cpus.bits);
 	return ret;
 }
 

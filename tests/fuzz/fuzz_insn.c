@@ -3,7 +3,7 @@
  * code. */
 #include "fuzz.h"
 
-#include "insn/insn.h"
+#include "insn/insn_flow.h"
 
 static void check_recipe(enum insn_found found, const struct abi_recipe *r, size_t before)
 {
@@ -33,12 +33,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	code = malloc(before + after ? before + after : 1); /* exactly: a byte too many is seen */
 	MUST(code);
 	memcpy(code, data + 1, before + after);
-	check_recipe(insn_arm64_recipe(code, before, after, &r), &r, before);
+	check_recipe(insn_recipe_as(&insn_arm64, code, before, after, &r), &r, before);
 #ifdef WS_ZYDIS
 	{
 		uint8_t flags = 0;
 
-		check_recipe(insn_x86_recipe(code, before, after, &r), &r, before);
+		check_recipe(insn_recipe_as(&insn_x86, code, before, after, &r), &r, before);
 		MUST(insn_x86_previous(code, before) <= before);
 		MUST(insn_x86_access(code, before, after, &flags) <= before);
 	}

@@ -61,7 +61,6 @@ static void lists(const char *text)
 		MUST(cpu_set_has(&cpus, cpus.nbits - 1) || cpus.nbits % 64 == 0);
 		MUST(!cpu_set_has(&cpus, cpus.nbits));
 	}
-	free(cpus.bits);
 }
 
 static void quantiles(const char *text)

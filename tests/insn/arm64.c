@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "insn/insn.h"
+#include "insn/insn_flow.h"
 
 #define NOP 0xd503201fU
 #define STORE 0xb900001fU /* str wzr, [x0] */
@@ -28,7 +28,7 @@ static enum insn_found found(uint32_t first, uint32_t word, struct abi_recipe *r
 	code[BEFORE - 2] = first;
 	code[BEFORE - 1] = word;
 	memset(r, 0, sizeof(*r));
-	return insn_arm64_recipe((const uint8_t *)code, INSN_BEFORE, INSN_AFTER, r);
+	return insn_recipe_as(&insn_arm64, (const uint8_t *)code, INSN_BEFORE, INSN_AFTER, r);
 }
 
 static uint32_t surviving(uint32_t word)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "insn/insn.h"
+#include "insn/insn_flow.h"
 
 #define NOP 0xd503201fU
 #define NO RECIPE_NONE
@@ -209,7 +209,7 @@ static void recipes(void **state)
 			code[16 - n + m] = rows[k].before[m];
 		for (m = 0; m < 3 && rows[k].after[m]; m++)
 			code[16 + m] = rows[k].after[m];
-		found = insn_arm64_recipe((uint8_t *)code, 64, 32, &got);
+		found = insn_recipe_as(&insn_arm64, (uint8_t *)code, 64, 32, &got);
 		if (found != rows[k].found ||
 		    (found == INSN_RECIPE && memcmp(&got, &rows[k].r, sizeof(got))))
 			fail_msg(
@@ -245,7 +245,7 @@ static void any_words(void **state)
 		assert_non_null(code);
 		for (m = 0; m < before + after; m++)
 			code[m] = (uint8_t)((x = x * 1664525 + 1013904223) >> 24);
-		if (insn_arm64_recipe(code, before, after, &r) == INSN_RECIPE) {
+		if (insn_recipe_as(&insn_arm64, code, before, after, &r) == INSN_RECIPE) {
 			assert_true(r.size >= 1 && r.size <= 64);
 			assert_true(r.flags & (R | W));
 			assert_true(r.base < RECIPE_REGS);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "hex.h"
-#include "insn/insn.h"
+#include "insn/insn_flow.h"
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15, RIP };
 #define NO RECIPE_NONE
@@ -142,7 +142,7 @@ static void recipes(void **state)
 		memset(code, 0x90, INSN_BEFORE);
 		memcpy(code + INSN_BEFORE - n, tail, n);
 		after = from_hex(rows[k].after, code + INSN_BEFORE);
-		found = insn_x86_recipe(code, INSN_BEFORE, after, &got);
+		found = insn_recipe_as(&insn_x86, code, INSN_BEFORE, after, &got);
 		if (found != rows[k].found ||
 		    (found == INSN_RECIPE && memcmp(&got, &rows[k].r, sizeof(got))))
 			fail_msg(
@@ -236,7 +236,8 @@ static void addresses_equal_zydis(void **state)
 			continue;
 		memset(code, 0x90, sizeof(code));
 		memcpy(code + INSN_BEFORE - i.length, one, i.length);
-		if (insn_x86_recipe(code, INSN_BEFORE, 1, &r) != INSN_RECIPE || r.back != i.length)
+		if (insn_recipe_as(&insn_x86, code, INSN_BEFORE, 1, &r) != INSN_RECIPE ||
+		    r.back != i.length)
 			continue; /* base overwritten, or the random bytes read otherwise */
 		fill_context(&c, regs);
 		regs[RIP] = ip;
@@ -317,7 +318,7 @@ static void any_bytes(void **state)
 		assert_non_null(code);
 		for (size_t m = 0; m < before + after; m++)
 			code[m] = (uint8_t)random_word();
-		if (insn_x86_recipe(code, before, after, &r) == INSN_RECIPE) {
+		if (insn_recipe_as(&insn_x86, code, before, after, &r) == INSN_RECIPE) {
 			assert_true(r.size >= 1 && r.size <= 64);
 			assert_true(r.flags & (RECIPE_READ | RECIPE_WRITE));
 			assert_true(r.back <= (int)before && r.back >= -(int)after);
