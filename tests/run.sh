@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# All tests. Each suite's TAP goes to $O/test-logs/SUITE.log; what failed is shown; the last line is
+# All tests. Each suite's TAP goes to $O/test-logs/SUITE.log; what failed is shown. A suite's line has its wall
+# time and the CPU time of what it waited for; the last line is
 #	N passed, N failed, N skipped
 # First those that only compute, as many at once as there are CPUs (or -j N), at a low priority (nice 10: on a
 # busy machine SCHED_IDLE would not come to an end), beside them, one by one, those that look at the time but
@@ -90,7 +91,18 @@ allowed() {
 	return 1
 }
 
-# count SUITE LOG STATUS SECONDS: adds up, and says what went wrong.
+# cpu_ms NAME: sets it to the CPU time of all that this worker has started and waited for.
+cpu_ms() {
+	local of sum=0
+
+	times >"$STATE/cpu.$lane" # a subshell would have times of its own
+	for of in $(tail -n 1 "$STATE/cpu.$lane" | tr -d .s); do # 1m2.345s
+		sum=$((sum + ${of%m*} * 60000 + 10#${of#*m}))
+	done
+	printf -v "$1" %d "$sum"
+}
+
+# count SUITE LOG STATUS SECONDS CPU_SECONDS: adds up, and says what went wrong.
 count() {
 	local ok=0 bad=0 skip=0 state name reason
 
@@ -116,13 +128,13 @@ count() {
 	fi
 	if [ "$bad" -gt 0 ] && postponed "$1"; then
 		mv "$2" "${2%.log}.first.log"
-		set -- "$1" "${2%.log}.first.log" "$3" "$4"
+		set -- "$1" "${2%.log}.first.log" "$3" "$4" "$5"
 		echo "  $1 is run again at the end"
 	else
 		passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
 	fi
 	[ "$bad" -eq 0 ] || sed 's/^/    /' "$2" | grep -v '^    ok ' | tail -n 60
-	printf '%-24s %4d s %5d ok %s%s\n' "$1" "$4" "$ok" "$([ "$bad" -eq 0 ] || echo "$bad failed ")" \
+	printf '%-24s %4d s %4d CPU s %5d ok %s%s\n' "$1" "$4" "$5" "$ok" "$([ "$bad" -eq 0 ] || echo "$bad failed ")" \
 		"$([ "$skip" -eq 0 ] || echo "$skip skipped ")"
 }
 
@@ -137,7 +149,7 @@ postponed() {
 
 # suite NAME COMMAND...: its TAP is on stdout. Done by the first worker of its lane that comes to it.
 suite() {
-	local name=$1 log=$LOGS/${1//\//-}.log status began took
+	local name=$1 log=$LOGS/${1//\//-}.log status began took cpu_began cpu
 
 	shift
 	selected "$name" || return 0
@@ -148,6 +160,7 @@ suite() {
 		[[ $lane == "$(lane_of "$name")"* ]] || return 0
 		mkdir "$STATE/$number" 2>/dev/null || return 0
 	fi
+	cpu_ms cpu_began
 	began=${EPOCHREALTIME/[.,]/}
 	timeout --kill-after=15 "$LIMIT_S" "$@" >"$log" 2>&1 </dev/null &
 	child=$!
@@ -155,12 +168,14 @@ suite() {
 	status=$?
 	child=
 	took=$(((${EPOCHREALTIME/[.,]/} - began + 500000) / 1000000))
+	cpu_ms cpu
+	cpu=$(((cpu - cpu_began + 500) / 1000))
 	echo "$took $name" >>"$STATE/times.$lane"
 	if [ "$lane" = again ]; then
-		count "$name" "$log" "$status" "$took"
+		count "$name" "$log" "$status" "$took" "$cpu"
 		return
 	fi
-	count "$name" "$log" "$status" "$took" >"$STATE/$number/saying"
+	count "$name" "$log" "$status" "$took" "$cpu" >"$STATE/$number/saying"
 	mv "$STATE/$number/saying" "$STATE/$number/said"
 	say
 }
