@@ -6,7 +6,8 @@
 #	N passed, N failed, N skipped
 # First those that only compute, as many at once as there are CPUs (or -j N), at a low priority (nice 10: on a
 # busy machine SCHED_IDLE would not come to an end), beside them, one by one, those that look at the time but
-# mostly wait, and, also one by one, those that trace the machine and are in tests/beside, which says why. Then the
+# mostly wait, and, also one by one, those that trace the machine and are in tests/beside, which says why; those of
+# them that rest most of the time come behind those that wait. Then the
 # rest of those that trace the machine, one by one and alone. What each has to say is said in the order below,
 # whichever ends first.
 # At the very end up to AGAIN (3) suites that look at the live machine and failed are run a second time, with nothing
@@ -207,28 +208,34 @@ say_rest() {
 	done
 }
 
-beside=()
-while IFS='|' read -r pattern _; do
+beside=() beside_lanes=()
+while IFS='|' read -r pattern where _; do
 	case $pattern in '' | '#'*) continue ;; esac
-	beside+=("$pattern")
-done < <(sed 's/[[:space:]]*|/|/' tests/beside)
+	beside+=("$pattern") beside_lanes+=("$where")
+done < <(sed 's/[[:space:]]*|[[:space:]]*/|/g' tests/beside)
 
-# Whether those that compute may go on beside a suite that traces the machine.
-is_beside() {
-	local pattern
+# Of a suite that traces the machine: where those that compute may go on beside it, else alone.
+tracing_lane_of() {
+	local i
 
-	for pattern in "${beside[@]}"; do
+	for i in "${!beside[@]}"; do
 		# shellcheck disable=SC2053 # a pattern, on purpose
-		[[ $1 != $pattern ]] || return 0
+		if [[ $1 == ${beside[i]} ]]; then
+			case ${beside_lanes[i]} in
+			rests) echo waits ;; # the same worker
+			*) echo beside ;;
+			esac
+			return
+		fi
 	done
-	return 1
+	echo traces
 }
 
 # What lists the kernel's programs wants no others there, so it is alone as well; so is a load for all CPUs. The insns
 # suites load programs, and count what these are by the descriptors of the process that did.
 lane_of() {
 	case $1 in
-	kernel/* | privs | cycles | readers/tui_live) if is_beside "$1"; then echo beside; else echo traces; fi ;;
+	kernel/* | privs | cycles | readers/tui_live) tracing_lane_of "$1" ;;
 	cli/busy) echo traces ;;
 	export/* | names/worker | names/kernel* | cli/run | readers/tui) echo waits ;;
 	*) echo computes ;;
