@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# All tests. Each suite's TAP goes to $O/test-logs/SUITE.log; what failed is shown; the last line is
+# All tests. Each suite's TAP goes to $O/test-logs/SUITE.log; what failed is shown. A suite's line has its wall
+# time and the CPU time of what it waited for; the last line is
 #	N passed, N failed, N skipped
 # First those that only compute, as many at once as there are CPUs (or -j N), at a low priority (nice 10: on a
 # busy machine SCHED_IDLE would not come to an end), beside them, one by one, those that look at the time but
-# mostly wait, and, also one by one, those that trace the machine and are in tests/beside, which says why. Then the
+# mostly wait, and, also one by one, those that trace the machine and are in tests/beside, which says why; those of
+# them that rest most of the time come behind those that wait. Then the
 # rest of those that trace the machine, one by one and alone. What each has to say is said in the order below,
 # whichever ends first.
 # At the very end up to AGAIN (3) suites that look at the live machine and failed are run a second time, with nothing
@@ -90,7 +92,18 @@ allowed() {
 	return 1
 }
 
-# count SUITE LOG STATUS SECONDS: adds up, and says what went wrong.
+# cpu_ms NAME: sets it to the CPU time of all that this worker has started and waited for.
+cpu_ms() {
+	local of sum=0
+
+	times >"$STATE/cpu.$lane" # a subshell would have times of its own
+	for of in $(tail -n 1 "$STATE/cpu.$lane" | tr -d .s); do # 1m2.345s
+		sum=$((sum + ${of%m*} * 60000 + 10#${of#*m}))
+	done
+	printf -v "$1" %d "$sum"
+}
+
+# count SUITE LOG STATUS SECONDS CPU_SECONDS: adds up, and says what went wrong.
 count() {
 	local ok=0 bad=0 skip=0 state name reason
 
@@ -116,13 +129,13 @@ count() {
 	fi
 	if [ "$bad" -gt 0 ] && postponed "$1"; then
 		mv "$2" "${2%.log}.first.log"
-		set -- "$1" "${2%.log}.first.log" "$3" "$4"
+		set -- "$1" "${2%.log}.first.log" "$3" "$4" "$5"
 		echo "  $1 is run again at the end"
 	else
 		passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
 	fi
 	[ "$bad" -eq 0 ] || sed 's/^/    /' "$2" | grep -v '^    ok ' | tail -n 60
-	printf '%-24s %4d s %5d ok %s%s\n' "$1" "$4" "$ok" "$([ "$bad" -eq 0 ] || echo "$bad failed ")" \
+	printf '%-24s %4d s %4d CPU s %5d ok %s%s\n' "$1" "$4" "$5" "$ok" "$([ "$bad" -eq 0 ] || echo "$bad failed ")" \
 		"$([ "$skip" -eq 0 ] || echo "$skip skipped ")"
 }
 
@@ -137,7 +150,7 @@ postponed() {
 
 # suite NAME COMMAND...: its TAP is on stdout. Done by the first worker of its lane that comes to it.
 suite() {
-	local name=$1 log=$LOGS/${1//\//-}.log status began took
+	local name=$1 log=$LOGS/${1//\//-}.log status began took cpu_began cpu
 
 	shift
 	selected "$name" || return 0
@@ -148,6 +161,7 @@ suite() {
 		[[ $lane == "$(lane_of "$name")"* ]] || return 0
 		mkdir "$STATE/$number" 2>/dev/null || return 0
 	fi
+	cpu_ms cpu_began
 	began=${EPOCHREALTIME/[.,]/}
 	timeout --kill-after=15 "$LIMIT_S" "$@" >"$log" 2>&1 </dev/null &
 	child=$!
@@ -155,12 +169,14 @@ suite() {
 	status=$?
 	child=
 	took=$(((${EPOCHREALTIME/[.,]/} - began + 500000) / 1000000))
+	cpu_ms cpu
+	cpu=$(((cpu - cpu_began + 500) / 1000))
 	echo "$took $name" >>"$STATE/times.$lane"
 	if [ "$lane" = again ]; then
-		count "$name" "$log" "$status" "$took"
+		count "$name" "$log" "$status" "$took" "$cpu"
 		return
 	fi
-	count "$name" "$log" "$status" "$took" >"$STATE/$number/saying"
+	count "$name" "$log" "$status" "$took" "$cpu" >"$STATE/$number/saying"
 	mv "$STATE/$number/saying" "$STATE/$number/said"
 	say
 }
@@ -192,28 +208,34 @@ say_rest() {
 	done
 }
 
-beside=()
-while IFS='|' read -r pattern _; do
+beside=() beside_lanes=()
+while IFS='|' read -r pattern where _; do
 	case $pattern in '' | '#'*) continue ;; esac
-	beside+=("$pattern")
-done < <(sed 's/[[:space:]]*|/|/' tests/beside)
+	beside+=("$pattern") beside_lanes+=("$where")
+done < <(sed 's/[[:space:]]*|[[:space:]]*/|/g' tests/beside)
 
-# Whether those that compute may go on beside a suite that traces the machine.
-is_beside() {
-	local pattern
+# Of a suite that traces the machine: where those that compute may go on beside it, else alone.
+tracing_lane_of() {
+	local i
 
-	for pattern in "${beside[@]}"; do
+	for i in "${!beside[@]}"; do
 		# shellcheck disable=SC2053 # a pattern, on purpose
-		[[ $1 != $pattern ]] || return 0
+		if [[ $1 == ${beside[i]} ]]; then
+			case ${beside_lanes[i]} in
+			rests) echo waits ;; # the same worker
+			*) echo beside ;;
+			esac
+			return
+		fi
 	done
-	return 1
+	echo traces
 }
 
 # What lists the kernel's programs wants no others there, so it is alone as well; so is a load for all CPUs. The insns
 # suites load programs, and count what these are by the descriptors of the process that did.
 lane_of() {
 	case $1 in
-	kernel/* | privs | cycles | readers/tui_live) if is_beside "$1"; then echo beside; else echo traces; fi ;;
+	kernel/* | privs | cycles | readers/tui_live) tracing_lane_of "$1" ;;
 	cli/busy) echo traces ;;
 	export/* | names/worker | names/kernel* | cli/run | readers/tui) echo waits ;;
 	*) echo computes ;;

@@ -5,6 +5,7 @@
 A made-up run: waits of an interval are log-normal, and the intervals' level is a first-order
 autoregressive series, as load is: an interval is like the one before it.
 """
+import functools
 import json
 import math
 import os
@@ -73,7 +74,7 @@ def text_of(side, runs):
             total = int(np.rint(counts @ MIDDLE))
             low, high = (MIDDLE[full[0]], MIDDLE[full[-1]]) if len(full) else (0, 0)
             lines.append("interval %d %d %d %d %s" % (
-                NS, total, low, high, " ".join("%d:%d" % (INDEX[i], counts[i]) for i in full)))
+                NS, total, low, high, " ".join(map("%d:%d".__mod__, zip(INDEX[full].tolist(), counts[full].tolist())))))
     return lines
 
 
@@ -112,16 +113,18 @@ def resampled(rng, run, block, resamples=2000):
     """Histograms, added up: what compare.c does without."""
     n = len(run)
     starts = rng.integers(0, n - block + 1, size=(resamples, -(-n // block)))
-    weights = np.zeros((resamples, n))
-    for k in range(block):
-        for column in starts.T:
-            np.add.at(weights, (np.arange(resamples), column + k), 1)
-    return weights @ run / weights.sum(axis=1)[:, None] * n
+    drawn = starts[:, :, None] + np.arange(block) + n * np.arange(resamples)[:, None, None]
+    weights = np.bincount(drawn.ravel(), minlength=resamples * n).reshape(resamples, n).astype(float)
+    return weights * (n / weights.sum(axis=1)[:, None]) @ run.astype(float)
 
 
+STEPS = np.linspace(0, 60, 600001)
+
+
+@functools.lru_cache(maxsize=None)
 def student_quantile(p, df):
     """By adding up the density: no tables, no series."""
-    t = np.linspace(0, 60, 600001)
+    t = STEPS
     density = (1 + t * t / df) ** (-(df + 1) / 2)
     area = np.cumsum(density)
     return t[np.searchsorted(area / area[-1], 2 * p - 1)]

@@ -114,6 +114,7 @@ def test_duckdb():
 # ---- what it costs ----
 
 GROUPS, WAITING, INTERVALS = 1000, 100, 900
+MOST = 0.5, 8 # times json.loads(): to read, to compare
 
 
 def histogram(rng):
@@ -176,12 +177,14 @@ def test_cost():
             reading, _ = used("report", paths[0], "--last", "1", "-o", "json:" + out)
             comparing, largest = used("diff", *paths, "-o", "json:" + out)
             took.append((reading / reference, comparing / reference))
+            if took[-1][0] < MOST[0] and took[-1][1] < MOST[1]: # else others were in the way, or it is slow
+                break
         with open(out) as f:
             assert len({r["labels"]["pid"] for r in json.load(f)["rows"]}) == GROUPS
         print("# %d MB: read and compared in %s times json.loads(), %d MB of memory" %
               (sum(map(os.path.getsize, paths)) / 1e6, ", ".join("%.2f and %.2f" % t for t in took), largest))
-        assert min(t[0] for t in took) < 0.5, took
-        assert min(t[1] for t in took) < 8, took
+        assert min(t[0] for t in took) < MOST[0], took
+        assert min(t[1] for t in took) < MOST[1], took
         assert largest < 200, largest
 
 

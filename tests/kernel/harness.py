@@ -658,15 +658,111 @@ def title(test):
     return (test.shortDescription() or str(test)).replace("#", "no.")
 
 
+def together(tests):
+    """A test, or all of a class, that others marked so may run beside: it asserts counts and sums of its own processes,
+    or times that they spend asleep, and none of it is about who has a CPU."""
+    tests.together = True
+    return tests
+
+
+def is_together(test):
+    own = getattr(type(test), test._testMethodName)  # pylint: disable=protected-access
+    return getattr(own, "together", getattr(test, "together", False))
+
+
+AT_ONCE = 4  # of these, on any number of CPUs: they hardly use one
+
+
+class Beside:
+    """A test in a process of its own, and its TAP."""
+
+    def __init__(self, test):
+        self.test = test
+        self.out = tempfile.TemporaryFile("w+", encoding="utf-8")
+        self.pid = os.fork()
+        if self.pid:
+            return
+        status = 1
+        try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
+            result = TapResult(self.out)
+            unittest.TestSuite([test]).run(result)
+            self.out.flush()
+            status = 0 if result.wasSuccessful() else 1
+        finally:
+            os._exit(status)
+
+    def lines(self, status):
+        """What it said, when it has ended; a test that said nothing died of something."""
+        self.out.seek(0)
+        said = self.out.read()
+        self.out.close()
+        if "ok " not in said:
+            said += "not ok 0 - %s\n# ended with status %d\n" % (title(self.test), status)
+        return said.splitlines(keepends=True)
+
+
+class Crowd:
+    """The TAP of many tests, AT_ONCE of them at a time."""
+
+    def __init__(self, stream):
+        self.stream = stream
+        self.n = 0
+        self.failed = False
+        self.running = {}  # Beside by pid
+
+    def run(self, tests):
+        self.stream.flush()
+        try:
+            for test in tests:
+                if len(self.running) == AT_ONCE:
+                    self.reap()
+                with undisturbed():
+                    one = Beside(test)
+                    self.running[one.pid] = one
+            while self.running:
+                self.reap()
+        except Interrupted:
+            self.failed = True
+            for pid in self.running:
+                os.kill(pid, signal.SIGTERM)
+            while self.running:
+                self.reap()
+            return False
+        return True
+
+    def reap(self):
+        """Waits for one of them, and tells of it."""
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+        with undisturbed():
+            pid, status = os.wait()
+            status = os.waitstatus_to_exitcode(status)
+            self.failed |= status != 0
+            for line in self.running.pop(pid).lines(status):
+                said = re.match(r"(not ok|ok) \d+(.*)", line, re.S)
+                if said:
+                    self.n += 1
+                    line = "%s %d%s" % (said[1], self.n, said[2])
+                self.stream.write(line)
+            self.stream.flush()
+
+
 def main():
     """TAP of the calling file's tests; arguments select by substring of the title."""
     interruptible()
-    suite = unittest.TestSuite()
+    suite, beside = unittest.TestSuite(), []
     for case in unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]):
         for test in case:
             if all(word in title(test) for word in sys.argv[1:]):
-                suite.addTest(test)
+                if is_together(test):
+                    beside.append(test)
+                else:
+                    suite.addTest(test)
+    crowd = Crowd(sys.stdout)
+    goes_on = crowd.run(beside)
     result = TapResult(sys.stdout)
-    suite.run(result)
+    result.n = crowd.n
+    if goes_on:
+        suite.run(result)
     print("1..%d" % result.n)
-    sys.exit(0 if result.wasSuccessful() else 1)
+    sys.exit(0 if result.wasSuccessful() and not crowd.failed else 1)

@@ -5,9 +5,10 @@ import os
 import time
 
 import harness
-from harness import KernelTest, count, groups, load_path, metric, withheld
+from harness import KernelTest, count, groups, load_path, metric, together, withheld
 
 
+@together
 class CgroupFilter(KernelTest):
     """Two hogs inside on one CPU make waits; a sleeper outside is woken all the time on it."""
 
@@ -160,6 +161,7 @@ class CgroupFilter(KernelTest):
         self.assertGreaterEqual(found[(("container_id", "0123456789abcdef" * 4),)], 107)
 
 
+@together
 class TaskFilter(KernelTest):
     def hogs(self):
         """Four threads on one CPU, going."""
@@ -234,6 +236,7 @@ class TaskFilter(KernelTest):
         self.assertNotIn("0", groups(final, "sched_run_delay", "tid"))
 
 
+@together
 class Follow(KernelTest):
     """spawn's children are processes and threads by turns: 100 of each, all new tasks."""
 

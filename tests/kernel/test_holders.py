@@ -7,7 +7,7 @@ import shutil
 import tempfile
 
 import harness
-from harness import KernelTest
+from harness import KernelTest, together
 
 PARTS = ("running_ns", "runnable_ns", "throttled_ns", "blocked_ns")
 TASK_PLACES = 8192 # include/abi_holder.h: ABI_TASK_PLACES
@@ -182,6 +182,7 @@ class First(HoldersTest):
                   ", ".join("%s %.1f" % (p, ns / 1e6) for p, ns in did.items()))
         return did, row["wait_ns"]["sum"], words
 
+    @together
     def test_asleep(self):
         """asleep all the time"""
         for source in ("sched,futex", "futex"):
@@ -200,12 +201,14 @@ class First(HoldersTest):
         did, waited, _ = self.check("queued")
         self.assertGreaterEqual(did["runnable_ns"], 0.95 * waited)
 
+    @together
     def test_renamed(self):
         """with the number of its process, which it has by an exec from a thread"""
         did, waited, _ = self.check("renamed")
         self.assertGreaterEqual(did["blocked_ns"], 0.99 * waited)
 
 
+@together
 class Takes(HoldersTest):
     """Of three threads the first takes a free lock, the second waits for it, has it, and the third waits for that one."""
 
@@ -252,6 +255,7 @@ class Takes(HoldersTest):
             self.assertEqual(second["took_ns"], 0)
 
 
+@together
 class Namespace(HoldersTest):
     def test_container(self):
         """in a pid namespace the number in the mutex is found to be that of a thread here"""
@@ -267,6 +271,7 @@ class Namespace(HoldersTest):
                                 0.95 * (row["wait_ns"]["sum"] - wait_of(row, "(released)")))
 
 
+@together
 class Unknown(HoldersTest):
     def check(self, *args):
         report, words = self.run_load(*args)
@@ -403,6 +408,7 @@ class Slow(HoldersTest):
             return
         self.assertGreaterEqual(by["task"], 0.8 * runnable)
 
+    @together
     def test_nested(self):
         """a holder that waits for another lock: that one, and who has it"""
         report, words = self.run_load("nested", 10, tool_args=("--slower", "5ms"))
@@ -419,6 +425,7 @@ class Slow(HoldersTest):
         # Of 50 ms it waits for 40, if the three threads have their CPUs.
         self.assertGreaterEqual(waited, 0.2 * sum(w["wait_ns"] for w in outer))
 
+    @together
     def test_futex(self):
         """every wait above the limit is a line, with its lock and the thread that held it"""
         report, words = self.run_load("hold", "asleep", "normal", 20, tool_args=("--slower", "5ms"))

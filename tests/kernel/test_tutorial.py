@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """docs/TUTORIAL.md: its commands, one after the other, find the problems that docs/tutorial.sh plants."""
+import concurrent.futures
 import gzip
 import json
 import os
@@ -152,32 +153,38 @@ class Tutorial(KernelTest):
     def silent(self, out):
         self.assertEqual(out, "")
 
+    # Of each line those that only look: they do so side by side.
     STEPS = (
-        ("waitscope -s sched,ext4 -c /shop/orders 5 1", waits),
-        ("waitscope -s sched --by cgroup 5 1", batch),
-        ("waitscope -s sched -c /shop/orders --slower 10ms -d 1", queued),
-        ("waitscope -s sched -c /shop/orders --by cgroup --why 5 1", whom),
-        ("pkill -STOP -x shop-batch", silent),
-        ("waitscope -s sched --by cgroup 5 1", no_batch),
-        ('waitscope -s line -p "$(pgrep -x shop-orders)" 5 1', line),
-        ("waitscope -s ext4 --dev /run/shop/data --by comm -n 3 5 1", archive),
-        ("waitscope -s ext4 -c /shop/orders --dev /run/shop/data --slower 5ms -d 2", slow_syncs),
-        ("pkill -STOP -x shop-archive", silent),
-        ("waitscope -s ext4 --dev /run/shop/data --by comm -n 3 5 1", no_archive),
-        ("pkill -CONT -x 'shop-batch|shop-archive'", silent),
-        ("waitscope -q -s sched,ext4,line --by comm --slower 10ms -d 10 -o json:shop.json.gz", kept),
-        ("waitscope report -q shop.json.gz -o html:shop.html -o perfetto:shop.pftrace", drawn),
+        (("waitscope -s sched,ext4 -c /shop/orders 5 1", waits),
+         ("waitscope -s sched --by cgroup 5 1", batch),
+         ("waitscope -s sched -c /shop/orders --slower 10ms -d 1", queued),
+         ("waitscope -s sched -c /shop/orders --by cgroup --why 5 1", whom)),
+        (("pkill -STOP -x shop-batch", silent),),
+        (("waitscope -s sched --by cgroup 5 1", no_batch),
+         ('waitscope -s line -p "$(pgrep -x shop-orders)" 5 1', line),
+         ("waitscope -s ext4 --dev /run/shop/data --by comm -n 3 5 1", archive),
+         ("waitscope -s ext4 -c /shop/orders --dev /run/shop/data --slower 5ms -d 2", slow_syncs)),
+        (("pkill -STOP -x shop-archive", silent),),
+        (("waitscope -s ext4 --dev /run/shop/data --by comm -n 3 5 1", no_archive),),
+        (("pkill -CONT -x 'shop-batch|shop-archive'", silent),),
+        (("waitscope -q -s sched,ext4,line --by comm --slower 10ms -d 10 -o json:shop.json.gz", kept),),
+        (("waitscope report -q shop.json.gz -o html:shop.html -o perfetto:shop.pftrace", drawn),),
     )
+
+    def step(self, command, finds):
+        self.by_chance(lambda: finds(self, self.run_command(command)))
 
     def test_steps(self):
         """Each command of the tutorial finds its problem: the cgroup, the struct's member, the process"""
-        self.assertEqual(commands(), [command for command, _ in self.STEPS])
+        self.assertEqual(commands(), [command for steps in self.STEPS for command, _ in steps])
         where = tempfile.TemporaryDirectory()
         self.addCleanup(where.cleanup)
         self.dir = where.name
         self.plant()
-        for command, finds in self.STEPS:
-            self.by_chance(lambda c=command, f=finds: f(self, self.run_command(c)))
+        for steps in self.STEPS:
+            with concurrent.futures.ThreadPoolExecutor() as pool:
+                for done in [pool.submit(self.step, *step) for step in steps]:
+                    done.result()
 
     def test_end(self):
         """What it plants is there once, and leaves nothing, also after SIGTERM while it is used"""
