@@ -20,7 +20,6 @@
 #include "core/text.h"
 #include "core/version.h"
 #include "sink/foreign.h"
-#include "sink/out.h"
 #include "sink/sink.h"
 
 #define COOKIE_COUNTS 0x1c849313U /* version 2, counts of variable length */
@@ -41,7 +40,6 @@ struct hlog_bytes {
 
 struct hlog_sink {
 	struct sink base;
-	struct out out;
 	uint64_t start_ms; /* of the earliest interval in the file so far */
 	bool any;	   /* an interval was written: the final report is their sum */
 	struct hlog_bytes counts, packed;
@@ -52,35 +50,17 @@ static struct hlog_sink *hlog_sink(struct sink *s)
 	return (struct hlog_sink *)s;
 }
 
-static int hlog_close(struct sink *s, struct err *e)
+static void hlog_free(struct sink *s)
 {
 	struct hlog_sink *l = hlog_sink(s);
-	int ret;
 
-	if (!l)
-		return 0;
-	ret = out_close(&l->out, e);
 	free(l->counts.v);
 	free(l->packed.v);
-	free(l);
-	return ret;
 }
 
 static int hlog_open(struct sink **out, const struct sink_args *args, struct err *e)
 {
-	struct hlog_sink *l = calloc(1, sizeof(*l));
-	int ret;
-
-	if (!l)
-		return err_sys(e, -ENOMEM, "output as HdrHistogram log");
-	l->base.ops = &sink_hlog;
-	ret = sink_open_out(&l->base, &l->out, args, e);
-	if (ret) {
-		(void)hlog_close(&l->base, NULL); /* nothing written: the open's error counts */
-		return ret;
-	}
-	*out = &l->base;
-	return 0;
+	return sink_new(out, &sink_hlog, args, e);
 }
 
 /* ---- a histogram ---- */
@@ -244,7 +224,7 @@ static void put_tag(struct out *out, const struct series *s)
 static int put_line(struct hlog_sink *l, const struct frame *f, uint64_t start_ms,
 		    const struct series *s)
 {
-	struct out *out = &l->out;
+	struct out *out = l->base.out;
 
 	if (!put_hist(&l->counts, s->hist) || !pack(&l->packed, &l->counts))
 		return -ENOMEM;
@@ -266,8 +246,8 @@ static void put_start(struct hlog_sink *l, uint64_t ms)
 		return;
 	l->start_ms = ms;
 	format_rfc3339(text, sizeof(text), (int64_t)(ms / 1000), (uint32_t)(ms % 1000) * 1000000);
-	out_printf(&l->out, "#[StartTime: %" PRIu64 ".%03u (seconds since epoch), %s]\n", ms / 1000,
-		   (unsigned int)(ms % 1000), text);
+	out_printf(l->base.out, "#[StartTime: %" PRIu64 ".%03u (seconds since epoch), %s]\n",
+		   ms / 1000, (unsigned int)(ms % 1000), text);
 }
 
 static int hlog_report(struct hlog_sink *l, const struct frame *f, struct err *e)
@@ -276,25 +256,25 @@ static int hlog_report(struct hlog_sink *l, const struct frame *f, struct err *e
 	uint64_t start_ms = (end_ns > f->dur_ns ? end_ns - f->dur_ns : 0) / 1000000;
 
 	put_start(l, start_ms);
-	for (size_t i = 0; i < f->nseries && !l->out.error; i++)
+	for (size_t i = 0; i < f->nseries && !l->base.out->error; i++)
 		if (f->series[i].hist)
-			l->out.error = put_line(l, f, start_ms, &f->series[i]);
-	return out_flush(&l->out, e);
+			l->base.out->error = put_line(l, f, start_ms, &f->series[i]);
+	return out_flush(l->base.out, e);
 }
 
-static int hlog_head(struct hlog_sink *l, struct err *e)
+static void hlog_begin(struct sink *s)
 {
-	l->start_ms = UINT64_MAX;
-	out_printf(&l->out, "#[Logged with waitscope %s]\n", WS_VERSION);
-	out_text(&l->out, "#[Histogram log format version 1.3]\n"
-			  "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\","
-			  "\"Interval_Compressed_Histogram\"\n");
-	return out_flush(&l->out, e);
+	hlog_sink(s)->start_ms = UINT64_MAX;
 }
 
 static int hlog_meta(struct sink *s, const struct meta *m, struct err *e)
 {
-	return hlog_head(hlog_sink(s), e);
+	hlog_begin(s);
+	out_printf(s->out, "#[Logged with waitscope %s]\n", WS_VERSION);
+	out_text(s->out, "#[Histogram log format version 1.3]\n"
+			 "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\","
+			 "\"Interval_Compressed_Histogram\"\n");
+	return sink_flush_head(s, e);
 }
 
 static int hlog_interval(struct sink *s, const struct frame *interval, const struct frame *total,
@@ -310,23 +290,17 @@ static int hlog_final(struct sink *s, const struct frame *total, struct err *e)
 	return hlog_sink(s)->any ? 0 : hlog_report(hlog_sink(s), total, e);
 }
 
-static int hlog_reopen(struct sink *s, struct err *e)
-{
-	struct hlog_sink *l = hlog_sink(s);
-	int ret = out_reopen(&l->out, e);
-
-	if (ret || !l->out.owned || !out_is_empty_file(&l->out))
-		return ret;
-	return hlog_head(l, e);
-}
-
 const struct sink_ops sink_hlog = {
 	.name = "hlog",
 	.summary = "HdrHistogram log: a tag for each metric and its labels, a line an interval",
+	.what = "as HdrHistogram log",
+	.size = sizeof(struct hlog_sink),
 	.open = hlog_open,
 	.meta = hlog_meta,
 	.interval = hlog_interval,
 	.final = hlog_final,
-	.reopen = hlog_reopen,
-	.close = hlog_close,
+	.reopen = sink_reopen,
+	.close = sink_close,
+	.begin = hlog_begin,
+	.free = hlog_free,
 };

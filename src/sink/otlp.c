@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "core/text.h"
@@ -16,7 +15,6 @@
 
 struct otlp_sink {
 	struct sink base;
-	struct out out;
 	struct export *x;
 	struct otlp_resource resource;
 	struct otlp_sender *sender; /* NULL: to a file */
@@ -28,44 +26,35 @@ static struct otlp_sink *otlp_sink(struct sink *s)
 	return (struct otlp_sink *)s;
 }
 
-static int otlp_close(struct sink *s, struct err *e)
+static void otlp_free(struct sink *s)
 {
-	struct otlp_sink *p = otlp_sink(s);
-	int ret;
-
-	if (!p)
-		return 0;
-	otlp_sender_close(p->sender);
-	ret = out_close(&p->out, e);
-	export_free(p->x);
-	free(p);
-	return ret;
+	otlp_sender_close(otlp_sink(s)->sender);
+	export_free(otlp_sink(s)->x);
 }
 
 static int otlp_open(struct sink **out, const struct sink_args *args, struct err *e)
 {
-	struct otlp_sink *p = calloc(1, sizeof(*p));
+	bool url = args->path && otlp_is_url(args->path);
 	struct sink_args to = *args;
+	struct otlp_sink *p;
 	int ret;
 
-	if (p)
-		p->x = export_new(args->cfg);
-	if (!p || !p->x) {
-		free(p);
-		return err_sys(e, -ENOMEM, "output for OpenTelemetry");
-	}
-	p->base.ops = &sink_otlp;
+	to.memory |= url;
+	ret = sink_new(out, &sink_otlp, &to, e);
+	if (ret)
+		return ret;
+	p = otlp_sink(*out);
 	p->replay = args->replay;
-	to.memory |= args->path && otlp_is_url(args->path);
-	ret = sink_open_out(&p->base, &p->out, &to, e);
-	if (!ret && to.memory && !args->memory)
+	p->x = export_new(args->cfg);
+	if (!p->x)
+		ret = sink_failed(*out, -ENOMEM, e);
+	else if (url && !args->memory)
 		ret = otlp_sender_open(&p->sender, args->base, args->path, e);
 	if (ret) {
-		(void)otlp_close(&p->base, NULL); /* nothing written: the open's error counts */
-		return ret;
+		(void)sink_close(*out, NULL); /* nothing written: the open's error counts */
+		*out = NULL;
 	}
-	*out = &p->base;
-	return 0;
+	return ret;
 }
 
 static int otlp_meta(struct sink *s, const struct meta *m, struct err *e)
@@ -88,7 +77,7 @@ static int otlp_meta(struct sink *s, const struct meta *m, struct err *e)
 static int otlp_send(struct otlp_sink *p)
 {
 	size_t len;
-	const char *text = out_whole(&p->out, &len);
+	const char *text = out_whole(p->base.out, &len);
 
 	if (p->replay)
 		otlp_sender_run(p->sender, OTLP_QUEUE - 1, OTLP_FLUSH_NS);
@@ -97,18 +86,19 @@ static int otlp_send(struct otlp_sink *p)
 
 static int otlp_write(struct otlp_sink *p, int added, struct err *e)
 {
+	struct out *out = p->base.out;
 	int ret = added;
 
 	if (!ret) {
-		otlp_put(&p->out, &p->resource, p->x);
+		otlp_put(out, &p->resource, p->x);
 		if (!p->sender)
-			out_text(&p->out, "\n");
-		ret = out_flush(&p->out, e);
+			out_text(out, "\n");
+		ret = out_flush(out, e);
 		if (ret)
 			return ret;
 		ret = p->sender ? otlp_send(p) : 0;
 	}
-	return ret ? err_sys(e, ret, "output for OpenTelemetry") : 0;
+	return ret ? sink_failed(&p->base, ret, e) : 0;
 }
 
 /* What became of the reports before goes with this one. */
@@ -145,11 +135,6 @@ static int otlp_final(struct sink *s, const struct frame *total, struct err *e)
 	return otlp_write(p, ret, e);
 }
 
-static int otlp_reopen(struct sink *s, struct err *e)
-{
-	return out_reopen(&otlp_sink(s)->out, e); /* of a file */
-}
-
 /* Reports that have not gone yet have a last chance; then it is told what became of them. */
 static bool otlp_finish(struct sink *s, char *note, size_t len)
 {
@@ -174,11 +159,14 @@ static bool otlp_finish(struct sink *s, char *note, size_t len)
 const struct sink_ops sink_otlp = {
 	.name = "otlp",
 	.summary = "OpenTelemetry's JSON of all that was counted: http://HOST:PORT, or a file",
+	.what = "for OpenTelemetry",
+	.size = sizeof(struct otlp_sink),
 	.open = otlp_open,
 	.meta = otlp_meta,
 	.interval = otlp_interval,
 	.final = otlp_final,
 	.finish = otlp_finish,
-	.reopen = otlp_reopen,
-	.close = otlp_close,
+	.reopen = sink_reopen,
+	.close = sink_close,
+	.free = otlp_free,
 };

@@ -94,7 +94,7 @@ static struct known *known(struct perfetto *p, uint64_t uuid)
 	}
 	if (k && !cache_add(&p->tracks, k))
 		return k;
-	p->out.error = -ENOMEM;
+	p->base.out->error = -ENOMEM;
 	return NULL;
 }
 
@@ -106,7 +106,7 @@ static void describe(struct perfetto *p, const struct perfetto_track *t)
 	if (!k || k->name == name || (k->name && !t->name))
 		return;
 	k->name = name;
-	perfetto_put_track(&p->out, t);
+	perfetto_put_track(p->base.out, t);
 }
 
 static uint64_t group(struct perfetto *p, enum group which)
@@ -197,7 +197,7 @@ uint64_t perfetto_lane(struct perfetto *p, enum perfetto_row row, uint32_t pid, 
 		i++;
 	if (!k || i == LANES) {
 		t.uuid = (uint64_t)TRACK_SINGLE << 60 | ++p->singles;
-		perfetto_put_track(&p->out, &t);
+		perfetto_put_track(p->base.out, &t);
 		return t.uuid;
 	}
 	k->ends[i] = end_ns;
@@ -205,7 +205,7 @@ uint64_t perfetto_lane(struct perfetto *p, enum perfetto_row row, uint32_t pid, 
 		return t.parent; /* the thread's own track */
 	t.uuid = lane_uuid(t.uuid, i);
 	if (!(k->described & 1U << i))
-		perfetto_put_track(&p->out, &t);
+		perfetto_put_track(p->base.out, &t);
 	k->described |= 1U << i;
 	return t.uuid;
 }

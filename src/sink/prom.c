@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sink/sink.h"
@@ -17,7 +16,6 @@ struct prom_sink {
 	struct sink base;
 	void (*put)(struct out *o, const struct export *x);
 	bool each; /* a file is replaced with each report */
-	struct out out;
 	struct export *x;
 };
 
@@ -65,43 +63,32 @@ static struct prom_sink *prom_sink(struct sink *s)
 	return (struct prom_sink *)s;
 }
 
-static int prom_close(struct sink *s, struct err *e)
+static void prom_free(struct sink *s)
 {
-	struct prom_sink *p = prom_sink(s);
-	int ret;
-
-	if (!p)
-		return 0;
-	ret = out_close(&p->out, e);
-	export_free(p->x);
-	free(p);
-	return ret;
+	export_free(prom_sink(s)->x);
 }
 
 static int prom_open_as(struct sink **out, const struct sink_args *args, const struct sink_ops *ops,
 			void (*put)(struct out *o, const struct export *x), struct err *e)
 {
-	struct prom_sink *p = calloc(1, sizeof(*p));
-	int ret;
+	int ret = sink_new(out, ops, args, e);
+	struct prom_sink *p;
 
-	if (p)
-		p->x = export_new(args->cfg);
-	if (!p || !p->x) {
-		free(p);
-		return err_sys(e, -ENOMEM, "output for Prometheus");
-	}
-	p->base.ops = ops;
+	if (ret)
+		return ret;
+	p = prom_sink(*out);
 	p->put = put;
 	p->each = args->path || args->memory;
-	ret = sink_open_out(&p->base, &p->out, args, e);
-	if (!ret && args->path)
-		ret = out_replace(&p->out, e);
+	p->x = export_new(args->cfg);
+	if (!p->x)
+		ret = sink_failed(*out, -ENOMEM, e);
+	else if (args->path)
+		ret = out_replace((*out)->out, e);
 	if (ret) {
-		(void)prom_close(&p->base, NULL); /* nothing written: the open's error counts */
-		return ret;
+		(void)sink_close(*out, NULL); /* nothing written: the open's error counts */
+		*out = NULL;
 	}
-	*out = &p->base;
-	return 0;
+	return ret;
 }
 
 static int prom_open(struct sink **out, const struct sink_args *args, struct err *e)
@@ -117,9 +104,9 @@ static int prom_proto_open(struct sink **out, const struct sink_args *args, stru
 static int prom_write(struct prom_sink *p, int added, struct err *e)
 {
 	if (added)
-		return err_sys(e, added, "output for Prometheus");
-	p->put(&p->out, p->x);
-	return out_flush(&p->out, e);
+		return sink_failed(&p->base, added, e);
+	p->put(p->base.out, p->x);
+	return out_flush(p->base.out, e);
 }
 
 static int prom_meta(struct sink *s, const struct meta *m, struct err *e)
@@ -154,21 +141,27 @@ static int prom_reopen(struct sink *s, struct err *e)
 const struct sink_ops sink_prom = {
 	.name = "prom",
 	.summary = "Prometheus' text of all that was counted; FILE is replaced with each report",
+	.what = "for Prometheus",
+	.size = sizeof(struct prom_sink),
 	.open = prom_open,
 	.meta = prom_meta,
 	.interval = prom_interval,
 	.final = prom_final,
 	.reopen = prom_reopen,
-	.close = prom_close,
+	.close = sink_close,
+	.free = prom_free,
 };
 
 const struct sink_ops sink_prom_proto = {
 	.name = "prom-proto",
 	.summary = "the same as delimited protocol buffers, with native histograms",
+	.what = "for Prometheus",
+	.size = sizeof(struct prom_sink),
 	.open = prom_proto_open,
 	.meta = prom_meta,
 	.interval = prom_interval,
 	.final = prom_final,
 	.reopen = prom_reopen,
-	.close = prom_close,
+	.close = sink_close,
+	.free = prom_free,
 };

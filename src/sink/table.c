@@ -4,7 +4,6 @@
  * line clears its rest, the screen below is cleared at the end; nothing flickers, and the final
  * report stays.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +20,6 @@
 
 struct table_sink {
 	struct sink base;
-	const struct config *cfg;
-	struct out out;
 	struct view view;
 	struct table_plan plan;
 	bool tty, color, redraw;
@@ -41,18 +38,10 @@ static struct table_sink *table_sink(struct sink *s)
 	return (struct table_sink *)s;
 }
 
-static int table_close(struct sink *s, struct err *e)
+static void table_free(struct sink *s)
 {
-	struct table_sink *t = table_sink(s);
-	int ret;
-
-	if (!t)
-		return 0;
-	ret = out_close(&t->out, e);
-	view_free(&t->view);
-	free(t->plan.v);
-	free(t);
-	return ret;
+	view_free(&table_sink(s)->view);
+	free(table_sink(s)->plan.v);
 }
 
 static void table_resize(struct sink *s, uint32_t columns, uint32_t lines)
@@ -67,24 +56,17 @@ static void table_resize(struct sink *s, uint32_t columns, uint32_t lines)
 
 static int table_open(struct sink **out, const struct sink_args *args, struct err *e)
 {
-	struct table_sink *t = calloc(1, sizeof(*t));
-	int ret;
+	int ret = sink_new(out, &sink_table, args, e);
+	struct table_sink *t;
 
-	if (!t)
-		return err_sys(e, -ENOMEM, "output as a table");
-	t->base.ops = &sink_table;
-	t->cfg = args->cfg;
+	if (ret)
+		return ret;
+	t = table_sink(*out);
 	t->tty = args->tty;
 	t->color = args->color;
 	/* Slow waits come between reports: they scroll, so reports must too. */
 	t->redraw = args->redraw && !args->cfg->slower;
-	table_resize(&t->base, args->columns, args->lines);
-	ret = sink_open_out(&t->base, &t->out, args, e);
-	if (ret) {
-		(void)table_close(&t->base, NULL); /* nothing written: the open's error counts */
-		return ret;
-	}
-	*out = &t->base;
+	table_resize(*out, args->columns, args->lines);
 	return 0;
 }
 
@@ -102,7 +84,7 @@ static void text_append(char *to, size_t size, const char *sep, const char *text
 static void table_filters(struct table_sink *t, const struct meta *m)
 {
 	const struct label *f;
-	const char *sep = "   ", *usual = t->cfg->command ? "yes" : "no";
+	const char *sep = "   ", *usual = t->base.cfg->command ? "yes" : "no";
 	char filter[512];
 	size_t i;
 
@@ -146,7 +128,7 @@ static int table_meta(struct sink *s, const struct meta *m, struct err *e)
  * fault. */
 static uint64_t table_period_ns(const struct table_sink *t, const struct frame *f)
 {
-	uint64_t asked = t->cfg->interval_ns, hair = asked / 100;
+	uint64_t asked = t->base.cfg->interval_ns, hair = asked / 100;
 
 	if (f->type == FRAME_INTERVAL && f->dur_ns + hair >= asked && f->dur_ns <= asked + hair)
 		return asked;
@@ -194,14 +176,14 @@ static void table_header(const struct table_sink *t, struct table_page *page)
 	const struct frame *f = page->f;
 	char stamp[64];
 
-	if (t->cfg->timestamps) {
+	if (t->base.cfg->timestamps) {
 		format_rfc3339(stamp, sizeof(stamp), f->time.tv_sec, (uint32_t)f->time.tv_nsec);
 		if (table_only(page, DENSITY_ALL, DENSITY_SHORT))
 			printer_text(&page->printer, STYLE_DIM, stamp);
 		if (table_only(page, DENSITY_SHORT, DENSITIES))
 			table_header_line(t, page, true);
 	}
-	if (table_only(page, DENSITY_ALL, t->cfg->timestamps ? DENSITY_SHORT : DENSITIES))
+	if (table_only(page, DENSITY_ALL, t->base.cfg->timestamps ? DENSITY_SHORT : DENSITIES))
 		table_header_line(t, page, false);
 	table_always(page);
 }
@@ -237,33 +219,28 @@ static void table_begin(struct table_sink *t)
 	uint32_t i;
 
 	if (t->progress)
-		out_text(&t->out, "\r\033[K");
+		out_text(t->base.out, "\r\033[K");
 	t->progress = false;
 	if (!t->redraw) {
 		if (t->printed)
-			out_text(&t->out, "\n");
+			out_text(t->base.out, "\n");
 		return;
 	}
 	/* What was on the screen moves up into the scroll-back instead of being overwritten. */
 	for (i = 1; !t->drawn && i < t->window_lines; i++)
-		out_text(&t->out, "\n");
-	out_text(&t->out, "\033[H");
+		out_text(t->base.out, "\n");
+	out_text(t->base.out, "\033[H");
 	t->drawn = true;
-}
-
-static void table_forget_heads(struct table_sink *t)
-{
-	t->slow_head = SLOW_NONE;
 }
 
 static int table_report(struct table_sink *t, const struct frame *f, struct err *e)
 {
 	struct table_page page = {
-		.printer = {.out = &t->out,
+		.printer = {.out = t->base.out,
 			    .columns = t->columns,
 			    .color = t->color,
 			    .in_place = t->redraw},
-		.cfg = t->cfg,
+		.cfg = t->base.cfg,
 		.f = f,
 		.view = &t->view,
 		.plan = &t->plan,
@@ -271,7 +248,7 @@ static int table_report(struct table_sink *t, const struct frame *f, struct err 
 	};
 	/* The final report may scroll: it stays. */
 	bool fit = t->redraw && t->window_lines > 1 && f->type != FRAME_FINAL;
-	int ret = view_make(&t->view, f, t->cfg);
+	int ret = view_make(&t->view, f, t->base.cfg);
 
 	table_begin(t);
 	if (!ret && fit) {
@@ -283,13 +260,13 @@ static int table_report(struct table_sink *t, const struct frame *f, struct err 
 	if (!ret && !page.error)
 		table_draw(t, &page);
 	ret = ret ? ret : page.error;
-	if (ret && !t->out.error)
-		t->out.error = ret;
+	if (ret && !t->base.out->error)
+		t->base.out->error = ret;
 	if (t->redraw)
-		out_text(&t->out, "\033[J");
+		out_text(t->base.out, "\033[J");
 	t->printed = true;
-	table_forget_heads(t);
-	return out_flush(&t->out, e);
+	t->slow_head = SLOW_NONE;
+	return out_flush(t->base.out, e);
 }
 
 static int table_interval(struct sink *s, const struct frame *interval, const struct frame *total,
@@ -300,12 +277,12 @@ static int table_interval(struct sink *s, const struct frame *interval, const st
 	/* It is the run: the final report would repeat it. */
 	if (interval->last && interval->dur_ns == total->dur_ns)
 		return 0;
-	return table_report(t, t->cfg->totals ? total : interval, e);
+	return table_report(t, t->base.cfg->totals ? total : interval, e);
 }
 
 static bool table_totals(const struct sink *s)
 {
-	return ((const struct table_sink *)s)->cfg->totals;
+	return s->cfg->totals;
 }
 
 static int table_final(struct sink *s, const struct frame *total, struct err *e)
@@ -316,28 +293,28 @@ static int table_final(struct sink *s, const struct frame *total, struct err *e)
 static int table_slow(struct sink *s, const struct slow *w, struct err *e)
 {
 	struct table_sink *t = table_sink(s);
-	struct printer p = {.out = &t->out, .columns = t->columns, .color = t->color};
+	struct printer p = {.out = t->base.out, .columns = t->columns, .color = t->color};
 	enum slow_sort sort = table_slow_sort(w);
 
 	if (t->progress)
-		out_text(&t->out, "\r\033[K");
+		out_text(t->base.out, "\r\033[K");
 	t->progress = false;
 	if (!(t->slow_head & sort)) {
 		if (t->printed && !t->slow_head)
-			out_text(&t->out, "\n");
-		table_slow_head(&p, t->tty, t->cfg->unit, sort);
+			out_text(t->base.out, "\n");
+		table_slow_head(&p, t->tty, t->base.cfg->unit, sort);
 	}
 	t->slow_head |= sort;
 	t->printed = true;
-	table_slow_line(&p, t->tty, t->cfg->unit, w);
-	return out_flush_soon(&t->out, e);
+	table_slow_line(&p, t->tty, t->base.cfg->unit, w);
+	return out_flush_soon(t->base.out, e);
 }
 
 /* "collecting: 12 s (first report at 60 s)", until there is something better to show. */
 static int table_progress(struct sink *s, uint64_t elapsed_ns, struct err *e)
 {
 	struct table_sink *t = table_sink(s);
-	const struct config *cfg = t->cfg;
+	const struct config *cfg = t->base.cfg;
 	uint64_t at_ns = cfg->interval_ns ? cfg->interval_ns : cfg->duration_ns;
 	char text[128];
 	int n;
@@ -353,26 +330,23 @@ static int table_progress(struct sink *s, uint64_t elapsed_ns, struct err *e)
 			       (at_ns + 999999999) / 1000000000); /* fits: two numbers */
 	else
 		(void)snprintf(text + n, sizeof(text) - (size_t)n, " (Ctrl-C ends and reports)");
-	out_printf(&t->out, "\r%s\033[K", text);
+	out_printf(t->base.out, "\r%s\033[K", text);
 	t->progress = true;
-	return out_flush(&t->out, e);
+	return out_flush(t->base.out, e);
 }
 
-static int table_reopen(struct sink *s, struct err *e)
+/* A new file does not begin with a blank line. */
+static void table_begin_file(struct sink *s)
 {
-	struct table_sink *t = table_sink(s);
-	int ret = out_reopen(&t->out, e);
-
-	if (!ret && t->out.owned && out_is_empty_file(&t->out)) {
-		t->printed = false; /* a new file does not begin with a blank line */
-		table_forget_heads(t);
-	}
-	return ret;
+	table_sink(s)->printed = false;
+	table_sink(s)->slow_head = SLOW_NONE;
 }
 
 const struct sink_ops sink_table = {
 	.name = "table",
 	.summary = "percentile table for people (the default)",
+	.what = "as a table",
+	.size = sizeof(struct table_sink),
 	.open = table_open,
 	.meta = table_meta,
 	.interval = table_interval,
@@ -381,6 +355,8 @@ const struct sink_ops sink_table = {
 	.slow = table_slow,
 	.progress = table_progress,
 	.resize = table_resize,
-	.reopen = table_reopen,
-	.close = table_close,
+	.reopen = sink_reopen,
+	.close = sink_close,
+	.begin = table_begin_file,
+	.free = table_free,
 };

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "core/record.h"
-#include "sink/out.h"
 #include "sink/sink.h"
 #include "sink/tui.h"
 #include "sink/tui_save.h"
@@ -237,6 +236,7 @@ static int tui_sink_open(struct sink **out, const struct sink_args *args, struct
 	if (!s)
 		return err_sys(e, -ENOMEM, "output on a terminal");
 	s->base.ops = &sink_tui;
+	s->base.cfg = args->cfg;
 	s->args = *args;
 	record_init(&s->meta);
 	ret = tui_term_open(&s->term, args->color, e);
@@ -268,8 +268,7 @@ static int tui_sink_meta(struct sink *base, const struct meta *m, struct err *e)
 
 static int failed(const struct tui_sink *s, struct err *e)
 {
-	return s->error && s->error != -EPIPE ? err_sys(e, s->error, "output on a terminal")
-					      : s->error;
+	return s->error && s->error != -EPIPE ? sink_failed(&s->base, s->error, e) : s->error;
 }
 
 static int tui_sink_interval(struct sink *base, const struct frame *interval,
@@ -277,7 +276,7 @@ static int tui_sink_interval(struct sink *base, const struct frame *interval,
 {
 	struct tui_sink *s = tui_sink(base);
 
-	if (tui_add(&s->t, interval, s->args.cfg->totals ? total : NULL))
+	if (tui_add(&s->t, interval, base->cfg->totals ? total : NULL))
 		s->error = -ENOMEM;
 	draw(s);
 	return failed(s, e);
@@ -286,12 +285,12 @@ static int tui_sink_interval(struct sink *base, const struct frame *interval,
 /* It is shown with the report that comes next. */
 static int tui_sink_slow(struct sink *base, const struct slow *w, struct err *e)
 {
-	return tui_slow(&tui_sink(base)->t, w) ? err_sys(e, -ENOMEM, "output on a terminal") : 0;
+	return tui_slow(&tui_sink(base)->t, w) ? sink_failed(base, -ENOMEM, e) : 0;
 }
 
 static bool tui_sink_totals(const struct sink *base)
 {
-	return ((const struct tui_sink *)base)->args.cfg->totals;
+	return base->cfg->totals;
 }
 
 static int report(struct tui_sink *s, const struct frame *f, struct err *e)
@@ -348,14 +347,10 @@ static void tui_sink_resize(struct sink *base, uint32_t columns, uint32_t lines)
 	draw(s);
 }
 
-static int tui_sink_reopen(struct sink *base, struct err *e)
-{
-	return 0;
-}
-
 const struct sink_ops sink_tui = {
 	.name = "tui",
 	.summary = "the report that one can drive, with keys",
+	.what = "on a terminal",
 	.open = tui_sink_open,
 	.meta = tui_sink_meta,
 	.interval = tui_sink_interval,
@@ -364,6 +359,6 @@ const struct sink_ops sink_tui = {
 	.final = tui_sink_final,
 	.resize = tui_sink_resize,
 	.finish = tui_sink_finish,
-	.reopen = tui_sink_reopen,
+	.reopen = sink_reopen,
 	.close = tui_sink_close,
 };
