@@ -77,22 +77,11 @@ static struct json_object *json_new_machine(struct json_build *b, const struct m
 	return o;
 }
 
-static struct json_object *json_new_options(struct json_build *b, const struct meta_options *m)
-{
-	struct json_object *o = json_new_object(b);
-
-	json_add_text(b, o, "by", m->by);
-	json_add_u64(b, o, "interval_ns", m->interval_ns);
-	json_add_u64(b, o, "precision", m->precision);
-	json_add(b, o, "percentiles", json_new_strings(b, m->percentiles));
-	return o;
-}
-
 static int json_meta(struct sink *s, const struct meta *m, struct err *e)
 {
 	struct json_build b = {0};
 	struct json_object *o = json_new_record(&b, "meta");
-	struct json_object *sources = json_new_array(&b);
+	struct json_object *sources = json_new_array(&b), *options;
 	size_t i;
 
 	for (i = 0; i < m->nsources; i++)
@@ -105,8 +94,14 @@ static int json_meta(struct sink *s, const struct meta *m, struct err *e)
 	json_add_time(&b, o, "start", &m->start);
 	json_add(&b, o, "sources", sources);
 	json_add(&b, o, "filters", json_new_filters(&b, m));
-	if (m->options)
-		json_add(&b, o, "options", json_new_options(&b, m->options));
+	if (m->options) {
+		options = json_new_object(&b);
+		json_add_text(&b, options, "by", m->options->by);
+		json_add_u64(&b, options, "interval_ns", m->options->interval_ns);
+		json_add_u64(&b, options, "precision", m->options->precision);
+		json_add(&b, options, "percentiles", json_new_strings(&b, m->options->percentiles));
+		json_add(&b, o, "options", options);
+	}
 	if (m->machine)
 		json_add(&b, o, "machine", json_new_machine(&b, m->machine));
 	if (m->hidden)
@@ -115,15 +110,12 @@ static int json_meta(struct sink *s, const struct meta *m, struct err *e)
 	return sink_flush_head(s, e);
 }
 
-static struct json_object *json_new_task(struct json_build *b, uint32_t pid, uint32_t tid,
-					 const char *comm)
+static void json_add_task(struct json_build *b, struct json_object *o, uint32_t pid, uint32_t tid,
+			  const char *comm)
 {
-	struct json_object *o = json_new_object(b);
-
 	json_add_u64(b, o, "pid", pid);
 	json_add_u64(b, o, "tid", tid);
 	json_add_text(b, o, "comm", comm);
-	return o;
 }
 
 static struct json_object *json_new_quality(struct json_build *b, const struct quality *q)
@@ -144,37 +136,16 @@ static struct json_object *json_new_quality(struct json_build *b, const struct q
 	return o;
 }
 
+/* Nulls until the kernel has measured. */
 static struct json_object *json_new_self(struct json_build *b, const struct self_cost *c)
 {
 	struct json_object *o = json_new_object(b);
 
 	if (c->bpf_known)
 		json_add_fields(b, o, &self_fields, c);
-	else
-		for (size_t i = 0; i < self_fields.n; i++)
-			json_add_null(b, o, self_fields.v[i].key);
+	for (size_t i = 0; i < self_fields.n && !c->bpf_known; i++)
+		json_add(b, o, self_fields.v[i].key, NULL);
 	return o;
-}
-
-/* A table is there, perhaps empty, when a source that fills it runs. */
-static struct json_object *json_new_tables(struct json_build *b, const struct frame *f,
-					   struct sink *s)
-{
-	struct json_object *tables = json_new_object(b), *rows;
-	struct view *view = &((struct json_sink *)s)->view;
-	size_t i;
-
-	if (f->why)
-		json_add(b, tables, "culprits", json_new_culprits(b, f));
-	if (!f->contends && !f->lines && !f->ncontended)
-		return tables;
-	rows = json_new_array(b);
-	if (view_join(view, f) && !b->error)
-		b->error = -ENOMEM;
-	for (i = 0; i < f->ncontended; i++)
-		json_append(b, rows, json_new_contended(b, &f->contended[i], view, s->cfg));
-	json_add(b, tables, "contended", rows);
-	return tables;
 }
 
 /* Two objects around the metrics, which are never objects all at once. */
@@ -191,7 +162,8 @@ static int json_report(struct sink *s, const struct frame *f, struct err *e)
 	json_add_u64(&b, o, "dur_ns", f->dur_ns);
 	if (final)
 		json_add_text(&b, o, "end", f->end);
-	json_add(&b, rest, "tables", json_new_tables(&b, f, s));
+	json_add(&b, rest, "tables",
+		 json_new_tables(&b, f, &((struct json_sink *)s)->view, s->cfg));
 	json_add(&b, rest, "quality", json_new_quality(&b, &f->quality));
 	json_add(&b, rest, "self", json_new_self(&b, &f->self));
 	json_put(&b, o, 0, 1, s->out);
@@ -219,11 +191,8 @@ static struct json_object *json_new_waker(struct json_build *b, const struct slo
 		return NULL;
 	o = json_new_object(b);
 	json_add_text(b, o, "kind", w->waker);
-	if (strcmp(w->waker, "task"))
-		return o;
-	json_add_u64(b, o, "pid", w->waker_pid);
-	json_add_u64(b, o, "tid", w->waker_tid);
-	json_add_text(b, o, "comm", w->waker_comm);
+	if (!strcmp(w->waker, "task"))
+		json_add_task(b, o, w->waker_pid, w->waker_tid, w->waker_comm);
 	return o;
 }
 
@@ -234,7 +203,8 @@ static struct json_object *json_new_prev(struct json_build *b, const struct slow
 
 	if (!w->prev_comm)
 		return NULL;
-	o = json_new_task(b, w->prev_pid, w->prev_tid, w->prev_comm);
+	o = json_new_object(b);
+	json_add_task(b, o, w->prev_pid, w->prev_tid, w->prev_comm);
 	json_add_bool(b, o, "idle", w->prev_tid == 0);
 	return o;
 }
@@ -248,20 +218,7 @@ static void json_add_slow_wait(struct json_build *b, struct json_object *o, cons
 	json_add(b, o, "waker", json_new_waker(b, w));
 	json_add(b, o, "prev", json_new_prev(b, w));
 	json_add_bool(b, o, "migrated", w->migrated);
-	if (w->last_cpu_known)
-		json_add_u64(b, o, "last_cpu", w->last_cpu);
-	else
-		json_add_null(b, o, "last_cpu");
-}
-
-/* ns, or null where it is not known */
-static void json_add_known(struct json_build *b, struct json_object *o, const char *key, bool known,
-			   uint64_t ns)
-{
-	if (known)
-		json_add_u64(b, o, key, ns);
-	else
-		json_add_null(b, o, key);
+	json_add_known(b, o, "last_cpu", w->last_cpu_known, w->last_cpu);
 }
 
 static void json_add_slow_op(struct json_build *b, struct json_object *o, const struct slow *w)
@@ -303,7 +260,10 @@ static int json_slow(struct sink *s, const struct slow *w, struct err *e)
 		json_add_slow_held(&b, o, w);
 	else
 		json_add_slow_wait(&b, o, w);
-	json_add_slow_culprits(&b, o, w);
+	if (w->culprits)
+		json_add(&b, o, "culprits",
+			 json_new_rows(&b, &culprit_part_fields, w->culprits, w->nculprits,
+				       sizeof(*w->culprits)));
 	json_finish(&b, o, s->out);
 	return out_flush_soon(s->out, e); /* with the interval it is of */
 }
