@@ -80,7 +80,7 @@ static void put_slow(struct html_page *p)
 	html_slow_heads(p->out, p->cfg->unit);
 	html_table_body(p->out);
 	for (size_t i = 0; i < d->nslow; i++)
-		out_text(p->out, d->slow[i]);
+		out_text(p->out, d->slow[i].row);
 	html_table_end(p->out);
 	html_drop_empty(p->out, begin);
 }
@@ -107,8 +107,6 @@ static int put_head(struct html_page *p, const struct html_sink *h)
 	if (has_overview(p->f))
 		out_text(p->out, "<a href=\"#overview\">Overview</a>\n");
 	html_section_links(p);
-	html_culprits_link(p);
-	html_contended_links(p);
 	if (p->data->nslow)
 		out_text(p->out, "<a href=\"#slow\">Slow waits</a>\n");
 	out_text(p->out, "<a href=\"#quality\">Quality and cost</a></nav>\n<main>\n");
@@ -126,8 +124,6 @@ static int put_page(struct html_sink *h, const struct frame *f)
 	put_overview(&p);
 	if (!ret)
 		ret = html_sections(&p);
-	html_culprits(&p);
-	html_contended(&p);
 	put_slow(&p);
 	html_quality(p.out, f);
 	out_text(p.out, "</main>\n");

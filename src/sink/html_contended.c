@@ -9,10 +9,6 @@
 #include "sink/html.h"
 #include "sink/printer.h"
 
-static const char *const ids[] = {[VIEW_CONTENDED] = "contended", [VIEW_LINES] = "lines"};
-static const char *const titles[] = {
-	[VIEW_CONTENDED] = "Contended addresses", [VIEW_LINES] = "Cache lines"};
-
 /* ---- details ---- */
 
 static bool any_detail(const struct contended *c)
@@ -71,14 +67,6 @@ static void details(struct html_page *p, const struct contended *c, bool open)
 	out_text(out, "</details>\n");
 }
 
-static void cpus_cell(struct out *out, const struct contended *c)
-{
-	out_text(out, "<td class=t>");
-	for (size_t i = 0; i < c->ncpus; i++)
-		out_printf(out, "%s%" PRIu32, i ? " " : "", c->cpus[i]);
-	out_text(out, "</td>");
-}
-
 static void row_head(struct html_page *p, const struct contended *c)
 {
 	char addr[32];
@@ -102,25 +90,6 @@ static void row_heads(struct html_page *p)
 	html_text_head(p->out, "place", "declared");
 	html_text_head(p->out, "owner", "process");
 	html_text_head(p->out, "labels", p->cfg->by ? view_by(p->cfg->by) : "group");
-}
-
-static void empty_cells(struct out *out, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		out_text(out, "<td></td>");
-}
-
-static void waits_row(struct html_page *p, const struct contended *c)
-{
-	row_head(p, c);
-	if (c->wait) {
-		html_hist_cells(p, c->wait);
-	} else {
-		html_number(p->out, c->count, word_count(c->count).s);
-		empty_cells(p->out, p->cfg->nquantiles + 3);
-	}
-	html_field_cells(p->out, &contended_number_fields, c);
-	cpus_cell(p->out, c);
 }
 
 /* What not every line has; where none has it, there is no column (html_drop_empty). */
@@ -148,12 +117,12 @@ static void lines_cells(struct html_page *p, const struct line_accesses *a)
 	if (a->hitm.told)
 		html_field_cells(p->out, &hitm_fields, &a->hitm);
 	else
-		empty_cells(p->out, hitm_fields.n);
+		html_empty(p->out, hitm_fields.n);
 	for (size_t i = 0; i < p->cfg->nquantiles; i++) {
 		struct quantile_value v;
 
 		if (!a->latency || !a->latency->count) {
-			empty_cells(p->out, 1);
+			html_empty(p->out, 1);
 			continue;
 		}
 		v = hist_quantile(a->latency, &p->cfg->quantiles[i]);
@@ -162,17 +131,27 @@ static void lines_cells(struct html_page *p, const struct line_accesses *a)
 	if (a->exact)
 		html_field_cells(p->out, &exact_fields, a);
 	else
-		empty_cells(p->out, exact_fields.n);
+		html_empty(p->out, exact_fields.n);
 	html_cell(p->out, a->unconfirmed);
 }
 
-static void lines_row(struct html_page *p, const struct contended *c)
+static void put_row(struct html_page *p, const struct contended *c, bool line)
 {
 	row_head(p, c);
-	html_number(p->out, c->count, word_count(c->count).s);
-	lines_cells(p, c->accesses);
+	if (!line && c->wait) {
+		html_hist_cells(p, c->wait);
+	} else {
+		html_number(p->out, c->count, word_count(c->count).s);
+		if (line)
+			lines_cells(p, c->accesses);
+		else
+			html_empty(p->out, p->cfg->nquantiles + 3);
+	}
 	html_field_cells(p->out, &contended_number_fields, c);
-	cpus_cell(p->out, c);
+	out_text(p->out, "<td class=t>");
+	for (size_t i = 0; i < c->ncpus; i++)
+		out_printf(p->out, "%s%" PRIu32, i ? " " : "", c->cpus[i]);
+	out_text(p->out, "</td></tr>\n");
 }
 
 /* Of the n rows that a table shows, and those that stand for others. */
@@ -181,13 +160,14 @@ static bool is_shown(const struct view_table *t, size_t i, size_t n)
 	return i < n || i >= t->n - t->others;
 }
 
-static void table(struct html_page *p, const struct view_section *sec, const struct view_row *rows)
+static void table(struct html_page *p, const struct view_section *sec, const char *title,
+		  const struct view_row *rows)
 {
 	bool lines = sec->kind == VIEW_LINES;
 	const struct view_table *t = &sec->rows;
 	size_t n = html_shown(t), begin = p->out->len;
 
-	html_table(p->out, "contended", titles[sec->kind]);
+	html_table(p->out, "contended", title);
 	row_heads(p);
 	if (lines) {
 		html_head(p->out, "count", "samples", NULL);
@@ -199,10 +179,8 @@ static void table(struct html_page *p, const struct view_section *sec, const str
 	html_text_head(p->out, "cpus", "CPUs");
 	html_table_body(p->out);
 	for (size_t i = 0; i < t->n; i++) {
-		if (!is_shown(t, i, n))
-			continue;
-		(lines ? lines_row : waits_row)(p, rows[i].c);
-		out_text(p->out, "</tr>\n");
+		if (is_shown(t, i, n))
+			put_row(p, rows[i].c, lines);
 	}
 	html_table_end(p->out);
 	html_drop_empty(p->out, begin);
@@ -225,41 +203,21 @@ static void panels(struct html_page *p, const struct view_table *t, const struct
 	out_text(p->out, "</div>\n");
 }
 
-static bool is_one(const struct view_section *sec)
+void html_contended(struct html_page *p, const struct view_section *sec, const char *title)
 {
-	return sec->kind == VIEW_CONTENDED || sec->kind == VIEW_LINES;
-}
+	static const struct field_table *const words[] = {&accesses_fields, &hitm_fields,
+							  &exact_fields, &contended_number_fields};
+	const struct view_row *rows;
 
-void html_contended_links(struct html_page *p)
-{
-	for (size_t i = 0; i < p->view->nsections; i++)
-		if (is_one(&p->view->sections[i]))
-			out_printf(p->out, "<a href=\"#%s\">%s</a>\n",
-				   ids[p->view->sections[i].kind],
-				   titles[p->view->sections[i].kind]);
-}
-
-void html_contended(struct html_page *p)
-{
-	for (size_t i = 0; i < p->view->nsections; i++) {
-		const struct view_section *sec = &p->view->sections[i];
-		static const struct field_table *const words[] = {
-			&accesses_fields, &hitm_fields, &exact_fields, &contended_number_fields};
-		const struct view_row *rows;
-
-		if (!is_one(sec))
-			continue;
-		out_printf(p->out, "<h2 id=%s>%s</h2>\n", ids[sec->kind], titles[sec->kind]);
-		if (!sec->rows.n) {
-			out_text(p->out, "<p>None.</p>\n");
-			continue;
-		}
-		rows = view_first((struct view *)p->view, &sec->rows, sec->rows.n);
-		table(p, sec, rows);
-		if (sec->kind == VIEW_LINES)
-			html_field_words(p->out, words, sizeof(words) / sizeof(words[0]));
-		panels(p, &sec->rows, rows);
+	if (!sec->rows.n) {
+		out_text(p->out, "<p>None.</p>\n");
+		return;
 	}
+	rows = view_first((struct view *)p->view, &sec->rows, sec->rows.n);
+	table(p, sec, title, rows);
+	if (sec->kind == VIEW_LINES)
+		html_field_words(p->out, words, sizeof(words) / sizeof(words[0]));
+	panels(p, &sec->rows, rows);
 }
 
 /* ---- slow waits ---- */
@@ -294,7 +252,7 @@ static void known_time(struct out *out, bool known, uint64_t ns, enum unit unit)
 	if (known)
 		html_time(out, ns, unit);
 	else
-		out_text(out, "<td></td>");
+		html_empty(out, 1);
 }
 
 static void number_cell(struct out *out, uint32_t v)

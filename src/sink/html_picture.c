@@ -215,25 +215,22 @@ void html_heat(struct out *out, const struct html_map *m, const struct html_scal
 
 /* ---- the curve ---- */
 
-struct nines {
-	double most; /* nines at the right end */
-};
-
-static double x_of(const struct nines *n, double beyond)
+/* `nines` at the right end. */
+static double x_of(double nines, double beyond)
 {
-	double nines = beyond > 0 ? -log10(beyond) : n->most;
+	double at = beyond > 0 ? -log10(beyond) : nines;
 
-	return LEFT + CURVE_WIDTH * fmin(nines / n->most, 1);
+	return LEFT + CURVE_WIDTH * fmin(at / nines, 1);
 }
 
-static void x_axis_nines(struct out *out, const struct nines *n)
+static void x_axis_nines(struct out *out, double nines)
 {
 	static const char *const names[] = {"0",       "90 %",	   "99 %",	"99.9 %",
 					    "99.99 %", "99.999 %", "99.9999 %", "99.99999 %"};
-	double half = x_of(n, 0.5);
+	double half = x_of(nines, 0.5);
 
-	for (int i = 0; i <= (int)n->most; i++) {
-		double x = LEFT + CURVE_WIDTH * i / n->most;
+	for (int i = 0; i <= (int)nines; i++) {
+		double x = LEFT + CURVE_WIDTH * i / nines;
 
 		out_printf(out,
 			   "<path class=g d=\"M%.1f %.0fv%.0f\"/><text x=%.1f y=%.0f "
@@ -247,7 +244,7 @@ static void x_axis_nines(struct out *out, const struct nines *n)
 }
 
 /* From a share of all waits to the next, a step of the value of their bucket. */
-static void put_steps(struct out *out, const struct hist *h, const struct nines *n,
+static void put_steps(struct out *out, const struct hist *h, double nines,
 		      const struct html_scale *s, const char *class)
 {
 	struct hist_walk w = {0};
@@ -261,12 +258,12 @@ static void put_steps(struct out *out, const struct hist *h, const struct nines 
 		double y = y_of(s, (double)hist_slot_value(h, w.slot));
 
 		if (*sign == 'M')
-			out_printf(out, "M%.1f %.1f", x_of(n, 1 - (double)seen / (double)h->count),
-				   y);
+			out_printf(out, "M%.1f %.1f",
+				   x_of(nines, 1 - (double)seen / (double)h->count), y);
 		else
 			out_printf(out, "V%.1f", y);
 		seen += w.n;
-		out_printf(out, "H%.1f", x_of(n, (double)(h->count - seen) / (double)h->count));
+		out_printf(out, "H%.1f", x_of(nines, (double)(h->count - seen) / (double)h->count));
 	}
 	out_text(out, "\"/>\n");
 }
@@ -286,8 +283,8 @@ void html_curve(struct out *out, const struct hist *const *h, size_t n, const ch
 		const char *const *names, const struct html_scale *s)
 {
 	double most = s->most_count ? ceil(log10((double)s->most_count)) : 2;
-	struct nines nines = {.most = fmin(fmax(most, 2), 7)};
-	double few = x_of(&nines, fmin((double)FEW_BEYOND / fmax((double)h[0]->count, 1), 1));
+	double nines = fmin(fmax(most, 2), 7);
+	double few = x_of(nines, fmin((double)FEW_BEYOND / fmax((double)h[0]->count, 1), 1));
 
 	begin(out, CURVE_WIDTH, name, "Percentiles of");
 	out_printf(out, ": %s waits\">\n", word_count(h[0]->count).s);
@@ -297,9 +294,9 @@ void html_curve(struct out *out, const struct hist *const *h, size_t n, const ch
 			   "%d waits beyond</title></rect>",
 			   few, TOP, LEFT + CURVE_WIDTH - few, HEIGHT, FEW_BEYOND);
 	y_axis(out, s, CURVE_WIDTH);
-	x_axis_nines(out, &nines);
+	x_axis_nines(out, nines);
 	for (size_t i = 0; i < n; i++)
-		put_steps(out, h[i], &nines, s, i ? "q2" : "q");
+		put_steps(out, h[i], nines, s, i ? "q2" : "q");
 	put_key(out, names, n);
 	out_text(out, "</svg>\n");
 }

@@ -6,7 +6,6 @@
 
 #include "core/text.h"
 #include "sink/html.h"
-#include "sink/html_style.h"
 #include "sink/printer.h"
 
 #define CELL_WRAPS 40 /* characters: a longer text takes several lines */
@@ -48,6 +47,12 @@ void html_cell(struct out *out, const char *raw)
 	if (raw)
 		html_text(out, raw);
 	out_text(out, "</td>");
+}
+
+void html_empty(struct out *out, size_t n)
+{
+	while (n--)
+		out_text(out, "<td></td>");
 }
 
 void html_head(struct out *out, const char *field, const char *title, const char *unit)
@@ -106,7 +111,7 @@ void html_field_cells(struct out *out, const struct field_table *t, const void *
 		const char *shown;
 
 		if (field_is_null(f, from)) {
-			out_text(out, "<td></td>");
+			html_empty(out, 1);
 			continue;
 		}
 		shown = field_text(f, from, text);
