@@ -166,20 +166,9 @@ static void put_leg(struct perfetto *p, uint64_t track, const char *name, uint64
 	perfetto_put_end(p->base.out, track, to);
 }
 
-/* The legs within a wait, the first from its beginning on. */
-static void put_legs(struct perfetto *p, uint64_t track, const struct slow *w, uint64_t begin)
-{
-	uint64_t queued = before(w->mono_ns, w->queue_to_run_ns);
-
-	if (!slow_is_of_cpu(w) || !w->has_legs || queued < begin)
-		return;
-	put_leg(p, track, "wake-to-queue", begin, queued);
-	put_leg(p, track, "queue-to-run", queued, w->mono_ns);
-}
-
 static void put_thread_slice(struct perfetto *p, const struct slow *w, uint64_t begin)
 {
-	uint64_t flow = put_waking(p, w, begin), track;
+	uint64_t flow = put_waking(p, w, begin), track, queued;
 	struct perfetto_event e;
 
 	(void)perfetto_thread(p, w->pid, w->tid, w->comm); /* described before its lanes */
@@ -199,7 +188,12 @@ static void put_thread_slice(struct perfetto *p, const struct slow *w, uint64_t 
 	else
 		note_wait(p->base.out, w);
 	perfetto_end(p->base.out, e);
-	put_legs(p, track, w, begin);
+	/* The legs lie within it, the first from its beginning on. */
+	queued = before(w->mono_ns, w->queue_to_run_ns);
+	if (slow_is_of_cpu(w) && w->has_legs && queued >= begin) {
+		put_leg(p, track, "wake-to-queue", begin, queued);
+		put_leg(p, track, "queue-to-run", queued, w->mono_ns);
+	}
 	perfetto_put_end(p->base.out, track, w->mono_ns);
 }
 
