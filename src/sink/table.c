@@ -293,7 +293,8 @@ static int table_final(struct sink *s, const struct frame *total, struct err *e)
 static int table_slow(struct sink *s, const struct slow *w, struct err *e)
 {
 	struct table_sink *t = table_sink(s);
-	struct printer p = {.out = t->base.out, .columns = t->columns, .color = t->color};
+	struct printer p = {
+		.out = t->base.out, .columns = t->tty ? t->columns : LINE_BYTES, .color = t->color};
 	enum slow_sort sort = table_slow_sort(w);
 
 	if (t->progress)
@@ -302,11 +303,11 @@ static int table_slow(struct sink *s, const struct slow *w, struct err *e)
 	if (!(t->slow_head & sort)) {
 		if (t->printed && !t->slow_head)
 			out_text(t->base.out, "\n");
-		table_slow_head(&p, t->tty, t->base.cfg->unit, sort);
+		table_slow_head(&p, t->base.cfg->unit, sort);
 	}
 	t->slow_head |= sort;
 	t->printed = true;
-	table_slow_line(&p, t->tty, t->base.cfg->unit, w);
+	table_slow_line(&p, t->base.cfg->unit, w);
 	return out_flush_soon(t->base.out, e);
 }
 

@@ -179,16 +179,14 @@ void table_contended_detail(struct table_page *page, const struct contended *c, 
 /* Quality and cost (table_foot.c). */
 void table_foot(struct table_page *page);
 
-/* Slow waits (table_slow.c). `fit` is false where lines may be as long as they are (not a
- * terminal). Operations have columns, and a head, of their own. */
+/* Slow waits (table_slow.c), in lines of LINE_BYTES columns where they may be as long as they are (not
+ * a terminal). Operations have columns, and a head, of their own. */
 enum slow_sort { SLOW_NONE = 0, SLOW_CPU = 1, SLOW_OPERATION = 2, SLOW_HELD = 4 };
 enum slow_sort table_slow_sort(const struct slow *w);
-void table_slow_head(struct printer *p, bool fit, enum unit unit, enum slow_sort sort);
-void table_slow_line(struct printer *p, bool fit, enum unit unit, const struct slow *w);
-/* One line of these, as long as it is unless it has to fit. */
-void table_slow_put(const struct printer *p, bool fit, enum style style, const struct line *l);
+void table_slow_head(struct printer *p, enum unit unit, enum slow_sort sort);
+void table_slow_line(struct printer *p, enum unit unit, const struct slow *w);
 /* Below it, of a lock or futex: who held it, a link a line (table_slow_links.c). */
-void table_slow_links(struct printer *p, bool fit, const struct slow *w);
+void table_slow_links(struct printer *p, const struct slow *w);
 
 /* "1 sample", "12,904 samples" */
 struct word table_samples(uint64_t n);

@@ -78,7 +78,7 @@ static const char *link_name(const struct slow_link *k, char *out, size_t len)
 }
 
 /* What was on the CPU in its place, in one line. */
-static void put_cpu(struct printer *p, bool fit, const struct slow_held *held, uint64_t least)
+static void put_cpu(struct printer *p, const struct slow_held *held, uint64_t least)
 {
 	char name[2 * CULPRIT_NAME_BYTES];
 	size_t shown = 0, left = 0;
@@ -101,11 +101,11 @@ static void put_cpu(struct printer *p, bool fit, const struct slow_held *held, u
 	if (left)
 		line_add(&l, ", %zu more", left);
 	if (shown)
-		table_slow_put(p, fit, STYLE_PLAIN, &l);
+		printer_line(p, STYLE_PLAIN, &l);
 }
 
 /* Another lock, or what it did that is not known. */
-static void put_other(struct printer *p, bool fit, const struct slow_link *k)
+static void put_other(struct printer *p, const struct slow_link *k)
 {
 	struct word ns = word_duration(k->ns);
 	char text[2 * LINK_TEXT];
@@ -114,7 +114,7 @@ static void put_other(struct printer *p, bool fit, const struct slow_link *k)
 	link_begin(&l);
 	if (!k->addr) {
 		line_add(&l, "blocked %s, not known for what", ns.s);
-		table_slow_put(p, fit, STYLE_PLAIN, &l);
+		printer_line(p, STYLE_PLAIN, &l);
 		return;
 	}
 	line_add(&l, "waited %s for %s ", ns.s, k->kind);
@@ -127,30 +127,10 @@ static void put_other(struct printer *p, bool fit, const struct slow_link *k)
 			 text_clean(text, sizeof(text), k->comm ? k->comm : "?", SIZE_MAX), k->tid);
 	else
 		line_add(&l, ", holder not known");
-	table_slow_put(p, fit, STYLE_PLAIN, &l);
+	printer_line(p, STYLE_PLAIN, &l);
 }
 
-static void put_behind(struct printer *p, bool fit, const struct slow *w)
-{
-	uint64_t least = w->wait_ns / LINK_LEAST;
-	const struct slow_held *held = w->held;
-	bool cpu = false;
-
-	for (size_t i = 0; i < held->nbehind; i++) {
-		const struct slow_link *k = &held->behind[i];
-
-		if (k->ns < least)
-			continue;
-		if (!of_cpu(k))
-			put_other(p, fit, k);
-		else if (!cpu)
-			put_cpu(p, fit, held, least);
-		cpu |= of_cpu(k);
-	}
-}
-
-static void put_besides(struct printer *p, bool fit, const struct slow_held *held,
-			const struct holder *first)
+static void put_besides(struct printer *p, const struct slow_held *held, const struct holder *first)
 {
 	size_t shown = 0, left = 0;
 	struct line l;
@@ -171,13 +151,15 @@ static void put_besides(struct printer *p, bool fit, const struct slow_held *hel
 	if (left)
 		line_add(&l, ", %zu more", left);
 	if (shown)
-		table_slow_put(p, fit, STYLE_PLAIN, &l);
+		printer_line(p, STYLE_PLAIN, &l);
 }
 
-void table_slow_links(struct printer *p, bool fit, const struct slow *w)
+void table_slow_links(struct printer *p, const struct slow *w)
 {
 	const struct slow_held *held = w->held;
+	uint64_t least = w->wait_ns / LINK_LEAST;
 	const struct holder *h;
+	bool cpu = false;
 	struct line l;
 
 	if (!held || !held->nholders)
@@ -191,7 +173,17 @@ void table_slow_links(struct printer *p, bool fit, const struct slow *w)
 	add_holder(&l, h);
 	if (h->tid)
 		add_did(&l, h);
-	table_slow_put(p, fit, STYLE_PLAIN, &l);
-	put_besides(p, fit, held, h);
-	put_behind(p, fit, w);
+	printer_line(p, STYLE_PLAIN, &l);
+	put_besides(p, held, h);
+	for (size_t i = 0; i < held->nbehind; i++) {
+		const struct slow_link *k = &held->behind[i];
+
+		if (k->ns < least)
+			continue;
+		if (!of_cpu(k))
+			put_other(p, k);
+		else if (!cpu)
+			put_cpu(p, held, least);
+		cpu |= of_cpu(k);
+	}
 }
