@@ -123,7 +123,6 @@ static int table_meta(struct sink *s, const struct meta *m, struct err *e)
 	return 0;
 }
 
-/* "waitscope  6.18.44  2 CPUs  interval 1.0 s   sched                    14:02:11" */
 /* The interval that was asked for, if this one was as long but for a hair; "999 ms" looks like a
  * fault. */
 static uint64_t table_period_ns(const struct table_sink *t, const struct frame *f)
@@ -147,7 +146,11 @@ static void table_cut(char *out, size_t len, const char *text, size_t room)
 			       " …"); /* no longer than it was */
 }
 
-/* In a small window the time of day gives way to the time stamp. */
+/*
+ *	waitscope  6.18.44  2 CPUs  interval 1.0 s   sched                    14:02:11
+ *
+ * In a small window the time of day gives way to the time stamp.
+ */
 static void table_header_line(const struct table_sink *t, struct table_page *page, bool stamp)
 {
 	const struct frame *f = page->f;
@@ -188,24 +191,20 @@ static void table_header(const struct table_sink *t, struct table_page *page)
 	table_always(page);
 }
 
-static void table_end(struct table_page *page)
+static void table_draw(struct table_sink *t, struct table_page *page)
 {
 	char clean[512];
 	struct line l;
 
-	text_clean(clean, sizeof(clean), page->f->end ? page->f->end : "end", SIZE_MAX);
-	line_start(&l);
-	line_add(&l, "final report after %s: %s", word_duration(page->f->dur_ns).s, clean);
-	printer_line(&page->printer, STYLE_PLAIN, &l);
-}
-
-static void table_draw(struct table_sink *t, struct table_page *page)
-{
 	table_plan_begin(page);
 	if (page->room >= HEADER_LEAST)
 		table_header(t, page);
-	if (page->f->type == FRAME_FINAL)
-		table_end(page);
+	if (page->f->type == FRAME_FINAL) {
+		text_clean(clean, sizeof(clean), page->f->end ? page->f->end : "end", SIZE_MAX);
+		line_start(&l);
+		line_add(&l, "final report after %s: %s", word_duration(page->f->dur_ns).s, clean);
+		printer_line(&page->printer, STYLE_PLAIN, &l);
+	}
 	table_sections(page);
 	if (page->f->type == FRAME_FINAL)
 		table_verdict(page);
@@ -233,8 +232,9 @@ static void table_begin(struct table_sink *t)
 	t->drawn = true;
 }
 
-static int table_report(struct table_sink *t, const struct frame *f, struct err *e)
+static int table_report(struct sink *s, const struct frame *f, struct err *e)
 {
+	struct table_sink *t = table_sink(s);
 	struct table_page page = {
 		.printer = {.out = t->base.out,
 			    .columns = t->columns,
@@ -272,22 +272,15 @@ static int table_report(struct table_sink *t, const struct frame *f, struct err 
 static int table_interval(struct sink *s, const struct frame *interval, const struct frame *total,
 			  struct err *e)
 {
-	struct table_sink *t = table_sink(s);
-
 	/* It is the run: the final report would repeat it. */
 	if (interval->last && interval->dur_ns == total->dur_ns)
 		return 0;
-	return table_report(t, t->base.cfg->totals ? total : interval, e);
+	return table_report(s, s->cfg->totals ? total : interval, e);
 }
 
 static bool table_totals(const struct sink *s)
 {
 	return s->cfg->totals;
-}
-
-static int table_final(struct sink *s, const struct frame *total, struct err *e)
-{
-	return table_report(table_sink(s), total, e);
 }
 
 static int table_slow(struct sink *s, const struct slow *w, struct err *e)
@@ -352,7 +345,7 @@ const struct sink_ops sink_table = {
 	.meta = table_meta,
 	.interval = table_interval,
 	.totals = table_totals,
-	.final = table_final,
+	.final = table_report,
 	.slow = table_slow,
 	.progress = table_progress,
 	.resize = table_resize,

@@ -69,15 +69,6 @@ const char *table_contended_owner(const struct contended *c, char *out, size_t l
 	return out;
 }
 
-/* Where there is no line for it above the row, the kind says what waits for work. */
-static const char *kind_cell(const struct table_page *page, const struct contended *c, char *out,
-			     size_t len)
-{
-	if (page->density >= DENSITY_SHORT && c->futex && c->futex->idle)
-		return "idle";
-	return text_clean(out, len, c->kind, SIZE_MAX);
-}
-
 static const char *text_cell(const struct table_page *page, uint32_t index,
 			     const struct contended *c, char *out, size_t len)
 {
@@ -87,22 +78,13 @@ static const char *text_cell(const struct table_page *page, uint32_t index,
 	case COLUMN_OWNER:
 		return table_contended_owner(c, out, len);
 	case COLUMN_KIND:
-		return kind_cell(page, c, out, len);
+		/* Without a line for it above the row, the kind says what waits for work. */
+		if (page->density >= DENSITY_SHORT && c->futex && c->futex->idle)
+			return "idle";
+		return text_clean(out, len, c->kind, SIZE_MAX);
 	default:
 		return table_numbers(c->cpus, c->ncpus, out, len);
 	}
-}
-
-static const char *wait_cell(const struct grid_column *col, struct table_page *page,
-			     const struct hist *h, char *out, size_t len)
-{
-	if (!h || !h->count)
-		return col->kind == GRID_QUANTILE ? "- " : "-";
-	if (col->kind == GRID_QUANTILE)
-		return table_word(out, len, table_quantile(page, h, &col->q));
-	if (col->kind == GRID_MAX)
-		return format_time(out, len, h->max_ns, page->cfg->unit);
-	return format_duration(out, len, h->sum_ns);
 }
 
 /* Waited in each second, by all together. */
@@ -129,7 +111,7 @@ static const char *contended_cell(const struct grid_column *col, struct table_pa
 	if (col->kind == GRID_RATE)
 		return c->wait ? table_word(out, len, wait_rate(c->wait->sum_ns, page->f->dur_ns))
 			       : "-";
-	return wait_cell(col, page, c->wait, out, len);
+	return table_hist_cell(col, page, c->wait, out, len);
 }
 
 /* All and nothing are as format_share has them. */
@@ -247,7 +229,6 @@ static void contended_grid(struct table_page *page, struct grid *g, const struct
 	add_text(g, COLUMN_CPUS, "CPUS", CPUS_WIDTH, YIELD_LATE);
 	grid_measure(g, page, rows, n);
 	grid_measure(g, page, others, nothers);
-	grid_fit(g, page);
 }
 
 /* ---- the table ---- */
@@ -290,12 +271,6 @@ static uint32_t contended_cut(const struct grid *g, const struct table_page *pag
 	return cut;
 }
 
-static void contended_row(const struct grid *g, struct table_page *page, const struct view_row *row)
-{
-	table_row(g, page, row);
-	table_contended_detail(page, row->c, contended_cut(g, page, row->c));
-}
-
 /* The first rows, as many as are shown, and all others, unless each line counts. */
 void table_contended(struct table_page *page)
 {
@@ -313,7 +288,7 @@ void table_contended(struct table_page *page)
 	rows = view_first(page->view, t, shown);
 	others = rows + t->n - nothers;
 	contended_grid(page, &g, rows, shown, others, nothers);
-	grid_head(&g, page);
+	grid_begin(&g, page);
 	for (size_t i = 0; i < shown; i++) {
 		if (rows[i].rank == VIEW_IDLE && !idle &&
 		    table_only(page, DENSITY_ALL, DENSITY_SHORT))
@@ -321,7 +296,8 @@ void table_contended(struct table_page *page)
 				     "waiting for work, not for a lock:");
 		table_always(page);
 		idle |= rows[i].rank == VIEW_IDLE;
-		contended_row(&g, page, &rows[i]);
+		table_row(&g, page, &rows[i]);
+		table_contended_detail(page, rows[i].c, contended_cut(&g, page, rows[i].c));
 	}
 	table_rest(page, "");
 	for (size_t i = 0; i < nothers && table_only(page, DENSITY_ALL, DENSITY_SHORT); i++)

@@ -153,6 +153,16 @@ uint64_t table_begin_foot(struct table_page *page)
 	return p->small && page->room > 1 ? hidden : 0;
 }
 
+void grid_rows(struct grid *g, struct table_page *page, const struct view_row *rows, size_t n,
+	       const char *what)
+{
+	grid_measure(g, page, rows, n);
+	grid_begin(g, page);
+	for (size_t i = 0; i < n; i++)
+		table_row(g, page, &rows[i]);
+	table_rest(page, what);
+}
+
 /* ---- planning ---- */
 
 /* Lines of a table's rows, and of the one that says how many more there are. */
