@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sink/tui_keep.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sink/tui.h"
 
 /* What frame_own_copy and its view take for each, measured with mallinfo2; a bound need not be exact. */
 #define SERIES_BYTES 320

@@ -32,7 +32,7 @@ void tui_close(struct tui *t)
 	view_free(&t->view);
 	free(t->rows.v);
 	free(t->rows.names);
-	tui_sparks_free(t->sparks);
+	free(t->sparks);
 	tui_slow_free(t);
 	tui_canvas_free(&t->canvas);
 }
@@ -56,7 +56,7 @@ static void append(char *out, size_t len, const char *before, const char *raw)
 		       text_clean(clean, sizeof(clean), raw, SIZE_MAX));
 }
 
-int tui_meta(struct tui *t, const struct meta *m)
+void tui_meta(struct tui *t, const struct meta *m)
 {
 	(void)snprintf(t->host, sizeof(t->host), "%u CPU%s", m->cpus, m->cpus == 1 ? "" : "s");
 	append(t->host, sizeof(t->host), "  ", m->kernel);
@@ -69,7 +69,6 @@ int tui_meta(struct tui *t, const struct meta *m)
 		append(t->sources, sizeof(t->sources), i ? " " : "   ", m->filters[i].key);
 		append(t->sources, sizeof(t->sources), "=", m->filters[i].value);
 	}
-	return 0;
 }
 
 const struct frame *tui_frame(const struct tui *t)

@@ -20,7 +20,6 @@
 #include <ncurses.h>
 
 #include "sink/tui.h"
-#include "sink/tui_terminfo.h"
 
 #define ESCAPE_MS 25 /* a lone Esc is one after that long */
 #define GAP 12 /* cells that are there already, and take no more bytes than to move behind them */
@@ -233,11 +232,6 @@ void tui_term_resize(struct tui_term *t)
 		return;
 	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col && size.ws_row)
 		(void)resizeterm(size.ws_row, size.ws_col); /* no memory: it stays as it was */
-	tui_term_repaint(t);
-}
-
-void tui_term_repaint(struct tui_term *t)
-{
 	t->shown.lines = 0;
 }
 
