@@ -83,6 +83,15 @@ struct word word_seen(const struct holder *h)
 	return w;
 }
 
+void text_join(char *out, size_t len, const char *sep, const char *raw)
+{
+	size_t at = strlen(out);
+	char clean[512];
+
+	text_clean(clean, sizeof(clean), raw, SIZE_MAX);
+	(void)snprintf(out + at, len - at, "%s%s", at ? sep : "", clean); /* cut */
+}
+
 void line_start(struct line *l)
 {
 	l->len = 0;

@@ -70,16 +70,6 @@ static int table_open(struct sink **out, const struct sink_args *args, struct er
 	return 0;
 }
 
-/* Appends to a fixed text; a header that is too long is cut, as the line would be. */
-static void text_append(char *to, size_t size, const char *sep, const char *text)
-{
-	size_t len = strlen(to);
-	char clean[512];
-
-	text_clean(clean, sizeof(clean), text, SIZE_MAX);
-	(void)snprintf(to + len, size - len, "%s%s", len ? sep : "", clean);
-}
-
 /* "pid=1,2 comm=x": what was given more than once is joined. */
 static void table_filters(struct table_sink *t, const struct meta *m)
 {
@@ -93,12 +83,12 @@ static void table_filters(struct table_sink *t, const struct meta *m)
 		if (!strcmp(f->key, "follow") && !strcmp(f->value, usual))
 			continue;
 		if (i && !strcmp(f->key, f[-1].key)) {
-			text_append(t->sources, sizeof(t->sources), ",", f->value);
+			text_join(t->sources, sizeof(t->sources), ",", f->value);
 			continue;
 		}
 		(void)snprintf(filter, sizeof(filter), "%s=%s", f->key,
 			       f->value); /* the header is cut */
-		text_append(t->sources, sizeof(t->sources), sep, filter);
+		text_join(t->sources, sizeof(t->sources), sep, filter);
 		sep = " ";
 	}
 }
@@ -110,14 +100,14 @@ static int table_meta(struct sink *s, const struct meta *m, struct err *e)
 	size_t i;
 
 	(void)snprintf(t->host, sizeof(t->host), "waitscope  ");
-	text_append(t->host, sizeof(t->host), "", m->kernel);
+	text_join(t->host, sizeof(t->host), "", m->kernel);
 	(void)snprintf(cpus, sizeof(cpus), "%" PRIu32 " CPU%s", m->cpus,
 		       m->cpus == 1 ? "" : "s"); /* fits */
-	text_append(t->host, sizeof(t->host), "  ", cpus);
+	text_join(t->host, sizeof(t->host), "  ", cpus);
 	t->sources[0] = '\0';
 	for (i = 0; i < m->nsources; i++) {
 		if (m->sources[i].on)
-			text_append(t->sources, sizeof(t->sources), " ", m->sources[i].name);
+			text_join(t->sources, sizeof(t->sources), " ", m->sources[i].name);
 	}
 	table_filters(t, m);
 	return 0;

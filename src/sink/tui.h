@@ -238,7 +238,6 @@ const char *tui_page_name(const struct tui *t, enum tui_page page);
  * changed. */
 int tui_rows_make(struct tui *t);
 void tui_rows_drop(struct tui *t); /* what they point to may go */
-int tui_rows_sort(struct tui *t);  /* tui_order.c */
 void tui_pages_make(struct tui *t, const struct frame *f);
 uint64_t tui_row_id(const struct view_row *r, uint32_t salt);
 /* tui_cells.c */

@@ -28,8 +28,7 @@ static const char *clean_name(const struct culprit *k, char *out, size_t len)
 /* "app 42": the labels of who waited. */
 static const char *victim_name(const struct culprit *k, char *out, size_t len)
 {
-	const struct series as = {.nlabels = k->nvictim};
-	struct series s = as;
+	struct series s = {.nlabels = k->nvictim};
 
 	memcpy(s.labels, k->victim, k->nvictim * sizeof(k->victim[0]));
 	return tui_label_text(&s, 0, out, len);
@@ -64,13 +63,6 @@ void tui_culprit_cell(const struct tui *t, const struct tui_row *r, char *out, s
 		       text_clean(kind, sizeof(kind), r->r.k->kind, SIZE_MAX)); /* fits */
 }
 
-/* The first label is who it is; the others describe it. */
-static bool same_victim(const struct culprit *a, const struct label *v, uint32_t n)
-{
-	return a->nvictim && n && !strcmp(a->victim[0].key, v[0].key) &&
-	       !strcmp(a->victim[0].value, v[0].value);
-}
-
 /* ---- details ---- */
 
 static int by_wait(const void *a, const void *b)
@@ -100,7 +92,8 @@ static void list_pairs(struct tui_list *l, const struct culprit **v, size_t n, u
 	}
 }
 
-/* Those of a frame that a group waited for (`k` NULL), or all that waited for `k`. */
+/* Those of a frame that a group waited for (`k` NULL), or all that waited for `k`. The first label is
+ * who it is; the others describe it. */
 static void list_matching(struct tui_list *l, const struct frame *f, const struct series *group,
 			  const struct culprit *k)
 {
@@ -111,9 +104,11 @@ static void list_matching(struct tui_list *l, const struct frame *f, const struc
 	for (size_t i = 0; v && i < f->nculprits; i++) {
 		const struct culprit *one = &f->culprits[i];
 
-		if (!one->wait_ns || !one->nvictim ||
-		    !(k ? !culprit_compare(one, k)
-			: same_victim(one, group->labels, group->nlabels)))
+		if (!one->wait_ns || !one->nvictim)
+			continue;
+		if (k ? culprit_compare(one, k) != 0
+		      : strcmp(one->victim[0].key, group->labels[0].key) ||
+				    strcmp(one->victim[0].value, group->labels[0].value))
 			continue;
 		sum += one->wait_ns;
 		v[n++] = one;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "sink/printer.h"
 #include "sink/tui.h"
 
 /* A run goes on for days; a record is looked at from one end to the other. */
@@ -46,28 +47,17 @@ void tui_say(struct tui *t, const char *fmt, ...)
 	va_end(args);
 }
 
-/* Appends to a text; it is cut where it is too long for a line anyway. */
-static void append(char *out, size_t len, const char *before, const char *raw)
-{
-	size_t at = strlen(out);
-	char clean[256];
-
-	(void)snprintf(out + at, len - at, "%s%s", before,
-		       text_clean(clean, sizeof(clean), raw, SIZE_MAX));
-}
-
 void tui_meta(struct tui *t, const struct meta *m)
 {
 	(void)snprintf(t->host, sizeof(t->host), "%u CPU%s", m->cpus, m->cpus == 1 ? "" : "s");
-	append(t->host, sizeof(t->host), "  ", m->kernel);
+	text_join(t->host, sizeof(t->host), "  ", m->kernel);
 	t->sources[0] = '\0';
 	for (size_t i = 0; i < m->nsources; i++)
 		if (m->sources[i].on)
-			append(t->sources, sizeof(t->sources), t->sources[0] ? " " : "",
-			       m->sources[i].name);
+			text_join(t->sources, sizeof(t->sources), " ", m->sources[i].name);
 	for (size_t i = 0; i < m->nfilters; i++) {
-		append(t->sources, sizeof(t->sources), i ? " " : "   ", m->filters[i].key);
-		append(t->sources, sizeof(t->sources), "=", m->filters[i].value);
+		text_join(t->sources, sizeof(t->sources), i ? " " : "   ", m->filters[i].key);
+		text_join(t->sources, sizeof(t->sources), "=", m->filters[i].value);
 	}
 }
 
