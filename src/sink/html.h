@@ -36,13 +36,13 @@ void html_field_words(struct out *out, const struct field_table *const *t, size_
 /* The cells of one, in a row that is begun; its heads. */
 void html_field_cells(struct out *out, const struct field_table *t, const void *from);
 void html_field_heads(struct out *out, const struct field_table *t);
-/* Of the table that is all that was written since out->len was `begin`: html_columns.c. */
+/* Of the table that is all that was written since out->len was `begin`. */
 void html_drop_empty(struct out *out, size_t begin);
 /* Everything up to the end of the head, and from the script on. */
 void html_begin(struct out *out, const char *title);
 void html_end(struct out *out);
 
-/* ---- html_map.c, html_picture.c ---- */
+/* ---- html_picture.c ---- */
 
 /* Waits a second, by column (time) and row: of a quarter of an octave each. */
 struct html_map {

@@ -65,11 +65,6 @@ static void drop_at(struct otlp_sender *s, size_t i)
 	memmove(&s->queue[i], &s->queue[i + 1], (s->n - i) * sizeof(s->queue[0]));
 }
 
-static bool is_full(const struct otlp_sender *s, size_t more)
-{
-	return s->n == OTLP_QUEUE || (s->n && s->bytes + more > OTLP_QUEUE_BYTES);
-}
-
 int otlp_sender_add(struct otlp_sender *s, const char *data, size_t len)
 {
 	struct report *r = malloc(sizeof(*r) + len);
@@ -79,7 +74,7 @@ int otlp_sender_add(struct otlp_sender *s, const char *data, size_t len)
 		return -ENOMEM;
 	r->len = len;
 	memcpy(r->data, data, len);
-	while (is_full(s, len) && s->n > oldest) {
+	while (s->n > oldest && (s->n == OTLP_QUEUE || s->bytes + len > OTLP_QUEUE_BYTES)) {
 		drop_at(s, oldest);
 		s->counts.lost++;
 	}

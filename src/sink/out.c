@@ -276,30 +276,16 @@ void out_quoted(struct out *o, const char *text)
 	out_text(o, "\"");
 }
 
-static const char *entity(char c)
-{
-	switch (c) {
-	case '&':
-		return "&amp;";
-	case '<':
-		return "&lt;";
-	case '>':
-		return "&gt;";
-	case '"':
-		return "&quot;";
-	case '\'':
-		return "&#39;";
-	}
-	return NULL;
-}
-
 void out_html(struct out *o, const char *text, size_t len)
 {
-	for (const char *end = text + len; text < end; text++) {
-		const char *as = entity(*text);
+	static const char special[] = {'&', '<', '>', '"', '\''};
+	static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
 
-		if (as)
-			out_text(o, as);
+	for (const char *end = text + len; text < end; text++) {
+		const char *at = memchr(special, *text, sizeof(special));
+
+		if (at)
+			out_text(o, entities[at - special]);
 		else
 			out_put(o, text, 1);
 	}

@@ -205,23 +205,6 @@ static void on_keys(evutil_socket_t fd, short what, void *ctx)
 		tui_term_show(s->term, &s->t.canvas);
 }
 
-/* Ctrl-Z: the screen is given back first, and what the signal means to others happens. */
-static void suspend(struct tui_sink *s, struct event *ev)
-{
-	tui_term_leave(s->term);
-	(void)event_del(ev);
-	(void)raise(SIGTSTP); /* stops here */
-	(void)event_add(ev, NULL);
-}
-
-/* Ctrl-\ kills, as ever; but not before the terminal is what it was. */
-static void quit_at_once(struct tui_sink *s, struct event *ev)
-{
-	leave(s);
-	(void)event_del(ev);
-	(void)raise(SIGQUIT);
-}
-
 static void come_back(struct tui_sink *s)
 {
 	if (!s->leaving && tui_term_enter(s->term, NULL))
@@ -247,11 +230,16 @@ static void on_signal(evutil_socket_t sig, short what, void *ctx)
 		if (s->own_loop)
 			leave(s);
 		break;
-	case SIGQUIT:
-		quit_at_once(s, ev);
+	case SIGQUIT: /* Ctrl-\ kills, as ever; but not before the terminal is what it was */
+		leave(s);
+		(void)event_del(ev);
+		(void)raise(SIGQUIT);
 		break;
-	case SIGTSTP:
-		suspend(s, ev);
+	case SIGTSTP: /* the screen is given back first; what it means to others happens */
+		tui_term_leave(s->term);
+		(void)event_del(ev);
+		(void)raise(SIGTSTP); /* stops here */
+		(void)event_add(ev, NULL);
 		come_back(s);
 		break;
 	case SIGCONT:
@@ -277,18 +265,6 @@ static int add_events(struct tui_sink *s, struct err *e)
 	return 0;
 }
 
-static void free_events(struct tui_sink *s)
-{
-	if (s->keys)
-		event_free(s->keys);
-	s->keys = NULL;
-	for (size_t i = 0; i < NSIGNALS; i++) {
-		if (s->on_signal[i])
-			event_free(s->on_signal[i]);
-		s->on_signal[i] = NULL;
-	}
-}
-
 /* Signals first: from here on none finds the terminal in our hands. */
 static int begin(struct tui_sink *s, struct err *e)
 {
@@ -311,7 +287,11 @@ static int tui_sink_close(struct sink *base, struct err *e)
 	if (!s)
 		return 0;
 	tui_term_close(s->term);
-	free_events(s);
+	if (s->keys)
+		event_free(s->keys);
+	for (size_t i = 0; i < NSIGNALS; i++)
+		if (s->on_signal[i])
+			event_free(s->on_signal[i]);
 	if (s->table)
 		ret = s->table->ops->close(s->table, e);
 	tui_close(&s->t);

@@ -218,7 +218,7 @@ int tui_draw(struct tui *t, uint32_t lines, uint32_t columns);
 
 /* ---- between its parts ---- */
 
-/* tui_keep.c */
+/* tui_model.c */
 /* Takes a copy. 0 or -ENOMEM. */
 int tui_keep_add(struct tui_keep *k, const struct frame *f);
 /* NULL: it is not there. */

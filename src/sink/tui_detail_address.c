@@ -98,12 +98,6 @@ void tui_detail_holders(struct tui_list *l, const struct holder *v, size_t n, ui
 	}
 }
 
-static void list_holders(struct tui_list *l, const struct contended *c)
-{
-	if (c->wait)
-		tui_detail_holders(l, c->holders, c->nholders, c->wait->sum_ns);
-}
-
 static void list_sites(struct tui_list *l, const struct contended *c)
 {
 	char text[TUI_NAME];
@@ -209,19 +203,13 @@ static void list_line(struct tui_list *l, const struct line_accesses *a)
 	}
 }
 
-/* In this order. */
-static void list_accesses(struct tui_list *l, const struct contended *c)
+void tui_detail_contended(struct tui_list *l, const struct contended *c)
 {
 	if (c->accesses)
 		list_line(l, c->accesses);
-}
-
-void tui_detail_contended(struct tui_list *l, const struct contended *c)
-{
-	static void (*const parts[])(struct tui_list * l, const struct contended *c) = {
-		list_accesses, list_identity, list_holders, list_sites, list_members,
-	};
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		parts[i](l, c);
+	list_identity(l, c);
+	if (c->wait)
+		tui_detail_holders(l, c->holders, c->nholders, c->wait->sum_ns);
+	list_sites(l, c);
+	list_members(l, c);
 }
