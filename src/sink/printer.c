@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/culprit.h"
 #include "core/text.h"
 
 #define ELLIPSIS "…"
@@ -83,13 +84,26 @@ struct word word_seen(const struct holder *h)
 	return w;
 }
 
+struct name name_clean(const char *raw)
+{
+	struct name n;
+
+	text_clean(n.s, sizeof(n.s), raw ? raw : "?", SIZE_MAX);
+	return n;
+}
+
+struct name name_culprit(const struct culprit *k)
+{
+	char raw[CULPRIT_NAME_BYTES];
+
+	return name_clean(culprit_name(k, raw, sizeof(raw)));
+}
+
 void text_join(char *out, size_t len, const char *sep, const char *raw)
 {
 	size_t at = strlen(out);
-	char clean[512];
 
-	text_clean(clean, sizeof(clean), raw, SIZE_MAX);
-	(void)snprintf(out + at, len - at, "%s%s", at ? sep : "", clean); /* cut */
+	(void)snprintf(out + at, len - at, "%s%s", at ? sep : "", name_clean(raw).s); /* cut */
 }
 
 void line_start(struct line *l)

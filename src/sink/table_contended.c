@@ -28,11 +28,8 @@ enum contended_column { COLUMN_NAME, COLUMN_OWNER, COLUMN_KIND, COLUMN_CPUS };
 
 const char *table_contended_name(const struct contended *c, char *out, size_t len)
 {
-	char clean[LINE_BYTES / 4];
-
 	if (c->other)
-		(void)snprintf(out, len, "(others: %s)",
-			       text_clean(clean, sizeof(clean), c->source, SIZE_MAX)); /* fits */
+		(void)snprintf(out, len, "(others: %s)", name_clean(c->source).s); /* fits */
 	else if (c->name)
 		text_clean(out, len, c->name, SIZE_MAX);
 	else
@@ -60,12 +57,10 @@ const char *table_numbers(const uint32_t *v, size_t nv, char *out, size_t len)
 
 const char *table_contended_owner(const struct contended *c, char *out, size_t len)
 {
-	char comm[128];
-
 	if (!c->pid)
 		return "";
-	text_clean(comm, sizeof(comm), c->owner ? c->owner : "?", SIZE_MAX);
-	(void)snprintf(out, len, "%s %" PRIu32, comm, c->pid); /* fits: comm is 15 bytes */
+	(void)snprintf(out, len, "%s %" PRIu32, name_clean(c->owner).s,
+		       c->pid); /* fits: a comm is 15 bytes */
 	return out;
 }
 

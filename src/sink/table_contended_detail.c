@@ -89,28 +89,22 @@ detail_item(struct detail *d, const char *sep, const char *fmt, ...)
 	}
 }
 
-static const char *clean(char out[DETAIL_NAME], const char *text)
-{
-	return text_clean(out, DETAIL_NAME, text, SIZE_MAX);
-}
-
 /* Most of the stacks taken came through these; a single one is no statistics. */
 static void detail_sites(struct detail *d, const struct contended *c)
 {
-	char sym[DETAIL_NAME];
 	uint64_t all = 0;
 
 	for (size_t i = 0; i < c->nsites; i++)
 		all += c->sites[i].count;
 	for (size_t i = 0; i < c->nsites && i < DETAIL_SITES; i++) {
 		const char *sep = i ? ", " : "  ", *at = i ? "" : "at ";
+		struct name sym = name_clean(c->sites[i].sym);
 
-		clean(sym, c->sites[i].sym);
 		if (all > 1)
-			detail_item(d, sep, "%s%s %s %%", at, sym,
+			detail_item(d, sep, "%s%s %s %%", at, sym.s,
 				    word_share(c->sites[i].count, all, 0).s);
 		else
-			detail_item(d, sep, "%s%s", at, sym);
+			detail_item(d, sep, "%s%s", at, sym.s);
 	}
 	detail_end(d);
 }
@@ -132,11 +126,11 @@ static void detail_identity(struct detail *d, const struct contended *c, uint32_
 	if (cut & CUT_OWNER && c->pid)
 		detail_item(d, "  ", "of %s", table_contended_owner(c, text, sizeof(text)));
 	if (c->place && *c->place)
-		detail_item(d, "  ", "%s", clean(text, c->place));
+		detail_item(d, "  ", "%s", name_clean(c->place).s);
 	if (d->one && c->nsites)
 		return; /* who waits there matters more than how many */
 	if (c->op)
-		detail_item(d, "  ", "%s", clean(text, c->op));
+		detail_item(d, "  ", "%s", name_clean(c->op).s);
 	if (!c->accesses) /* a line's row has them */
 		detail_count(d, c->ntasks, "thread", "threads");
 	if (cut & CUT_CPUS && c->ncpus)
@@ -179,7 +173,7 @@ static void line_start_text(const struct contended *c, char *out, size_t len)
 /* "line 1344..1407: a.lock*, .count, b, 3 more": all that are hot, and some others. */
 static void detail_line(struct detail *d, const struct contended *c)
 {
-	char name[DETAIL_NAME], start[64];
+	char start[64];
 	const struct line_member *m = c->members;
 	const char *before = NULL;
 	size_t hot = 0, left = 0, others;
@@ -198,8 +192,9 @@ static void detail_line(struct detail *d, const struct contended *c)
 		others -= !m->hot;
 		if (m->hot)
 			d->page->hot |= d->page->printer.variants;
-		clean(name, m->name + same_parent(before, m->name));
-		detail_item(d, ", ", "%s%s%s", before ? "" : start, name, m->hot ? "*" : "");
+		detail_item(d, ", ", "%s%s%s", before ? "" : start,
+			    name_clean(m->name + same_parent(before, m->name)).s,
+			    m->hot ? "*" : "");
 		before = m->name;
 	}
 	detail_count(d, left, "more", "more");
@@ -209,7 +204,7 @@ static void detail_line(struct detail *d, const struct contended *c)
 /* "app/16630 CPU 0 writes 40..47, app/16631 CPU 1 reads 40..55": bytes of the line */
 static void detail_threads(struct detail *d, const struct line_accesses *a)
 {
-	char comm[DETAIL_NAME / 4], range[16];
+	char range[16];
 
 	for (size_t i = 0; i < a->nthreads && i < DETAIL_THREADS; i++) {
 		const struct line_thread *t = &a->threads[i];
@@ -217,11 +212,10 @@ static void detail_threads(struct detail *d, const struct line_accesses *a)
 
 		if (!bytes)
 			continue;
-		text_clean(comm, sizeof(comm), t->comm ? t->comm : "?", SIZE_MAX);
 		(void)snprintf(range, sizeof(range), bytes & (bytes - 1) ? "%d..%d" : "%d",
 			       __builtin_ctzll(bytes), 63 - __builtin_clzll(bytes)); /* fits */
-		detail_item(d, ", ", "%s/%" PRIu32 " CPU %" PRIu32 " %s %s", comm, t->tid, t->cpu,
-			    t->writes ? "writes" : "reads", range);
+		detail_item(d, ", ", "%s/%" PRIu32 " CPU %" PRIu32 " %s %s", name_clean(t->comm).s,
+			    t->tid, t->cpu, t->writes ? "writes" : "reads", range);
 	}
 	if (a->nthreads > DETAIL_THREADS)
 		detail_item(d, ", ", "%zu more", a->nthreads - DETAIL_THREADS);
@@ -241,11 +235,10 @@ static bool spot_before(const struct line_spot *a, const struct line_spot *b)
 static void detail_spot(struct detail *d, const struct line_spot *u)
 {
 	static const struct quantile p50 = {PPB_P50, "50"}, p99 = {PPB_P99, "99"};
-	char sym[DETAIL_NAME];
 	struct word a, b;
 
 	detail_item(d, "", "byte %" PRIu32 ": %s by %" PRIu32 " at %s", u->offset,
-		    table_samples(u->samples).s, u->tid, u->sym ? clean(sym, u->sym) : "?");
+		    table_samples(u->samples).s, u->tid, name_clean(u->sym).s);
 	if (u->hitm.told)
 		detail_item(d, ", ", "HITM %s local, %s remote", word_count(u->hitm.local).s,
 			    word_count(u->hitm.remote).s);
@@ -289,10 +282,9 @@ static void detail_exact(struct detail *d, const struct contended *c)
 	static const char moved[] = "from another CPU than the one before";
 	static const char foreign[] = "by others, not counted";
 	const struct line_accesses *a = c->accesses;
-	char why[DETAIL_NAME];
 
 	if (a->unconfirmed) {
-		detail_item(d, "", "not confirmed: %s", clean(why, a->unconfirmed));
+		detail_item(d, "", "not confirmed: %s", name_clean(a->unconfirmed).s);
 		detail_end(d);
 	}
 	if (!a->exact)
@@ -330,23 +322,20 @@ static void detail_joined(struct detail *d, const struct contended *line)
 /* Below its holder, further in. */
 static void detail_code(struct detail *d, const char *what, const char *more, const char *code)
 {
-	char sym[DETAIL_NAME];
-
 	if (!code)
 		return;
 	line_start(&d->line);
 	line_to(&d->line, DETAIL_HANG);
-	line_add(&d->line, "%s%s at %s", what, more, clean(sym, code));
+	line_add(&d->line, "%s%s at %s", what, more, name_clean(code).s);
 	printer_line(&d->page->printer, STYLE_DIM, &d->line);
 }
 
 /* "held by db/31 92 %: running 3 %, runnable 60 %": what it did, of what waited for it */
-static void detail_holder(struct detail *d, const struct holder *h, const char *comm,
-			  uint64_t sum_ns)
+static void detail_holder(struct detail *d, const struct holder *h, uint64_t sum_ns)
 {
 	const char *sep = ": ";
 
-	detail_item(d, "", "held by %s/%" PRIu32 " %s %%", comm, h->tid,
+	detail_item(d, "", "held by %s/%" PRIu32 " %s %%", name_clean(holder_name(h)).s, h->tid,
 		    word_share(h->wait_ns, sum_ns, 0).s);
 	for (size_t i = 0; i < HOLDER_DID; i++) {
 		struct word w = word_did(h, i);
@@ -366,7 +355,6 @@ static void detail_holders(struct detail *d, const struct contended *c)
 {
 	uint64_t rest_ns = 0, sum_ns = c->wait->sum_ns;
 	size_t shown = 0, rest = 0;
-	char comm[DETAIL_NAME / 4];
 
 	for (size_t i = 0; i < c->nholders; i++) {
 		const struct holder *h = &c->holders[i];
@@ -376,8 +364,7 @@ static void detail_holders(struct detail *d, const struct contended *c)
 			rest_ns += h->wait_ns;
 		} else if (h->tid) {
 			shown++;
-			text_clean(comm, sizeof(comm), holder_name(h), SIZE_MAX);
-			detail_holder(d, h, comm, sum_ns);
+			detail_holder(d, h, sum_ns);
 		}
 	}
 	if (rest)
@@ -386,8 +373,7 @@ static void detail_holders(struct detail *d, const struct contended *c)
 		const struct holder *h = &c->holders[i];
 
 		if (!h->tid)
-			detail_item(d, ", ", "%s %s %%",
-				    text_clean(comm, sizeof(comm), holder_name(h), SIZE_MAX),
+			detail_item(d, ", ", "%s %s %%", name_clean(holder_name(h)).s,
 				    word_share(h->wait_ns, sum_ns, 0).s);
 	}
 	detail_end(d);

@@ -23,7 +23,6 @@ static const char *culprits_cell(const struct grid_column *col, struct table_pag
 				 const struct view_row *row, char *out, size_t len)
 {
 	const struct culprit *k = row->k;
-	char name[CULPRIT_NAME_BYTES];
 
 	switch (col->kind) {
 	case GRID_LABEL:
@@ -40,7 +39,8 @@ static const char *culprits_cell(const struct grid_column *col, struct table_pag
 	default:
 		if (col->index == CULPRITS_KIND)
 			return text_clean(out, len, k->kind, SIZE_MAX);
-		return text_clean(out, len, culprit_name(k, name, sizeof(name)), SIZE_MAX);
+		(void)snprintf(out, len, "%s", name_culprit(k).s); /* fits */
+		return out;
 	}
 }
 

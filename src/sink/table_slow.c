@@ -70,7 +70,7 @@ static void slow_share(struct slow_layout *lay, const struct printer *p, size_t 
 static void slow_task(char *out, size_t len, const char *comm, uint32_t pid, uint32_t tid,
 		      const struct slow_layout *lay, size_t width)
 {
-	char clean[SLOW_COMM], cut[SLOW_COMM], id[32];
+	char cut[SLOW_COMM], id[32];
 	size_t used;
 
 	/* A narrow line has room for one id: the thread's. */
@@ -79,10 +79,9 @@ static void slow_task(char *out, size_t len, const char *comm, uint32_t pid, uin
 	else
 		(void)snprintf(id, sizeof(id), "%" PRIu32 "/%" PRIu32, tid, pid);
 	used = strlen(id) + 1;
-	text_clean(clean, sizeof(clean), comm ? comm : "?", SIZE_MAX);
 	if (lay->uncut)
 		width = SIZE_MAX;
-	line_cut(cut, sizeof(cut), clean, width > used ? width - used : 0);
+	line_cut(cut, sizeof(cut), name_clean(comm).s, width > used ? width - used : 0);
 	(void)snprintf(out, len, "%s%s%s", cut, *cut ? " " : "", id); /* as wide as asked for */
 }
 
@@ -206,7 +205,7 @@ static void slow_op(struct line *l, const struct printer *p, struct slow_layout 
 		    const struct slow *w)
 {
 	const struct slow_op *op = w ? w->op : NULL;
-	char text[SLOW_TEXT], clean[SLOW_TEXT];
+	char text[SLOW_TEXT];
 	const char *on;
 	size_t rest, used;
 
@@ -228,8 +227,7 @@ static void slow_op(struct line *l, const struct printer *p, struct slow_layout 
 	}
 	slow_task(text, sizeof(text), w->comm, w->pid, w->tid, lay, lay->task);
 	put_left(l, text, lay->task);
-	text_clean(clean, sizeof(clean), op->op, SIZE_MAX);
-	put_left(l, line_cut(text, sizeof(text), clean, lay->waker), lay->waker);
+	put_left(l, line_cut(text, sizeof(text), name_clean(op->op).s, lay->waker), lay->waker);
 	put_right(l, slow_bytes(op->bytes, text, sizeof(text)), SLOW_BYTES);
 	on = op->path ? op->path : op->mount ? op->mount : op->dev;
 	put_last(l, on ? on : "-", room(p, l));
@@ -311,7 +309,6 @@ static void slow_line(struct printer *p, enum unit unit, const struct slow *w, e
 /* "             for cc1 42 1,204, (hard interrupts) 16.2": what the CPU did meanwhile. */
 static void slow_culprits(struct printer *p, enum unit unit, const struct slow *w)
 {
-	char name[CULPRIT_NAME_BYTES], clean[2 * CULPRIT_NAME_BYTES];
 	uint64_t rest = 0;
 	struct line l;
 	size_t i;
@@ -322,9 +319,7 @@ static void slow_culprits(struct printer *p, enum unit unit, const struct slow *
 	line_to(&l, SLOW_INDENT);
 	line_add(&l, "for ");
 	for (i = 0; i < w->nculprits && i < SLOW_CULPRITS; i++) {
-		text_clean(clean, sizeof(clean), culprit_name(&w->culprits[i], name, sizeof(name)),
-			   SIZE_MAX);
-		line_add(&l, "%s%s %s", i ? ", " : "", clean,
+		line_add(&l, "%s%s %s", i ? ", " : "", name_culprit(&w->culprits[i]).s,
 			 word_time(w->culprits[i].wait_ns, unit).s);
 	}
 	for (; i < w->nculprits; i++)

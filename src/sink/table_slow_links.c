@@ -20,7 +20,6 @@
 #include "sink/table.h"
 
 #define LINK_INDENT 4
-#define LINK_TEXT 128
 #define LINK_OTHERS 3  /* further holders */
 #define LINK_LEAST 100 /* what is less than this part of the wait is left out */
 
@@ -34,9 +33,7 @@ static void link_begin(struct line *l)
 /* "db 31 17.9 ms" */
 static void add_holder(struct line *l, const struct holder *h)
 {
-	char comm[LINK_TEXT];
-
-	line_add(l, "%s", text_clean(comm, sizeof(comm), holder_name(h), SIZE_MAX));
+	line_add(l, "%s", name_clean(holder_name(h)).s);
 	if (h->tid)
 		line_add(l, " %" PRIu32, h->tid);
 	line_add(l, " %s", word_duration(h->wait_ns).s);
@@ -68,19 +65,9 @@ static bool of_cpu(const struct slow_link *k)
 	return !k->addr && strcmp(k->kind, "blocked") != 0;
 }
 
-/* "hog 77", "(way out of idle)" */
-static const char *link_name(const struct slow_link *k, char *out, size_t len)
-{
-	const struct culprit as = {.kind = k->kind, .pid = k->pid, .tid = k->tid, .comm = k->comm};
-	char name[CULPRIT_NAME_BYTES];
-
-	return text_clean(out, len, culprit_name(&as, name, sizeof(name)), SIZE_MAX);
-}
-
 /* What was on the CPU in its place, in one line. */
 static void put_cpu(struct printer *p, const struct slow_held *held, uint64_t least)
 {
-	char name[2 * CULPRIT_NAME_BYTES];
 	size_t shown = 0, left = 0;
 	struct line l;
 
@@ -88,6 +75,8 @@ static void put_cpu(struct printer *p, const struct slow_held *held, uint64_t le
 	line_add(&l, "behind ");
 	for (size_t i = 0; i < held->nbehind; i++) {
 		const struct slow_link *k = &held->behind[i];
+		const struct culprit as = {
+			.kind = k->kind, .pid = k->pid, .tid = k->tid, .comm = k->comm};
 
 		if (!of_cpu(k) || k->ns < least)
 			continue;
@@ -95,7 +84,7 @@ static void put_cpu(struct printer *p, const struct slow_held *held, uint64_t le
 			left++;
 			continue;
 		}
-		line_add(&l, "%s%s %s", shown++ ? ", " : "", link_name(k, name, sizeof(name)),
+		line_add(&l, "%s%s %s", shown++ ? ", " : "", name_culprit(&as).s,
 			 word_duration(k->ns).s);
 	}
 	if (left)
@@ -108,7 +97,6 @@ static void put_cpu(struct printer *p, const struct slow_held *held, uint64_t le
 static void put_other(struct printer *p, const struct slow_link *k)
 {
 	struct word ns = word_duration(k->ns);
-	char text[2 * LINK_TEXT];
 	struct line l;
 
 	link_begin(&l);
@@ -119,12 +107,11 @@ static void put_other(struct printer *p, const struct slow_link *k)
 	}
 	line_add(&l, "waited %s for %s ", ns.s, k->kind);
 	if (k->name)
-		line_add(&l, "%s", text_clean(text, sizeof(text), k->name, SIZE_MAX));
+		line_add(&l, "%s", name_clean(k->name).s);
 	else
 		line_add(&l, "0x%" PRIx64, k->addr);
 	if (k->tid)
-		line_add(&l, ", held by %s %" PRIu32,
-			 text_clean(text, sizeof(text), k->comm ? k->comm : "?", SIZE_MAX), k->tid);
+		line_add(&l, ", held by %s %" PRIu32, name_clean(k->comm).s, k->tid);
 	else
 		line_add(&l, ", holder not known");
 	printer_line(p, STYLE_PLAIN, &l);

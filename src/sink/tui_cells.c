@@ -93,18 +93,18 @@ char *tui_label_text(const struct series *s, uint32_t from, char *out, size_t le
 static void series_name(const struct tui_row *r, char *out, size_t len)
 {
 	const struct series *s = r->r.s;
-	char labels[TUI_NAME], title[TUI_NAME];
+	struct name title = name_clean(s->desc->title);
+	char labels[TUI_NAME];
 
-	text_clean(title, sizeof(title), s->desc->title, SIZE_MAX);
 	tui_label_text(s, 0, labels, sizeof(labels));
 	if (!s->nlabels)
-		(void)snprintf(out, len, "%s", title); /* names may be cut */
+		(void)snprintf(out, len, "%s", title.s); /* names may be cut */
 	else if (s->desc->role == METRIC_ROWS && !series_label(s, "op"))
-		(void)snprintf(out, len, "%s  %s", title, labels);
+		(void)snprintf(out, len, "%s  %s", title.s, labels);
 	else if (s->desc->role == METRIC_ROWS || series_label(s, "cpu"))
 		(void)snprintf(out, len, "%s", labels);
 	else
-		(void)snprintf(out, len, "%s  %s", title, labels);
+		(void)snprintf(out, len, "%s  %s", title.s, labels);
 }
 
 static void counts_name(const struct tui_row *r, char *out, size_t len)
@@ -122,17 +122,16 @@ static void counts_name(const struct tui_row *r, char *out, size_t len)
 
 static void contended_name(const struct contended *c, char *out, size_t len)
 {
-	char kind[64], name[TUI_NAME];
+	char name[TUI_NAME];
 
 	table_contended_name(c, name, sizeof(name));
-	text_clean(kind, sizeof(kind), c->kind, SIZE_MAX);
 	if (c->other)
 		(void)snprintf(out, len, "%s", name);
 	else if (c->accesses && c->accesses->sharing)
 		(void)snprintf(out, len, "%s  %s", name,
 			       !strcmp(c->accesses->sharing, "false") ? "(false)" : "(true)");
 	else
-		(void)snprintf(out, len, "%s  %s", name, kind);
+		(void)snprintf(out, len, "%s  %s", name, name_clean(c->kind).s);
 }
 
 const char *tui_name(const struct tui *t, const struct tui_row *r, char *out, size_t len)

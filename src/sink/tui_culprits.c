@@ -18,13 +18,6 @@
 
 #define NAME 40 /* columns of a name in a list */
 
-static const char *clean_name(const struct culprit *k, char *out, size_t len)
-{
-	char name[CULPRIT_NAME_BYTES];
-
-	return text_clean(out, len, culprit_name(k, name, sizeof(name)), SIZE_MAX);
-}
-
 /* "app 42": the labels of who waited. */
 static const char *victim_name(const struct culprit *k, char *out, size_t len)
 {
@@ -36,14 +29,13 @@ static const char *victim_name(const struct culprit *k, char *out, size_t len)
 
 void tui_culprit_name(const struct tui *t, const struct culprit *k, char *out, size_t len)
 {
-	char name[TUI_NAME], victim[TUI_NAME] = "";
+	char victim[TUI_NAME] = "";
 
-	clean_name(k, name, sizeof(name));
 	if (k->nvictim)
 		victim_name(k, victim, sizeof(victim));
 	(void)snprintf(out, len, "%s%s%s%s", victim, victim[0] ? " for " : "",
 		       t->page == TUI_SCHED || victim[0] ? "" : "waited for ",
-		       name); /* a name is cut */
+		       name_culprit(k).s); /* a name is cut */
 }
 
 const char *tui_culprit_text(const struct culprit *k, uint64_t of_ns, char *out, size_t len)
@@ -56,11 +48,11 @@ const char *tui_culprit_text(const struct culprit *k, uint64_t of_ns, char *out,
 
 void tui_culprit_cell(const struct tui *t, const struct tui_row *r, char *out, size_t len)
 {
-	char text[192], kind[32];
+	char text[192];
 
 	(void)snprintf(out, len, "%s  %s",
 		       tui_culprit_text(r->r.k, r->s->sum_ns, text, sizeof(text)),
-		       text_clean(kind, sizeof(kind), r->r.k->kind, SIZE_MAX)); /* fits */
+		       name_clean(r->r.k->kind).s); /* fits */
 }
 
 /* ---- details ---- */
@@ -82,11 +74,9 @@ static void list_pairs(struct tui_list *l, const struct culprit **v, size_t n, u
 
 	qsort(v, n, sizeof(*v), by_wait);
 	for (size_t i = 0; i < n; i++) {
-		if (victims)
-			victim_name(v[i], name, sizeof(name));
-		else
-			clean_name(v[i], name, sizeof(name));
-		line_cut(cut, sizeof(cut), name, NAME);
+		line_cut(cut, sizeof(cut),
+			 victims ? victim_name(v[i], name, sizeof(name)) : name_culprit(v[i]).s,
+			 NAME);
 		tui_list_add(l, TUI_PLAIN, "%s   %s",
 			     tui_culprit_text(v[i], sum, text, sizeof(text)), cut);
 	}
@@ -142,7 +132,6 @@ void tui_detail_culprit(struct tui_list *l, const struct culprit *k)
 		tui_list_add(l, TUI_PLAIN, "%s of each of these waits",
 			     word_duration(k->wait_ns / k->count).s);
 	if (k->cgroup)
-		tui_list_add(l, TUI_PLAIN, "cgroup %s",
-			     text_clean(text, sizeof(text), k->cgroup, SIZE_MAX));
+		tui_list_add(l, TUI_PLAIN, "cgroup %s", name_clean(k->cgroup).s);
 	list_matching(l, f, NULL, k);
 }
