@@ -140,7 +140,6 @@ void html_contended(struct html_page *p, const struct view_section *sec, const c
 void html_culprits(struct html_page *p, const struct view_section *sec, const char *title);
 int html_verdict(struct html_page *p);				/* 0 or -ENOMEM */
 void html_slow_culprits(struct out *out, const struct slow *w); /* a cell */
-void html_line(struct out *out, const struct line_accesses *a); /* html_line.c */
 void html_slow_row(struct out *out, const struct slow *w, enum unit unit);
 void html_slow_heads(struct out *out, enum unit unit);
 void html_facts(struct out *out, const struct meta *m); /* html_facts.c */

@@ -238,13 +238,11 @@ static void json_add_slow_held(struct json_build *b, struct json_object *o, cons
 
 	json_add_fields(b, o, &slow_held_fields, held);
 	if (held->nholders)
-		json_add(b, o, "holders",
-			 json_new_rows(b, &holder_fields, held->holders, held->nholders,
-				       sizeof(*held->holders)));
+		json_add_rows(b, o, "holders", &holder_fields, held->holders, held->nholders,
+			      sizeof(*held->holders));
 	if (held->nbehind)
-		json_add(b, o, "behind",
-			 json_new_rows(b, &slow_link_fields, held->behind, held->nbehind,
-				       sizeof(*held->behind)));
+		json_add_rows(b, o, "behind", &slow_link_fields, held->behind, held->nbehind,
+			      sizeof(*held->behind));
 }
 
 static int json_slow(struct sink *s, const struct slow *w, struct err *e)
@@ -261,9 +259,8 @@ static int json_slow(struct sink *s, const struct slow *w, struct err *e)
 	else
 		json_add_slow_wait(&b, o, w);
 	if (w->culprits)
-		json_add(&b, o, "culprits",
-			 json_new_rows(&b, &culprit_part_fields, w->culprits, w->nculprits,
-				       sizeof(*w->culprits)));
+		json_add_rows(&b, o, "culprits", &culprit_part_fields, w->culprits, w->nculprits,
+			      sizeof(*w->culprits));
 	json_finish(&b, o, s->out);
 	return out_flush_soon(s->out, e); /* with the interval it is of */
 }

@@ -156,8 +156,9 @@ void json_add_fields(struct json_build *b, struct json_object *obj, const struct
 	}
 }
 
-struct json_object *json_new_rows(struct json_build *b, const struct field_table *t,
-				  const void *rows, size_t n, size_t size)
+struct json_object *json_add_rows(struct json_build *b, struct json_object *obj, const char *key,
+				  const struct field_table *t, const void *rows, size_t n,
+				  size_t size)
 {
 	struct json_object *all = json_new_array(b), *one;
 
@@ -166,6 +167,7 @@ struct json_object *json_new_rows(struct json_build *b, const struct field_table
 		json_add_fields(b, one, t, (const char *)rows + i * size);
 		json_append(b, all, one);
 	}
+	json_add(b, obj, key, all);
 	return all;
 }
 

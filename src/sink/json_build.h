@@ -44,9 +44,11 @@ void json_add_known(struct json_build *b, struct json_object *obj, const char *k
 /* The members that a table names, of the struct at `from`. */
 void json_add_fields(struct json_build *b, struct json_object *obj, const struct field_table *t,
 		     const void *from);
-/* An array of such objects, each of `size` bytes; of numbers. */
-struct json_object *json_new_rows(struct json_build *b, const struct field_table *t,
-				  const void *rows, size_t n, size_t size);
+/* An array of such objects, of structs of `size` bytes each. Returns it, for more to be added; of no
+ * use once the builder failed. */
+struct json_object *json_add_rows(struct json_build *b, struct json_object *obj, const char *key,
+				  const struct field_table *t, const void *rows, size_t n,
+				  size_t size);
 struct json_object *json_new_u32s(struct json_build *b, const uint32_t *v, size_t n);
 /* "0x…", a string: readers whose numbers are doubles would round it. */
 void json_add_hex(struct json_build *b, struct json_object *obj, const char *key, uint64_t v);

@@ -44,16 +44,14 @@ static void json_add_accesses(struct json_build *b, struct json_object *o,
 		json_add_text(b, o, "unconfirmed", a->unconfirmed);
 	json_add(b, o, "hitm", json_new_hitm(b, &a->hitm));
 	json_add(b, o, "latency_cycles", json_new_hist(b, a->latency, cfg));
-	json_add(b, o, "tids",
-		 json_new_rows(b, &thread_fields, a->threads, a->nthreads, sizeof(*a->threads)));
-	spots = json_new_rows(b, &spot_fields, a->uses, a->nuses, sizeof(*a->uses));
+	json_add_rows(b, o, "tids", &thread_fields, a->threads, a->nthreads, sizeof(*a->threads));
+	spots = json_add_rows(b, o, "offsets", &spot_fields, a->uses, a->nuses, sizeof(*a->uses));
 	for (size_t i = 0; i < a->nuses && !b->error; i++) {
 		struct json_object *one = json_object_array_get_idx(spots, i);
 
 		json_add(b, one, "hitm", json_new_hitm(b, &a->uses[i].hitm));
 		json_add(b, one, "latency_cycles", json_new_hist(b, a->uses[i].latency, cfg));
 	}
-	json_add(b, o, "offsets", spots);
 }
 
 /* ---- contended addresses ---- */
@@ -99,12 +97,10 @@ static struct json_object *json_new_contended(struct json_build *b, const struct
 	json_add(b, o, "wait_ns", json_new_hist(b, c->wait, cfg));
 	json_add(b, o, "cpus", json_new_u32s(b, c->cpus, c->ncpus));
 	json_add_fields(b, o, &contended_number_fields, c);
-	json_add(b, o, "sites",
-		 json_new_rows(b, &site_fields, c->sites, c->nsites, sizeof(*c->sites)));
+	json_add_rows(b, o, "sites", &site_fields, c->sites, c->nsites, sizeof(*c->sites));
 	if (c->nholders)
-		json_add(b, o, "holders",
-			 json_new_rows(b, &holder_fields, c->holders, c->nholders,
-				       sizeof(*c->holders)));
+		json_add_rows(b, o, "holders", &holder_fields, c->holders, c->nholders,
+			      sizeof(*c->holders));
 	if (c->futex) {
 		part = json_new_object(b);
 		json_add_text(b, part, "op", c->op);
@@ -116,9 +112,8 @@ static struct json_object *json_new_contended(struct json_build *b, const struct
 	if (c->nmembers) {
 		part = json_new_object(b);
 		json_add_hex(b, part, "addr", c->line);
-		json_add(b, part, "members",
-			 json_new_rows(b, &member_fields, c->members, c->nmembers,
-				       sizeof(*c->members)));
+		json_add_rows(b, part, "members", &member_fields, c->members, c->nmembers,
+			      sizeof(*c->members));
 		json_add(b, o, "line", part);
 	}
 	json_add_joins(b, o, view, c);

@@ -152,11 +152,6 @@ static uint64_t retry_after_s(struct evhttp_request *req)
 	return s;
 }
 
-static bool is_for_later(int status)
-{
-	return !status || status == 429 || status == 502 || status == 503 || status == 504;
-}
-
 static void on_answer(struct evhttp_request *req, void *ctx)
 {
 	struct otlp_sender *s = ctx;
@@ -170,12 +165,9 @@ static void on_answer(struct evhttp_request *req, void *ctx)
 		first_is_done(s);
 		return;
 	}
-	if (status)
-		(void)snprintf(s->counts.why, sizeof(s->counts.why), "status %d",
-			       status); /* fits */
-	else
-		(void)snprintf(s->counts.why, sizeof(s->counts.why), "no answer"); /* fits */
-	if (is_for_later(status)) {
+	(void)snprintf(s->counts.why, sizeof(s->counts.why), status ? "status %d" : "no answer",
+		       status); /* fits */
+	if (!status || status == 429 || status == 502 || status == 503 || status == 504) {
 		try_again(s, req ? retry_after_s(req) : 0);
 		return;
 	}

@@ -293,7 +293,6 @@ static int source_page(struct tui *t, enum tui_page page)
 
 static int groups_page(struct tui *t, const struct frame *f)
 {
-	struct view_section none = {.kind = VIEW_HEADLINE};
 	struct view_table table;
 	struct view_row *rows;
 	int ret = view_groups(&t->view, f, t->cfg, &table);
@@ -303,9 +302,7 @@ static int groups_page(struct tui *t, const struct frame *f)
 	t->rows.sections++;
 	rows = view_first(&t->view, &table, table.n);
 	for (size_t i = 0; i < table.n && !ret; i++)
-		ret = add(t, TUI_ROW_GROUP, &rows[i], &none, TUI_GROUPS);
-	for (size_t i = 0; i < t->rows.n; i++)
-		t->rows.v[i].s = NULL;
+		ret = add(t, TUI_ROW_GROUP, &rows[i], NULL, TUI_GROUPS);
 	return ret;
 }
 
