@@ -104,11 +104,17 @@ static void csv_foreign(struct out *out, const char *text)
 	free(clean);
 }
 
+static void csv_empty(struct out *out, size_t cells)
+{
+	while (cells--)
+		out_text(out, ",");
+}
+
 /* Both cells are empty without a value. */
 static void csv_label(struct out *out, const char *key, const char *value)
 {
 	if (!key || !value) {
-		out_text(out, ",,");
+		csv_empty(out, 2);
 		return;
 	}
 	out_printf(out, ",%s,", key);
@@ -117,50 +123,30 @@ static void csv_label(struct out *out, const char *key, const char *value)
 
 static void csv_hist(struct out *out, const struct hist *h, const struct config *cfg)
 {
-	struct quantile_value v;
 	const char *sep = ",";
-	size_t i;
 
 	out_printf(out, ",%" PRIu64 ",%" PRIu64, h->count, h->sum_ns);
-	if (h->count)
-		out_printf(out, ",%" PRIu64 ",%" PRIu64, h->min_ns, h->max_ns);
-	else
-		out_text(out, ",,");
-	for (i = 0; i < cfg->nquantiles; i++) {
-		out_text(out, ",");
-		if (h->count)
-			out_printf(out, "%" PRIu64, hist_quantile(h, &cfg->quantiles[i]).ns);
+	if (!h->count) {
+		csv_empty(out, 2 + cfg->nquantiles + 2);
+		return;
 	}
-	for (i = 0; h->count && i < cfg->nquantiles; i++) {
-		v = hist_quantile(h, &cfg->quantiles[i]);
-		if (!v.few)
+	out_printf(out, ",%" PRIu64 ",%" PRIu64, h->min_ns, h->max_ns);
+	for (size_t i = 0; i < cfg->nquantiles; i++)
+		out_printf(out, ",%" PRIu64, hist_quantile(h, &cfg->quantiles[i]).ns);
+	for (size_t i = 0; i < cfg->nquantiles; i++) {
+		if (!hist_quantile(h, &cfg->quantiles[i]).few)
 			continue;
 		out_printf(out, "%s%s", sep, cfg->quantiles[i].text);
 		sep = " ";
 	}
-	out_text(out, *sep == ',' ? ",," : ","); /* few (if none), value: not a counter */
+	csv_empty(out, *sep == ',' ? 2 : 1); /* few (if none), value: not a counter */
 }
 
 /* The histogram's cells stay empty. */
 static void csv_counter(struct out *out, uint64_t value, const struct config *cfg)
 {
-	size_t i;
-
-	for (i = 0; i < 4 + cfg->nquantiles + 1; i++)
-		out_text(out, ",");
+	csv_empty(out, 4 + cfg->nquantiles + 1);
 	out_printf(out, ",%" PRIu64, value);
-}
-
-static void csv_split(struct out *out, const struct series *s)
-{
-	const struct split *split = s->split;
-
-	if (split)
-		out_printf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, split->blocked_ns,
-			   split->run_queue_ns,
-			   s->hist->sum_ns - split->blocked_ns - split->run_queue_ns);
-	else
-		out_text(out, ",,,");
 }
 
 /* The cells of a struct; empty ones where there is none. */
@@ -207,19 +193,23 @@ static void csv_row_start(struct out *out, const struct csv_start *start, const 
 
 static void csv_series(struct sink *sink, const struct csv_start *start, const struct series *s)
 {
+	const struct split *split = s->split;
 	struct out *out = sink->out;
-	uint32_t i;
 
 	csv_row_start(out, start, s->desc->name, "");
-	for (i = 0; i < SERIES_LABELS; i++)
+	for (uint32_t i = 0; i < SERIES_LABELS; i++)
 		csv_label(out, i < s->nlabels ? s->labels[i].key : NULL, s->labels[i].value);
 	if (s->desc->counter)
 		csv_counter(out, s->value, sink->cfg);
 	else
 		csv_hist(out, s->hist, sink->cfg);
-	csv_split(out, s);
-	csv_fields(out, &contended_number_fields, NULL);
-	out_text(out, ",,,"); /* cpus, site, idle */
+	if (split)
+		out_printf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, split->blocked_ns,
+			   split->run_queue_ns,
+			   s->hist->sum_ns - split->blocked_ns - split->run_queue_ns);
+	else
+		csv_empty(out, 3);
+	csv_empty(out, contended_number_fields.n + 3); /* cpus, site, idle */
 	csv_row_end(out, start->f, s->desc->counter ? NULL : s->hist);
 }
 
@@ -249,7 +239,7 @@ static void csv_contended(struct sink *sink, const struct csv_start *start,
 		csv_hist(out, c->wait, sink->cfg);
 	else
 		csv_counter(out, c->count, sink->cfg);
-	out_text(out, ",,,"); /* no split */
+	csv_empty(out, 3); /* no split */
 	csv_fields(out, &contended_number_fields, c);
 	out_text(out, ",");
 	for (i = 0; i < c->ncpus; i++)
@@ -276,13 +266,9 @@ static void csv_culprit(struct sink *sink, const struct csv_start *start, const 
 	csv_label(out, "cgroup", k->cgroup);
 	for (i = 0; i < SERIES_LABELS - 4; i++)
 		csv_label(out, i < k->nvictim ? k->victim[i].key : NULL, k->victim[i].value);
-	out_printf(out, ",%" PRIu64 ",%" PRIu64 ",,", k->count, k->wait_ns);
-	for (i = 0; i < sink->cfg->nquantiles; i++)
-		out_text(out, ",");
-	out_text(out, ",,");  /* few, value */
-	out_text(out, ",,,"); /* no split */
-	csv_fields(out, &contended_number_fields, NULL);
-	out_text(out, ",,,"); /* cpus, site, idle */
+	out_printf(out, ",%" PRIu64 ",%" PRIu64, k->count, k->wait_ns);
+	/* No min and max; few, value; no split; cpus, site, idle. */
+	csv_empty(out, 2 + sink->cfg->nquantiles + 2 + 3 + contended_number_fields.n + 3);
 	csv_row_end(out, start->f, NULL);
 }
 

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 
-#include "core/text.h"
 #include "sink/printer.h"
 #include "sink/sink.h"
 

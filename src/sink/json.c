@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* JSON Lines, version 1: docs/waitscope.schema.json. */
-#include <errno.h>
 #include <string.h>
 
-#include "core/text.h"
 #include "sink/json_build.h"
 #include "sink/sink.h"
 

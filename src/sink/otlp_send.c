@@ -13,7 +13,6 @@
 #include <event2/dns.h>
 #include <event2/event.h>
 #include <event2/http.h>
-#include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
  */
 #include "sink/perfetto.h"
 
-#include "core/version.h"
 #include "sink/foreign.h"
 #include "sink/proto.h"
 

@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "core/culprit.h"
-#include "core/text.h"
 #include "sink/table.h"
 
 #define DETAIL_INDENT 4

@@ -7,7 +7,6 @@
  *	cc1                       task       61.2    10.4 s     1,203
  *	(soft interrupts)         softirq     3.1    527 ms     4,921
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -15,7 +15,6 @@
  * in modified lines, latencies, NUMA nodes.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "core/text.h"
 #include "sink/table.h"

@@ -10,7 +10,6 @@
  *				table		  6 rows of 36
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/array.h"

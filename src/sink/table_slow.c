@@ -25,7 +25,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/culprit.h"
 #include "core/text.h"
 #include "sink/table.h"
 

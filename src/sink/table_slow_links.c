@@ -12,11 +12,9 @@
  *	    ← waited 12.1 ms for futex app`stock.lock, held by clerk 12
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/culprit.h"
-#include "core/text.h"
 #include "sink/table.h"
 
 #define LINK_INDENT 4

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Columns of the tables, and what stands in them. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -6,13 +6,11 @@
  *	  cc1                  1,203   61.2 %   10.4 s in 1,203 waits  task
  *	  (soft interrupts)    4,921    3.1 %   527 ms in 4,921 waits  softirq
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/culprit.h"
-#include "core/text.h"
 #include "sink/printer.h"
 #include "sink/tui.h"
 

@@ -11,7 +11,6 @@
  *	    0.9 |##############      0.9 | ####
  *	        0    90  99  99.9        last 30 intervals
  */
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

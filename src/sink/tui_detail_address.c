@@ -9,10 +9,8 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "core/culprit.h"
-#include "core/text.h"
 #include "sink/printer.h"
 #include "sink/table.h"
 #include "sink/tui.h"

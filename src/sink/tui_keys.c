@@ -2,7 +2,6 @@
 /* What keys do. */
 #include <string.h>
 
-#include "core/text.h"
 #include "sink/tui.h"
 
 #define WHEEL 3

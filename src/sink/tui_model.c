@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/array.h"
-#include "core/text.h"
 #include "sink/printer.h"
 #include "sink/tui.h"
 
