@@ -342,7 +342,7 @@ static const char *title_of(const struct view_section *sec)
 	return sec->kind != VIEW_ROWS || sec->rows.n || sec->groups.n ? sec->desc->title : NULL;
 }
 
-/* What stands before its id is given: a heading, or a link. */
+/* Its title, as a heading or as a link: `before` and `after` are what stands around its id. */
 static void put_title(struct html_page *p, const struct view_section *sec, const char *before,
 		      const char *after)
 {
