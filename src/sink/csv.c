@@ -16,7 +16,6 @@
  * and = + - @ at the start, where a spreadsheet would take the cell for a formula. So a name cannot
  * become one, and nothing of it is lost.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,50 +25,21 @@
 #include "core/text.h"
 #include "core/view.h"
 #include "sink/foreign.h"
-#include "sink/out.h"
 #include "sink/sink.h"
 
 struct csv_sink {
 	struct sink base;
-	const struct config *cfg;
-	struct out out;
 	struct view view;
 };
 
-static struct csv_sink *csv_sink(struct sink *s)
+static void csv_free(struct sink *s)
 {
-	return (struct csv_sink *)s;
-}
-
-static int csv_close(struct sink *s, struct err *e)
-{
-	struct csv_sink *c = csv_sink(s);
-	int ret;
-
-	if (!c)
-		return 0;
-	ret = out_close(&c->out, e);
-	view_free(&c->view);
-	free(c);
-	return ret;
+	view_free(&((struct csv_sink *)s)->view);
 }
 
 static int csv_open(struct sink **out, const struct sink_args *args, struct err *e)
 {
-	struct csv_sink *c = calloc(1, sizeof(*c));
-	int ret;
-
-	if (!c)
-		return err_sys(e, -ENOMEM, "output in CSV");
-	c->base.ops = &sink_csv;
-	c->cfg = args->cfg;
-	ret = sink_open_out(&c->base, &c->out, args, e);
-	if (ret) {
-		(void)csv_close(&c->base, NULL); /* nothing written: the open's error counts */
-		return ret;
-	}
-	*out = &c->base;
-	return 0;
+	return sink_new(out, &sink_csv, args, e);
 }
 
 static void csv_heads(struct out *out, const struct field_table *t)
@@ -78,17 +48,18 @@ static void csv_heads(struct out *out, const struct field_table *t)
 		out_printf(out, ",%s", t->v[i].key);
 }
 
-static int csv_header(struct csv_sink *c, struct err *e)
+static int csv_meta(struct sink *s, const struct meta *m, struct err *e)
 {
-	struct out *out = &c->out;
+	const struct config *cfg = s->cfg;
+	struct out *out = s->out;
 	size_t i;
 
 	out_text(out, "type,seq,ts,mono_ns,dur_ns,metric");
 	for (i = 1; i <= SERIES_LABELS; i++)
 		out_printf(out, ",label%zu_key,label%zu_value", i, i);
 	out_text(out, ",count,sum_ns,min_ns,max_ns");
-	for (i = 0; i < c->cfg->nquantiles; i++)
-		out_printf(out, ",p%s_ns", c->cfg->quantiles[i].text);
+	for (i = 0; i < cfg->nquantiles; i++)
+		out_printf(out, ",p%s_ns", cfg->quantiles[i].text);
 	out_text(out, ",few,value,blocked_ns,run_queue_ns,cpu_ns");
 	csv_heads(out, &contended_number_fields);
 	out_text(out, ",cpus,site,idle,complete");
@@ -96,12 +67,7 @@ static int csv_header(struct csv_sink *c, struct err *e)
 	csv_heads(out, &quality_fields);
 	csv_heads(out, &self_fields);
 	out_text(out, ",sum_share\n");
-	return out_flush(out, e);
-}
-
-static int csv_meta(struct sink *s, const struct meta *m, struct err *e)
-{
-	return csv_header(csv_sink(s), e);
+	return sink_flush_head(s, e);
 }
 
 /* "text": quoted only where it must be */
@@ -138,11 +104,17 @@ static void csv_foreign(struct out *out, const char *text)
 	free(clean);
 }
 
+static void csv_empty(struct out *out, size_t cells)
+{
+	while (cells--)
+		out_text(out, ",");
+}
+
 /* Both cells are empty without a value. */
 static void csv_label(struct out *out, const char *key, const char *value)
 {
 	if (!key || !value) {
-		out_text(out, ",,");
+		csv_empty(out, 2);
 		return;
 	}
 	out_printf(out, ",%s,", key);
@@ -151,50 +123,30 @@ static void csv_label(struct out *out, const char *key, const char *value)
 
 static void csv_hist(struct out *out, const struct hist *h, const struct config *cfg)
 {
-	struct quantile_value v;
 	const char *sep = ",";
-	size_t i;
 
 	out_printf(out, ",%" PRIu64 ",%" PRIu64, h->count, h->sum_ns);
-	if (h->count)
-		out_printf(out, ",%" PRIu64 ",%" PRIu64, h->min_ns, h->max_ns);
-	else
-		out_text(out, ",,");
-	for (i = 0; i < cfg->nquantiles; i++) {
-		out_text(out, ",");
-		if (h->count)
-			out_printf(out, "%" PRIu64, hist_quantile(h, &cfg->quantiles[i]).ns);
+	if (!h->count) {
+		csv_empty(out, 2 + cfg->nquantiles + 2);
+		return;
 	}
-	for (i = 0; h->count && i < cfg->nquantiles; i++) {
-		v = hist_quantile(h, &cfg->quantiles[i]);
-		if (!v.few)
+	out_printf(out, ",%" PRIu64 ",%" PRIu64, h->min_ns, h->max_ns);
+	for (size_t i = 0; i < cfg->nquantiles; i++)
+		out_printf(out, ",%" PRIu64, hist_quantile(h, &cfg->quantiles[i]).ns);
+	for (size_t i = 0; i < cfg->nquantiles; i++) {
+		if (!hist_quantile(h, &cfg->quantiles[i]).few)
 			continue;
 		out_printf(out, "%s%s", sep, cfg->quantiles[i].text);
 		sep = " ";
 	}
-	out_text(out, *sep == ',' ? ",," : ","); /* few (if none), value: not a counter */
+	csv_empty(out, *sep == ',' ? 2 : 1); /* few (if none), value: not a counter */
 }
 
 /* The histogram's cells stay empty. */
 static void csv_counter(struct out *out, uint64_t value, const struct config *cfg)
 {
-	size_t i;
-
-	for (i = 0; i < 4 + cfg->nquantiles + 1; i++)
-		out_text(out, ",");
+	csv_empty(out, 4 + cfg->nquantiles + 1);
 	out_printf(out, ",%" PRIu64, value);
-}
-
-static void csv_split(struct out *out, const struct series *s)
-{
-	const struct split *split = s->split;
-
-	if (split)
-		out_printf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, split->blocked_ns,
-			   split->run_queue_ns,
-			   s->hist->sum_ns - split->blocked_ns - split->run_queue_ns);
-	else
-		out_text(out, ",,,");
 }
 
 /* The cells of a struct; empty ones where there is none. */
@@ -239,21 +191,25 @@ static void csv_row_start(struct out *out, const struct csv_start *start, const 
 		   start->ts, f->mono_ns, f->dur_ns, metric, of);
 }
 
-static void csv_series(struct csv_sink *c, const struct csv_start *start, const struct series *s)
+static void csv_series(struct sink *sink, const struct csv_start *start, const struct series *s)
 {
-	struct out *out = &c->out;
-	uint32_t i;
+	const struct split *split = s->split;
+	struct out *out = sink->out;
 
 	csv_row_start(out, start, s->desc->name, "");
-	for (i = 0; i < SERIES_LABELS; i++)
+	for (uint32_t i = 0; i < SERIES_LABELS; i++)
 		csv_label(out, i < s->nlabels ? s->labels[i].key : NULL, s->labels[i].value);
 	if (s->desc->counter)
-		csv_counter(out, s->value, c->cfg);
+		csv_counter(out, s->value, sink->cfg);
 	else
-		csv_hist(out, s->hist, c->cfg);
-	csv_split(out, s);
-	csv_fields(out, &contended_number_fields, NULL);
-	out_text(out, ",,,"); /* cpus, site, idle */
+		csv_hist(out, s->hist, sink->cfg);
+	if (split)
+		out_printf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, split->blocked_ns,
+			   split->run_queue_ns,
+			   s->hist->sum_ns - split->blocked_ns - split->run_queue_ns);
+	else
+		csv_empty(out, 3);
+	csv_empty(out, contended_number_fields.n + 3); /* cpus, site, idle */
 	csv_row_end(out, start->f, s->desc->counter ? NULL : s->hist);
 }
 
@@ -271,10 +227,10 @@ static void csv_contended_labels(struct out *out, const struct contended *c)
 	csv_label(out, c->group.key, c->group.value);
 }
 
-static void csv_contended(struct csv_sink *sink, const struct csv_start *start,
+static void csv_contended(struct sink *sink, const struct csv_start *start,
 			  const struct contended *c)
 {
-	struct out *out = &sink->out;
+	struct out *out = sink->out;
 	size_t i;
 
 	csv_row_start(out, start, c->source, c->wait ? "_wait" : "_accesses");
@@ -283,7 +239,7 @@ static void csv_contended(struct csv_sink *sink, const struct csv_start *start,
 		csv_hist(out, c->wait, sink->cfg);
 	else
 		csv_counter(out, c->count, sink->cfg);
-	out_text(out, ",,,"); /* no split */
+	csv_empty(out, 3); /* no split */
 	csv_fields(out, &contended_number_fields, c);
 	out_text(out, ",");
 	for (i = 0; i < c->ncpus; i++)
@@ -296,9 +252,9 @@ static void csv_contended(struct csv_sink *sink, const struct csv_start *start,
 }
 
 /* Of the metric `culprit`: kind, comm, pid and cgroup, then who waited, as far as there is room. */
-static void csv_culprit(struct csv_sink *c, const struct csv_start *start, const struct culprit *k)
+static void csv_culprit(struct sink *sink, const struct csv_start *start, const struct culprit *k)
 {
-	struct out *out = &c->out;
+	struct out *out = sink->out;
 	char pid[16];
 	size_t i;
 
@@ -310,75 +266,60 @@ static void csv_culprit(struct csv_sink *c, const struct csv_start *start, const
 	csv_label(out, "cgroup", k->cgroup);
 	for (i = 0; i < SERIES_LABELS - 4; i++)
 		csv_label(out, i < k->nvictim ? k->victim[i].key : NULL, k->victim[i].value);
-	out_printf(out, ",%" PRIu64 ",%" PRIu64 ",,", k->count, k->wait_ns);
-	for (i = 0; i < c->cfg->nquantiles; i++)
-		out_text(out, ",");
-	out_text(out, ",,");  /* few, value */
-	out_text(out, ",,,"); /* no split */
-	csv_fields(out, &contended_number_fields, NULL);
-	out_text(out, ",,,"); /* cpus, site, idle */
+	out_printf(out, ",%" PRIu64 ",%" PRIu64, k->count, k->wait_ns);
+	/* No min and max; few, value; no split; cpus, site, idle. */
+	csv_empty(out, 2 + sink->cfg->nquantiles + 2 + 3 + contended_number_fields.n + 3);
 	csv_row_end(out, start->f, NULL);
 }
 
-static int csv_report(struct csv_sink *c, const struct frame *f, const char *type, struct err *e)
+static int csv_report(struct sink *s, const struct frame *f, struct err *e)
 {
-	struct csv_start start = {.f = f, .type = type};
+	struct csv_start start = {.f = f, .type = f->type == FRAME_FINAL ? "final" : "interval"};
+	struct view *view = &((struct csv_sink *)s)->view;
 	const struct view_row *rows;
 	struct view_table groups;
 	size_t i, k;
-	int ret = view_groups(&c->view, f, c->cfg, &groups);
+	int ret = view_groups(view, f, s->cfg, &groups);
 
 	if (ret)
-		return err_sys(e, ret, "output in CSV");
+		return sink_failed(s, ret, e);
 	format_rfc3339(start.ts, sizeof(start.ts), f->time.tv_sec, (uint32_t)f->time.tv_nsec);
-	rows = view_first(&c->view, &groups, groups.n);
+	rows = view_first(view, &groups, groups.n);
 	for (i = 0; i < f->nseries; i++) {
-		const struct series *s = &f->series[i];
+		const struct series *one = &f->series[i];
 
-		if (!groups.n || !view_is_group(s) || view_is_cpu(s)) {
-			csv_series(c, &start, s);
+		if (!groups.n || !view_is_group(one) || view_is_cpu(one)) {
+			csv_series(s, &start, one);
 			continue;
 		}
 		/* The first of them: all, in their order. */
-		for (; rows && rows < c->view.rows + groups.n; rows++)
+		for (; rows && rows < view->rows + groups.n; rows++)
 			for (k = 0; k < rows->n; k++)
-				csv_series(c, &start, rows->first + k);
+				csv_series(s, &start, rows->first + k);
 	}
 	for (i = 0; i < f->ncontended; i++)
-		csv_contended(c, &start, &f->contended[i]);
+		csv_contended(s, &start, &f->contended[i]);
 	for (i = 0; i < f->nculprits; i++)
-		csv_culprit(c, &start, &f->culprits[i]);
-	return out_flush(&c->out, e);
+		csv_culprit(s, &start, &f->culprits[i]);
+	return out_flush(s->out, e);
 }
 
 static int csv_interval(struct sink *s, const struct frame *interval, const struct frame *total,
 			struct err *e)
 {
-	return csv_report(csv_sink(s), interval, "interval", e);
-}
-
-static int csv_final(struct sink *s, const struct frame *total, struct err *e)
-{
-	return csv_report(csv_sink(s), total, "final", e);
-}
-
-static int csv_reopen(struct sink *s, struct err *e)
-{
-	struct csv_sink *c = csv_sink(s);
-	int ret = out_reopen(&c->out, e);
-
-	if (ret || !c->out.owned || !out_is_empty_file(&c->out))
-		return ret;
-	return csv_header(c, e);
+	return csv_report(s, interval, e);
 }
 
 const struct sink_ops sink_csv = {
 	.name = "csv",
 	.summary = "CSV: one row for each metric, CPU, group and address of every report",
+	.what = "in CSV",
+	.size = sizeof(struct csv_sink),
 	.open = csv_open,
 	.meta = csv_meta,
 	.interval = csv_interval,
-	.final = csv_final,
-	.reopen = csv_reopen,
-	.close = csv_close,
+	.final = csv_report,
+	.reopen = sink_reopen,
+	.close = sink_close,
+	.free = csv_free,
 };

@@ -17,10 +17,10 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "core/array.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "sink/foreign.h"
-#include "sink/out.h"
 #include "sink/sink.h"
 
 #define COOKIE_COUNTS 0x1c849313U /* version 2, counts of variable length */
@@ -34,17 +34,13 @@
 #define NS_PER_S 1000000000ULL
 #define NS_PER_MS 1e6
 
-struct hlog_bytes {
-	uint8_t *v;
-	size_t len, cap;
-};
-
 struct hlog_sink {
 	struct sink base;
-	struct out out;
 	uint64_t start_ms; /* of the earliest interval in the file so far */
 	bool any;	   /* an interval was written: the final report is their sum */
-	struct hlog_bytes counts, packed;
+	struct out counts; /* in memory: a histogram */
+	uint8_t *packed;
+	size_t packed_cap;
 };
 
 static struct hlog_sink *hlog_sink(struct sink *s)
@@ -52,56 +48,22 @@ static struct hlog_sink *hlog_sink(struct sink *s)
 	return (struct hlog_sink *)s;
 }
 
-static int hlog_close(struct sink *s, struct err *e)
+static void hlog_free(struct sink *s)
 {
-	struct hlog_sink *l = hlog_sink(s);
-	int ret;
-
-	if (!l)
-		return 0;
-	ret = out_close(&l->out, e);
-	free(l->counts.v);
-	free(l->packed.v);
-	free(l);
-	return ret;
+	(void)out_close(&hlog_sink(s)->counts, NULL); /* memory */
+	free(hlog_sink(s)->packed);
 }
 
 static int hlog_open(struct sink **out, const struct sink_args *args, struct err *e)
 {
-	struct hlog_sink *l = calloc(1, sizeof(*l));
-	int ret;
+	int ret = sink_new(out, &sink_hlog, args, e);
 
-	if (!l)
-		return err_sys(e, -ENOMEM, "output as HdrHistogram log");
-	l->base.ops = &sink_hlog;
-	ret = sink_open_out(&l->base, &l->out, args, e);
-	if (ret) {
-		(void)hlog_close(&l->base, NULL); /* nothing written: the open's error counts */
-		return ret;
-	}
-	*out = &l->base;
-	return 0;
+	if (!ret)
+		out_open_memory(&hlog_sink(*out)->counts);
+	return ret;
 }
 
 /* ---- a histogram ---- */
-
-/* Room for `more` bytes; false: no memory. */
-static bool reserve(struct hlog_bytes *b, size_t more)
-{
-	size_t cap = b->cap ? b->cap : 1024;
-	uint8_t *v;
-
-	while (cap - b->len < more)
-		cap *= 2;
-	if (cap == b->cap)
-		return true;
-	v = realloc(b->v, cap);
-	if (!v)
-		return false;
-	b->v = v;
-	b->cap = cap;
-	return true;
-}
 
 static void put_big(uint8_t *to, uint64_t v, int bytes)
 {
@@ -110,14 +72,16 @@ static void put_big(uint8_t *to, uint64_t v, int bytes)
 }
 
 /* ZigZag, then seven bits a byte, but for the ninth, which has eight. */
-static void put_number(struct hlog_bytes *b, int64_t v)
+static void put_number(struct out *o, int64_t v)
 {
 	uint64_t u = (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0);
-	int i;
+	uint8_t bytes[NUMBER_BYTES];
+	size_t n = 0;
 
-	for (i = 1; i < NUMBER_BYTES && u >= 0x80; i++, u >>= 7)
-		b->v[b->len++] = (uint8_t)(u | 0x80);
-	b->v[b->len++] = (uint8_t)u;
+	for (; n < NUMBER_BYTES - 1 && u >= 0x80; u >>= 7)
+		bytes[n++] = (uint8_t)(u | 0x80);
+	bytes[n++] = (uint8_t)u;
+	out_put(o, (const char *)bytes, n);
 }
 
 /* Where a value is counted: one by one up to 2^SUB_BITS, then half as many for each octave. */
@@ -133,28 +97,25 @@ struct hlog_walk {
 	uint64_t index, n, end; /* `n` is at `index`, and not written yet; all before `end` is */
 };
 
-static void put_pending(struct hlog_bytes *b, struct hlog_walk *w)
+static void put_pending(struct out *o, struct hlog_walk *w)
 {
 	if (!w->n)
 		return;
 	if (w->index > w->end)
-		put_number(b, -(int64_t)(w->index - w->end));
-	put_number(b, (int64_t)w->n);
+		put_number(o, -(int64_t)(w->index - w->end));
+	put_number(o, (int64_t)w->n);
 	w->end = w->index + 1;
 	w->n = 0;
 }
 
-static bool put_count(struct hlog_bytes *b, struct hlog_walk *w, uint64_t ns, uint64_t n)
+static void put_count(struct out *o, struct hlog_walk *w, uint64_t ns, uint64_t n)
 {
 	uint64_t index = index_of(ns < HIGHEST_NS ? ns : HIGHEST_NS);
 
-	if (!reserve(b, 4 * (size_t)NUMBER_BYTES))
-		return false;
 	if (index != w->index)
-		put_pending(b, w);
+		put_pending(o, w);
 	w->index = index;
 	w->n += n;
-	return true;
 }
 
 static void put_head(uint8_t *to, size_t counts)
@@ -172,55 +133,51 @@ static void put_head(uint8_t *to, size_t counts)
 	put_big(to + 32, bits, 8);
 }
 
-static bool put_hist(struct hlog_bytes *b, const struct hist *h)
+static void put_hist(struct out *o, const struct hist *h)
 {
+	const uint8_t room[HEAD_BYTES] = {0}; /* for what is known last */
 	struct hlog_walk to = {0};
 	struct hist_walk from = {0};
-	bool fits;
 
-	b->len = 0;
-	fits = reserve(b, HEAD_BYTES);
-	if (!fits)
-		return false;
-	b->len = HEAD_BYTES;
+	out_put(o, (const char *)room, sizeof(room));
 	if (h->zero)
-		fits = put_count(b, &to, 0, h->zero);
-	while (fits && hist_next(h, &from))
-		fits = put_count(b, &to, hist_slot_value(h, from.slot), from.n);
-	if (!fits)
-		return false;
-	put_pending(b, &to);
-	put_head(b->v, b->len - HEAD_BYTES);
-	return true;
+		put_count(o, &to, 0, h->zero);
+	while (hist_next(h, &from))
+		put_count(o, &to, hist_slot_value(h, from.slot), from.n);
+	put_pending(o, &to);
+	if (!o->error)
+		put_head((uint8_t *)o->buf, o->len - HEAD_BYTES);
 }
 
-static bool pack(struct hlog_bytes *to, const struct hlog_bytes *from)
+/* How many bytes it takes packed; 0: no memory. */
+static size_t pack(struct hlog_sink *l)
 {
-	uLongf len = compressBound(from->len);
+	uLongf len = compressBound(l->counts.len);
+	uint8_t *v = array_room(l->packed, &l->packed_cap, 0, PACKED_HEAD_BYTES + len, 1);
 
-	to->len = 0;
-	if (!reserve(to, PACKED_HEAD_BYTES + len) ||
-	    compress2(to->v + PACKED_HEAD_BYTES, &len, from->v, from->len, Z_DEFAULT_COMPRESSION) !=
-		    Z_OK)
-		return false;
-	put_big(to->v, COOKIE_PACKED, 4);
-	put_big(to->v + 4, len, 4);
-	to->len = PACKED_HEAD_BYTES + len;
-	return true;
+	if (!v)
+		return 0;
+	l->packed = v;
+	if (compress2(v + PACKED_HEAD_BYTES, &len, (const Bytef *)l->counts.buf, l->counts.len,
+		      Z_DEFAULT_COMPRESSION) != Z_OK)
+		return 0;
+	put_big(v, COOKIE_PACKED, 4);
+	put_big(v + 4, len, 4);
+	return PACKED_HEAD_BYTES + len;
 }
 
-static void put_base64(struct out *out, const struct hlog_bytes *b)
+static void put_base64(struct out *out, const uint8_t *v, size_t n)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-	for (size_t i = 0; i < b->len; i += 3) {
-		size_t left = b->len - i;
-		uint32_t v = (uint32_t)b->v[i] << 16 | (left > 1 ? (uint32_t)b->v[i + 1] << 8 : 0) |
-			     (left > 2 ? b->v[i + 2] : 0);
-		const char four[4] = {digits[v >> 18], digits[v >> 12 & 63],
-				      left > 1 ? digits[v >> 6 & 63] : '=',
-				      left > 2 ? digits[v & 63] : '='};
+	for (size_t i = 0; i < n; i += 3) {
+		size_t left = n - i;
+		uint32_t bits = (uint32_t)v[i] << 16 | (left > 1 ? (uint32_t)v[i + 1] << 8 : 0) |
+				(left > 2 ? v[i + 2] : 0);
+		const char four[4] = {digits[bits >> 18], digits[bits >> 12 & 63],
+				      left > 1 ? digits[bits >> 6 & 63] : '=',
+				      left > 2 ? digits[bits & 63] : '='};
 
 		out_put(out, four, sizeof(four));
 	}
@@ -244,15 +201,19 @@ static void put_tag(struct out *out, const struct series *s)
 static int put_line(struct hlog_sink *l, const struct frame *f, uint64_t start_ms,
 		    const struct series *s)
 {
-	struct out *out = &l->out;
+	struct out *out = l->base.out;
+	size_t packed;
 
-	if (!put_hist(&l->counts, s->hist) || !pack(&l->packed, &l->counts))
+	out_drop(&l->counts);
+	put_hist(&l->counts, s->hist);
+	packed = l->counts.error ? 0 : pack(l);
+	if (!packed)
 		return -ENOMEM;
 	put_tag(out, s);
 	out_printf(out, ",%" PRIu64 ".%03u,%.3f,%.3f,", start_ms / 1000,
 		   (unsigned int)(start_ms % 1000), (double)f->dur_ns / (double)NS_PER_S,
 		   s->hist->count ? (double)s->hist->max_ns / NS_PER_MS : 0.0);
-	put_base64(out, &l->packed);
+	put_base64(out, l->packed, packed);
 	out_text(out, "\n");
 	return 0;
 }
@@ -266,8 +227,8 @@ static void put_start(struct hlog_sink *l, uint64_t ms)
 		return;
 	l->start_ms = ms;
 	format_rfc3339(text, sizeof(text), (int64_t)(ms / 1000), (uint32_t)(ms % 1000) * 1000000);
-	out_printf(&l->out, "#[StartTime: %" PRIu64 ".%03u (seconds since epoch), %s]\n", ms / 1000,
-		   (unsigned int)(ms % 1000), text);
+	out_printf(l->base.out, "#[StartTime: %" PRIu64 ".%03u (seconds since epoch), %s]\n",
+		   ms / 1000, (unsigned int)(ms % 1000), text);
 }
 
 static int hlog_report(struct hlog_sink *l, const struct frame *f, struct err *e)
@@ -276,25 +237,25 @@ static int hlog_report(struct hlog_sink *l, const struct frame *f, struct err *e
 	uint64_t start_ms = (end_ns > f->dur_ns ? end_ns - f->dur_ns : 0) / 1000000;
 
 	put_start(l, start_ms);
-	for (size_t i = 0; i < f->nseries && !l->out.error; i++)
+	for (size_t i = 0; i < f->nseries && !l->base.out->error; i++)
 		if (f->series[i].hist)
-			l->out.error = put_line(l, f, start_ms, &f->series[i]);
-	return out_flush(&l->out, e);
+			l->base.out->error = put_line(l, f, start_ms, &f->series[i]);
+	return out_flush(l->base.out, e);
 }
 
-static int hlog_head(struct hlog_sink *l, struct err *e)
+static void hlog_begin(struct sink *s)
 {
-	l->start_ms = UINT64_MAX;
-	out_printf(&l->out, "#[Logged with waitscope %s]\n", WS_VERSION);
-	out_text(&l->out, "#[Histogram log format version 1.3]\n"
-			  "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\","
-			  "\"Interval_Compressed_Histogram\"\n");
-	return out_flush(&l->out, e);
+	hlog_sink(s)->start_ms = UINT64_MAX;
 }
 
 static int hlog_meta(struct sink *s, const struct meta *m, struct err *e)
 {
-	return hlog_head(hlog_sink(s), e);
+	hlog_begin(s);
+	out_printf(s->out, "#[Logged with waitscope %s]\n", WS_VERSION);
+	out_text(s->out, "#[Histogram log format version 1.3]\n"
+			 "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\","
+			 "\"Interval_Compressed_Histogram\"\n");
+	return sink_flush_head(s, e);
 }
 
 static int hlog_interval(struct sink *s, const struct frame *interval, const struct frame *total,
@@ -310,23 +271,17 @@ static int hlog_final(struct sink *s, const struct frame *total, struct err *e)
 	return hlog_sink(s)->any ? 0 : hlog_report(hlog_sink(s), total, e);
 }
 
-static int hlog_reopen(struct sink *s, struct err *e)
-{
-	struct hlog_sink *l = hlog_sink(s);
-	int ret = out_reopen(&l->out, e);
-
-	if (ret || !l->out.owned || !out_is_empty_file(&l->out))
-		return ret;
-	return hlog_head(l, e);
-}
-
 const struct sink_ops sink_hlog = {
 	.name = "hlog",
 	.summary = "HdrHistogram log: a tag for each metric and its labels, a line an interval",
+	.what = "as HdrHistogram log",
+	.size = sizeof(struct hlog_sink),
 	.open = hlog_open,
 	.meta = hlog_meta,
 	.interval = hlog_interval,
 	.final = hlog_final,
-	.reopen = hlog_reopen,
-	.close = hlog_close,
+	.reopen = sink_reopen,
+	.close = sink_close,
+	.begin = hlog_begin,
+	.free = hlog_free,
 };

@@ -7,16 +7,12 @@
 #include "sink/html.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
-#include "core/text.h"
 #include "sink/printer.h"
 #include "sink/sink.h"
 
 struct html_sink {
 	struct sink base;
-	const struct config *cfg;
-	struct out out;
 	struct out facts, row; /* in memory: of the meta record; of one slow wait */
 	struct view view;
 	struct html_data data;
@@ -25,11 +21,6 @@ struct html_sink {
 static struct html_sink *html_sink(struct sink *s)
 {
 	return (struct html_sink *)s;
-}
-
-static int no_memory(struct err *e)
-{
-	return err_sys(e, -ENOMEM, "output in HTML");
 }
 
 /* ---- the page ---- */
@@ -88,7 +79,7 @@ static void put_slow(struct html_page *p)
 	html_slow_heads(p->out, p->cfg->unit);
 	html_table_body(p->out);
 	for (size_t i = 0; i < d->nslow; i++)
-		out_text(p->out, d->slow[i]);
+		out_text(p->out, d->slow[i].row);
 	html_table_end(p->out);
 	html_drop_empty(p->out, begin);
 }
@@ -115,8 +106,6 @@ static int put_head(struct html_page *p, const struct html_sink *h)
 	if (has_overview(p->f))
 		out_text(p->out, "<a href=\"#overview\">Overview</a>\n");
 	html_section_links(p);
-	html_culprits_link(p);
-	html_contended_links(p);
 	if (p->data->nslow)
 		out_text(p->out, "<a href=\"#slow\">Slow waits</a>\n");
 	out_text(p->out, "<a href=\"#quality\">Quality and cost</a></nav>\n<main>\n");
@@ -125,8 +114,8 @@ static int put_head(struct html_page *p, const struct html_sink *h)
 
 static int put_page(struct html_sink *h, const struct frame *f)
 {
-	struct html_page p = {&h->out, h->cfg, f, &h->view, &h->data, 0};
-	int ret = view_make(&h->view, f, h->cfg);
+	struct html_page p = {h->base.out, h->base.cfg, f, &h->view, &h->data, 0};
+	int ret = view_make(&h->view, f, h->base.cfg);
 
 	if (ret)
 		return ret;
@@ -134,8 +123,6 @@ static int put_page(struct html_sink *h, const struct frame *f)
 	put_overview(&p);
 	if (!ret)
 		ret = html_sections(&p);
-	html_culprits(&p);
-	html_contended(&p);
 	put_slow(&p);
 	html_quality(p.out, f);
 	out_text(p.out, "</main>\n");
@@ -145,40 +132,27 @@ static int put_page(struct html_sink *h, const struct frame *f)
 
 /* ---- the sink ---- */
 
-static int html_close(struct sink *s, struct err *e)
+static void html_free(struct sink *s)
 {
 	struct html_sink *h = html_sink(s);
-	int ret;
 
-	if (!h)
-		return 0;
-	ret = out_close(&h->out, e);
 	(void)out_close(&h->facts, NULL); /* memory */
 	(void)out_close(&h->row, NULL);
 	view_free(&h->view);
 	html_data_free(&h->data);
-	free(h);
-	return ret;
 }
 
 static int html_open(struct sink **out, const struct sink_args *args, struct err *e)
 {
-	struct html_sink *h = calloc(1, sizeof(*h));
-	int ret;
+	int ret = sink_new(out, &sink_html, args, e);
+	struct html_sink *h;
 
-	if (!h)
-		return no_memory(e);
-	h->base.ops = &sink_html;
-	h->cfg = args->cfg;
+	if (ret)
+		return ret;
+	h = html_sink(*out);
 	compare_run_init(&h->data.run);
 	out_open_memory(&h->facts);
 	out_open_memory(&h->row);
-	ret = sink_open_out(&h->base, &h->out, args, e);
-	if (ret) {
-		(void)html_close(&h->base, NULL); /* nothing written: the open's error counts */
-		return ret;
-	}
-	*out = &h->base;
 	return 0;
 }
 
@@ -187,13 +161,13 @@ static int html_meta(struct sink *s, const struct meta *m, struct err *e)
 	struct html_sink *h = html_sink(s);
 
 	html_facts(&h->facts, m);
-	return h->facts.error ? no_memory(e) : 0;
+	return h->facts.error ? sink_failed(s, -ENOMEM, e) : 0;
 }
 
 static int html_interval(struct sink *s, const struct frame *interval, const struct frame *total,
 			 struct err *e)
 {
-	return html_data_add(&html_sink(s)->data, interval) ? no_memory(e) : 0;
+	return html_data_add(&html_sink(s)->data, interval) ? sink_failed(s, -ENOMEM, e) : 0;
 }
 
 static int html_slow(struct sink *s, const struct slow *w, struct err *e)
@@ -203,10 +177,10 @@ static int html_slow(struct sink *s, const struct slow *w, struct err *e)
 	if (!html_data_wants(&h->data, w))
 		return 0;
 	out_drop(&h->row);
-	html_slow_row(&h->row, w, h->cfg->unit);
+	html_slow_row(&h->row, w, s->cfg->unit);
 	if (!h->row.error)
 		h->row.error = html_data_keep(&h->data, w, h->row.buf, h->row.len);
-	return h->row.error ? no_memory(e) : 0;
+	return h->row.error ? sink_failed(s, -ENOMEM, e) : 0;
 }
 
 static int html_final(struct sink *s, const struct frame *total, struct err *e)
@@ -214,25 +188,23 @@ static int html_final(struct sink *s, const struct frame *total, struct err *e)
 	struct html_sink *h = html_sink(s);
 
 	if ((!h->data.intervals && html_data_add(&h->data, total)) || put_page(h, total)) {
-		out_drop(&h->out);
-		return no_memory(e);
+		out_drop(s->out);
+		return sink_failed(s, -ENOMEM, e);
 	}
-	return out_flush(&h->out, e);
-}
-
-static int html_reopen(struct sink *s, struct err *e)
-{
-	return out_reopen(&html_sink(s)->out, e);
+	return out_flush(s->out, e);
 }
 
 const struct sink_ops sink_html = {
 	.name = "html",
 	.summary = "a page with pictures and tables, in one file, written at the end",
+	.what = "in HTML",
+	.size = sizeof(struct html_sink),
 	.open = html_open,
 	.meta = html_meta,
 	.interval = html_interval,
 	.final = html_final,
 	.slow = html_slow,
-	.reopen = html_reopen,
-	.close = html_close,
+	.reopen = sink_reopen,
+	.close = sink_close,
+	.free = html_free,
 };

@@ -18,6 +18,7 @@ void html_element(struct out *out, const char *tag, const char *text);
 void html_number(struct out *out, uint64_t v, const char *shown);
 void html_time(struct out *out, uint64_t ns, enum unit unit);
 void html_cell(struct out *out, const char *raw); /* NULL: an empty one */
+void html_empty(struct out *out, size_t n);	  /* so many cells without a value */
 /* <th scope=col data-f=field>title (unit)</th>, all of them our own words; unit NULL: none. Of columns of
  * numbers; the other of those of text, which stand to the left. */
 void html_head(struct out *out, const char *field, const char *title, const char *unit);
@@ -35,13 +36,13 @@ void html_field_words(struct out *out, const struct field_table *const *t, size_
 /* The cells of one, in a row that is begun; its heads. */
 void html_field_cells(struct out *out, const struct field_table *t, const void *from);
 void html_field_heads(struct out *out, const struct field_table *t);
-/* Of the table that is all that was written since out->len was `begin`: html_columns.c. */
+/* Of the table that is all that was written since out->len was `begin`. */
 void html_drop_empty(struct out *out, size_t begin);
 /* Everything up to the end of the head, and from the script on. */
 void html_begin(struct out *out, const char *title);
 void html_end(struct out *out);
 
-/* ---- html_map.c, html_picture.c ---- */
+/* ---- html_picture.c ---- */
 
 /* Waits a second, by column (time) and row: of a quarter of an octave each. */
 struct html_map {
@@ -88,6 +89,11 @@ struct html_row {
 	const char *key; /* series_key_text */
 };
 
+struct html_slow {
+	uint64_t ns;
+	char *row; /* of the table */
+};
+
 /* What was collected while the run went on. */
 struct html_data {
 	struct compare_run run;
@@ -96,8 +102,7 @@ struct html_data {
 	size_t nrows;
 	bool full; /* some went, for there were too many */
 	uint64_t intervals;
-	char **slow; /* the longest waits' rows of their table, and ... */
-	uint64_t *slow_ns;
+	struct html_slow *slow; /* the longest */
 	size_t nslow;
 	uint64_t slow_seen;
 };
@@ -123,24 +128,26 @@ struct html_page {
 	size_t left_out; /* pictures, for the page would have been too large */
 };
 
-/* Heat map and curve (html_series.c). 0 or -ENOMEM. */
-int html_figure(struct html_page *p, const struct series *s);
+/* html_series.c: all sections. 0 or -ENOMEM. */
+int html_sections(struct html_page *p);
 void html_section_links(struct html_page *p);
-int html_sections(struct html_page *p);	       /* html_series.c: all but addresses */
-size_t html_shown(const struct view_table *t); /* rows, the others apart */
+size_t html_shown(const struct view_table *t);			 /* rows, the others apart */
 void html_rest(struct html_page *p, const struct view_table *t); /* "12 more" */
 void html_series_heads(struct html_page *p, bool split); /* count, sum, min, percentiles, max */
 void html_hist_cells(struct html_page *p, const struct hist *h);
-void html_contended_links(struct html_page *p);
-void html_contended(struct html_page *p);     /* html_contended.c */
-void html_culprits_link(struct html_page *p); /* html_culprits.c: --why */
-void html_culprits(struct html_page *p);
+/* html_contended.c, html_culprits.c: below their titles */
+void html_contended(struct html_page *p, const struct view_section *sec, const char *title);
+void html_culprits(struct html_page *p, const struct view_section *sec, const char *title);
 int html_verdict(struct html_page *p);				/* 0 or -ENOMEM */
 void html_slow_culprits(struct out *out, const struct slow *w); /* a cell */
-void html_line(struct out *out, const struct line_accesses *a); /* html_line.c */
 void html_slow_row(struct out *out, const struct slow *w, enum unit unit);
 void html_slow_heads(struct out *out, enum unit unit);
 void html_facts(struct out *out, const struct meta *m); /* html_facts.c */
 void html_quality(struct out *out, const struct frame *f);
+
+/* html_style.c: what pages look like, and their script; constant. */
+extern const char html_style[], html_script[];
+extern const char
+	html_script_hash[]; /* "sha256-...": tests/readers/test_html.py says what it must be */
 
 #endif

@@ -9,9 +9,105 @@
 #include "sink/html.h"
 #include "sink/printer.h"
 
-static const char *const ids[] = {[VIEW_CONTENDED] = "contended", [VIEW_LINES] = "lines"};
-static const char *const titles[] = {
-	[VIEW_CONTENDED] = "Contended addresses", [VIEW_LINES] = "Cache lines"};
+#define BYTES 64
+#define BYTE 9 /* wide */
+#define LEFT 170
+#define TOP 20
+#define STRIP 22
+#define HALF 9
+#define THREADS 16 /* more are in the table alone */
+
+/*
+ * ---- a cache line ----
+ *
+ * A cache line as a strip of its 64 bytes for each thread that touched it: what it read in the upper half of
+ * the strip, what it wrote in the lower one. Strips whose lower halves share no byte are false sharing.
+ *
+ *	               0       8       16      24      32      40      48      56      64
+ *	orders 26815   |       |       |       |       |▄▄▄▄▄▄▄|       |       |       |
+ *	orders 26816   |       |       |       |       |       |▄▄▄▄▄▄▄|       |       |
+ */
+
+static void ruler(struct out *out, size_t n)
+{
+	for (unsigned int b = 0; b <= BYTES; b += 8)
+		out_printf(out,
+			   "<path class=g d=\"M%u %uv%zu\"/><text x=%u y=%u "
+			   "text-anchor=middle>%u</text>",
+			   LEFT + b * BYTE, TOP, n * STRIP, LEFT + b * BYTE, TOP - 6, b);
+}
+
+/* Bytes side by side are one rectangle. */
+static void bytes(struct out *out, const char *class, uint64_t mask, size_t y)
+{
+	for (unsigned int from = 0, to; from < BYTES; from = to + 1) {
+		for (to = from; to < BYTES && mask >> to & 1;)
+			to++;
+		if (to > from)
+			out_printf(out, "<rect class=%s x=%u y=%zu width=%u height=%u />", class,
+				   LEFT + from * BYTE, y, (to - from) * BYTE, HALF);
+	}
+}
+
+/* "32..39" */
+static void put_ranges(struct out *out, const char *what, uint64_t mask)
+{
+	const char *before = what;
+
+	for (unsigned int from = 0, to; from < BYTES; from = to + 1) {
+		for (to = from; to < BYTES && mask >> to & 1;)
+			to++;
+		if (to > from) {
+			out_printf(out, "%s %u..%u", before, from, to - 1);
+			before = ",";
+		}
+	}
+}
+
+/* For those who hear it: the same in words. */
+static void spoken(struct out *out, const struct line_accesses *a, size_t n)
+{
+	out_text(out, "aria-label=\"Bytes of the line:");
+	for (size_t i = 0; i < n; i++) {
+		const struct line_thread *t = &a->threads[i];
+
+		out_printf(out, "%s ", i ? ";" : "");
+		html_text(out, t->comm ? t->comm : "thread");
+		out_printf(out, " %" PRIu32, t->tid);
+		put_ranges(out, " reads", t->read_bytes);
+		put_ranges(out, " writes", t->write_bytes);
+	}
+	out_text(out, "\"");
+}
+
+static void put_line(struct out *out, const struct line_accesses *a)
+{
+	size_t n = a->nthreads < THREADS ? a->nthreads : THREADS;
+
+	if (!n || out->len > HTML_BYTES)
+		return;
+	out_printf(out, "<figure class=line><svg viewBox=\"0 0 %u %zu\" role=img ",
+		   LEFT + BYTES * BYTE + 12, TOP + n * STRIP + 6);
+	spoken(out, a, n);
+	out_text(out, "><g class=m>");
+	ruler(out, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct line_thread *t = &a->threads[i];
+		size_t y = TOP + i * STRIP;
+
+		out_printf(out, "<text x=%u y=%zu text-anchor=end>", LEFT - 8, y + 15);
+		html_text(out, t->comm ? t->comm : "");
+		out_printf(out, " %" PRIu32 "</text>", t->tid);
+		bytes(out, "c4", t->read_bytes, y + 2);
+		bytes(out, "c8", t->write_bytes, y + 2 + HALF);
+	}
+	out_text(out,
+		 "</g></svg><figcaption>The 64 bytes of the line, a strip for each thread: above "
+		 "what it read, below what it wrote");
+	if (n < a->nthreads)
+		out_printf(out, "; the busiest %zu of %zu", n, a->nthreads);
+	out_text(out, ".</figcaption></figure>\n");
+}
 
 /* ---- details ---- */
 
@@ -54,7 +150,7 @@ static void details(struct html_page *p, const struct contended *c, bool open)
 	}
 	out_text(out, "</summary>\n");
 	if (a)
-		html_line(out, a);
+		put_line(out, a);
 	html_fields(out, "sites", "Code", &site_fields, c->sites, c->nsites, sizeof(*c->sites));
 	html_fields(out, "holders", "Who held it", &holder_fields, c->holders, c->nholders,
 		    sizeof(*c->holders));
@@ -69,14 +165,6 @@ static void details(struct html_page *p, const struct contended *c, bool open)
 			    sizeof(*a->threads));
 	}
 	out_text(out, "</details>\n");
-}
-
-static void cpus_cell(struct out *out, const struct contended *c)
-{
-	out_text(out, "<td class=t>");
-	for (size_t i = 0; i < c->ncpus; i++)
-		out_printf(out, "%s%" PRIu32, i ? " " : "", c->cpus[i]);
-	out_text(out, "</td>");
 }
 
 static void row_head(struct html_page *p, const struct contended *c)
@@ -104,25 +192,6 @@ static void row_heads(struct html_page *p)
 	html_text_head(p->out, "labels", p->cfg->by ? view_by(p->cfg->by) : "group");
 }
 
-static void empty_cells(struct out *out, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		out_text(out, "<td></td>");
-}
-
-static void waits_row(struct html_page *p, const struct contended *c)
-{
-	row_head(p, c);
-	if (c->wait) {
-		html_hist_cells(p, c->wait);
-	} else {
-		html_number(p->out, c->count, word_count(c->count).s);
-		empty_cells(p->out, p->cfg->nquantiles + 3);
-	}
-	html_field_cells(p->out, &contended_number_fields, c);
-	cpus_cell(p->out, c);
-}
-
 /* What not every line has; where none has it, there is no column (html_drop_empty). */
 static void lines_heads(struct html_page *p)
 {
@@ -148,12 +217,12 @@ static void lines_cells(struct html_page *p, const struct line_accesses *a)
 	if (a->hitm.told)
 		html_field_cells(p->out, &hitm_fields, &a->hitm);
 	else
-		empty_cells(p->out, hitm_fields.n);
+		html_empty(p->out, hitm_fields.n);
 	for (size_t i = 0; i < p->cfg->nquantiles; i++) {
 		struct quantile_value v;
 
 		if (!a->latency || !a->latency->count) {
-			empty_cells(p->out, 1);
+			html_empty(p->out, 1);
 			continue;
 		}
 		v = hist_quantile(a->latency, &p->cfg->quantiles[i]);
@@ -162,17 +231,27 @@ static void lines_cells(struct html_page *p, const struct line_accesses *a)
 	if (a->exact)
 		html_field_cells(p->out, &exact_fields, a);
 	else
-		empty_cells(p->out, exact_fields.n);
+		html_empty(p->out, exact_fields.n);
 	html_cell(p->out, a->unconfirmed);
 }
 
-static void lines_row(struct html_page *p, const struct contended *c)
+static void put_row(struct html_page *p, const struct contended *c, bool line)
 {
 	row_head(p, c);
-	html_number(p->out, c->count, word_count(c->count).s);
-	lines_cells(p, c->accesses);
+	if (!line && c->wait) {
+		html_hist_cells(p, c->wait);
+	} else {
+		html_number(p->out, c->count, word_count(c->count).s);
+		if (line)
+			lines_cells(p, c->accesses);
+		else
+			html_empty(p->out, p->cfg->nquantiles + 3);
+	}
 	html_field_cells(p->out, &contended_number_fields, c);
-	cpus_cell(p->out, c);
+	out_text(p->out, "<td class=t>");
+	for (size_t i = 0; i < c->ncpus; i++)
+		out_printf(p->out, "%s%" PRIu32, i ? " " : "", c->cpus[i]);
+	out_text(p->out, "</td></tr>\n");
 }
 
 /* Of the n rows that a table shows, and those that stand for others. */
@@ -181,13 +260,14 @@ static bool is_shown(const struct view_table *t, size_t i, size_t n)
 	return i < n || i >= t->n - t->others;
 }
 
-static void table(struct html_page *p, const struct view_section *sec, const struct view_row *rows)
+static void table(struct html_page *p, const struct view_section *sec, const char *title,
+		  const struct view_row *rows)
 {
 	bool lines = sec->kind == VIEW_LINES;
 	const struct view_table *t = &sec->rows;
 	size_t n = html_shown(t), begin = p->out->len;
 
-	html_table(p->out, "contended", titles[sec->kind]);
+	html_table(p->out, "contended", title);
 	row_heads(p);
 	if (lines) {
 		html_head(p->out, "count", "samples", NULL);
@@ -199,10 +279,8 @@ static void table(struct html_page *p, const struct view_section *sec, const str
 	html_text_head(p->out, "cpus", "CPUs");
 	html_table_body(p->out);
 	for (size_t i = 0; i < t->n; i++) {
-		if (!is_shown(t, i, n))
-			continue;
-		(lines ? lines_row : waits_row)(p, rows[i].c);
-		out_text(p->out, "</tr>\n");
+		if (is_shown(t, i, n))
+			put_row(p, rows[i].c, lines);
 	}
 	html_table_end(p->out);
 	html_drop_empty(p->out, begin);
@@ -225,41 +303,21 @@ static void panels(struct html_page *p, const struct view_table *t, const struct
 	out_text(p->out, "</div>\n");
 }
 
-static bool is_one(const struct view_section *sec)
+void html_contended(struct html_page *p, const struct view_section *sec, const char *title)
 {
-	return sec->kind == VIEW_CONTENDED || sec->kind == VIEW_LINES;
-}
+	static const struct field_table *const words[] = {&accesses_fields, &hitm_fields,
+							  &exact_fields, &contended_number_fields};
+	const struct view_row *rows;
 
-void html_contended_links(struct html_page *p)
-{
-	for (size_t i = 0; i < p->view->nsections; i++)
-		if (is_one(&p->view->sections[i]))
-			out_printf(p->out, "<a href=\"#%s\">%s</a>\n",
-				   ids[p->view->sections[i].kind],
-				   titles[p->view->sections[i].kind]);
-}
-
-void html_contended(struct html_page *p)
-{
-	for (size_t i = 0; i < p->view->nsections; i++) {
-		const struct view_section *sec = &p->view->sections[i];
-		static const struct field_table *const words[] = {
-			&accesses_fields, &hitm_fields, &exact_fields, &contended_number_fields};
-		const struct view_row *rows;
-
-		if (!is_one(sec))
-			continue;
-		out_printf(p->out, "<h2 id=%s>%s</h2>\n", ids[sec->kind], titles[sec->kind]);
-		if (!sec->rows.n) {
-			out_text(p->out, "<p>None.</p>\n");
-			continue;
-		}
-		rows = view_first((struct view *)p->view, &sec->rows, sec->rows.n);
-		table(p, sec, rows);
-		if (sec->kind == VIEW_LINES)
-			html_field_words(p->out, words, sizeof(words) / sizeof(words[0]));
-		panels(p, &sec->rows, rows);
+	if (!sec->rows.n) {
+		out_text(p->out, "<p>None.</p>\n");
+		return;
 	}
+	rows = view_first((struct view *)p->view, &sec->rows, sec->rows.n);
+	table(p, sec, title, rows);
+	if (sec->kind == VIEW_LINES)
+		html_field_words(p->out, words, sizeof(words) / sizeof(words[0]));
+	panels(p, &sec->rows, rows);
 }
 
 /* ---- slow waits ---- */
@@ -294,7 +352,7 @@ static void known_time(struct out *out, bool known, uint64_t ns, enum unit unit)
 	if (known)
 		html_time(out, ns, unit);
 	else
-		out_text(out, "<td></td>");
+		html_empty(out, 1);
 }
 
 static void number_cell(struct out *out, uint32_t v)

@@ -7,22 +7,6 @@
 #include "sink/html.h"
 #include "sink/printer.h"
 
-static const char title[] = "Who made tasks wait for a CPU";
-
-static const struct view_section *section(const struct html_page *p)
-{
-	for (size_t i = 0; i < p->view->nsections; i++)
-		if (p->view->sections[i].kind == VIEW_CULPRITS)
-			return &p->view->sections[i];
-	return NULL;
-}
-
-void html_culprits_link(struct html_page *p)
-{
-	if (section(p))
-		out_printf(p->out, "<a href=\"#culprits\">%s</a>\n", title);
-}
-
 static void heads(struct html_page *p, const struct culprit *victims)
 {
 	html_text_head(p->out, "", "waited for");
@@ -72,24 +56,18 @@ static void row(struct html_page *p, const struct culprit *k, const struct culpr
 	out_text(p->out, "</tr>\n");
 }
 
-void html_culprits(struct html_page *p)
+void html_culprits(struct html_page *p, const struct view_section *sec, const char *title)
 {
-	const struct view_section *sec = section(p);
 	const struct culprit *victims;
 	const struct view_row *rows;
-	size_t shown, begin;
+	size_t shown = html_shown(&sec->rows), begin = p->out->len;
 
-	if (!sec)
-		return;
-	out_printf(p->out, "<h2 id=culprits>%s</h2>\n", title);
 	if (!sec->rows.n) {
 		out_text(p->out, "<p>Nobody.</p>\n");
 		return;
 	}
-	shown = html_shown(&sec->rows);
 	rows = view_first((struct view *)p->view, &sec->rows, shown);
 	victims = view_victims(rows, shown);
-	begin = p->out->len;
 	html_table(p->out, "culprits", title);
 	heads(p, victims);
 	html_table_body(p->out);
@@ -114,31 +92,31 @@ int html_verdict(struct html_page *p)
 	return 0;
 }
 
+static void begin_details(struct out *out, const char *name)
+{
+	out_text(out, "<details><summary>");
+	html_text(out, name);
+	out_text(out, "</summary>\n");
+}
+
 /* In the row itself, so that they go with it where it is sorted to. */
 void html_slow_culprits(struct out *out, const struct slow *w)
 {
+	const struct slow_held *held = w->held;
 	const struct culprit *most = culprit_most(w);
 	char name[CULPRIT_NAME_BYTES];
 
 	out_text(out, "<td class=t>");
-	if (w->held && w->held->nholders) {
-		const struct holder *h = w->held->holders;
-
-		out_text(out, "<details><summary>");
-		html_text(out, holder_name(h));
-		out_text(out, "</summary>\n");
-		html_fields(out, "holders", "Who held it", &holder_fields, h, w->held->nholders,
-			    sizeof(*h));
-		if (w->held->nbehind)
-			html_fields(out, "behind", "What the longest waited for itself",
-				    &slow_link_fields, w->held->behind, w->held->nbehind,
-				    sizeof(*w->held->behind));
+	if (held && held->nholders) {
+		begin_details(out, holder_name(held->holders));
+		html_fields(out, "holders", "Who held it", &holder_fields, held->holders,
+			    held->nholders, sizeof(*held->holders));
+		html_fields(out, "behind", "What the longest waited for itself", &slow_link_fields,
+			    held->behind, held->nbehind, sizeof(*held->behind));
 		out_text(out, "</details>");
 	}
 	if (most) {
-		out_text(out, "<details><summary>");
-		html_text(out, culprit_name(most, name, sizeof(name)));
-		out_text(out, "</summary>\n");
+		begin_details(out, culprit_name(most, name, sizeof(name)));
 		html_fields(out, "culprits", "What it waited for", &culprit_part_fields,
 			    w->culprits, w->nculprits, sizeof(*w->culprits));
 		out_text(out, "</details>");

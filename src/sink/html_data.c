@@ -94,24 +94,28 @@ static bool stands_in(const struct frame *f, const struct series *s)
 	return head->desc->role != METRIC_HEADLINE || !head->hist || !head->hist->count;
 }
 
+static struct html_row *find_row(const struct html_data *d, const char *key)
+{
+	struct html_row wanted = {.key = key}, **found = tfind(&wanted, &d->index, by_key);
+
+	return found ? *found : NULL;
+}
+
 struct html_row *html_data_row(const struct html_data *d, const struct series *s)
 {
 	char key[KEY_LEN];
-	struct html_row wanted = {.key = key}, **found;
 
-	if (!series_key_text(key, sizeof(key), s))
-		return NULL;
-	found = tfind(&wanted, &d->index, by_key);
-	return found ? *found : NULL;
+	return series_key_text(key, sizeof(key), s) ? find_row(d, key) : NULL;
 }
 
 static int add_series(struct html_data *d, const struct series *s)
 {
-	struct html_row *r = html_data_row(d, s);
+	struct html_row *r;
 	char key[KEY_LEN];
 
-	if (!r && !series_key_text(key, sizeof(key), s))
+	if (!series_key_text(key, sizeof(key), s))
 		return 0; /* it has its curve; the page says that there is no map */
+	r = find_row(d, key);
 	r = r ? r : new_row(d, key);
 	return r ? compare_row_add(&r->cells, &d->run, s->hist) : -ENOMEM;
 }
@@ -133,21 +137,18 @@ int html_data_add(struct html_data *d, const struct frame *f)
 
 static void slow_swap(struct html_data *d, size_t a, size_t b)
 {
-	uint64_t ns = d->slow_ns[a];
-	char *row = d->slow[a];
+	struct html_slow one = d->slow[a];
 
-	d->slow_ns[a] = d->slow_ns[b];
 	d->slow[a] = d->slow[b];
-	d->slow_ns[b] = ns;
-	d->slow[b] = row;
+	d->slow[b] = one;
 }
 
 static void slow_sink(struct html_data *d, size_t at, size_t n)
 {
 	for (size_t child; (child = 2 * at + 1) < n; at = child) {
-		if (child + 1 < n && d->slow_ns[child + 1] < d->slow_ns[child])
+		if (child + 1 < n && d->slow[child + 1].ns < d->slow[child].ns)
 			child++;
-		if (d->slow_ns[at] <= d->slow_ns[child])
+		if (d->slow[at].ns <= d->slow[child].ns)
 			return;
 		slow_swap(d, at, child);
 	}
@@ -155,37 +156,33 @@ static void slow_sink(struct html_data *d, size_t at, size_t n)
 
 static void slow_rise(struct html_data *d, size_t at)
 {
-	for (; at && d->slow_ns[at] < d->slow_ns[(at - 1) / 2]; at = (at - 1) / 2)
+	for (; at && d->slow[at].ns < d->slow[(at - 1) / 2].ns; at = (at - 1) / 2)
 		slow_swap(d, at, (at - 1) / 2);
 }
 
 bool html_data_wants(struct html_data *d, const struct slow *w)
 {
 	d->slow_seen++;
-	return d->nslow < SLOW_MOST || w->wait_ns > d->slow_ns[0];
+	return d->nslow < SLOW_MOST || w->wait_ns > d->slow[0].ns;
 }
 
 int html_data_keep(struct html_data *d, const struct slow *w, const char *row, size_t len)
 {
-	char *copy = strndup(row, len);
+	struct html_slow one = {w->wait_ns, strndup(row, len)};
 
 	if (!d->slow)
 		d->slow = calloc(SLOW_MOST, sizeof(d->slow[0]));
-	if (!d->slow_ns)
-		d->slow_ns = calloc(SLOW_MOST, sizeof(d->slow_ns[0]));
-	if (!d->slow || !d->slow_ns || !copy) {
-		free(copy);
+	if (!d->slow || !one.row) {
+		free(one.row);
 		return -ENOMEM;
 	}
 	if (d->nslow < SLOW_MOST) {
-		d->slow[d->nslow] = copy;
-		d->slow_ns[d->nslow] = w->wait_ns;
+		d->slow[d->nslow] = one;
 		slow_rise(d, d->nslow++);
 		return 0;
 	}
-	free(d->slow[0]);
-	d->slow[0] = copy;
-	d->slow_ns[0] = w->wait_ns;
+	free(d->slow[0].row);
+	d->slow[0] = one;
 	slow_sink(d, 0, d->nslow);
 	return 0;
 }
@@ -206,8 +203,7 @@ void html_data_free(struct html_data *d)
 	}
 	free(d->rows);
 	for (size_t i = 0; i < d->nslow; i++)
-		free(d->slow[i]);
+		free(d->slow[i].row);
 	free(d->slow);
-	free(d->slow_ns);
 	*d = (struct html_data){0};
 }

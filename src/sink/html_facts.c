@@ -17,35 +17,18 @@ static void fact(struct out *out, const char *name, const char *value)
 	out_text(out, "</dd>\n");
 }
 
-/* A list, with something between. */
-static void fact_words(struct out *out, const char *name, const char *const *v, const char *between)
-{
-	if (!v || !*v)
-		return;
-	out_printf(out, "<dt>%s</dt><dd>", name);
-	for (size_t i = 0; v[i]; i++) {
-		out_text(out, i ? between : "");
-		html_text(out, v[i]);
-	}
-	out_text(out, "</dd>\n");
-}
-
-static void command_line(struct out *out, const char *const *argv)
-{
-	out_text(out, "<dt>Command line</dt><dd id=command>");
-	for (size_t i = 0; argv[i]; i++) {
-		out_text(out, i ? " <code>" : "<code>");
-		html_text(out, argv[i]);
-		out_text(out, "</code>");
-	}
-	out_text(out, "</dd>\n");
-}
-
 static void machine(struct out *out, const struct meta_machine *m)
 {
 	fact(out, "Processor", m->cpu);
 	fact(out, "Frequency governor", m->governor);
-	fact_words(out, "Mitigations asked for", m->mitigations, " ");
+	if (m->mitigations && *m->mitigations) {
+		out_text(out, "<dt>Mitigations asked for</dt><dd>");
+		for (size_t i = 0; m->mitigations[i]; i++) {
+			out_text(out, i ? " " : "");
+			html_text(out, m->mitigations[i]);
+		}
+		out_text(out, "</dd>\n");
+	}
 	if (!m->nvulnerabilities)
 		return;
 	out_text(out, "<dt>Vulnerabilities</dt><dd><details><summary>what the kernel says of "
@@ -82,25 +65,17 @@ static void sources(struct out *out, const struct meta *m)
 	out_text(out, "</dd>\n");
 }
 
-static void filters(struct out *out, const struct meta *m)
-{
-	if (!m->nfilters)
-		return;
-	out_text(out, "<dt>Filters</dt><dd>");
-	for (size_t i = 0; i < m->nfilters; i++) {
-		out_text(out, i ? ", --" : "--");
-		html_text(out, m->filters[i].key);
-		out_text(out, " ");
-		html_text(out, m->filters[i].value);
-	}
-	out_text(out, "</dd>\n");
-}
-
 void html_facts(struct out *out, const struct meta *m)
 {
 	char start[64], number[24];
 
-	command_line(out, m->argv);
+	out_text(out, "<dt>Command line</dt><dd id=command>");
+	for (size_t i = 0; m->argv[i]; i++) {
+		out_text(out, i ? " <code>" : "<code>");
+		html_text(out, m->argv[i]);
+		out_text(out, "</code>");
+	}
+	out_text(out, "</dd>\n");
 	format_rfc3339(start, sizeof(start), m->start.tv_sec, (uint32_t)m->start.tv_nsec);
 	start[19] = 'Z'; /* without its fraction */
 	start[20] = '\0';
@@ -111,7 +86,14 @@ void html_facts(struct out *out, const struct meta *m)
 	if (m->machine)
 		machine(out, m->machine);
 	sources(out, m);
-	filters(out, m);
+	out_text(out, m->nfilters ? "<dt>Filters</dt><dd>" : "");
+	for (size_t i = 0; i < m->nfilters; i++) {
+		out_text(out, i ? ", --" : "--");
+		html_text(out, m->filters[i].key);
+		out_text(out, " ");
+		html_text(out, m->filters[i].value);
+	}
+	out_text(out, m->nfilters ? "</dd>\n" : "");
 	if (m->options)
 		fact(out, "Groups", m->options->by);
 	if (m->hidden)
@@ -138,6 +120,16 @@ static void number_rows(struct out *out, const char *of, const struct field_tabl
 			   f->type == FIELD_U64 ? word_count(field_u64(f, from)).s : v,
 			   f->loss ? "A loss. " : "", f->help);
 	}
+}
+
+static void begin_numbers(struct out *out, const char *of, const char *caption, const char *column)
+{
+	html_table(out, of, caption);
+	out_printf(out,
+		   "<th scope=col>%s</th><th scope=col>value</th>"
+		   "<th scope=col class=t>what it is</th>",
+		   column);
+	html_table_body(out);
 }
 
 static void put_losses(struct out *out, const struct quality *q)
@@ -175,19 +167,13 @@ void html_quality(struct out *out, const struct frame *f)
 			   word_duration(q->longest_ns).s);
 	}
 	out_text(out, "</p>\n");
-	html_table(out, "quality", "What was lost, and the edges of the run");
-	out_text(out, "<th scope=col>counter</th><th scope=col>value</th>"
-		      "<th scope=col class=t>what it is</th>");
-	html_table_body(out);
+	begin_numbers(out, "quality", "What was lost, and the edges of the run", "counter");
 	number_rows(out, "quality", &quality_edge_fields, q);
 	number_rows(out, "quality", &quality_fields, q);
 	html_table_end(out);
 	if (!f->self.bpf_known)
 		return;
-	html_table(out, "self", "What measuring cost");
-	out_text(out, "<th scope=col>cost</th><th scope=col>value</th>"
-		      "<th scope=col class=t>what it is</th>");
-	html_table_body(out);
+	begin_numbers(out, "self", "What measuring cost", "cost");
 	number_rows(out, "self", &self_fields, &f->self);
 	html_table_end(out);
 }

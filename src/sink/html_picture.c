@@ -5,8 +5,10 @@
  * room as the one before. A colour is one path, of runs of cells: an hour of 20,000 waits a second is some
  * 30 KB.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "core/text.h"
 #include "sink/html.h"
@@ -20,9 +22,142 @@
 #define BOTTOM 30.0
 #define HEAT_WIDTH 700.0
 #define CURVE_WIDTH 440.0
+#define ROW_SCHEMA 2
 #define ROWS_AN_OCTAVE 4
+#define ROWS_LEAST 12
 #define NS_PER_S 1e9
 #define FEW_BEYOND 10
+
+/*
+ * ---- what heat maps are drawn from ----
+ *
+ * Cells of time as the comparison of runs keeps them, whose buckets join in rows of a quarter of an
+ * octave, exactly.
+ */
+
+/* The row of a slot. */
+static int32_t row_of(uint32_t schema, uint32_t slot)
+{
+	return hist_bucket_at(slot, schema, ROW_SCHEMA);
+}
+
+/* Rows from the lowest to the highest that there is something in. */
+static void measure(struct html_map *m, struct compare_row *const *rows, size_t n)
+{
+	int32_t low = INT32_MAX, high = INT32_MIN;
+
+	for (size_t i = 0; i < n; i++) {
+		struct compare_cursor c = {0};
+
+		while (rows[i] && compare_unpack(&c, rows[i]))
+			while (compare_unpack_slot(&c)) {
+				int32_t row = row_of(rows[i]->schema, c.slot);
+
+				low = row < low ? row : low;
+				high = row > high ? row : high;
+			}
+	}
+	m->low = low <= high ? low : 0;
+	m->nrows = low <= high ? (uint32_t)(high - low + 1) : 0;
+}
+
+static void fill(struct html_map *m, uint32_t column, const struct compare_row *w)
+{
+	struct compare_cursor c = {0};
+	uint64_t n;
+
+	while (compare_unpack(&c, w)) {
+		double s = (double)m->dur_ns[column + c.cell] / NS_PER_S;
+
+		m->zero += c.zero;
+		while ((n = compare_unpack_slot(&c))) {
+			uint32_t row = (uint32_t)(row_of(w->schema, c.slot) - m->low);
+
+			m->rate[row * m->ncolumns + column + c.cell] +=
+				(float)((double)n / (s > 0 ? s : 1));
+		}
+	}
+}
+
+int html_map_make(struct html_map *m, const struct compare_run *const *runs,
+		  struct compare_row *const *rows, size_t n)
+{
+	uint32_t column = 0;
+
+	*m = (struct html_map){0};
+	for (size_t i = 0; i < n; i++) {
+		m->ncolumns += runs[i]->ncells;
+		if (rows[i] && compare_row_settle(rows[i], runs[i], rows[i]->schema))
+			return -ENOMEM;
+	}
+	measure(m, rows, n);
+	m->dur_ns = calloc(m->ncolumns + 1, sizeof(*m->dur_ns));
+	m->rate = calloc((size_t)m->ncolumns * m->nrows + 1, sizeof(*m->rate));
+	if (!m->dur_ns || !m->rate)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		for (uint32_t k = 0; k < runs[i]->ncells; k++)
+			m->dur_ns[column + k] = runs[i]->dur_ns[k];
+		if (rows[i])
+			fill(m, column, rows[i]);
+		column += runs[i]->ncells;
+	}
+	return 0;
+}
+
+void html_map_free(struct html_map *m)
+{
+	free(m->dur_ns);
+	free(m->rate);
+	*m = (struct html_map){0};
+}
+
+static void scale_rows(struct html_scale *s, int32_t low, int32_t high)
+{
+	if (!s->high && !s->low) {
+		s->low = low;
+		s->high = high;
+	}
+	s->low = low < s->low ? low : s->low;
+	s->high = high > s->high ? high : s->high;
+}
+
+void html_scale_map(struct html_scale *s, const struct html_map *m)
+{
+	double dur_s = 0;
+
+	for (uint32_t i = 0; i < m->ncolumns; i++)
+		dur_s += (double)m->dur_ns[i] / NS_PER_S;
+	s->dur_s = fmax(s->dur_s, dur_s);
+	if (!m->nrows)
+		return;
+	scale_rows(s, m->low, m->low + (int32_t)m->nrows - 1);
+	for (size_t i = 0; i < (size_t)m->ncolumns * m->nrows; i++) {
+		if (m->rate[i] <= 0)
+			continue;
+		s->least = s->least > 0 ? fmin(s->least, m->rate[i]) : m->rate[i];
+		s->most = fmax(s->most, m->rate[i]);
+	}
+}
+
+void html_scale_hist(struct html_scale *s, const struct hist *h)
+{
+	struct hist_walk w = {0};
+
+	s->most_count = h->count > s->most_count ? h->count : s->most_count;
+	while (hist_next(h, &w))
+		scale_rows(s, row_of(h->schema, w.slot), row_of(h->schema, w.slot));
+}
+
+void html_scale_done(struct html_scale *s)
+{
+	while (s->high - s->low + 1 < ROWS_LEAST) {
+		s->low--;
+		s->high++;
+	}
+	if (s->most <= s->least) /* one colour: the darkest */
+		s->least = s->most / 2;
+}
 
 /* ---- the axis of times ---- */
 
@@ -215,25 +350,22 @@ void html_heat(struct out *out, const struct html_map *m, const struct html_scal
 
 /* ---- the curve ---- */
 
-struct nines {
-	double most; /* nines at the right end */
-};
-
-static double x_of(const struct nines *n, double beyond)
+/* `nines` at the right end. */
+static double x_of(double nines, double beyond)
 {
-	double nines = beyond > 0 ? -log10(beyond) : n->most;
+	double at = beyond > 0 ? -log10(beyond) : nines;
 
-	return LEFT + CURVE_WIDTH * fmin(nines / n->most, 1);
+	return LEFT + CURVE_WIDTH * fmin(at / nines, 1);
 }
 
-static void x_axis_nines(struct out *out, const struct nines *n)
+static void x_axis_nines(struct out *out, double nines)
 {
 	static const char *const names[] = {"0",       "90 %",	   "99 %",	"99.9 %",
 					    "99.99 %", "99.999 %", "99.9999 %", "99.99999 %"};
-	double half = x_of(n, 0.5);
+	double half = x_of(nines, 0.5);
 
-	for (int i = 0; i <= (int)n->most; i++) {
-		double x = LEFT + CURVE_WIDTH * i / n->most;
+	for (int i = 0; i <= (int)nines; i++) {
+		double x = LEFT + CURVE_WIDTH * i / nines;
 
 		out_printf(out,
 			   "<path class=g d=\"M%.1f %.0fv%.0f\"/><text x=%.1f y=%.0f "
@@ -247,7 +379,7 @@ static void x_axis_nines(struct out *out, const struct nines *n)
 }
 
 /* From a share of all waits to the next, a step of the value of their bucket. */
-static void put_steps(struct out *out, const struct hist *h, const struct nines *n,
+static void put_steps(struct out *out, const struct hist *h, double nines,
 		      const struct html_scale *s, const char *class)
 {
 	struct hist_walk w = {0};
@@ -261,12 +393,12 @@ static void put_steps(struct out *out, const struct hist *h, const struct nines 
 		double y = y_of(s, (double)hist_slot_value(h, w.slot));
 
 		if (*sign == 'M')
-			out_printf(out, "M%.1f %.1f", x_of(n, 1 - (double)seen / (double)h->count),
-				   y);
+			out_printf(out, "M%.1f %.1f",
+				   x_of(nines, 1 - (double)seen / (double)h->count), y);
 		else
 			out_printf(out, "V%.1f", y);
 		seen += w.n;
-		out_printf(out, "H%.1f", x_of(n, (double)(h->count - seen) / (double)h->count));
+		out_printf(out, "H%.1f", x_of(nines, (double)(h->count - seen) / (double)h->count));
 	}
 	out_text(out, "\"/>\n");
 }
@@ -286,8 +418,8 @@ void html_curve(struct out *out, const struct hist *const *h, size_t n, const ch
 		const char *const *names, const struct html_scale *s)
 {
 	double most = s->most_count ? ceil(log10((double)s->most_count)) : 2;
-	struct nines nines = {.most = fmin(fmax(most, 2), 7)};
-	double few = x_of(&nines, fmin((double)FEW_BEYOND / fmax((double)h[0]->count, 1), 1));
+	double nines = fmin(fmax(most, 2), 7);
+	double few = x_of(nines, fmin((double)FEW_BEYOND / fmax((double)h[0]->count, 1), 1));
 
 	begin(out, CURVE_WIDTH, name, "Percentiles of");
 	out_printf(out, ": %s waits\">\n", word_count(h[0]->count).s);
@@ -297,9 +429,9 @@ void html_curve(struct out *out, const struct hist *const *h, size_t n, const ch
 			   "%d waits beyond</title></rect>",
 			   few, TOP, LEFT + CURVE_WIDTH - few, HEIGHT, FEW_BEYOND);
 	y_axis(out, s, CURVE_WIDTH);
-	x_axis_nines(out, &nines);
+	x_axis_nines(out, nines);
 	for (size_t i = 0; i < n; i++)
-		put_steps(out, h[i], &nines, s, i ? "q2" : "q");
+		put_steps(out, h[i], nines, s, i ? "q2" : "q");
 	put_key(out, names, n);
 	out_text(out, "</svg>\n");
 }

@@ -30,50 +30,30 @@ static void put_labels(struct out *out, const struct series *s)
 	}
 }
 
-static void name_of(char *out, size_t len, const struct series *s)
-{
-	if (!series_key_text(out, len, s))
-		(void)snprintf(out, len, "%s", s->desc->name); /* cut at worst */
-}
-
 /* ---- figures ---- */
-
-static struct html_row *find_row(const struct html_page *p, const struct series *s)
-{
-	struct html_row *r = html_data_row(p->data, s);
-
-	/* Once there were too many, one may have gone and come again. */
-	return r && (!p->data->full || r->cells.count == s->hist->count) ? r : NULL;
-}
-
-static void heat_caption(struct html_page *p, const struct html_map *m)
-{
-	const struct compare_run *run = &p->data->run;
-
-	out_printf(p->out,
-		   "<figcaption>How long waits were, over the time of the run. A column is %" PRIu32
-		   " interval%s",
-		   run->span, run->span > 1 ? "s, joined exactly" : "");
-	if (m->zero)
-		out_printf(p->out, "; %s waits of 0 ns are not in it", word_count(m->zero).s);
-	out_text(p->out, ".</figcaption>");
-}
 
 static void put_heat(struct html_page *p, const struct html_map *m, const struct html_scale *scale,
 		     const char *name)
 {
+	uint32_t span = p->data->run.span;
+
 	out_text(p->out, "<figure tabindex=0>");
 	html_heat(p->out, m, scale, name);
 	html_legend(p->out, scale);
-	heat_caption(p, m);
-	out_text(p->out, "</figure>\n");
+	out_printf(p->out,
+		   "<figcaption>How long waits were, over the time of the run. A column is %" PRIu32
+		   " interval%s",
+		   span, span > 1 ? "s, joined exactly" : "");
+	if (m->zero)
+		out_printf(p->out, "; %s waits of 0 ns are not in it", word_count(m->zero).s);
+	out_text(p->out, ".</figcaption></figure>\n");
 }
 
-int html_figure(struct html_page *p, const struct series *s)
+static int figure(struct html_page *p, const struct series *s)
 {
-	struct html_row *row = find_row(p, s);
+	struct html_row *row = html_data_row(p->data, s);
 	const struct compare_run *run = &p->data->run;
-	struct compare_row *cells = row ? &row->cells : NULL;
+	struct compare_row *cells;
 	struct html_scale scale = {0};
 	struct html_map map = {0};
 	char name[KEY_LEN];
@@ -85,9 +65,15 @@ int html_figure(struct html_page *p, const struct series *s)
 		p->left_out++;
 		return 0;
 	}
-	name_of(name, sizeof(name), s);
-	if (row)
+	if (!series_key_text(name, sizeof(name), s))
+		(void)snprintf(name, sizeof(name), "%s", s->desc->name); /* cut at worst */
+	/* Once there were too many, one may have gone and come again. */
+	if (row && p->data->full && row->cells.count != s->hist->count)
+		row = NULL;
+	if (row) {
+		cells = &row->cells;
 		ret = html_map_make(&map, &run, &cells, 1);
+	}
 	html_scale_map(&scale, &map);
 	html_scale_hist(&scale, s->hist);
 	html_scale_done(&scale);
@@ -129,12 +115,6 @@ void html_series_heads(struct html_page *p, bool split)
 	html_head(p->out, "cpu_ns", "CPU", unit_of(p));
 }
 
-static void empty_cells(struct html_page *p)
-{
-	for (size_t i = 0; i < p->cfg->nquantiles + 4; i++)
-		out_text(p->out, "<td></td>");
-}
-
 void html_hist_cells(struct html_page *p, const struct hist *h)
 {
 	struct out *out = p->out;
@@ -143,8 +123,7 @@ void html_hist_cells(struct html_page *p, const struct hist *h)
 	html_number(out, h->count, word_count(h->count).s);
 	html_time(out, h->sum_ns, p->cfg->unit);
 	if (!h->count) {
-		for (size_t i = 0; i < p->cfg->nquantiles + 2; i++)
-			out_text(out, "<td></td>");
+		html_empty(out, p->cfg->nquantiles + 2);
 		return;
 	}
 	html_time(out, h->min_ns, p->cfg->unit);
@@ -161,7 +140,7 @@ void html_hist_cells(struct html_page *p, const struct hist *h)
 static void split_cells(struct html_page *p, const struct series *s)
 {
 	if (!s->split) {
-		out_text(p->out, "<td></td><td></td><td></td>");
+		html_empty(p->out, 3);
 		return;
 	}
 	html_time(p->out, s->split->blocked_ns, p->cfg->unit);
@@ -170,11 +149,11 @@ static void split_cells(struct html_page *p, const struct series *s)
 		  p->cfg->unit);
 }
 
-/* Its number among the metrics in JSON. */
-static void begin_row(struct html_page *p, const struct series *s)
+/* With its number among the metrics in JSON; `names` has the labels that say which row it is. */
+static void begin_row(struct html_page *p, const struct series *s, const struct series *names)
 {
 	out_printf(p->out, "<tr data-i=%td><th scope=row>", s - p->f->series);
-	put_labels(p->out, s);
+	put_labels(p->out, names);
 	out_text(p->out, "</th>");
 }
 
@@ -193,23 +172,17 @@ void html_rest(struct html_page *p, const struct view_table *t)
 			   word_count(left).s);
 }
 
-static const struct series *ranking(const struct view_row *rows, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (rows[i].wait)
-			return rows[i].wait;
-	return NULL;
-}
-
 static void series_table(struct html_page *p, const struct view_table *t, const char *caption)
 {
 	size_t n = html_shown(t);
 	const struct view_row *rows = view_first((struct view *)p->view, t, n);
-	const struct series *rank = ranking(rows, n);
+	const struct series *rank = NULL;
 	bool split = false, never_woken = false;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		split |= rows[i].s && rows[i].s->split;
+		rank = rank ? rank : rows[i].wait;
+	}
 	html_table(p->out, "metrics", caption);
 	html_text_head(p->out, "labels", "labels");
 	if (rank)
@@ -219,15 +192,15 @@ static void series_table(struct html_page *p, const struct view_table *t, const 
 	for (size_t i = 0; i < n; i++) {
 		const struct view_row *r = &rows[i];
 
-		begin_row(p, r->s);
+		begin_row(p, r->s, r->s);
 		if (rank && r->wait)
 			out_printf(p->out, "<td data-i=%td data-v=%" PRIu64 ">%s</td>",
 				   r->wait - p->f->series, r->wait->hist->sum_ns,
 				   word_time(r->wait->hist->sum_ns, p->cfg->unit).s);
 		else if (rank)
-			out_text(p->out, "<td></td>");
+			html_empty(p->out, 1);
 		if (r->s == r->wait) { /* a group that was never woken: that sum is all it has */
-			empty_cells(p);
+			html_empty(p->out, p->cfg->nquantiles + 4);
 			never_woken = true;
 		} else {
 			html_hist_cells(p, r->s->hist);
@@ -265,7 +238,7 @@ static int panels(struct html_page *p, const struct view_table *t)
 		out_printf(p->out, "<details%s><summary>", i ? "" : " open");
 		put_labels(p->out, s);
 		out_text(p->out, "</summary>");
-		ret = html_figure(p, s);
+		ret = figure(p, s);
 		out_text(p->out, "</details>\n");
 	}
 	out_text(p->out, "</div>\n");
@@ -296,71 +269,10 @@ static int parts(struct html_page *p, const struct view_table *t)
 			html_text(p->out, s->desc->help);
 		}
 		out_text(p->out, "</summary>");
-		ret = html_figure(p, s);
+		ret = figure(p, s);
 		out_text(p->out, "</details>\n");
 	}
 	return ret;
-}
-
-/* What a section is called; NULL: it is not one of these. */
-static const char *title_of(const struct view_section *sec)
-{
-	if (sec->kind == VIEW_CONTENDED || sec->kind == VIEW_LINES || sec->kind == VIEW_CULPRITS)
-		return NULL;
-	if (sec->kind == VIEW_HEADLINE && !sec->desc)
-		return sec->sides.n ? "Other waits" : NULL;
-	return sec->kind != VIEW_ROWS || sec->rows.n || sec->groups.n ? sec->desc->title : NULL;
-}
-
-static void section_head(struct html_page *p, const struct view_section *sec,
-			 const struct metric_desc *desc)
-{
-	out_printf(p->out, "<h2 id=s%td>", sec - p->view->sections);
-	html_text(p->out, title_of(sec));
-	out_text(p->out, "</h2>\n");
-	if (desc && desc->help)
-		out_printf(p->out, "<p>%s.</p>\n", desc->help); /* the registry's own */
-}
-
-static int headline(struct html_page *p, const struct view_section *sec)
-{
-	const char *by = view_by(p->cfg->by);
-	char caption[64];
-	int ret = 0;
-
-	section_head(p, sec, sec->desc);
-	if (sec->head)
-		ret = html_figure(p, sec->head);
-	if (!ret)
-		ret = parts(p, &sec->legs);
-	if (!ret)
-		ret = parts(p, &sec->sides);
-	if (ret || !sec->rows.n)
-		return ret;
-	(void)snprintf(caption, sizeof(caption), "%s: by %s",
-		       sec->desc ? sec->desc->title : "Waits", by ? by : "CPU"); /* fits */
-	html_element(p->out, "h3", caption);
-	series_table(p, &sec->rows, caption);
-	return panels(p, &sec->rows);
-}
-
-static int rows(struct html_page *p, const struct view_section *sec)
-{
-	char caption[64];
-	int ret = 0;
-
-	section_head(p, sec, NULL);
-	if (sec->rows.n) {
-		series_table(p, &sec->rows, sec->desc->title);
-		ret = panels(p, &sec->rows);
-	}
-	if (ret || !sec->groups.n)
-		return ret;
-	(void)snprintf(caption, sizeof(caption), "%s: by %s", sec->desc->title,
-		       view_by(p->cfg->by)); /* fits */
-	html_element(p->out, "h3", caption);
-	series_table(p, &sec->groups, caption);
-	return panels(p, &sec->groups);
 }
 
 /* "ext4_es_lookups hit": the metric, and which value of its pivot the column is of. */
@@ -399,9 +311,7 @@ static void counts_table(struct html_page *p, const struct view_section *sec,
 		for (uint32_t k = 0; k < r[i].s->nlabels; k++)
 			if (!is_pivot(sec, r[i].s->labels[k].key))
 				s.labels[s.nlabels++] = r[i].s->labels[k];
-		out_printf(p->out, "<tr data-i=%td><th scope=row>", r[i].s - p->f->series);
-		put_labels(p->out, &s);
-		out_text(p->out, "</th>");
+		begin_row(p, r[i].s, &s);
 		for (size_t k = 0; k < sec->ncolumns; k++) {
 			uint64_t v = p->view->values[r[i].values + k];
 
@@ -413,30 +323,84 @@ static void counts_table(struct html_page *p, const struct view_section *sec,
 	html_rest(p, t);
 }
 
-static void counts(struct html_page *p, const struct view_section *sec)
+/* Sections of which a page has one each; the others go by their numbers. */
+static const struct {
+	const char *id, *title;
+} single[] = {
+	[VIEW_CONTENDED] = {"contended", "Contended addresses"},
+	[VIEW_LINES] = {"lines", "Cache lines"},
+	[VIEW_CULPRITS] = {"culprits", "Who made tasks wait for a CPU"},
+};
+
+/* NULL: there is nothing to be shown. */
+static const char *title_of(const struct view_section *sec)
 {
+	if (single[sec->kind].title)
+		return single[sec->kind].title;
+	if (sec->kind == VIEW_HEADLINE && !sec->desc)
+		return sec->sides.n ? "Other waits" : NULL;
+	return sec->kind != VIEW_ROWS || sec->rows.n || sec->groups.n ? sec->desc->title : NULL;
+}
+
+/* Its title, as a heading or as a link: `before` and `after` are what stands around its id. */
+static void put_title(struct html_page *p, const struct view_section *sec, const char *before,
+		      const char *after)
+{
+	out_text(p->out, before);
+	if (single[sec->kind].id)
+		out_text(p->out, single[sec->kind].id);
+	else
+		out_printf(p->out, "s%td", sec - p->view->sections);
+	out_text(p->out, after);
+	html_text(p->out, title_of(sec));
+}
+
+/* One of a section's tables, by what; NULL: rows are what the section is of. */
+static int section_table(struct html_page *p, const struct view_section *sec,
+			 const struct view_table *t, const char *by)
+{
+	const char *title = sec->desc ? sec->desc->title : "Waits";
 	char caption[64];
 
-	section_head(p, sec, sec->desc);
-	if (sec->rows.n)
-		counts_table(p, sec, &sec->rows, sec->desc->title);
-	if (!sec->groups.n)
-		return;
-	(void)snprintf(caption, sizeof(caption), "%s: by %s", sec->desc->title,
-		       view_by(p->cfg->by)); /* cut at worst */
-	html_element(p->out, "h3", caption);
-	counts_table(p, sec, &sec->groups, caption);
+	if (!t->n)
+		return 0;
+	if (by) {
+		(void)snprintf(caption, sizeof(caption), "%s: by %s", title, by); /* cut at worst */
+		html_element(p->out, "h3", caption);
+		title = caption;
+	}
+	if (sec->kind == VIEW_COUNTS) {
+		counts_table(p, sec, t, title);
+		return 0;
+	}
+	series_table(p, t, title);
+	return panels(p, t);
+}
+
+static int series_section(struct html_page *p, const struct view_section *sec)
+{
+	const char *by = view_by(p->cfg->by);
+	const char *rows_by = sec->kind != VIEW_HEADLINE ? NULL : by ? by : "CPU";
+	int ret;
+
+	if (sec->kind != VIEW_ROWS && sec->desc && sec->desc->help)
+		out_printf(p->out, "<p>%s.</p>\n", sec->desc->help); /* the registry's own */
+	ret = sec->head ? figure(p, sec->head) : 0;
+	if (!ret)
+		ret = parts(p, &sec->legs);
+	if (!ret)
+		ret = parts(p, &sec->sides);
+	if (!ret)
+		ret = section_table(p, sec, &sec->rows, rows_by);
+	return ret ? ret : section_table(p, sec, &sec->groups, by);
 }
 
 void html_section_links(struct html_page *p)
 {
 	for (size_t i = 0; i < p->view->nsections; i++) {
-		const char *title = title_of(&p->view->sections[i]);
-
-		if (!title)
+		if (!title_of(&p->view->sections[i]))
 			continue;
-		out_printf(p->out, "<a href=\"#s%zu\">", i);
-		html_text(p->out, title);
+		put_title(p, &p->view->sections[i], "<a href=\"#", "\">");
 		out_text(p->out, "</a>\n");
 	}
 }
@@ -450,21 +414,14 @@ int html_sections(struct html_page *p)
 
 		if (!title_of(sec))
 			continue;
-		switch (sec->kind) {
-		case VIEW_HEADLINE:
-			ret = headline(p, sec);
-			break;
-		case VIEW_ROWS:
-			ret = rows(p, sec);
-			break;
-		case VIEW_COUNTS:
-			counts(p, sec);
-			break;
-		case VIEW_CONTENDED:
-		case VIEW_LINES:
-		case VIEW_CULPRITS:
-			break;
-		}
+		put_title(p, sec, "<h2 id=", ">");
+		out_text(p->out, "</h2>\n");
+		if (sec->kind == VIEW_CULPRITS)
+			html_culprits(p, sec, single[sec->kind].title);
+		else if (single[sec->kind].id)
+			html_contended(p, sec, single[sec->kind].title);
+		else
+			ret = series_section(p, sec);
 	}
 	return ret;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sink/html_style.h"
+#include "sink/html.h"
 
 /* Colours 1 to 9: of few and of many waits. */
 #define LIGHT                                                                                            \

@@ -1,57 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* JSON Lines, version 1: docs/waitscope.schema.json. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "core/text.h"
 #include "sink/json_build.h"
 #include "sink/sink.h"
 
 struct json_sink {
 	struct sink base;
-	const struct config *cfg;
-	struct out out;
-	char *meta; /* the meta line: a file begun after SIGHUP gets it again */
-	size_t meta_len;
 	struct view view; /* for its joins */
 };
 
-static struct json_sink *json_sink(struct sink *s)
+static void json_free(struct sink *s)
 {
-	return (struct json_sink *)s;
-}
-
-static int json_close(struct sink *s, struct err *e)
-{
-	struct json_sink *j = json_sink(s);
-	int ret;
-
-	if (!j)
-		return 0;
-	ret = out_close(&j->out, e);
-	free(j->meta);
-	view_free(&j->view);
-	free(j);
-	return ret;
+	view_free(&((struct json_sink *)s)->view);
 }
 
 static int json_open(struct sink **out, const struct sink_args *args, struct err *e)
 {
-	struct json_sink *j = calloc(1, sizeof(*j));
-	int ret;
-
-	if (!j)
-		return err_sys(e, -ENOMEM, "output in JSON");
-	j->base.ops = &sink_json;
-	j->cfg = args->cfg;
-	ret = sink_open_out(&j->base, &j->out, args, e);
-	if (ret) {
-		(void)json_close(&j->base, NULL); /* nothing written: the open's error counts */
-		return ret;
-	}
-	*out = &j->base;
-	return 0;
+	return sink_new(out, &sink_json, args, e);
 }
 
 static struct json_object *json_new_strings(struct json_build *b, const char *const *v)
@@ -109,36 +75,11 @@ static struct json_object *json_new_machine(struct json_build *b, const struct m
 	return o;
 }
 
-static struct json_object *json_new_options(struct json_build *b, const struct meta_options *m)
-{
-	struct json_object *o = json_new_object(b);
-
-	json_add_text(b, o, "by", m->by);
-	json_add_u64(b, o, "interval_ns", m->interval_ns);
-	json_add_u64(b, o, "precision", m->precision);
-	json_add(b, o, "percentiles", json_new_strings(b, m->percentiles));
-	return o;
-}
-
-static int json_keep_meta(struct json_sink *j)
-{
-	free(j->meta);
-	j->meta_len = 0;
-	j->meta = malloc(j->out.len + 1);
-	if (!j->meta)
-		return -ENOMEM;
-	if (j->out.len)
-		memcpy(j->meta, j->out.buf, j->out.len);
-	j->meta_len = j->out.len;
-	return 0;
-}
-
 static int json_meta(struct sink *s, const struct meta *m, struct err *e)
 {
-	struct json_sink *j = json_sink(s);
 	struct json_build b = {0};
 	struct json_object *o = json_new_record(&b, "meta");
-	struct json_object *sources = json_new_array(&b);
+	struct json_object *sources = json_new_array(&b), *options;
 	size_t i;
 
 	for (i = 0; i < m->nsources; i++)
@@ -151,27 +92,28 @@ static int json_meta(struct sink *s, const struct meta *m, struct err *e)
 	json_add_time(&b, o, "start", &m->start);
 	json_add(&b, o, "sources", sources);
 	json_add(&b, o, "filters", json_new_filters(&b, m));
-	if (m->options)
-		json_add(&b, o, "options", json_new_options(&b, m->options));
+	if (m->options) {
+		options = json_new_object(&b);
+		json_add_text(&b, options, "by", m->options->by);
+		json_add_u64(&b, options, "interval_ns", m->options->interval_ns);
+		json_add_u64(&b, options, "precision", m->options->precision);
+		json_add(&b, options, "percentiles", json_new_strings(&b, m->options->percentiles));
+		json_add(&b, o, "options", options);
+	}
 	if (m->machine)
 		json_add(&b, o, "machine", json_new_machine(&b, m->machine));
 	if (m->hidden)
 		json_add_text(&b, o, "addresses", "hidden");
-	json_finish(&b, o, &j->out);
-	if (!j->out.error)
-		j->out.error = json_keep_meta(j);
-	return out_flush(&j->out, e);
+	json_finish(&b, o, s->out);
+	return sink_flush_head(s, e);
 }
 
-static struct json_object *json_new_task(struct json_build *b, uint32_t pid, uint32_t tid,
-					 const char *comm)
+static void json_add_task(struct json_build *b, struct json_object *o, uint32_t pid, uint32_t tid,
+			  const char *comm)
 {
-	struct json_object *o = json_new_object(b);
-
 	json_add_u64(b, o, "pid", pid);
 	json_add_u64(b, o, "tid", tid);
 	json_add_text(b, o, "comm", comm);
-	return o;
 }
 
 static struct json_object *json_new_quality(struct json_build *b, const struct quality *q)
@@ -192,74 +134,51 @@ static struct json_object *json_new_quality(struct json_build *b, const struct q
 	return o;
 }
 
+/* Nulls until the kernel has measured. */
 static struct json_object *json_new_self(struct json_build *b, const struct self_cost *c)
 {
 	struct json_object *o = json_new_object(b);
 
 	if (c->bpf_known)
 		json_add_fields(b, o, &self_fields, c);
-	else
-		for (size_t i = 0; i < self_fields.n; i++)
-			json_add_null(b, o, self_fields.v[i].key);
+	for (size_t i = 0; i < self_fields.n && !c->bpf_known; i++)
+		json_add(b, o, self_fields.v[i].key, NULL);
 	return o;
 }
 
-/* A table is there, perhaps empty, when a source that fills it runs. */
-static struct json_object *json_new_tables(struct json_build *b, const struct frame *f,
-					   struct json_sink *j)
-{
-	struct json_object *tables = json_new_object(b), *rows;
-	size_t i;
-
-	if (f->why)
-		json_add(b, tables, "culprits", json_new_culprits(b, f));
-	if (!f->contends && !f->lines && !f->ncontended)
-		return tables;
-	rows = json_new_array(b);
-	if (view_join(&j->view, f) && !b->error)
-		b->error = -ENOMEM;
-	for (i = 0; i < f->ncontended; i++)
-		json_append(b, rows, json_new_contended(b, &f->contended[i], &j->view, j->cfg));
-	json_add(b, tables, "contended", rows);
-	return tables;
-}
-
 /* Two objects around the metrics, which are never objects all at once. */
-static int json_report(struct json_sink *j, const struct frame *f, const char *type, struct err *e)
+static int json_report(struct sink *s, const struct frame *f, struct err *e)
 {
-	const struct config *cfg = j->cfg;
+	bool final = f->type == FRAME_FINAL;
 	struct json_build b = {0};
-	struct json_object *o = json_new_record(&b, type), *rest = json_new_object(&b);
+	struct json_object *o = json_new_record(&b, final ? "final" : "interval");
+	struct json_object *rest = json_new_object(&b);
 
 	json_add_u64(&b, o, "seq", f->seq);
 	json_add_time(&b, o, "ts", &f->time);
 	json_add_u64(&b, o, "mono_ns", f->mono_ns);
 	json_add_u64(&b, o, "dur_ns", f->dur_ns);
-	if (f->type == FRAME_FINAL)
+	if (final)
 		json_add_text(&b, o, "end", f->end);
-	json_add(&b, rest, "tables", json_new_tables(&b, f, j));
+	json_add(&b, rest, "tables",
+		 json_new_tables(&b, f, &((struct json_sink *)s)->view, s->cfg));
 	json_add(&b, rest, "quality", json_new_quality(&b, &f->quality));
 	json_add(&b, rest, "self", json_new_self(&b, &f->self));
-	json_put(&b, o, 0, 1, &j->out);
-	out_text(&j->out, ",");
-	json_put_metrics(f, cfg, &j->out);
-	out_text(&j->out, ",");
-	json_put(&b, rest, 1, 0, &j->out);
-	out_text(&j->out, "\n");
+	json_put(&b, o, 0, 1, s->out);
+	out_text(s->out, ",");
+	json_put_metrics(f, s->cfg, s->out);
+	out_text(s->out, ",");
+	json_put(&b, rest, 1, 0, s->out);
+	out_text(s->out, "\n");
 	json_object_put(o);
 	json_object_put(rest);
-	return out_flush(&j->out, e);
+	return out_flush(s->out, e);
 }
 
 static int json_interval(struct sink *s, const struct frame *interval, const struct frame *total,
 			 struct err *e)
 {
-	return json_report(json_sink(s), interval, "interval", e);
-}
-
-static int json_final(struct sink *s, const struct frame *total, struct err *e)
-{
-	return json_report(json_sink(s), total, "final", e);
+	return json_report(s, interval, e);
 }
 
 static struct json_object *json_new_waker(struct json_build *b, const struct slow *w)
@@ -270,11 +189,8 @@ static struct json_object *json_new_waker(struct json_build *b, const struct slo
 		return NULL;
 	o = json_new_object(b);
 	json_add_text(b, o, "kind", w->waker);
-	if (strcmp(w->waker, "task"))
-		return o;
-	json_add_u64(b, o, "pid", w->waker_pid);
-	json_add_u64(b, o, "tid", w->waker_tid);
-	json_add_text(b, o, "comm", w->waker_comm);
+	if (!strcmp(w->waker, "task"))
+		json_add_task(b, o, w->waker_pid, w->waker_tid, w->waker_comm);
 	return o;
 }
 
@@ -285,7 +201,8 @@ static struct json_object *json_new_prev(struct json_build *b, const struct slow
 
 	if (!w->prev_comm)
 		return NULL;
-	o = json_new_task(b, w->prev_pid, w->prev_tid, w->prev_comm);
+	o = json_new_object(b);
+	json_add_task(b, o, w->prev_pid, w->prev_tid, w->prev_comm);
 	json_add_bool(b, o, "idle", w->prev_tid == 0);
 	return o;
 }
@@ -299,20 +216,7 @@ static void json_add_slow_wait(struct json_build *b, struct json_object *o, cons
 	json_add(b, o, "waker", json_new_waker(b, w));
 	json_add(b, o, "prev", json_new_prev(b, w));
 	json_add_bool(b, o, "migrated", w->migrated);
-	if (w->last_cpu_known)
-		json_add_u64(b, o, "last_cpu", w->last_cpu);
-	else
-		json_add_null(b, o, "last_cpu");
-}
-
-/* ns, or null where it is not known */
-static void json_add_known(struct json_build *b, struct json_object *o, const char *key, bool known,
-			   uint64_t ns)
-{
-	if (known)
-		json_add_u64(b, o, key, ns);
-	else
-		json_add_null(b, o, key);
+	json_add_known(b, o, "last_cpu", w->last_cpu_known, w->last_cpu);
 }
 
 static void json_add_slow_op(struct json_build *b, struct json_object *o, const struct slow *w)
@@ -332,18 +236,15 @@ static void json_add_slow_held(struct json_build *b, struct json_object *o, cons
 
 	json_add_fields(b, o, &slow_held_fields, held);
 	if (held->nholders)
-		json_add(b, o, "holders",
-			 json_new_rows(b, &holder_fields, held->holders, held->nholders,
-				       sizeof(*held->holders)));
+		json_add_rows(b, o, "holders", &holder_fields, held->holders, held->nholders,
+			      sizeof(*held->holders));
 	if (held->nbehind)
-		json_add(b, o, "behind",
-			 json_new_rows(b, &slow_link_fields, held->behind, held->nbehind,
-				       sizeof(*held->behind)));
+		json_add_rows(b, o, "behind", &slow_link_fields, held->behind, held->nbehind,
+			      sizeof(*held->behind));
 }
 
 static int json_slow(struct sink *s, const struct slow *w, struct err *e)
 {
-	struct json_sink *j = json_sink(s);
 	struct json_build b = {0};
 	struct json_object *o = json_new_record(&b, "slow");
 
@@ -355,31 +256,24 @@ static int json_slow(struct sink *s, const struct slow *w, struct err *e)
 		json_add_slow_held(&b, o, w);
 	else
 		json_add_slow_wait(&b, o, w);
-	json_add_slow_culprits(&b, o, w);
-	json_finish(&b, o, &j->out);
-	return out_flush_soon(&j->out, e); /* with the interval it is of */
-}
-
-static int json_reopen(struct sink *s, struct err *e)
-{
-	struct json_sink *j = json_sink(s);
-	int ret = out_reopen(&j->out, e);
-
-	if (ret || !j->out.owned || !out_is_empty_file(&j->out))
-		return ret;
-	if (j->meta)
-		out_put(&j->out, j->meta, j->meta_len);
-	return out_flush(&j->out, e);
+	if (w->culprits)
+		json_add_rows(&b, o, "culprits", &culprit_part_fields, w->culprits, w->nculprits,
+			      sizeof(*w->culprits));
+	json_finish(&b, o, s->out);
+	return out_flush_soon(s->out, e); /* with the interval it is of */
 }
 
 const struct sink_ops sink_json = {
 	.name = "json",
 	.summary = "JSON Lines: one object a report, exact counts and buckets; FILE.gz: a record",
+	.what = "in JSON",
+	.size = sizeof(struct json_sink),
 	.open = json_open,
 	.meta = json_meta,
 	.interval = json_interval,
-	.final = json_final,
+	.final = json_report,
 	.slow = json_slow,
-	.reopen = json_reopen,
-	.close = json_close,
+	.reopen = sink_reopen,
+	.close = sink_close,
+	.free = json_free,
 };

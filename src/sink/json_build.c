@@ -46,13 +46,9 @@ struct json_object *json_new_text(struct json_build *b, const char *text)
 	return json_checked(b, o);
 }
 
-void json_add(struct json_build *b, struct json_object *obj, const char *key,
-	      struct json_object *value)
+/* What became of handing it over: if it was not taken it is freed here. */
+static void json_given(struct json_build *b, struct json_object *value, int ret)
 {
-	int ret = -ENOMEM;
-
-	if (!b->error)
-		ret = json_object_object_add_ex(obj, key, value, JSON_C_OBJECT_KEY_IS_CONSTANT);
 	if (!ret)
 		return;
 	json_object_put(value);
@@ -60,17 +56,18 @@ void json_add(struct json_build *b, struct json_object *obj, const char *key,
 		b->error = -ENOMEM;
 }
 
+void json_add(struct json_build *b, struct json_object *obj, const char *key,
+	      struct json_object *value)
+{
+	json_given(b, value,
+		   b->error
+			   ?: json_object_object_add_ex(obj, key, value,
+							JSON_C_OBJECT_KEY_IS_CONSTANT));
+}
+
 void json_append(struct json_build *b, struct json_object *array, struct json_object *value)
 {
-	int ret = -ENOMEM;
-
-	if (!b->error)
-		ret = json_object_array_add(array, value);
-	if (!ret)
-		return;
-	json_object_put(value);
-	if (!b->error)
-		b->error = -ENOMEM;
+	json_given(b, value, b->error ?: json_object_array_add(array, value));
 }
 
 void json_append_u64(struct json_build *b, struct json_object *array, uint64_t v)
@@ -98,9 +95,10 @@ void json_add_text(struct json_build *b, struct json_object *obj, const char *ke
 	json_add(b, obj, key, json_new_text(b, text));
 }
 
-void json_add_null(struct json_build *b, struct json_object *obj, const char *key)
+void json_add_known(struct json_build *b, struct json_object *obj, const char *key, bool known,
+		    uint64_t v)
 {
-	json_add(b, obj, key, NULL);
+	json_add(b, obj, key, known ? json_checked(b, json_object_new_uint64(v)) : NULL);
 }
 
 void json_add_hex(struct json_build *b, struct json_object *obj, const char *key, uint64_t v)
@@ -111,21 +109,12 @@ void json_add_hex(struct json_build *b, struct json_object *obj, const char *key
 	json_add_text(b, obj, key, text);
 }
 
-void json_add_decimal(struct json_build *b, struct json_object *obj, const char *key, double v)
-{
-	char text[64];
-	int n = snprintf(text, sizeof(text), "%.1f", v);
-
-	if (n < 0 || (size_t)n >= sizeof(text)) {
-		json_add_null(b, obj, key);
-		return;
-	}
-	json_add(b, obj, key, json_checked(b, json_object_new_double_s(v, text)));
-}
-
 static void json_add_field(struct json_build *b, struct json_object *obj, const struct field *f,
-			   const void *at)
+			   const void *from)
 {
+	const void *at = (const char *)from + f->offset;
+	char text[FIELD_TEXT_BYTES];
+
 	switch (f->type) {
 	case FIELD_U64:
 		json_add_u64(b, obj, f->key, *(const uint64_t *)at);
@@ -137,16 +126,16 @@ static void json_add_field(struct json_build *b, struct json_object *obj, const 
 		json_add_bool(b, obj, f->key, *(const bool *)at);
 		break;
 	case FIELD_TEXT:
-		json_add_text(b, obj, f->key, *(const char *const *)at);
-		break;
 	case FIELD_HEX:
-		json_add_hex(b, obj, f->key, *(const uint64_t *)at);
+		json_add_text(b, obj, f->key, field_text(f, from, text));
 		break;
 	case FIELD_PPM:
 		json_add_u64(b, obj, f->key, (uint64_t)(*(const double *)at * 1e6 + 0.5));
 		break;
 	case FIELD_DECIMAL:
-		json_add_decimal(b, obj, f->key, *(const double *)at);
+		json_add(b, obj, f->key,
+			 json_checked(b, json_object_new_double_s(*(const double *)at,
+								  field_text(f, from, text))));
 		break;
 	}
 }
@@ -157,17 +146,16 @@ void json_add_fields(struct json_build *b, struct json_object *obj, const struct
 	for (size_t i = 0; i < t->n; i++) {
 		const struct field *f = &t->v[i];
 
-		if (field_is_absent(f, from))
-			continue;
-		if (field_is_null(f, from))
-			json_add_null(b, obj, f->key);
-		else
-			json_add_field(b, obj, f, (const char *)from + f->offset);
+		if (field_is_null(f, from) && !field_is_absent(f, from))
+			json_add(b, obj, f->key, NULL);
+		else if (!field_is_absent(f, from))
+			json_add_field(b, obj, f, from);
 	}
 }
 
-struct json_object *json_new_rows(struct json_build *b, const struct field_table *t,
-				  const void *rows, size_t n, size_t size)
+struct json_object *json_add_rows(struct json_build *b, struct json_object *obj, const char *key,
+				  const struct field_table *t, const void *rows, size_t n,
+				  size_t size)
 {
 	struct json_object *all = json_new_array(b), *one;
 
@@ -176,15 +164,7 @@ struct json_object *json_new_rows(struct json_build *b, const struct field_table
 		json_add_fields(b, one, t, (const char *)rows + i * size);
 		json_append(b, all, one);
 	}
-	return all;
-}
-
-struct json_object *json_new_u64s(struct json_build *b, const uint64_t *v, size_t n)
-{
-	struct json_object *all = json_new_array(b);
-
-	for (; n; n--)
-		json_append_u64(b, all, *v++);
+	json_add(b, obj, key, all);
 	return all;
 }
 

@@ -38,19 +38,20 @@ void json_add_i64(struct json_build *b, struct json_object *obj, const char *key
 void json_add_bool(struct json_build *b, struct json_object *obj, const char *key, bool v);
 void json_add_text(struct json_build *b, struct json_object *obj, const char *key,
 		   const char *text);
-void json_add_null(struct json_build *b, struct json_object *obj, const char *key);
+/* Null where it is not known. */
+void json_add_known(struct json_build *b, struct json_object *obj, const char *key, bool known,
+		    uint64_t v);
 /* The members that a table names, of the struct at `from`. */
 void json_add_fields(struct json_build *b, struct json_object *obj, const struct field_table *t,
 		     const void *from);
-/* An array of such objects, each of `size` bytes; of numbers. */
-struct json_object *json_new_rows(struct json_build *b, const struct field_table *t,
-				  const void *rows, size_t n, size_t size);
-struct json_object *json_new_u64s(struct json_build *b, const uint64_t *v, size_t n);
+/* An array of such objects, of structs of `size` bytes each. Returns it, for more to be added; of no
+ * use once the builder failed. */
+struct json_object *json_add_rows(struct json_build *b, struct json_object *obj, const char *key,
+				  const struct field_table *t, const void *rows, size_t n,
+				  size_t size);
 struct json_object *json_new_u32s(struct json_build *b, const uint32_t *v, size_t n);
 /* "0x…", a string: readers whose numbers are doubles would round it. */
 void json_add_hex(struct json_build *b, struct json_object *obj, const char *key, uint64_t v);
-/* One decimal: what is measured no better should not look it. */
-void json_add_decimal(struct json_build *b, struct json_object *obj, const char *key, double v);
 void json_add_time(struct json_build *b, struct json_object *obj, const char *key,
 		   const struct timespec *ts);
 
@@ -69,15 +70,9 @@ struct json_object *json_new_hist(struct json_build *b, const struct hist *h,
  * together would be gigabytes. */
 void json_put_metrics(const struct frame *f, const struct config *cfg, struct out *out);
 
-/* An element of tables.contended, and the joins it has in a view (json_contended.c). */
-struct json_object *json_new_contended(struct json_build *b, const struct contended *c,
-				       const struct view *view, const struct config *cfg);
-/* ... and what a cache line has besides (json_lines.c). */
-void json_add_accesses(struct json_build *b, struct json_object *o, const struct line_accesses *a,
-		       const struct config *cfg);
-
-/* json_culprits.c: tables.culprits, and what a slow wait has of it. */
-struct json_object *json_new_culprits(struct json_build *b, const struct frame *f);
-void json_add_slow_culprits(struct json_build *b, struct json_object *o, const struct slow *w);
+/* "tables" (json_tables.c); a table is there, perhaps empty, when a source that fills it runs. The
+ * view is for joins. */
+struct json_object *json_new_tables(struct json_build *b, const struct frame *f, struct view *view,
+				    const struct config *cfg);
 
 #endif

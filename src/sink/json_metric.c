@@ -5,29 +5,19 @@
 
 #include "sink/json_build.h"
 
-static struct json_object *json_new_labels(struct json_build *b, const struct series *s)
-{
-	struct json_object *labels = json_new_object(b);
-	uint32_t i;
-
-	for (i = 0; i < s->nlabels; i++)
-		json_add_text(b, labels, s->labels[i].key, s->labels[i].value);
-	return labels;
-}
-
 static void json_add_quantiles(struct json_build *b, struct json_object *metric,
-			       const struct hist *h, const struct quantile *q, size_t nq)
+			       const struct hist *h, const struct config *cfg)
 {
 	struct json_object *p = h->count ? json_new_object(b) : NULL;
 	struct json_object *few = json_new_array(b);
-	struct quantile_value v;
-	size_t i;
 
-	for (i = 0; p && i < nq; i++) {
-		v = hist_quantile(h, &q[i]);
-		json_add_u64(b, p, q[i].text, v.ns);
+	for (size_t i = 0; p && i < cfg->nquantiles; i++) {
+		const struct quantile *q = &cfg->quantiles[i];
+		struct quantile_value v = hist_quantile(h, q);
+
+		json_add_u64(b, p, q->text, v.ns);
 		if (v.few)
-			json_append(b, few, json_new_text(b, q[i].text));
+			json_append(b, few, json_new_text(b, q->text));
 	}
 	json_add(b, metric, "p", p);
 	json_add(b, metric, "few", few);
@@ -72,19 +62,9 @@ static int json_counts_to_string(struct json_object *o, struct printbuf *pb, int
 	return printbuf_memappend(pb, "]", 1);
 }
 
-static struct json_object *json_new_counts(struct json_build *b, const struct hist *h)
-{
-	struct json_object *counts = json_new_object(b);
-
-	/* Serialised before the frame that lends `h` goes; never modified or freed through it. */
-	if (counts)
-		json_object_set_serializer(counts, json_counts_to_string, (void *)h, NULL);
-	return counts;
-}
-
 static struct json_object *json_new_buckets(struct json_build *b, const struct hist *h)
 {
-	struct json_object *buckets = json_new_object(b);
+	struct json_object *buckets = json_new_object(b), *counts = json_new_object(b);
 	struct hist_walk first = {0};
 	int64_t offset = 0;
 
@@ -93,23 +73,21 @@ static struct json_object *json_new_buckets(struct json_build *b, const struct h
 	json_add_i64(b, buckets, "schema", h->schema);
 	json_add_u64(b, buckets, "zero", h->zero);
 	json_add_i64(b, buckets, "offset", offset);
-	json_add(b, buckets, "counts", json_new_counts(b, h));
+	/* Serialised before the frame that lends `h` goes; never modified or freed through it. */
+	if (counts)
+		json_object_set_serializer(counts, json_counts_to_string, (void *)h, NULL);
+	json_add(b, buckets, "counts", counts);
 	return buckets;
 }
 
 static void json_add_hist(struct json_build *b, struct json_object *metric, const struct hist *h,
-			  const struct quantile *q, size_t nq)
+			  const struct config *cfg)
 {
 	json_add_u64(b, metric, "count", h->count);
 	json_add_u64(b, metric, "sum", h->sum_ns);
-	if (h->count) {
-		json_add_u64(b, metric, "min", h->min_ns);
-		json_add_u64(b, metric, "max", h->max_ns);
-	} else {
-		json_add_null(b, metric, "min");
-		json_add_null(b, metric, "max");
-	}
-	json_add_quantiles(b, metric, h, q, nq);
+	json_add_known(b, metric, "min", h->count > 0, h->min_ns);
+	json_add_known(b, metric, "max", h->count > 0, h->max_ns);
+	json_add_quantiles(b, metric, h, cfg);
 	json_add(b, metric, "buckets", json_new_buckets(b, h));
 }
 
@@ -121,36 +99,32 @@ struct json_object *json_new_hist(struct json_build *b, const struct hist *h,
 	if (!h)
 		return NULL;
 	o = json_new_object(b);
-	json_add_hist(b, o, h, cfg->quantiles, cfg->nquantiles);
+	json_add_hist(b, o, h, cfg);
 	return o;
 }
 
-/* What the sum was spent on. */
-static void json_add_split(struct json_build *b, struct json_object *metric, const struct series *s)
+static struct json_object *json_new_metric(struct json_build *b, const struct series *s,
+					   const struct config *cfg)
 {
+	struct json_object *metric = json_new_object(b), *labels = json_new_object(b);
 	const struct split *split = s->split;
 
-	json_add_u64(b, metric, "blocked_ns", split->blocked_ns);
-	json_add_u64(b, metric, "run_queue_ns", split->run_queue_ns);
-	json_add_u64(b, metric, "cpu_ns",
-		     s->hist->sum_ns - split->blocked_ns - split->run_queue_ns);
-}
-
-static struct json_object *json_new_metric(struct json_build *b, const struct series *s,
-					   const struct quantile *q, size_t nq)
-{
-	struct json_object *metric = json_new_object(b);
-
+	for (uint32_t i = 0; i < s->nlabels; i++)
+		json_add_text(b, labels, s->labels[i].key, s->labels[i].value);
 	json_add_text(b, metric, "name", s->desc->name);
 	if (!s->desc->counter)
 		json_add_text(b, metric, "unit", "ns");
-	json_add(b, metric, "labels", json_new_labels(b, s));
+	json_add(b, metric, "labels", labels);
 	if (s->desc->counter)
 		json_add_u64(b, metric, "value", s->value);
 	else
-		json_add_hist(b, metric, s->hist, q, nq);
-	if (s->split)
-		json_add_split(b, metric, s);
+		json_add_hist(b, metric, s->hist, cfg);
+	if (split) { /* what the sum was spent on */
+		json_add_u64(b, metric, "blocked_ns", split->blocked_ns);
+		json_add_u64(b, metric, "run_queue_ns", split->run_queue_ns);
+		json_add_u64(b, metric, "cpu_ns",
+			     s->hist->sum_ns - split->blocked_ns - split->run_queue_ns);
+	}
 	return metric;
 }
 
@@ -161,8 +135,7 @@ void json_put_metrics(const struct frame *f, const struct config *cfg, struct ou
 	out_text(out, "\"metrics\":[");
 	for (i = 0; i < f->nseries; i++) {
 		struct json_build b = {0};
-		struct json_object *metric =
-			json_new_metric(&b, &f->series[i], cfg->quantiles, cfg->nquantiles);
+		struct json_object *metric = json_new_metric(&b, &f->series[i], cfg);
 
 		if (i)
 			out_text(out, ",");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
-#include "sink/out.h"
 #include "sink/sink.h"
 
 /* clang-format off */
@@ -19,15 +18,6 @@ const struct sink_ops *const sink_list[] = {
 	NULL,
 };
 /* clang-format on */
-
-int sink_open_out(struct sink *s, struct out *o, const struct sink_args *args, struct err *e)
-{
-	s->out = o;
-	if (!args->memory)
-		return out_open(o, args->path, args->owner_only, e);
-	out_open_memory(o);
-	return 0;
-}
 
 const struct sink_ops *sink_find(const char *name)
 {

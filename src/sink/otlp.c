@@ -8,15 +8,23 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "core/export.h"
 #include "core/text.h"
 #include "sink/sink.h"
 
+#define NS_PER_S 1e9
+#define CUMULATIVE "\"aggregationTemporality\":2,"
+
+/* Who counted: resource attributes. */
+struct otlp_resource {
+	char host[256], kernel[128], version[32]; /* clean texts */
+	char instance[272];			  /* host and process: no two send as one */
+};
+
 struct otlp_sink {
 	struct sink base;
-	struct out out;
 	struct export *x;
 	struct otlp_resource resource;
 	struct otlp_sender *sender; /* NULL: to a file */
@@ -28,44 +36,171 @@ static struct otlp_sink *otlp_sink(struct sink *s)
 	return (struct otlp_sink *)s;
 }
 
-static int otlp_close(struct sink *s, struct err *e)
-{
-	struct otlp_sink *p = otlp_sink(s);
-	int ret;
+/*
+ * ---- a request ----
+ *
+ * OTLP/JSON: keys in camel case, enums as numbers, 64-bit numbers as strings. Counts are cumulative,
+ * since the start that each series says. Bucket i of an exponential histogram is Prometheus' i + 1.
+ *
+ * Names are those of Prometheus without unit and _total: its receiver, as other translators, adds
+ * them, so that both ways lead to the same series.
+ */
 
-	if (!p)
-		return 0;
-	otlp_sender_close(p->sender);
-	ret = out_close(&p->out, e);
-	export_free(p->x);
-	free(p);
-	return ret;
+static void put_attribute(struct out *o, const char *sep, const char *key, const char *value)
+{
+	out_text(o, sep);
+	out_text(o, "{\"key\":\"");
+	out_text(o, key);
+	out_text(o, "\",\"value\":{\"stringValue\":");
+	out_quoted(o, value);
+	out_text(o, "}}");
+}
+
+/* "name":"123" */
+static void put_u64(struct out *o, const char *before, uint64_t v)
+{
+	out_text(o, before);
+	out_text(o, "\"");
+	out_u64(o, v);
+	out_text(o, "\"");
+}
+
+static void put_counts(struct out *o, const struct hist *h, uint32_t schema)
+{
+	struct hist_buckets w = {0};
+	const char *before = "";
+	int32_t next = 0;
+
+	while (hist_next_bucket(h, schema, &w)) {
+		if (!*before) {
+			out_printf(o, ",\"positive\":{\"offset\":%" PRId32 ",\"bucketCounts\":[",
+				   w.bucket - 1);
+			next = w.bucket;
+		}
+		for (; next < w.bucket; next++)
+			out_text(o, ",\"0\"");
+		put_u64(o, before, w.n);
+		before = ",";
+		next = w.bucket + 1;
+	}
+	if (*before)
+		out_text(o, "]}");
+}
+
+static void put_hist(struct out *o, const struct export_series *s, uint32_t schema)
+{
+	const struct hist *h = &s->hist;
+
+	put_u64(o, ",\"count\":", h->count);
+	out_printf(o, ",\"sum\":%.17g,\"scale\":%" PRIu32, (double)h->sum_ns / NS_PER_S, schema);
+	put_u64(o, ",\"zeroCount\":", h->zero);
+	out_text(o,
+		 ",\"zeroThreshold\":9.3132257461547852e-10"); /* 2^-30, as prom_proto.c has it */
+	put_counts(o, h, schema);
+	if (h->count)
+		out_printf(o, ",\"min\":%.17g,\"max\":%.17g", (double)h->min_ns / NS_PER_S,
+			   (double)h->max_ns / NS_PER_S);
+}
+
+static void put_point(struct out *o, const struct export *x, enum export_type type,
+		      const struct export_series *s)
+{
+	out_text(o, "{\"attributes\":[");
+	for (uint32_t i = 0; i < s->nlabels; i++)
+		put_attribute(o, i ? "," : "", s->labels[i].key, s->labels[i].value);
+	put_u64(o, "],\"startTimeUnixNano\":", s->start_ns);
+	put_u64(o, ",\"timeUnixNano\":", export_time_ns(x));
+	if (type == EXPORT_HISTOGRAM)
+		put_hist(o, s, export_schema(x, &s->hist));
+	else if (type == EXPORT_COUNTER)
+		put_u64(o, ",\"asInt\":", s->value < INT64_MAX ? s->value : INT64_MAX);
+	else
+		out_printf(o, ",\"asDouble\":%.17g", s->gauge);
+	out_text(o, "}");
+}
+
+static void put_family(struct out *o, const struct export *x, const struct export_family *f)
+{
+	static const char *const kinds[] = {
+		[EXPORT_COUNTER] = "sum\":{" CUMULATIVE "\"isMonotonic\":true,",
+		[EXPORT_GAUGE] = "gauge\":{",
+		[EXPORT_HISTOGRAM] = "exponentialHistogram\":{" CUMULATIVE,
+	};
+	const struct export_series *s;
+
+	out_text(o, "{\"name\":\"waitscope_");
+	out_text(o, f->name);
+	out_text(o, "\",\"description\":");
+	out_quoted(o, f->help);
+	out_text(o, ",\"unit\":");
+	out_quoted(o, f->unit ? f->unit : "");
+	out_text(o, ",\"");
+	out_text(o, kinds[f->type]);
+	out_text(o, "\"dataPoints\":[");
+	for (s = f->first; s; s = s->next) {
+		if (s != f->first)
+			out_text(o, ",");
+		put_point(o, x, f->type, s);
+	}
+	out_text(o, "]}}");
+}
+
+static void put_request(struct out *o, const struct otlp_resource *r, const struct export *x)
+{
+	const struct export_family *f;
+	const char *sep = "";
+
+	out_text(o, "{\"resourceMetrics\":[{\"resource\":{\"attributes\":[");
+	put_attribute(o, "", "service.name", "waitscope");
+	put_attribute(o, ",", "service.version", r->version);
+	put_attribute(o, ",", "service.instance.id", r->instance);
+	put_attribute(o, ",", "host.name", r->host);
+	put_attribute(o, ",", "os.type", "linux");
+	put_attribute(o, ",", "os.version", r->kernel);
+	out_text(o, "]},\"scopeMetrics\":[{\"scope\":{\"name\":\"waitscope\",\"version\":");
+	out_quoted(o, r->version);
+	out_text(o, "},\"metrics\":[");
+	for (size_t i = 0; (f = export_family(x, i)); i++) {
+		if (!f->first)
+			continue;
+		out_text(o, sep);
+		put_family(o, x, f);
+		sep = ",";
+	}
+	out_text(o, "]}]}]}");
+}
+
+/* ---- the sink ---- */
+
+static void otlp_free(struct sink *s)
+{
+	otlp_sender_close(otlp_sink(s)->sender);
+	export_free(otlp_sink(s)->x);
 }
 
 static int otlp_open(struct sink **out, const struct sink_args *args, struct err *e)
 {
-	struct otlp_sink *p = calloc(1, sizeof(*p));
+	bool url = args->path && otlp_is_url(args->path);
 	struct sink_args to = *args;
+	struct otlp_sink *p;
 	int ret;
 
-	if (p)
-		p->x = export_new(args->cfg);
-	if (!p || !p->x) {
-		free(p);
-		return err_sys(e, -ENOMEM, "output for OpenTelemetry");
-	}
-	p->base.ops = &sink_otlp;
+	to.memory |= url;
+	ret = sink_new(out, &sink_otlp, &to, e);
+	if (ret)
+		return ret;
+	p = otlp_sink(*out);
 	p->replay = args->replay;
-	to.memory |= args->path && otlp_is_url(args->path);
-	ret = sink_open_out(&p->base, &p->out, &to, e);
-	if (!ret && to.memory && !args->memory)
+	p->x = export_new(args->cfg);
+	if (!p->x)
+		ret = sink_failed(*out, -ENOMEM, e);
+	else if (url && !args->memory)
 		ret = otlp_sender_open(&p->sender, args->base, args->path, e);
 	if (ret) {
-		(void)otlp_close(&p->base, NULL); /* nothing written: the open's error counts */
-		return ret;
+		(void)sink_close(*out, NULL); /* nothing written: the open's error counts */
+		*out = NULL;
 	}
-	*out = &p->base;
-	return 0;
+	return ret;
 }
 
 static int otlp_meta(struct sink *s, const struct meta *m, struct err *e)
@@ -88,7 +223,7 @@ static int otlp_meta(struct sink *s, const struct meta *m, struct err *e)
 static int otlp_send(struct otlp_sink *p)
 {
 	size_t len;
-	const char *text = out_whole(&p->out, &len);
+	const char *text = out_whole(p->base.out, &len);
 
 	if (p->replay)
 		otlp_sender_run(p->sender, OTLP_QUEUE - 1, OTLP_FLUSH_NS);
@@ -97,18 +232,19 @@ static int otlp_send(struct otlp_sink *p)
 
 static int otlp_write(struct otlp_sink *p, int added, struct err *e)
 {
+	struct out *out = p->base.out;
 	int ret = added;
 
 	if (!ret) {
-		otlp_put(&p->out, &p->resource, p->x);
+		put_request(out, &p->resource, p->x);
 		if (!p->sender)
-			out_text(&p->out, "\n");
-		ret = out_flush(&p->out, e);
+			out_text(out, "\n");
+		ret = out_flush(out, e);
 		if (ret)
 			return ret;
 		ret = p->sender ? otlp_send(p) : 0;
 	}
-	return ret ? err_sys(e, ret, "output for OpenTelemetry") : 0;
+	return ret ? sink_failed(&p->base, ret, e) : 0;
 }
 
 /* What became of the reports before goes with this one. */
@@ -145,11 +281,6 @@ static int otlp_final(struct sink *s, const struct frame *total, struct err *e)
 	return otlp_write(p, ret, e);
 }
 
-static int otlp_reopen(struct sink *s, struct err *e)
-{
-	return out_reopen(&otlp_sink(s)->out, e); /* of a file */
-}
-
 /* Reports that have not gone yet have a last chance; then it is told what became of them. */
 static bool otlp_finish(struct sink *s, char *note, size_t len)
 {
@@ -174,11 +305,14 @@ static bool otlp_finish(struct sink *s, char *note, size_t len)
 const struct sink_ops sink_otlp = {
 	.name = "otlp",
 	.summary = "OpenTelemetry's JSON of all that was counted: http://HOST:PORT, or a file",
+	.what = "for OpenTelemetry",
+	.size = sizeof(struct otlp_sink),
 	.open = otlp_open,
 	.meta = otlp_meta,
 	.interval = otlp_interval,
 	.final = otlp_final,
 	.finish = otlp_finish,
-	.reopen = otlp_reopen,
-	.close = otlp_close,
+	.reopen = sink_reopen,
+	.close = sink_close,
+	.free = otlp_free,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* OpenTelemetry: what otlp.c writes (otlp_json.c), and how it gets to a collector (otlp_send.c). */
+/* How what otlp.c writes gets to a collector (otlp_send.c). */
 #ifndef WS_SINK_OTLP_H
 #define WS_SINK_OTLP_H
 
@@ -8,21 +8,8 @@
 #include <stdint.h>
 
 #include "core/err.h"
-#include "core/export.h"
-#include "sink/out.h"
 
 struct event_base;
-
-/* Who counted: resource attributes. */
-struct otlp_resource {
-	char host[256], kernel[128], version[32]; /* clean texts */
-	char instance[272];			  /* host and process: no two send as one */
-};
-
-/* An ExportMetricsServiceRequest as JSON, added to the record. */
-void otlp_put(struct out *o, const struct otlp_resource *r, const struct export *x);
-
-/* ---- sending ---- */
 
 #define OTLP_QUEUE 16		     /* reports that wait, at most, */
 #define OTLP_QUEUE_BYTES (32U << 20) /* but one of any size */

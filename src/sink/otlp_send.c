@@ -13,7 +13,6 @@
 #include <event2/dns.h>
 #include <event2/event.h>
 #include <event2/http.h>
-#include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,11 +64,6 @@ static void drop_at(struct otlp_sender *s, size_t i)
 	memmove(&s->queue[i], &s->queue[i + 1], (s->n - i) * sizeof(s->queue[0]));
 }
 
-static bool is_full(const struct otlp_sender *s, size_t more)
-{
-	return s->n == OTLP_QUEUE || (s->n && s->bytes + more > OTLP_QUEUE_BYTES);
-}
-
 int otlp_sender_add(struct otlp_sender *s, const char *data, size_t len)
 {
 	struct report *r = malloc(sizeof(*r) + len);
@@ -79,7 +73,7 @@ int otlp_sender_add(struct otlp_sender *s, const char *data, size_t len)
 		return -ENOMEM;
 	r->len = len;
 	memcpy(r->data, data, len);
-	while (is_full(s, len) && s->n > oldest) {
+	while (s->n > oldest && (s->n == OTLP_QUEUE || s->bytes + len > OTLP_QUEUE_BYTES)) {
 		drop_at(s, oldest);
 		s->counts.lost++;
 	}
@@ -157,11 +151,6 @@ static uint64_t retry_after_s(struct evhttp_request *req)
 	return s;
 }
 
-static bool is_for_later(int status)
-{
-	return !status || status == 429 || status == 502 || status == 503 || status == 504;
-}
-
 static void on_answer(struct evhttp_request *req, void *ctx)
 {
 	struct otlp_sender *s = ctx;
@@ -175,12 +164,9 @@ static void on_answer(struct evhttp_request *req, void *ctx)
 		first_is_done(s);
 		return;
 	}
-	if (status)
-		(void)snprintf(s->counts.why, sizeof(s->counts.why), "status %d",
-			       status); /* fits */
-	else
-		(void)snprintf(s->counts.why, sizeof(s->counts.why), "no answer"); /* fits */
-	if (is_for_later(status)) {
+	(void)snprintf(s->counts.why, sizeof(s->counts.why), status ? "status %d" : "no answer",
+		       status); /* fits */
+	if (!status || status == 429 || status == 502 || status == 503 || status == 504) {
 		try_again(s, req ? retry_after_s(req) : 0);
 		return;
 	}

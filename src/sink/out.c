@@ -29,19 +29,6 @@ static const char *out_name(const struct out *o)
 	return o->path ? o->path : o->memory ? "memory" : "standard output";
 }
 
-/* Was closed when we were started (main puts something unwritable there), or is a file to read. */
-static int out_open_stdout(struct out *o, struct err *e)
-{
-	int flags = fcntl(STDOUT_FILENO, F_GETFL);
-
-	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
-		return err_set(e, EXIT_FAILED, -EBADF,
-			       "standard output is closed: nothing can be written there "
-			       "(--output FORMAT:FILE writes to a file)");
-	o->fd = STDOUT_FILENO;
-	return 0;
-}
-
 /* Never waits: a FIFO that nobody reads is an error. What is in the file stays there for now. */
 static int out_open_path(const struct out *o, struct err *e)
 {
@@ -82,16 +69,6 @@ static int out_gzip_begin(struct out *o)
 	return -ENOMEM;
 }
 
-static void out_gzip_end(struct out *o)
-{
-	if (!o->gzip)
-		return;
-	(void)deflateEnd(&o->gzip->z); /* tells only that a member was not finished */
-	free(o->gzip->buf);
-	free(o->gzip);
-	o->gzip = NULL;
-}
-
 /* The record as a member of its own: *data and *len. */
 static int out_gzip_member(struct out *o, const char **data, size_t *len)
 {
@@ -122,11 +99,20 @@ static int out_gzip_member(struct out *o, const char **data, size_t *len)
 
 int out_open(struct out *o, const char *path, bool owner_only, struct err *e)
 {
-	int fd;
+	int fd, flags;
 
 	*o = (struct out){.fd = -1, .owner_only = owner_only};
-	if (!path)
-		return out_open_stdout(o, e);
+	if (!path) {
+		/* Was closed when we were started (main puts something unwritable there), or is a
+		 * file to read. */
+		flags = fcntl(STDOUT_FILENO, F_GETFL);
+		if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+			return err_set(e, EXIT_FAILED, -EBADF,
+				       "standard output is closed: nothing can be written there "
+				       "(--output FORMAT:FILE writes to a file)");
+		o->fd = STDOUT_FILENO;
+		return 0;
+	}
 	o->path = strdup(path);
 	if (!o->path || out_gzip_begin(o))
 		return err_sys(e, -ENOMEM, "output file '%s'", path);
@@ -276,30 +262,16 @@ void out_quoted(struct out *o, const char *text)
 	out_text(o, "\"");
 }
 
-static const char *entity(char c)
-{
-	switch (c) {
-	case '&':
-		return "&amp;";
-	case '<':
-		return "&lt;";
-	case '>':
-		return "&gt;";
-	case '"':
-		return "&quot;";
-	case '\'':
-		return "&#39;";
-	}
-	return NULL;
-}
-
 void out_html(struct out *o, const char *text, size_t len)
 {
-	for (const char *end = text + len; text < end; text++) {
-		const char *as = entity(*text);
+	static const char special[] = {'&', '<', '>', '"', '\''};
+	static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
 
-		if (as)
-			out_text(o, as);
+	for (const char *end = text + len; text < end; text++) {
+		const char *at = memchr(special, *text, sizeof(special));
+
+		if (at)
+			out_text(o, entities[at - special]);
 		else
 			out_put(o, text, 1);
 	}
@@ -490,7 +462,11 @@ int out_close(struct out *o, struct err *e)
 	int ret = o->gzip ? out_flush(o, e) : 0; /* what waits */
 	int closed = out_close_fd(o, e);
 
-	out_gzip_end(o);
+	if (o->gzip) {
+		(void)deflateEnd(&o->gzip->z); /* tells only that a member was not finished */
+		free(o->gzip->buf);
+	}
+	free(o->gzip);
 	free(o->path);
 	free(o->aside);
 	free(o->buf);

@@ -12,10 +12,8 @@
  *			  |- cc1 -|(irq)|ld|		<- --why: how long it waited for whom
  *	sched_wakeup_latency p99  __--__-___
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/culprit.h"
@@ -30,52 +28,24 @@ static struct perfetto *perfetto(struct sink *s)
 	return (struct perfetto *)s;
 }
 
-static int perfetto_close(struct sink *s, struct err *e)
+static void perfetto_free(struct sink *s)
 {
-	struct perfetto *p = perfetto(s);
-	int ret;
-
-	if (!p)
-		return 0;
-	ret = out_close(&p->out, e);
-	cache_clear(&p->tracks);
-	free(p->head);
-	free(p);
-	return ret;
+	cache_clear(&perfetto(s)->tracks);
 }
 
 static int perfetto_open(struct sink **out, const struct sink_args *args, struct err *e)
 {
-	struct perfetto *p = calloc(1, sizeof(*p));
-	int ret;
+	int ret = sink_new(out, &sink_perfetto, args, e);
 
-	if (!p)
-		return err_sys(e, -ENOMEM, "output as Perfetto trace");
-	p->base.ops = &sink_perfetto;
-	p->cfg = args->cfg;
-	perfetto_tracks_init(p);
-	ret = sink_open_out(&p->base, &p->out, args, e);
-	if (ret) {
-		(void)perfetto_close(&p->base, NULL); /* nothing written: the open's error counts */
-		return ret;
-	}
-	*out = &p->base;
-	return 0;
+	if (!ret)
+		perfetto_tracks_init(perfetto(*out));
+	return ret;
 }
 
 static int perfetto_meta(struct sink *s, const struct meta *m, struct err *e)
 {
-	struct perfetto *p = perfetto(s);
-
-	perfetto_put_head(&p->out, m);
-	free(p->head);
-	p->head_len = p->out.len;
-	p->head = malloc(p->out.len + 1);
-	if (!p->head)
-		p->out.error = -ENOMEM;
-	else
-		memcpy(p->head, p->out.buf, p->out.len);
-	return out_flush(&p->out, e);
+	perfetto_put_head(s->out, m);
+	return sink_flush_head(s, e);
 }
 
 /* Before the first event: nothing has a time without. Later ones tell how the wall clock was set. */
@@ -85,7 +55,7 @@ static void note_clocks(struct perfetto *p, const struct timespec *wall, uint64_
 		return;
 	p->clocks = true;
 	p->clock_ns = mono_ns;
-	perfetto_put_clocks(&p->out, wall, mono_ns);
+	perfetto_put_clocks(p->base.out, wall, mono_ns);
 }
 
 /* ---- slow waits ---- */
@@ -178,78 +148,72 @@ static uint64_t put_waking(struct perfetto *p, const struct slow *w, uint64_t ns
 	if (!slow_is_of_cpu(w) || !w->waker || strcmp(w->waker, "task") != 0)
 		return 0;
 	track = perfetto_thread(p, w->waker_pid, w->waker_tid, w->waker_comm);
-	e = perfetto_begin(&p->out, PERFETTO_INSTANT, track, ns);
-	perfetto_name(&p->out, CATEGORY_WAKING, "wakes ", w->comm);
-	perfetto_flow(&p->out, ++p->flows, false);
-	note_task(&p->out, WORD_COMM, w->comm, w->pid, w->tid);
-	perfetto_end(&p->out, e);
+	e = perfetto_begin(p->base.out, PERFETTO_INSTANT, track, ns);
+	perfetto_name(p->base.out, CATEGORY_WAKING, "wakes ", w->comm);
+	perfetto_flow(p->base.out, ++p->flows, false);
+	note_task(p->base.out, WORD_COMM, w->comm, w->pid, w->tid);
+	perfetto_end(p->base.out, e);
 	return p->flows;
 }
 
 static void put_leg(struct perfetto *p, uint64_t track, const char *name, uint64_t from,
 		    uint64_t to)
 {
-	struct perfetto_event e = perfetto_begin(&p->out, PERFETTO_BEGIN, track, from);
+	struct perfetto_event e = perfetto_begin(p->base.out, PERFETTO_BEGIN, track, from);
 
-	perfetto_name(&p->out, CATEGORY_LEG, name, NULL);
-	perfetto_end(&p->out, e);
-	perfetto_put_end(&p->out, track, to);
-}
-
-/* The legs within a wait, the first from its beginning on. */
-static void put_legs(struct perfetto *p, uint64_t track, const struct slow *w, uint64_t begin)
-{
-	uint64_t queued = before(w->mono_ns, w->queue_to_run_ns);
-
-	if (!slow_is_of_cpu(w) || !w->has_legs || queued < begin)
-		return;
-	put_leg(p, track, "wake-to-queue", begin, queued);
-	put_leg(p, track, "queue-to-run", queued, w->mono_ns);
+	perfetto_name(p->base.out, CATEGORY_LEG, name, NULL);
+	perfetto_end(p->base.out, e);
+	perfetto_put_end(p->base.out, track, to);
 }
 
 static void put_thread_slice(struct perfetto *p, const struct slow *w, uint64_t begin)
 {
-	uint64_t flow = put_waking(p, w, begin), track;
+	uint64_t flow = put_waking(p, w, begin), track, queued;
 	struct perfetto_event e;
 
 	(void)perfetto_thread(p, w->pid, w->tid, w->comm); /* described before its lanes */
 	track = perfetto_lane(p, w->op ? ROW_OPS : ROW_WAITS, w->pid, w->tid, begin, w->mono_ns);
-	e = perfetto_begin(&p->out, PERFETTO_BEGIN, track, begin);
-	perfetto_name(&p->out, w->op ? CATEGORY_OP : CATEGORY_WAIT,
+	e = perfetto_begin(p->base.out, PERFETTO_BEGIN, track, begin);
+	perfetto_name(p->base.out, w->op ? CATEGORY_OP : CATEGORY_WAIT,
 		      w->op ? w->op->op : wait_name(w), NULL);
 	if (flow)
-		perfetto_flow(&p->out, flow, true);
-	perfetto_note(&p->out, WORD_METRIC, w->metric);
-	perfetto_note_u64(&p->out, WORD_CPU, w->cpu);
-	perfetto_note(&p->out, WORD_CGROUP, w->cgroup);
+		perfetto_flow(p->base.out, flow, true);
+	perfetto_note(p->base.out, WORD_METRIC, w->metric);
+	perfetto_note_u64(p->base.out, WORD_CPU, w->cpu);
+	perfetto_note(p->base.out, WORD_CGROUP, w->cgroup);
 	if (w->op)
-		note_op(&p->out, w);
+		note_op(p->base.out, w);
 	else if (w->held)
-		note_held(&p->out, w);
+		note_held(p->base.out, w);
 	else
-		note_wait(&p->out, w);
-	perfetto_end(&p->out, e);
-	put_legs(p, track, w, begin);
-	perfetto_put_end(&p->out, track, w->mono_ns);
+		note_wait(p->base.out, w);
+	perfetto_end(p->base.out, e);
+	/* The legs lie within it, the first from its beginning on. */
+	queued = before(w->mono_ns, w->queue_to_run_ns);
+	if (slow_is_of_cpu(w) && w->has_legs && queued >= begin) {
+		put_leg(p, track, "wake-to-queue", begin, queued);
+		put_leg(p, track, "queue-to-run", queued, w->mono_ns);
+	}
+	perfetto_put_end(p->base.out, track, w->mono_ns);
 }
 
 /* One culprit of a wait, of all its parts in it. */
 static void put_culprit(struct perfetto *p, uint64_t track, const struct culprit *k, uint64_t from)
 {
 	char name[CULPRIT_NAME_BYTES];
-	struct perfetto_event e = perfetto_begin(&p->out, PERFETTO_BEGIN, track, from);
+	struct perfetto_event e = perfetto_begin(p->base.out, PERFETTO_BEGIN, track, from);
 
-	perfetto_name(&p->out, CATEGORY_CULPRIT, culprit_name(k, name, sizeof(name)), NULL);
-	perfetto_note(&p->out, WORD_KIND, k->kind);
-	perfetto_note(&p->out, WORD_COMM, k->comm);
+	perfetto_name(p->base.out, CATEGORY_CULPRIT, culprit_name(k, name, sizeof(name)), NULL);
+	perfetto_note(p->base.out, WORD_KIND, k->kind);
+	perfetto_note(p->base.out, WORD_COMM, k->comm);
 	if (k->pid)
-		perfetto_note_u64(&p->out, WORD_PID, k->pid);
+		perfetto_note_u64(p->base.out, WORD_PID, k->pid);
 	if (k->tid)
-		perfetto_note_u64(&p->out, WORD_TID, k->tid);
-	perfetto_note(&p->out, WORD_CGROUP, k->cgroup);
-	perfetto_note(&p->out, WORD_MEANING, "a sum over the wait, not a moment in it");
-	perfetto_end(&p->out, e);
-	perfetto_put_end(&p->out, track, from + k->wait_ns);
+		perfetto_note_u64(p->base.out, WORD_TID, k->tid);
+	perfetto_note(p->base.out, WORD_CGROUP, k->cgroup);
+	perfetto_note(p->base.out, WORD_MEANING, "a sum over the wait, not a moment in it");
+	perfetto_end(p->base.out, e);
+	perfetto_put_end(p->base.out, track, from + k->wait_ns);
 }
 
 /* Do they fill the wait, as what --why tells does? */
@@ -272,17 +236,17 @@ static void put_cpu_slice(struct perfetto *p, const struct slow *w)
 	uint64_t waited = w->has_legs && !why ? w->queue_to_run_ns : w->wait_ns;
 	uint64_t begin = before(w->mono_ns, waited), at = begin;
 	uint64_t track = perfetto_lane(p, ROW_CPU, 0, w->cpu, begin, w->mono_ns);
-	struct perfetto_event e = perfetto_begin(&p->out, PERFETTO_BEGIN, track, begin);
+	struct perfetto_event e = perfetto_begin(p->base.out, PERFETTO_BEGIN, track, begin);
 
-	perfetto_name(&p->out, CATEGORY_CPU, w->comm, NULL);
-	note_task(&p->out, WORD_COMM, w->comm, w->pid, w->tid);
-	note_prev(&p->out, w);
-	perfetto_end(&p->out, e);
+	perfetto_name(p->base.out, CATEGORY_CPU, w->comm, NULL);
+	note_task(p->base.out, WORD_COMM, w->comm, w->pid, w->tid);
+	note_prev(p->base.out, w);
+	perfetto_end(p->base.out, e);
 	for (size_t i = 0; why && i < w->nculprits; i++) {
 		put_culprit(p, track, &w->culprits[i], at);
 		at += w->culprits[i].wait_ns;
 	}
-	perfetto_put_end(&p->out, track, w->mono_ns);
+	perfetto_put_end(p->base.out, track, w->mono_ns);
 }
 
 static int perfetto_slow(struct sink *s, const struct slow *w, struct err *e)
@@ -294,7 +258,7 @@ static int perfetto_slow(struct sink *s, const struct slow *w, struct err *e)
 	if (slow_is_of_cpu(w))
 		put_cpu_slice(p, w);
 	cache_trim(&p->tracks);
-	return out_flush_soon(&p->out, e);
+	return out_flush_soon(p->base.out, e);
 }
 
 /* ---- reports ---- */
@@ -314,16 +278,17 @@ static void put_hist(struct perfetto *p, const struct series *s, uint64_t ns, do
 	const struct hist *h = s->hist;
 	char stat[32];
 
-	perfetto_put_value(&p->out, perfetto_counter(p, s, "rate", false, "/s"), ns,
+	perfetto_put_value(p->base.out, perfetto_counter(p, s, "rate", false, "/s"), ns,
 			   (double)h->count / dur_s);
-	perfetto_put_value(&p->out, perfetto_counter(p, s, "waited", false, "s/s"), ns,
+	perfetto_put_value(p->base.out, perfetto_counter(p, s, "waited", false, "s/s"), ns,
 			   (double)h->sum_ns / NS_PER_S / dur_s);
-	for (size_t i = 0; i < p->cfg->nquantiles; i++) {
-		(void)snprintf(stat, sizeof(stat), "p%s", p->cfg->quantiles[i].text); /* fits */
-		perfetto_put_count(&p->out, perfetto_counter(p, s, stat, true, NULL), ns,
-				   hist_quantile(h, &p->cfg->quantiles[i]).ns);
+	for (size_t i = 0; i < p->base.cfg->nquantiles; i++) {
+		(void)snprintf(stat, sizeof(stat), "p%s",
+			       p->base.cfg->quantiles[i].text); /* fits */
+		perfetto_put_count(p->base.out, perfetto_counter(p, s, stat, true, NULL), ns,
+				   hist_quantile(h, &p->base.cfg->quantiles[i]).ns);
 	}
-	perfetto_put_count(&p->out, perfetto_counter(p, s, "max", true, NULL), ns,
+	perfetto_put_count(p->base.out, perfetto_counter(p, s, "max", true, NULL), ns,
 			   h->count ? h->max_ns : 0);
 }
 
@@ -339,8 +304,8 @@ static void put_counters(struct perfetto *p, const struct frame *f, uint64_t ns)
 		if (s->hist)
 			put_hist(p, s, ns, dur_s);
 		else
-			perfetto_put_value(&p->out, perfetto_counter(p, s, "rate", false, "/s"), ns,
-					   (double)s->value / dur_s);
+			perfetto_put_value(p->base.out, perfetto_counter(p, s, "rate", false, "/s"),
+					   ns, (double)s->value / dur_s);
 	}
 }
 
@@ -361,9 +326,9 @@ static void put_losses(struct perfetto *p, const struct frame *f)
 					       at ? ", " : "", field->key,
 					       field_u64(field, &f->quality));
 	}
-	e = perfetto_begin(&p->out, PERFETTO_INSTANT, perfetto_quality(p), f->mono_ns);
-	perfetto_name(&p->out, CATEGORY_QUALITY, "lost: ", words);
-	perfetto_end(&p->out, e);
+	e = perfetto_begin(p->base.out, PERFETTO_INSTANT, perfetto_quality(p), f->mono_ns);
+	perfetto_name(p->base.out, CATEGORY_QUALITY, "lost: ", words);
+	perfetto_end(p->base.out, e);
 }
 
 static int perfetto_report(struct perfetto *p, const struct frame *f, bool last, struct err *e)
@@ -374,7 +339,7 @@ static int perfetto_report(struct perfetto *p, const struct frame *f, bool last,
 		put_counters(p, f, f->mono_ns);
 	put_losses(p, f);
 	cache_trim(&p->tracks);
-	return out_flush(&p->out, e);
+	return out_flush(p->base.out, e);
 }
 
 static int perfetto_interval(struct sink *s, const struct frame *interval,
@@ -391,28 +356,24 @@ static int perfetto_final(struct sink *s, const struct frame *total, struct err 
 }
 
 /* A new file describes its tracks anew. */
-static int perfetto_reopen(struct sink *s, struct err *e)
+static void perfetto_begin_file(struct sink *s)
 {
-	struct perfetto *p = perfetto(s);
-	int ret = out_reopen(&p->out, e);
-
-	if (ret || !p->out.owned || !out_is_empty_file(&p->out))
-		return ret;
-	cache_clear(&p->tracks);
-	p->clocks = false;
-	if (p->head)
-		out_put(&p->out, p->head, p->head_len);
-	return out_flush(&p->out, e);
+	cache_clear(&perfetto(s)->tracks);
+	perfetto(s)->clocks = false;
 }
 
 const struct sink_ops sink_perfetto = {
 	.name = "perfetto",
 	.summary = "trace for Perfetto's UI: slow waits (--slower) as slices, metrics as counters",
+	.what = "as Perfetto trace",
+	.size = sizeof(struct perfetto),
 	.open = perfetto_open,
 	.meta = perfetto_meta,
 	.interval = perfetto_interval,
 	.final = perfetto_final,
 	.slow = perfetto_slow,
-	.reopen = perfetto_reopen,
-	.close = perfetto_close,
+	.reopen = sink_reopen,
+	.close = sink_close,
+	.begin = perfetto_begin_file,
+	.free = perfetto_free,
 };

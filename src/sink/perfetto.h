@@ -15,15 +15,10 @@
 
 #include "core/cache.h"
 #include "core/frame.h"
-#include "sink/out.h"
 #include "sink/sink.h"
 
 struct perfetto {
 	struct sink base;
-	struct out out;
-	const struct config *cfg;
-	char *head; /* the first packets, for each file that is begun */
-	size_t head_len;
 	struct cache tracks;   /* what is known of those that were described */
 	uint64_t forgotten_ns; /* no slice ended later on those that no longer are */
 	uint64_t singles;      /* tracks made for one slice */

@@ -6,7 +6,6 @@
  */
 #include "sink/perfetto.h"
 
-#include "core/version.h"
 #include "sink/foreign.h"
 #include "sink/proto.h"
 
@@ -28,8 +27,7 @@ enum {
 };
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
 enum { CLOCK_ID_REALTIME = 1, CLOCK_ID_MONOTONIC = 3 };
-enum { SNAPSHOT_CLOCK = 1, SNAPSHOT_PRIMARY };
-enum { CLOCK_ID = 1, CLOCK_NS };
+enum { SNAPSHOT_CLOCK = 1, SNAPSHOT_PRIMARY }; /* a clock: its id and its ns */
 enum { INTERNED_CATEGORY = 1, INTERNED_NOTE_NAME = 3 };
 enum { INTERNED_IID = 1, INTERNED_TEXT };
 enum { SYSTEM_UTSNAME = 1, SYSTEM_VERSION = 4, SYSTEM_CPUS = 8 };
@@ -122,33 +120,18 @@ static size_t begin_packet(struct out *o, uint64_t flags)
 
 static void put_interned(struct out *o, uint32_t field, const char *const *v, uint64_t n)
 {
-	size_t at;
-
 	for (uint64_t iid = 1; iid < n; iid++) {
-		at = proto_begin(o, field);
+		size_t at = proto_begin(o, field);
+
 		proto_u64(o, INTERNED_IID, iid);
 		proto_text(o, INTERNED_TEXT, v[iid]);
 		proto_end(o, at);
 	}
 }
 
-static void put_system(struct out *o, const struct meta *m)
-{
-	size_t packet = begin_packet(o, NEEDS_STATE), system = proto_begin(o, PACKET_SYSTEM_INFO);
-	size_t at = proto_begin(o, SYSTEM_UTSNAME);
-
-	proto_text(o, UTSNAME_SYSNAME, "Linux");
-	put_foreign(o, UTSNAME_RELEASE, m->kernel, NULL);
-	proto_end(o, at);
-	put_foreign(o, SYSTEM_VERSION, "waitscope ", m->version);
-	proto_u64(o, SYSTEM_CPUS, m->cpus);
-	proto_end(o, system);
-	proto_end(o, packet);
-}
-
 void perfetto_put_head(struct out *o, const struct meta *m)
 {
-	size_t packet = begin_packet(o, STATE_CLEARED), at;
+	size_t packet = begin_packet(o, STATE_CLEARED), at, system;
 
 	at = proto_begin(o, PACKET_DEFAULTS);
 	proto_u64(o, PACKET_CLOCK_ID, CLOCK_ID_MONOTONIC);
@@ -158,28 +141,29 @@ void perfetto_put_head(struct out *o, const struct meta *m)
 	put_interned(o, INTERNED_NOTE_NAME, words, WORDS);
 	proto_end(o, at);
 	proto_end(o, packet);
-	put_system(o, m);
+
+	packet = begin_packet(o, NEEDS_STATE);
+	system = proto_begin(o, PACKET_SYSTEM_INFO);
+	at = proto_begin(o, SYSTEM_UTSNAME);
+	proto_text(o, UTSNAME_SYSNAME, "Linux");
+	put_foreign(o, UTSNAME_RELEASE, m->kernel, NULL);
+	proto_end(o, at);
+	put_foreign(o, SYSTEM_VERSION, "waitscope ", m->version);
+	proto_u64(o, SYSTEM_CPUS, m->cpus);
+	proto_end(o, system);
+	proto_end(o, packet);
 }
 
 /* ---- clocks ---- */
-
-static void put_clock(struct out *o, uint64_t id, uint64_t ns)
-{
-	size_t at = proto_begin(o, SNAPSHOT_CLOCK);
-
-	proto_u64(o, CLOCK_ID, id);
-	proto_u64(o, CLOCK_NS, ns);
-	proto_end(o, at);
-}
 
 /* The primary clock is the trace's own time; BOOTTIME, which it would be else, no report tells. */
 void perfetto_put_clocks(struct out *o, const struct timespec *wall, uint64_t mono_ns)
 {
 	size_t packet = begin_packet(o, NEEDS_STATE), at = proto_begin(o, PACKET_CLOCK_SNAPSHOT);
 
-	put_clock(o, CLOCK_ID_MONOTONIC, mono_ns);
-	put_clock(o, CLOCK_ID_REALTIME,
-		  (uint64_t)wall->tv_sec * NS_PER_S + (uint64_t)wall->tv_nsec);
+	proto_pair(o, SNAPSHOT_CLOCK, CLOCK_ID_MONOTONIC, mono_ns);
+	proto_pair(o, SNAPSHOT_CLOCK, CLOCK_ID_REALTIME,
+		   (uint64_t)wall->tv_sec * NS_PER_S + (uint64_t)wall->tv_nsec);
 	proto_u64(o, SNAPSHOT_PRIMARY, CLOCK_ID_MONOTONIC);
 	proto_end(o, at);
 	proto_end(o, packet);
@@ -261,53 +245,39 @@ void perfetto_put_count(struct out *o, uint64_t track, uint64_t ns, uint64_t v)
 
 /* ---- tracks ---- */
 
-static void put_process(struct out *o, const struct perfetto_track *t)
+/* A process or thread is named in a message of its own. */
+static void put_task(struct out *o, const struct perfetto_track *t)
 {
-	size_t at = proto_begin(o, TRACK_PROCESS);
+	size_t at = proto_begin(o, t->thread ? TRACK_THREAD : TRACK_PROCESS);
 
-	proto_u64(o, PROCESS_PID, t->pid);
+	proto_u64(o, t->thread ? THREAD_PID : PROCESS_PID, t->pid);
+	if (t->thread)
+		proto_u64(o, THREAD_TID, t->tid);
 	if (t->name)
-		put_foreign(o, PROCESS_NAME, t->name, NULL);
-	proto_end(o, at);
-}
-
-static void put_thread(struct out *o, const struct perfetto_track *t)
-{
-	size_t at = proto_begin(o, TRACK_THREAD);
-
-	proto_u64(o, THREAD_PID, t->pid);
-	proto_u64(o, THREAD_TID, t->tid);
-	if (t->name)
-		put_foreign(o, THREAD_NAME, t->name, NULL);
-	proto_end(o, at);
-}
-
-static void put_counter(struct out *o, const struct perfetto_track *t)
-{
-	size_t at = proto_begin(o, TRACK_COUNTER);
-
-	if (t->time)
-		proto_u64(o, COUNTER_UNIT, UNIT_TIME);
-	else
-		proto_text(o, COUNTER_UNIT_NAME, t->unit);
+		put_foreign(o, t->thread ? THREAD_NAME : PROCESS_NAME, t->name, NULL);
 	proto_end(o, at);
 }
 
 void perfetto_put_track(struct out *o, const struct perfetto_track *t)
 {
 	size_t packet = begin_packet(o, NEEDS_STATE), at = proto_begin(o, PACKET_TRACK_DESCRIPTOR);
+	size_t counter;
 
 	proto_u64(o, TRACK_UUID, t->uuid);
 	if (t->parent)
 		proto_u64(o, TRACK_PARENT, t->parent);
-	if (t->process)
-		put_process(o, t);
-	else if (t->thread)
-		put_thread(o, t);
+	if (t->process || t->thread)
+		put_task(o, t);
 	else
 		put_foreign(o, TRACK_NAME, t->name, NULL);
-	if (t->counter)
-		put_counter(o, t);
+	if (t->counter) {
+		counter = proto_begin(o, TRACK_COUNTER);
+		if (t->time)
+			proto_u64(o, COUNTER_UNIT, UNIT_TIME);
+		else
+			proto_text(o, COUNTER_UNIT_NAME, t->unit);
+		proto_end(o, counter);
+	}
 	if (t->ordered)
 		proto_u64(o, TRACK_CHILD_ORDER, ORDER_EXPLICIT);
 	if (t->rank)

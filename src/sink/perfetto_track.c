@@ -73,11 +73,6 @@ static uint64_t uuid_of(enum track_kind kind, uint32_t pid, uint32_t tid)
 	return (uint64_t)kind << 60 | (uint64_t)(pid & 0x3ffffff) << 26 | (tid & 0x3ffffff);
 }
 
-static uint64_t lane_uuid(uint64_t uuid, uint32_t lane)
-{
-	return uuid | (uint64_t)lane << 52;
-}
-
 /* NULL: no memory. */
 static struct known *known(struct perfetto *p, uint64_t uuid)
 {
@@ -94,7 +89,7 @@ static struct known *known(struct perfetto *p, uint64_t uuid)
 	}
 	if (k && !cache_add(&p->tracks, k))
 		return k;
-	p->out.error = -ENOMEM;
+	p->base.out->error = -ENOMEM;
 	return NULL;
 }
 
@@ -106,7 +101,7 @@ static void describe(struct perfetto *p, const struct perfetto_track *t)
 	if (!k || k->name == name || (k->name && !t->name))
 		return;
 	k->name = name;
-	perfetto_put_track(&p->out, t);
+	perfetto_put_track(p->base.out, t);
 }
 
 static uint64_t group(struct perfetto *p, enum group which)
@@ -155,30 +150,19 @@ uint64_t perfetto_thread(struct perfetto *p, uint32_t pid, uint32_t tid, const c
 static struct perfetto_track row_track(struct perfetto *p, enum perfetto_row row, uint32_t pid,
 				       uint32_t tid, char name[32])
 {
-	struct perfetto_track t = {.parent = uuid_of(TRACK_OF_THREAD, pid, tid), .name = name};
+	static const enum track_kind kinds[] = {
+		[ROW_WAITS] = TRACK_OF_WAITS, [ROW_OPS] = TRACK_OF_OPS, [ROW_CPU] = TRACK_OF_CPU};
+	struct perfetto_track t = {.uuid = uuid_of(kinds[row], pid, tid),
+				   .parent = uuid_of(TRACK_OF_THREAD, pid, tid),
+				   .name = row == ROW_OPS ? "operations" : "waits"};
 
-	switch (row) { /* all fit */
-	case ROW_WAITS:
-		t.uuid = uuid_of(TRACK_OF_WAITS, pid, tid);
-		(void)snprintf(name, 32, "waits");
-		break;
-	case ROW_OPS:
-		t.uuid = uuid_of(TRACK_OF_OPS, pid, tid);
-		(void)snprintf(name, 32, "operations");
-		break;
-	case ROW_CPU:
-		t.uuid = uuid_of(TRACK_OF_CPU, 0, tid);
-		t.parent = group(p, GROUP_CPUS);
-		t.rank = tid & INT32_MAX;
-		(void)snprintf(name, 32, "CPU %" PRIu32, tid);
-		break;
-	}
+	if (row != ROW_CPU)
+		return t;
+	(void)snprintf(name, 32, "CPU %" PRIu32, tid); /* fits */
+	t.name = name;
+	t.parent = group(p, GROUP_CPUS);
+	t.rank = tid & INT32_MAX;
 	return t;
-}
-
-static bool fits(uint64_t end_before, uint64_t begin)
-{
-	return begin >= end_before;
 }
 
 /*
@@ -193,19 +177,19 @@ uint64_t perfetto_lane(struct perfetto *p, enum perfetto_row row, uint32_t pid, 
 	struct known *k = known(p, t.uuid);
 	uint32_t i = 0;
 
-	while (k && i < LANES && !fits(k->ends[i], begin_ns))
+	while (k && i < LANES && k->ends[i] > begin_ns)
 		i++;
 	if (!k || i == LANES) {
 		t.uuid = (uint64_t)TRACK_SINGLE << 60 | ++p->singles;
-		perfetto_put_track(&p->out, &t);
+		perfetto_put_track(p->base.out, &t);
 		return t.uuid;
 	}
 	k->ends[i] = end_ns;
 	if (row == ROW_WAITS && !i)
 		return t.parent; /* the thread's own track */
-	t.uuid = lane_uuid(t.uuid, i);
+	t.uuid |= (uint64_t)i << 52;
 	if (!(k->described & 1U << i))
-		perfetto_put_track(&p->out, &t);
+		perfetto_put_track(p->base.out, &t);
 	k->described |= 1U << i;
 	return t.uuid;
 }
@@ -217,47 +201,25 @@ static uint64_t hash_more(uint64_t h, const char *text)
 	return h * 1099511628211ULL ^ text_hash(text, strlen(text));
 }
 
-static uint64_t series_hash(const struct series *s)
-{
-	uint64_t h = hash_more(0, s->desc->name);
-
-	for (uint32_t i = 0; i < s->nlabels; i++)
-		if (!series_label_describes(s, i))
-			h = hash_more(hash_more(h, s->labels[i].key), s->labels[i].value);
-	return h;
-}
-
-static uint64_t counter_uuid(uint64_t hash)
-{
-	return (uint64_t)TRACK_OF_COUNTER << 60 | hash >> 4;
-}
-
-/* "ext4_op_latency fsync 8:1 /data"; cut where it is very long, the number is of all of it. */
-static void series_name(char *out, size_t len, const struct series *s)
-{
-	size_t at = (size_t)snprintf(out, len, "%s", s->desc->name);
-
-	for (uint32_t i = 0; i < s->nlabels && at < len; i++)
-		at += (size_t)snprintf(out + at, len - at, " %s", s->labels[i].value);
-}
-
 uint64_t perfetto_counter(struct perfetto *p, const struct series *s, const char *stat, bool time,
 			  const char *unit)
 {
+	/* "ext4_op_latency fsync 8:1 /data"; cut where it is very long, the number is of all. */
 	char name[NAME_LEN];
-	uint64_t hash = series_hash(s);
-	struct perfetto_track series = {.uuid = counter_uuid(hash), .name = name};
-	struct perfetto_track t = {
-		.uuid = counter_uuid(hash_more(hash, stat)),
-		.parent = series.uuid,
-		.name = stat,
-		.counter = true,
-		.time = time,
-		.unit = unit,
-	};
+	size_t at = (size_t)snprintf(name, sizeof(name), "%s", s->desc->name);
+	struct perfetto_track series = {.name = name, .parent = group(p, GROUP_METRICS)};
+	struct perfetto_track t = {.name = stat, .counter = true, .time = time, .unit = unit};
+	uint64_t hash = hash_more(0, s->desc->name);
 
-	series_name(name, sizeof(name), s);
-	series.parent = group(p, GROUP_METRICS);
+	for (uint32_t i = 0; i < s->nlabels; i++) {
+		if (at < sizeof(name))
+			at += (size_t)snprintf(name + at, sizeof(name) - at, " %s",
+					       s->labels[i].value);
+		if (!series_label_describes(s, i))
+			hash = hash_more(hash_more(hash, s->labels[i].key), s->labels[i].value);
+	}
+	t.parent = series.uuid = (uint64_t)TRACK_OF_COUNTER << 60 | hash >> 4;
+	t.uuid = (uint64_t)TRACK_OF_COUNTER << 60 | hash_more(hash, stat) >> 4;
 	describe(p, &series);
 	describe(p, &t);
 	return t.uuid;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/culprit.h"
 #include "core/text.h"
 
 #define ELLIPSIS "…"
@@ -81,6 +82,28 @@ struct word word_seen(const struct holder *h)
 		(void)snprintf(w.s, sizeof(w.s), " (%.40s %% seen)",
 			       word_share(h->took_ns, h->wait_ns, 0).s); /* fits */
 	return w;
+}
+
+struct name name_clean(const char *raw)
+{
+	struct name n;
+
+	text_clean(n.s, sizeof(n.s), raw ? raw : "?", SIZE_MAX);
+	return n;
+}
+
+struct name name_culprit(const struct culprit *k)
+{
+	char raw[CULPRIT_NAME_BYTES];
+
+	return name_clean(culprit_name(k, raw, sizeof(raw)));
+}
+
+void text_join(char *out, size_t len, const char *sep, const char *raw)
+{
+	size_t at = strlen(out);
+
+	(void)snprintf(out + at, len - at, "%s%s", at ? sep : "", name_clean(raw).s); /* cut */
 }
 
 void line_start(struct line *l)
@@ -185,24 +208,24 @@ static size_t fit_bytes(const char *text, size_t width)
 	return bytes;
 }
 
-static bool cut_none(char *out, size_t outlen, const char *text, size_t width)
+/* Is there nothing to be cut, or no room for an ellipsis? Then that is done. */
+static bool cut_is_done(char *out, size_t outlen, const char *text, size_t width)
 {
 	size_t len = strlen(text);
 
-	if (text_width(text) > width || len >= outlen)
-		return false;
-	memcpy(out, text, len + 1);
-	return true;
+	if (text_width(text) <= width && len < outlen) {
+		memcpy(out, text, len + 1);
+		return true;
+	}
+	out[0] = '\0';
+	return !width || outlen < sizeof(ELLIPSIS);
 }
 
 char *line_cut(char *out, size_t outlen, const char *text, size_t width)
 {
 	size_t bytes;
 
-	if (cut_none(out, outlen, text, width))
-		return out;
-	out[0] = '\0';
-	if (!width || outlen < sizeof(ELLIPSIS))
+	if (cut_is_done(out, outlen, text, width))
 		return out;
 	bytes = fit_bytes(text, width - 1);
 	while (bytes + sizeof(ELLIPSIS) > outlen || (bytes && continues(text[bytes])))
@@ -217,10 +240,7 @@ char *line_cut_start(char *out, size_t outlen, const char *text, size_t width)
 	const char *from = text;
 	size_t w;
 
-	if (cut_none(out, outlen, text, width))
-		return out;
-	out[0] = '\0';
-	if (!width || outlen < sizeof(ELLIPSIS))
+	if (cut_is_done(out, outlen, text, width))
 		return out;
 	while (*from && (text_width(from) > width - 1 || strlen(from) + sizeof(ELLIPSIS) > outlen))
 		from += char_bytes(from, &w);

@@ -45,6 +45,17 @@ struct word word_did(const struct holder *h, size_t i);
  * to half a percent: a call that gives it up is a little before the wake-up. */
 struct word word_seen(const struct holder *h);
 
+/* A foreign text for people: cleaned, and cut at worst. NULL: "?". */
+struct name {
+	char s[512];
+};
+
+struct name name_clean(const char *raw);
+struct name name_culprit(const struct culprit *k);
+/* Adds a foreign text, cleaned, to one that may have some, with `sep` between them; it is cut where there
+ * is no room, as the line would be. */
+void text_join(char *out, size_t len, const char *sep, const char *raw);
+
 /* A line being put together; what does not fit is left off at a character's edge. */
 struct line {
 	size_t len;

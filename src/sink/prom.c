@@ -7,17 +7,18 @@
 #include "sink/prom.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sink/sink.h"
 
+#define LE_TEXT 32
+
 struct prom_sink {
 	struct sink base;
-	void (*put)(struct out *o, const struct export *x);
 	bool each; /* a file is replaced with each report */
-	struct out out;
 	struct export *x;
 };
 
@@ -58,6 +59,111 @@ void prom_classic(const struct hist *h, uint64_t below[PROM_LES])
 		below[edge - PROM_LE_FIRST] = n;
 }
 
+/*
+ * ---- text, version 0.0.4 ----
+ *
+ *	# HELP waitscope_sched_wakeup_latency_seconds Time from ...
+ *	# TYPE waitscope_sched_wakeup_latency_seconds histogram
+ *	waitscope_sched_wakeup_latency_seconds_bucket{cgroup="/a",le="9.5367431640625e-07"} 3
+ *
+ * There may be hundreds of thousands of lines: what their beginnings have in common is put together
+ * once, and no number goes through printf.
+ */
+
+struct text {
+	struct out *out;
+	const char *name;
+	char le[PROM_LES][LE_TEXT];
+};
+
+/* NAME_SUFFIX{labels, and then `more` stands for one more */
+static void put_start(const struct text *t, const char *suffix, const struct export_series *s,
+		      const char *le)
+{
+	struct out *o = t->out;
+	const char *sep = "{";
+
+	out_text(o, t->name);
+	out_text(o, suffix);
+	for (uint32_t i = 0; i < s->nlabels; i++, sep = ",") {
+		out_text(o, sep);
+		out_text(o, s->labels[i].key);
+		out_text(o, "=");
+		out_quoted(o, s->labels[i].value);
+	}
+	if (le) {
+		out_text(o, sep);
+		out_text(o, "le=\"");
+		out_text(o, le);
+		out_text(o, "\"");
+	}
+	out_text(o, le || s->nlabels ? "} " : " ");
+}
+
+static void put_line(const struct text *t, const char *suffix, const struct export_series *s,
+		     const char *le, uint64_t v)
+{
+	put_start(t, suffix, s, le);
+	out_u64(t->out, v);
+	out_text(t->out, "\n");
+}
+
+static void put_hist(const struct text *t, const struct export_series *s)
+{
+	const struct hist *h = &s->hist;
+	uint64_t below[PROM_LES];
+
+	prom_classic(h, below);
+	for (int i = 0; i < PROM_LES; i++)
+		put_line(t, "_bucket", s, t->le[i], below[i]);
+	put_line(t, "_bucket", s, "+Inf", h->count);
+	put_start(t, "_sum", s, NULL);
+	out_printf(t->out, "%" PRIu64 ".%09" PRIu64 "\n", h->sum_ns / 1000000000,
+		   h->sum_ns % 1000000000);
+	put_line(t, "_count", s, NULL, h->count);
+}
+
+static void put_series(const struct text *t, enum export_type type, const struct export_series *s)
+{
+	switch (type) {
+	case EXPORT_HISTOGRAM:
+		put_hist(t, s);
+		break;
+	case EXPORT_COUNTER:
+		put_line(t, "", s, NULL, s->value);
+		break;
+	case EXPORT_GAUGE:
+		put_start(t, "", s, NULL);
+		out_printf(t->out, "%.15g\n", s->gauge);
+		break;
+	}
+}
+
+void prom_put_text(struct out *o, const struct export *x)
+{
+	static const char *const types[] = {
+		[EXPORT_COUNTER] = "counter",
+		[EXPORT_GAUGE] = "gauge",
+		[EXPORT_HISTOGRAM] = "histogram",
+	};
+	const struct export_family *f;
+	const struct export_series *s;
+	char name[PROM_NAME];
+	struct text t = {.out = o};
+
+	for (int i = 0; i < PROM_LES; i++) /* exact: a power of two has at most 14 digits here */
+		(void)snprintf(t.le[i], LE_TEXT, "%.17g", ldexp(1, PROM_LE_FIRST + i));
+	for (size_t i = 0; (f = export_family(x, i)); i++) {
+		if (!f->first)
+			continue;
+		t.name = prom_name(name, f);
+		out_printf(o, "# HELP %s %s\n# TYPE %s %s\n", t.name, f->help, t.name,
+			   types[f->type]);
+		for (s = f->first; s; s = s->next)
+			put_series(&t, f->type, s);
+	}
+}
+
 /* ---- the sink ---- */
 
 static struct prom_sink *prom_sink(struct sink *s)
@@ -65,61 +171,49 @@ static struct prom_sink *prom_sink(struct sink *s)
 	return (struct prom_sink *)s;
 }
 
-static int prom_close(struct sink *s, struct err *e)
+static void prom_free(struct sink *s)
 {
-	struct prom_sink *p = prom_sink(s);
-	int ret;
-
-	if (!p)
-		return 0;
-	ret = out_close(&p->out, e);
-	export_free(p->x);
-	free(p);
-	return ret;
+	export_free(prom_sink(s)->x);
 }
 
-static int prom_open_as(struct sink **out, const struct sink_args *args, const struct sink_ops *ops,
-			void (*put)(struct out *o, const struct export *x), struct err *e)
+static int open_as(const struct sink_ops *ops, struct sink **out, const struct sink_args *args,
+		   struct err *e)
 {
-	struct prom_sink *p = calloc(1, sizeof(*p));
-	int ret;
+	int ret = sink_new(out, ops, args, e);
+	struct prom_sink *p;
 
-	if (p)
-		p->x = export_new(args->cfg);
-	if (!p || !p->x) {
-		free(p);
-		return err_sys(e, -ENOMEM, "output for Prometheus");
-	}
-	p->base.ops = ops;
-	p->put = put;
-	p->each = args->path || args->memory;
-	ret = sink_open_out(&p->base, &p->out, args, e);
-	if (!ret && args->path)
-		ret = out_replace(&p->out, e);
-	if (ret) {
-		(void)prom_close(&p->base, NULL); /* nothing written: the open's error counts */
+	if (ret)
 		return ret;
+	p = prom_sink(*out);
+	p->each = args->path || args->memory;
+	p->x = export_new(args->cfg);
+	if (!p->x)
+		ret = sink_failed(*out, -ENOMEM, e);
+	else if (args->path)
+		ret = out_replace((*out)->out, e);
+	if (ret) {
+		(void)sink_close(*out, NULL); /* nothing written: the open's error counts */
+		*out = NULL;
 	}
-	*out = &p->base;
-	return 0;
+	return ret;
 }
 
 static int prom_open(struct sink **out, const struct sink_args *args, struct err *e)
 {
-	return prom_open_as(out, args, &sink_prom, prom_put_text, e);
+	return open_as(&sink_prom, out, args, e);
 }
 
 static int prom_proto_open(struct sink **out, const struct sink_args *args, struct err *e)
 {
-	return prom_open_as(out, args, &sink_prom_proto, prom_put_proto, e);
+	return open_as(&sink_prom_proto, out, args, e);
 }
 
 static int prom_write(struct prom_sink *p, int added, struct err *e)
 {
 	if (added)
-		return err_sys(e, added, "output for Prometheus");
-	p->put(&p->out, p->x);
-	return out_flush(&p->out, e);
+		return sink_failed(&p->base, added, e);
+	(p->base.ops == &sink_prom ? prom_put_text : prom_put_proto)(p->base.out, p->x);
+	return out_flush(p->base.out, e);
 }
 
 static int prom_meta(struct sink *s, const struct meta *m, struct err *e)
@@ -154,21 +248,27 @@ static int prom_reopen(struct sink *s, struct err *e)
 const struct sink_ops sink_prom = {
 	.name = "prom",
 	.summary = "Prometheus' text of all that was counted; FILE is replaced with each report",
+	.what = "for Prometheus",
+	.size = sizeof(struct prom_sink),
 	.open = prom_open,
 	.meta = prom_meta,
 	.interval = prom_interval,
 	.final = prom_final,
 	.reopen = prom_reopen,
-	.close = prom_close,
+	.close = sink_close,
+	.free = prom_free,
 };
 
 const struct sink_ops sink_prom_proto = {
 	.name = "prom-proto",
 	.summary = "the same as delimited protocol buffers, with native histograms",
+	.what = "for Prometheus",
+	.size = sizeof(struct prom_sink),
 	.open = prom_proto_open,
 	.meta = prom_meta,
 	.interval = prom_interval,
 	.final = prom_final,
 	.reopen = prom_reopen,
-	.close = prom_close,
+	.close = sink_close,
+	.free = prom_free,
 };

@@ -33,16 +33,6 @@ enum {
 };
 enum { BUCKET_COUNT = 1, BUCKET_EDGE };
 enum { SPAN_OFFSET = 1, SPAN_LENGTH };
-enum { TIME_SECONDS = 1, TIME_NANOS };
-
-static void put_start(struct out *o, uint32_t field, uint64_t unix_ns)
-{
-	size_t at = proto_begin(o, field);
-
-	proto_u64(o, TIME_SECONDS, unix_ns / NS_PER_S);
-	proto_u64(o, TIME_NANOS, unix_ns % NS_PER_S);
-	proto_end(o, at);
-}
 
 static void put_classic(struct out *o, const struct hist *h)
 {
@@ -114,44 +104,38 @@ static void put_hist(struct out *o, const struct export_series *s, uint32_t sche
 	put_spans(o, h, schema);
 	if (h->len)
 		put_deltas(o, h, schema);
-	put_start(o, HISTOGRAM_START, s->start_ns);
-	proto_end(o, at);
-}
-
-static void put_counter(struct out *o, const struct export_series *s)
-{
-	size_t at = proto_begin(o, METRIC_COUNTER);
-
-	proto_double(o, COUNTER_VALUE, (double)s->value);
-	put_start(o, COUNTER_START, s->start_ns);
-	proto_end(o, at);
-}
-
-static void put_gauge(struct out *o, const struct export_series *s)
-{
-	size_t at = proto_begin(o, METRIC_GAUGE);
-
-	proto_double(o, GAUGE_VALUE, s->gauge);
+	/* A time: seconds, and nanoseconds. */
+	proto_pair(o, HISTOGRAM_START, s->start_ns / NS_PER_S, s->start_ns % NS_PER_S);
 	proto_end(o, at);
 }
 
 static void put_series(struct out *o, const struct export *x, enum export_type type,
 		       const struct export_series *s)
 {
-	size_t at = proto_begin(o, FAMILY_METRIC), label;
+	size_t at = proto_begin(o, FAMILY_METRIC), part;
 
 	for (uint32_t i = 0; i < s->nlabels; i++) {
-		label = proto_begin(o, METRIC_LABEL);
+		part = proto_begin(o, METRIC_LABEL);
 		proto_text(o, LABEL_NAME, s->labels[i].key);
 		proto_text(o, LABEL_VALUE, s->labels[i].value);
-		proto_end(o, label);
+		proto_end(o, part);
 	}
-	if (type == EXPORT_HISTOGRAM)
+	switch (type) {
+	case EXPORT_HISTOGRAM:
 		put_hist(o, s, export_schema(x, &s->hist));
-	else if (type == EXPORT_COUNTER)
-		put_counter(o, s);
-	else
-		put_gauge(o, s);
+		break;
+	case EXPORT_COUNTER:
+		part = proto_begin(o, METRIC_COUNTER);
+		proto_double(o, COUNTER_VALUE, (double)s->value);
+		proto_pair(o, COUNTER_START, s->start_ns / NS_PER_S, s->start_ns % NS_PER_S);
+		proto_end(o, part);
+		break;
+	case EXPORT_GAUGE:
+		part = proto_begin(o, METRIC_GAUGE);
+		proto_double(o, GAUGE_VALUE, s->gauge);
+		proto_end(o, part);
+		break;
+	}
 	proto_end(o, at);
 }
 

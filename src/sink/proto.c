@@ -83,3 +83,12 @@ void proto_end(struct out *o, size_t begun)
 	memmove(o->buf + begun + n, o->buf + begun, len);
 	memcpy(o->buf + begun, bytes, n);
 }
+
+void proto_pair(struct out *o, uint32_t field, uint64_t first, uint64_t second)
+{
+	size_t at = proto_begin(o, field);
+
+	proto_u64(o, 1, first);
+	proto_u64(o, 2, second);
+	proto_end(o, at);
+}

@@ -21,6 +21,8 @@ void proto_text(struct out *o, uint32_t field, const char *text);
  * (field 0). */
 size_t proto_begin(struct out *o, uint32_t field);
 void proto_end(struct out *o, size_t begun);
+/* A message of two numbers, its fields 1 and 2. */
+void proto_pair(struct out *o, uint32_t field, uint64_t first, uint64_t second);
 /* An element of a packed list. */
 void proto_packed_sint(struct out *o, int64_t v);
 

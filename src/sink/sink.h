@@ -10,10 +10,10 @@
 #include "core/config.h"
 #include "core/err.h"
 #include "core/frame.h"
+#include "sink/out.h"
 
 struct event_base;
 struct sink;
-struct out;
 
 struct sink_args {
 	const struct config *cfg;
@@ -32,6 +32,8 @@ struct sink_args {
 struct sink_ops {
 	const char *name; /* as in --output */
 	const char *summary;
+	const char *what; /* "in CSV": what failed, after "output" */
+	size_t size;	  /* of its struct, which begins with a struct sink */
 	int (*open)(struct sink **out, const struct sink_args *args, struct err *e);
 	int (*meta)(struct sink *s, const struct meta *m, struct err *e);
 	/* An interval's end: both views; the sink takes what it prints. The total has rows only if
@@ -50,11 +52,19 @@ struct sink_ops {
 	bool (*finish)(struct sink *s, char *note, size_t len);
 	int (*reopen)(struct sink *s, struct err *e); /* SIGHUP: path again; no-op on stdout */
 	int (*close)(struct sink *s, struct err *e); /* NULL is fine; reports a failed last write */
+	/* Both optional, for those who take sink_reopen and sink_close: a new file begins, which has
+	 * nothing of what was written before; its own memory goes, all but the struct. */
+	void (*begin)(struct sink *s);
+	void (*free)(struct sink *s);
 };
 
 struct sink {
 	const struct sink_ops *ops;
-	struct out *out; /* what it writes to */
+	const struct config *cfg;
+	struct out *out; /* what it writes to: */
+	struct out own;
+	char *head; /* what each file begins with; NULL: nothing of its own */
+	size_t head_len;
 };
 
 extern const struct sink_ops sink_table;
@@ -68,8 +78,15 @@ extern const struct sink_ops sink_html;
 extern const struct sink_ops sink_perfetto;
 extern const struct sink_ops sink_tui;
 
-/* For open: what the arguments name is opened as the sink's stream. As out_open. */
-int sink_open_out(struct sink *s, struct out *o, const struct sink_args *args, struct err *e);
+/* For open: a zeroed struct of ops->size, with what the arguments name as its stream. */
+int sink_new(struct sink **out, const struct sink_ops *ops, const struct sink_args *args,
+	     struct err *e);
+/* "output in CSV: ...", of a negative errno; returns that. */
+int sink_failed(const struct sink *s, int ret, struct err *e);
+/* Writes the record, with which files that are begun later begin as well. */
+int sink_flush_head(struct sink *s, struct err *e);
+int sink_reopen(struct sink *s, struct err *e);
+int sink_close(struct sink *s, struct err *e);
 
 extern const struct sink_ops *const sink_list[]; /* NULL-terminated; a new format is a line here */
 const struct sink_ops *sink_find(const char *name);

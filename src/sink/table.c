@@ -4,7 +4,6 @@
  * line clears its rest, the screen below is cleared at the end; nothing flickers, and the final
  * report stays.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +20,6 @@
 
 struct table_sink {
 	struct sink base;
-	const struct config *cfg;
-	struct out out;
 	struct view view;
 	struct table_plan plan;
 	bool tty, color, redraw;
@@ -41,18 +38,10 @@ static struct table_sink *table_sink(struct sink *s)
 	return (struct table_sink *)s;
 }
 
-static int table_close(struct sink *s, struct err *e)
+static void table_free(struct sink *s)
 {
-	struct table_sink *t = table_sink(s);
-	int ret;
-
-	if (!t)
-		return 0;
-	ret = out_close(&t->out, e);
-	view_free(&t->view);
-	free(t->plan.v);
-	free(t);
-	return ret;
+	view_free(&table_sink(s)->view);
+	free(table_sink(s)->plan.v);
 }
 
 static void table_resize(struct sink *s, uint32_t columns, uint32_t lines)
@@ -67,42 +56,25 @@ static void table_resize(struct sink *s, uint32_t columns, uint32_t lines)
 
 static int table_open(struct sink **out, const struct sink_args *args, struct err *e)
 {
-	struct table_sink *t = calloc(1, sizeof(*t));
-	int ret;
+	int ret = sink_new(out, &sink_table, args, e);
+	struct table_sink *t;
 
-	if (!t)
-		return err_sys(e, -ENOMEM, "output as a table");
-	t->base.ops = &sink_table;
-	t->cfg = args->cfg;
+	if (ret)
+		return ret;
+	t = table_sink(*out);
 	t->tty = args->tty;
 	t->color = args->color;
 	/* Slow waits come between reports: they scroll, so reports must too. */
 	t->redraw = args->redraw && !args->cfg->slower;
-	table_resize(&t->base, args->columns, args->lines);
-	ret = sink_open_out(&t->base, &t->out, args, e);
-	if (ret) {
-		(void)table_close(&t->base, NULL); /* nothing written: the open's error counts */
-		return ret;
-	}
-	*out = &t->base;
+	table_resize(*out, args->columns, args->lines);
 	return 0;
-}
-
-/* Appends to a fixed text; a header that is too long is cut, as the line would be. */
-static void text_append(char *to, size_t size, const char *sep, const char *text)
-{
-	size_t len = strlen(to);
-	char clean[512];
-
-	text_clean(clean, sizeof(clean), text, SIZE_MAX);
-	(void)snprintf(to + len, size - len, "%s%s", len ? sep : "", clean);
 }
 
 /* "pid=1,2 comm=x": what was given more than once is joined. */
 static void table_filters(struct table_sink *t, const struct meta *m)
 {
 	const struct label *f;
-	const char *sep = "   ", *usual = t->cfg->command ? "yes" : "no";
+	const char *sep = "   ", *usual = t->base.cfg->command ? "yes" : "no";
 	char filter[512];
 	size_t i;
 
@@ -111,12 +83,12 @@ static void table_filters(struct table_sink *t, const struct meta *m)
 		if (!strcmp(f->key, "follow") && !strcmp(f->value, usual))
 			continue;
 		if (i && !strcmp(f->key, f[-1].key)) {
-			text_append(t->sources, sizeof(t->sources), ",", f->value);
+			text_join(t->sources, sizeof(t->sources), ",", f->value);
 			continue;
 		}
 		(void)snprintf(filter, sizeof(filter), "%s=%s", f->key,
 			       f->value); /* the header is cut */
-		text_append(t->sources, sizeof(t->sources), sep, filter);
+		text_join(t->sources, sizeof(t->sources), sep, filter);
 		sep = " ";
 	}
 }
@@ -128,25 +100,24 @@ static int table_meta(struct sink *s, const struct meta *m, struct err *e)
 	size_t i;
 
 	(void)snprintf(t->host, sizeof(t->host), "waitscope  ");
-	text_append(t->host, sizeof(t->host), "", m->kernel);
+	text_join(t->host, sizeof(t->host), "", m->kernel);
 	(void)snprintf(cpus, sizeof(cpus), "%" PRIu32 " CPU%s", m->cpus,
 		       m->cpus == 1 ? "" : "s"); /* fits */
-	text_append(t->host, sizeof(t->host), "  ", cpus);
+	text_join(t->host, sizeof(t->host), "  ", cpus);
 	t->sources[0] = '\0';
 	for (i = 0; i < m->nsources; i++) {
 		if (m->sources[i].on)
-			text_append(t->sources, sizeof(t->sources), " ", m->sources[i].name);
+			text_join(t->sources, sizeof(t->sources), " ", m->sources[i].name);
 	}
 	table_filters(t, m);
 	return 0;
 }
 
-/* "waitscope  6.18.44  2 CPUs  interval 1.0 s   sched                    14:02:11" */
 /* The interval that was asked for, if this one was as long but for a hair; "999 ms" looks like a
  * fault. */
 static uint64_t table_period_ns(const struct table_sink *t, const struct frame *f)
 {
-	uint64_t asked = t->cfg->interval_ns, hair = asked / 100;
+	uint64_t asked = t->base.cfg->interval_ns, hair = asked / 100;
 
 	if (f->type == FRAME_INTERVAL && f->dur_ns + hair >= asked && f->dur_ns <= asked + hair)
 		return asked;
@@ -165,7 +136,11 @@ static void table_cut(char *out, size_t len, const char *text, size_t room)
 			       " …"); /* no longer than it was */
 }
 
-/* In a small window the time of day gives way to the time stamp. */
+/*
+ *	waitscope  6.18.44  2 CPUs  interval 1.0 s   sched                    14:02:11
+ *
+ * In a small window the time of day gives way to the time stamp.
+ */
 static void table_header_line(const struct table_sink *t, struct table_page *page, bool stamp)
 {
 	const struct frame *f = page->f;
@@ -194,36 +169,32 @@ static void table_header(const struct table_sink *t, struct table_page *page)
 	const struct frame *f = page->f;
 	char stamp[64];
 
-	if (t->cfg->timestamps) {
+	if (t->base.cfg->timestamps) {
 		format_rfc3339(stamp, sizeof(stamp), f->time.tv_sec, (uint32_t)f->time.tv_nsec);
 		if (table_only(page, DENSITY_ALL, DENSITY_SHORT))
 			printer_text(&page->printer, STYLE_DIM, stamp);
 		if (table_only(page, DENSITY_SHORT, DENSITIES))
 			table_header_line(t, page, true);
 	}
-	if (table_only(page, DENSITY_ALL, t->cfg->timestamps ? DENSITY_SHORT : DENSITIES))
+	if (table_only(page, DENSITY_ALL, t->base.cfg->timestamps ? DENSITY_SHORT : DENSITIES))
 		table_header_line(t, page, false);
 	table_always(page);
 }
 
-static void table_end(struct table_page *page)
+static void table_draw(struct table_sink *t, struct table_page *page)
 {
 	char clean[512];
 	struct line l;
 
-	text_clean(clean, sizeof(clean), page->f->end ? page->f->end : "end", SIZE_MAX);
-	line_start(&l);
-	line_add(&l, "final report after %s: %s", word_duration(page->f->dur_ns).s, clean);
-	printer_line(&page->printer, STYLE_PLAIN, &l);
-}
-
-static void table_draw(struct table_sink *t, struct table_page *page)
-{
 	table_plan_begin(page);
 	if (page->room >= HEADER_LEAST)
 		table_header(t, page);
-	if (page->f->type == FRAME_FINAL)
-		table_end(page);
+	if (page->f->type == FRAME_FINAL) {
+		text_clean(clean, sizeof(clean), page->f->end ? page->f->end : "end", SIZE_MAX);
+		line_start(&l);
+		line_add(&l, "final report after %s: %s", word_duration(page->f->dur_ns).s, clean);
+		printer_line(&page->printer, STYLE_PLAIN, &l);
+	}
 	table_sections(page);
 	if (page->f->type == FRAME_FINAL)
 		table_verdict(page);
@@ -237,33 +208,29 @@ static void table_begin(struct table_sink *t)
 	uint32_t i;
 
 	if (t->progress)
-		out_text(&t->out, "\r\033[K");
+		out_text(t->base.out, "\r\033[K");
 	t->progress = false;
 	if (!t->redraw) {
 		if (t->printed)
-			out_text(&t->out, "\n");
+			out_text(t->base.out, "\n");
 		return;
 	}
 	/* What was on the screen moves up into the scroll-back instead of being overwritten. */
 	for (i = 1; !t->drawn && i < t->window_lines; i++)
-		out_text(&t->out, "\n");
-	out_text(&t->out, "\033[H");
+		out_text(t->base.out, "\n");
+	out_text(t->base.out, "\033[H");
 	t->drawn = true;
 }
 
-static void table_forget_heads(struct table_sink *t)
+static int table_report(struct sink *s, const struct frame *f, struct err *e)
 {
-	t->slow_head = SLOW_NONE;
-}
-
-static int table_report(struct table_sink *t, const struct frame *f, struct err *e)
-{
+	struct table_sink *t = table_sink(s);
 	struct table_page page = {
-		.printer = {.out = &t->out,
+		.printer = {.out = t->base.out,
 			    .columns = t->columns,
 			    .color = t->color,
 			    .in_place = t->redraw},
-		.cfg = t->cfg,
+		.cfg = t->base.cfg,
 		.f = f,
 		.view = &t->view,
 		.plan = &t->plan,
@@ -271,7 +238,7 @@ static int table_report(struct table_sink *t, const struct frame *f, struct err 
 	};
 	/* The final report may scroll: it stays. */
 	bool fit = t->redraw && t->window_lines > 1 && f->type != FRAME_FINAL;
-	int ret = view_make(&t->view, f, t->cfg);
+	int ret = view_make(&t->view, f, t->base.cfg);
 
 	table_begin(t);
 	if (!ret && fit) {
@@ -283,61 +250,55 @@ static int table_report(struct table_sink *t, const struct frame *f, struct err 
 	if (!ret && !page.error)
 		table_draw(t, &page);
 	ret = ret ? ret : page.error;
-	if (ret && !t->out.error)
-		t->out.error = ret;
+	if (ret && !t->base.out->error)
+		t->base.out->error = ret;
 	if (t->redraw)
-		out_text(&t->out, "\033[J");
+		out_text(t->base.out, "\033[J");
 	t->printed = true;
-	table_forget_heads(t);
-	return out_flush(&t->out, e);
+	t->slow_head = SLOW_NONE;
+	return out_flush(t->base.out, e);
 }
 
 static int table_interval(struct sink *s, const struct frame *interval, const struct frame *total,
 			  struct err *e)
 {
-	struct table_sink *t = table_sink(s);
-
 	/* It is the run: the final report would repeat it. */
 	if (interval->last && interval->dur_ns == total->dur_ns)
 		return 0;
-	return table_report(t, t->cfg->totals ? total : interval, e);
+	return table_report(s, s->cfg->totals ? total : interval, e);
 }
 
 static bool table_totals(const struct sink *s)
 {
-	return ((const struct table_sink *)s)->cfg->totals;
-}
-
-static int table_final(struct sink *s, const struct frame *total, struct err *e)
-{
-	return table_report(table_sink(s), total, e);
+	return s->cfg->totals;
 }
 
 static int table_slow(struct sink *s, const struct slow *w, struct err *e)
 {
 	struct table_sink *t = table_sink(s);
-	struct printer p = {.out = &t->out, .columns = t->columns, .color = t->color};
+	struct printer p = {
+		.out = t->base.out, .columns = t->tty ? t->columns : LINE_BYTES, .color = t->color};
 	enum slow_sort sort = table_slow_sort(w);
 
 	if (t->progress)
-		out_text(&t->out, "\r\033[K");
+		out_text(t->base.out, "\r\033[K");
 	t->progress = false;
 	if (!(t->slow_head & sort)) {
 		if (t->printed && !t->slow_head)
-			out_text(&t->out, "\n");
-		table_slow_head(&p, t->tty, t->cfg->unit, sort);
+			out_text(t->base.out, "\n");
+		table_slow_head(&p, t->base.cfg->unit, sort);
 	}
 	t->slow_head |= sort;
 	t->printed = true;
-	table_slow_line(&p, t->tty, t->cfg->unit, w);
-	return out_flush_soon(&t->out, e);
+	table_slow_line(&p, t->base.cfg->unit, w);
+	return out_flush_soon(t->base.out, e);
 }
 
 /* "collecting: 12 s (first report at 60 s)", until there is something better to show. */
 static int table_progress(struct sink *s, uint64_t elapsed_ns, struct err *e)
 {
 	struct table_sink *t = table_sink(s);
-	const struct config *cfg = t->cfg;
+	const struct config *cfg = t->base.cfg;
 	uint64_t at_ns = cfg->interval_ns ? cfg->interval_ns : cfg->duration_ns;
 	char text[128];
 	int n;
@@ -353,34 +314,33 @@ static int table_progress(struct sink *s, uint64_t elapsed_ns, struct err *e)
 			       (at_ns + 999999999) / 1000000000); /* fits: two numbers */
 	else
 		(void)snprintf(text + n, sizeof(text) - (size_t)n, " (Ctrl-C ends and reports)");
-	out_printf(&t->out, "\r%s\033[K", text);
+	out_printf(t->base.out, "\r%s\033[K", text);
 	t->progress = true;
-	return out_flush(&t->out, e);
+	return out_flush(t->base.out, e);
 }
 
-static int table_reopen(struct sink *s, struct err *e)
+/* A new file does not begin with a blank line. */
+static void table_begin_file(struct sink *s)
 {
-	struct table_sink *t = table_sink(s);
-	int ret = out_reopen(&t->out, e);
-
-	if (!ret && t->out.owned && out_is_empty_file(&t->out)) {
-		t->printed = false; /* a new file does not begin with a blank line */
-		table_forget_heads(t);
-	}
-	return ret;
+	table_sink(s)->printed = false;
+	table_sink(s)->slow_head = SLOW_NONE;
 }
 
 const struct sink_ops sink_table = {
 	.name = "table",
 	.summary = "percentile table for people (the default)",
+	.what = "as a table",
+	.size = sizeof(struct table_sink),
 	.open = table_open,
 	.meta = table_meta,
 	.interval = table_interval,
 	.totals = table_totals,
-	.final = table_final,
+	.final = table_report,
 	.slow = table_slow,
 	.progress = table_progress,
 	.resize = table_resize,
-	.reopen = table_reopen,
-	.close = table_close,
+	.reopen = sink_reopen,
+	.close = sink_close,
+	.begin = table_begin_file,
+	.free = table_free,
 };

@@ -116,11 +116,13 @@ struct grid_column *grid_add_label(struct grid *g, const char *key, bool number)
 void grid_add_quantiles(struct grid *g, const struct quantile *q, size_t n, size_t least);
 /* The sum: the first to go unless rows are sorted by it. */
 void grid_add_total(struct grid *g, const struct config *cfg);
-/* Makes columns as wide as the rows need them, then so that they fit the width. */
+/* Makes columns as wide as the rows need them; then so that they fit the width, and draws the head. */
 void grid_measure(struct grid *g, struct table_page *page, const struct view_row *rows, size_t n);
-void grid_fit(struct grid *g, struct table_page *page);
-void grid_head(const struct grid *g, struct table_page *page);
+void grid_begin(struct grid *g, struct table_page *page);
 void grid_row(const struct grid *g, struct table_page *page, const struct view_row *row);
+/* All of it: the first `n` rows of a table (table_rest), which are counted by the plan. */
+void grid_rows(struct grid *g, struct table_page *page, const struct view_row *rows, size_t n,
+	       const char *what);
 
 /*
  * How a report fits a window (table_plan.c). It is drawn once without output, where each line is
@@ -165,6 +167,9 @@ void table_add_fields(struct grid *g, uint32_t table, enum field_place place,
 		      const struct view_row *rows, size_t n);
 const char *table_field_cell(const struct grid_column *col, const struct contended *c, char *out,
 			     size_t len);
+/* A quantile, the maximum or the sum; without a sample, or a histogram, "-". */
+const char *table_hist_cell(const struct grid_column *col, struct table_page *page,
+			    const struct hist *h, char *out, size_t len);
 /* A share of 0..1 in percent; negative: not known. */
 const char *table_share(double part, char *out, size_t len);
 const char *table_contended_name(const struct contended *c, char *out, size_t len);
@@ -179,16 +184,14 @@ void table_contended_detail(struct table_page *page, const struct contended *c, 
 /* Quality and cost (table_foot.c). */
 void table_foot(struct table_page *page);
 
-/* Slow waits (table_slow.c). `fit` is false where lines may be as long as they are (not a
- * terminal). Operations have columns, and a head, of their own. */
+/* Slow waits (table_slow.c), in lines of LINE_BYTES columns where they may be as long as they are (not
+ * a terminal). Operations have columns, and a head, of their own. */
 enum slow_sort { SLOW_NONE = 0, SLOW_CPU = 1, SLOW_OPERATION = 2, SLOW_HELD = 4 };
 enum slow_sort table_slow_sort(const struct slow *w);
-void table_slow_head(struct printer *p, bool fit, enum unit unit, enum slow_sort sort);
-void table_slow_line(struct printer *p, bool fit, enum unit unit, const struct slow *w);
-/* One line of these, as long as it is unless it has to fit. */
-void table_slow_put(const struct printer *p, bool fit, enum style style, const struct line *l);
+void table_slow_head(struct printer *p, enum unit unit, enum slow_sort sort);
+void table_slow_line(struct printer *p, enum unit unit, const struct slow *w);
 /* Below it, of a lock or futex: who held it, a link a line (table_slow_links.c). */
-void table_slow_links(struct printer *p, bool fit, const struct slow *w);
+void table_slow_links(struct printer *p, const struct slow *w);
 
 /* "1 sample", "12,904 samples" */
 struct word table_samples(uint64_t n);

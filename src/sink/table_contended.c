@@ -14,7 +14,6 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "core/text.h"
 #include "sink/table.h"
@@ -28,11 +27,8 @@ enum contended_column { COLUMN_NAME, COLUMN_OWNER, COLUMN_KIND, COLUMN_CPUS };
 
 const char *table_contended_name(const struct contended *c, char *out, size_t len)
 {
-	char clean[LINE_BYTES / 4];
-
 	if (c->other)
-		(void)snprintf(out, len, "(others: %s)",
-			       text_clean(clean, sizeof(clean), c->source, SIZE_MAX)); /* fits */
+		(void)snprintf(out, len, "(others: %s)", name_clean(c->source).s); /* fits */
 	else if (c->name)
 		text_clean(out, len, c->name, SIZE_MAX);
 	else
@@ -60,22 +56,11 @@ const char *table_numbers(const uint32_t *v, size_t nv, char *out, size_t len)
 
 const char *table_contended_owner(const struct contended *c, char *out, size_t len)
 {
-	char comm[128];
-
 	if (!c->pid)
 		return "";
-	text_clean(comm, sizeof(comm), c->owner ? c->owner : "?", SIZE_MAX);
-	(void)snprintf(out, len, "%s %" PRIu32, comm, c->pid); /* fits: comm is 15 bytes */
+	(void)snprintf(out, len, "%s %" PRIu32, name_clean(c->owner).s,
+		       c->pid); /* fits: a comm is 15 bytes */
 	return out;
-}
-
-/* Where there is no line for it above the row, the kind says what waits for work. */
-static const char *kind_cell(const struct table_page *page, const struct contended *c, char *out,
-			     size_t len)
-{
-	if (page->density >= DENSITY_SHORT && c->futex && c->futex->idle)
-		return "idle";
-	return text_clean(out, len, c->kind, SIZE_MAX);
 }
 
 static const char *text_cell(const struct table_page *page, uint32_t index,
@@ -87,22 +72,13 @@ static const char *text_cell(const struct table_page *page, uint32_t index,
 	case COLUMN_OWNER:
 		return table_contended_owner(c, out, len);
 	case COLUMN_KIND:
-		return kind_cell(page, c, out, len);
+		/* Without a line for it above the row, the kind says what waits for work. */
+		if (page->density >= DENSITY_SHORT && c->futex && c->futex->idle)
+			return "idle";
+		return text_clean(out, len, c->kind, SIZE_MAX);
 	default:
 		return table_numbers(c->cpus, c->ncpus, out, len);
 	}
-}
-
-static const char *wait_cell(const struct grid_column *col, struct table_page *page,
-			     const struct hist *h, char *out, size_t len)
-{
-	if (!h || !h->count)
-		return col->kind == GRID_QUANTILE ? "- " : "-";
-	if (col->kind == GRID_QUANTILE)
-		return table_word(out, len, table_quantile(page, h, &col->q));
-	if (col->kind == GRID_MAX)
-		return format_time(out, len, h->max_ns, page->cfg->unit);
-	return format_duration(out, len, h->sum_ns);
 }
 
 /* Waited in each second, by all together. */
@@ -129,7 +105,7 @@ static const char *contended_cell(const struct grid_column *col, struct table_pa
 	if (col->kind == GRID_RATE)
 		return c->wait ? table_word(out, len, wait_rate(c->wait->sum_ns, page->f->dur_ns))
 			       : "-";
-	return wait_cell(col, page, c->wait, out, len);
+	return table_hist_cell(col, page, c->wait, out, len);
 }
 
 /* All and nothing are as format_share has them. */
@@ -247,7 +223,6 @@ static void contended_grid(struct table_page *page, struct grid *g, const struct
 	add_text(g, COLUMN_CPUS, "CPUS", CPUS_WIDTH, YIELD_LATE);
 	grid_measure(g, page, rows, n);
 	grid_measure(g, page, others, nothers);
-	grid_fit(g, page);
 }
 
 /* ---- the table ---- */
@@ -290,12 +265,6 @@ static uint32_t contended_cut(const struct grid *g, const struct table_page *pag
 	return cut;
 }
 
-static void contended_row(const struct grid *g, struct table_page *page, const struct view_row *row)
-{
-	table_row(g, page, row);
-	table_contended_detail(page, row->c, contended_cut(g, page, row->c));
-}
-
 /* The first rows, as many as are shown, and all others, unless each line counts. */
 void table_contended(struct table_page *page)
 {
@@ -313,7 +282,7 @@ void table_contended(struct table_page *page)
 	rows = view_first(page->view, t, shown);
 	others = rows + t->n - nothers;
 	contended_grid(page, &g, rows, shown, others, nothers);
-	grid_head(&g, page);
+	grid_begin(&g, page);
 	for (size_t i = 0; i < shown; i++) {
 		if (rows[i].rank == VIEW_IDLE && !idle &&
 		    table_only(page, DENSITY_ALL, DENSITY_SHORT))
@@ -321,7 +290,8 @@ void table_contended(struct table_page *page)
 				     "waiting for work, not for a lock:");
 		table_always(page);
 		idle |= rows[i].rank == VIEW_IDLE;
-		contended_row(&g, page, &rows[i]);
+		table_row(&g, page, &rows[i]);
+		table_contended_detail(page, rows[i].c, contended_cut(&g, page, rows[i].c));
 	}
 	table_rest(page, "");
 	for (size_t i = 0; i < nothers && table_only(page, DENSITY_ALL, DENSITY_SHORT); i++)

@@ -7,7 +7,6 @@
  *	cc1                       task       61.2    10.4 s     1,203
  *	(soft interrupts)         softirq     3.1    527 ms     4,921
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +22,6 @@ static const char *culprits_cell(const struct grid_column *col, struct table_pag
 				 const struct view_row *row, char *out, size_t len)
 {
 	const struct culprit *k = row->k;
-	char name[CULPRIT_NAME_BYTES];
 
 	switch (col->kind) {
 	case GRID_LABEL:
@@ -40,13 +38,16 @@ static const char *culprits_cell(const struct grid_column *col, struct table_pag
 	default:
 		if (col->index == CULPRITS_KIND)
 			return text_clean(out, len, k->kind, SIZE_MAX);
-		return text_clean(out, len, culprit_name(k, name, sizeof(name)), SIZE_MAX);
+		(void)snprintf(out, len, "%s", name_culprit(k).s); /* fits */
+		return out;
 	}
 }
 
-static void add_victim(struct grid *g, const struct view_row *rows, size_t n)
+static void culprits_columns(struct grid *g, const struct table_page *page,
+			     const struct view_row *rows, size_t n)
 {
 	const struct culprit *k = view_victims(rows, n);
+	struct grid_column *c;
 
 	for (uint32_t v = 0; k && v < k->nvictim; v++) {
 		const char *key = k->victim[v].key;
@@ -54,15 +55,6 @@ static void add_victim(struct grid *g, const struct view_row *rows, size_t n)
 
 		grid_add_label(g, key, number);
 	}
-}
-
-static void culprits_grid(struct grid *g, struct table_page *page, const struct view_row *rows,
-			  size_t n)
-{
-	struct grid_column *c;
-
-	g->cell = culprits_cell;
-	add_victim(g, rows, n);
 	c = grid_add(g, GRID_TEXT, "WAITED FOR", 0, YIELD_NEVER);
 	c->left = c->middle = true;
 	c->shorten_to = page->printer.columns * 2 / 5;
@@ -72,15 +64,13 @@ static void culprits_grid(struct grid *g, struct table_page *page, const struct 
 	grid_add(g, GRID_SHARE, "share%", 0, YIELD_NEVER);
 	grid_add(g, GRID_TOTAL, "total", 0, YIELD_NEVER);
 	grid_add(g, GRID_COUNT, "waits", 0, YIELD_LAST);
-	grid_measure(g, page, rows, n);
-	grid_fit(g, page);
 }
 
 void table_culprits(struct table_page *page)
 {
 	const struct view_table *t = &page->section->rows;
+	struct grid g = {.cell = culprits_cell};
 	const struct view_row *rows;
-	struct grid g = {0};
 	struct line text;
 	size_t shown;
 
@@ -95,11 +85,8 @@ void table_culprits(struct table_page *page)
 		return;
 	shown = table_shown(page, t);
 	rows = view_first(page->view, t, shown);
-	culprits_grid(&g, page, rows, shown);
-	grid_head(&g, page);
-	for (size_t i = 0; i < shown; i++)
-		table_row(&g, page, &rows[i]);
-	table_rest(page, "");
+	culprits_columns(&g, page, rows, shown);
+	grid_rows(&g, page, rows, shown, "");
 }
 
 /* Where a line of the verdict has no room, it goes on below. */

@@ -6,6 +6,7 @@
  *	cost: 0.4 % of one CPU, 61 ns/event
  */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,61 +29,35 @@ struct foot {
 	bool full;
 };
 
-/* The most important items come first; an ellipsis stands for those that no longer fit. */
-static void foot_item_short(struct foot *f, const char *item)
+static void __attribute__((format(printf, 2, 3))) foot_item(struct foot *f, const char *fmt, ...)
 {
-	if (f->full)
-		return;
-	f->full = line_width(&f->line) + text_width(item) + text_width(MORE) > f->room;
-	if (f->full)
-		line_add(&f->line, "%s…", f->sep);
-	else
-		line_add(&f->line, "%s", item);
-}
-
-static void foot_item(struct foot *f, const char *text)
-{
+	bool comma = f->sep[0] == ',';
 	char item[256];
+	va_list args;
+	int n = snprintf(item, sizeof(item), "%s", f->sep);
 
-	(void)snprintf(item, sizeof(item), "%s%s", f->sep, text); /* longest is far below */
-	if (f->room) {
-		foot_item_short(f, item);
-		f->sep = ", ";
-		return;
+	va_start(args, fmt);
+	(void)vsnprintf(item + n, sizeof(item) - (size_t)n, fmt, args); /* longest is far below */
+	va_end(args);
+	if (!f->room) { /* a comma stays on the line it ends */
+		line_add(&f->line, "%s", comma ? "," : "");
+		printer_wrap(&f->page->printer, f->style, &f->line, item + comma, FOOT_INDENT);
+	} else if (!f->full) {
+		/* The most important come first; an ellipsis stands for those that no longer fit. */
+		f->full = line_width(&f->line) + text_width(item) + text_width(MORE) > f->room;
+		line_add(&f->line, "%s%s", f->full ? f->sep : item, f->full ? "…" : "");
 	}
-	/* A comma stays on the line it ends. */
-	if (f->sep[0] == ',')
-		line_add(&f->line, ",");
-	printer_wrap(&f->page->printer, f->style, &f->line, item + (f->sep[0] == ','), FOOT_INDENT);
 	f->sep = ", ";
 }
 
 static void foot_counters(struct foot *f, const struct field_table *t, const struct quality *q)
 {
-	char text[128];
-
 	for (size_t i = 0; i < t->n; i++) {
 		uint64_t v = t->v[i].foot ? field_u64(&t->v[i], q) : 0;
 
-		if (!v)
-			continue;
-		(void)snprintf(text, sizeof(text), "%s %s", word_count(v).s,
-			       t->v[i].foot); /* fits: names are short */
-		foot_item(f, text);
+		if (v)
+			foot_item(f, "%s %s", word_count(v).s, t->v[i].foot);
 	}
-}
-
-static void foot_in_flight(struct foot *f, const struct quality *q)
-{
-	char comm[4 * sizeof(q->longest_comm) + 1], text[256];
-
-	if (!q->in_flight)
-		return;
-	text_clean(comm, sizeof(comm), q->longest_comm, sizeof(q->longest_comm));
-	(void)snprintf(text, sizeof(text), "%s in flight (longest %s: %s %" PRIu32 ")",
-		       word_count(q->in_flight).s, word_duration(q->longest_ns).s, comm,
-		       q->longest_tid); /* fits: comm is the longest part */
-	foot_item(f, text);
 }
 
 /* A counter and its parts; what never occurred is not worth a word. */
@@ -90,7 +65,7 @@ static void foot_note(struct table_page *page, const struct series *all)
 {
 	const struct frame *f = page->f;
 	struct foot foot = {.page = page, .sep = ", "};
-	char text[128], name[48];
+	char name[48];
 
 	line_start(&foot.line);
 	line_add(&foot.line, "%s: %s", all->desc->title, table_samples(all->value).s);
@@ -100,20 +75,9 @@ static void foot_note(struct table_page *page, const struct series *all)
 		if (s->desc != all->desc || !s->nlabels || !s->value)
 			continue;
 		text_clean(name, sizeof(name), series_label(s, s->desc->pivot), SIZE_MAX);
-		(void)snprintf(text, sizeof(text), "%s %% %s",
-			       word_share(s->value, all->value, SHARE_EXACT).s, name); /* fits */
-		foot_item(&foot, text);
+		foot_item(&foot, "%s %% %s", word_share(s->value, all->value, SHARE_EXACT).s, name);
 	}
 	printer_line(&page->printer, STYLE_PLAIN, &foot.line);
-}
-
-static void foot_notes(struct table_page *page)
-{
-	size_t i;
-
-	for (i = 0; i < page->f->nseries; i++)
-		if (page->f->series[i].desc->role == METRIC_NOTE && !page->f->series[i].nlabels)
-			foot_note(page, &page->f->series[i]);
 }
 
 static void foot_cost(char *out, size_t len, const struct self_cost *c)
@@ -135,17 +99,6 @@ static void foot_cost(char *out, size_t len, const struct self_cost *c)
 			       percent < 0.1 ? 2 : 1, percent, c->bpf_ns_per_event);
 }
 
-/*
- * Columns for the quality where the foot has one line; the cost's first words stay beside it,
- * unless the window is too narrow.
- */
-static size_t foot_room(const struct table_page *page, const char *cost)
-{
-	size_t columns = page->printer.columns, beside = strcspn(cost, ",") + COST_GAP;
-
-	return columns >= beside + QUALITY_LEAST ? columns - beside : columns;
-}
-
 /* The cost beside the quality, or as much of it as there is room for; false: it gets a line. */
 static bool foot_cost_beside(struct foot *f, const char *cost)
 {
@@ -161,20 +114,6 @@ static bool foot_cost_beside(struct foot *f, const char *cost)
 	return true;
 }
 
-/* "… 37 more rows: a taller window, or -n 0 into a pipe" */
-static void foot_hidden(struct table_page *page)
-{
-	uint64_t n = table_begin_foot(page);
-	struct line l;
-
-	if (!n)
-		return;
-	line_start(&l);
-	line_add(&l, "… %s more row%s: a taller window, or -n 0 into a pipe", word_count(n).s,
-		 n == 1 ? "" : "s");
-	printer_line(&page->printer, STYLE_DIM, &l);
-}
-
 /* Where a mark was printed, as long as there is room for its legend. */
 static void foot_legend(struct table_page *page, uint32_t printed, const char *text)
 {
@@ -186,18 +125,29 @@ static void foot_legend(struct table_page *page, uint32_t printed, const char *t
 	page->printer.variants = all;
 }
 
-static void foot_quality(struct table_page *page, const char *cost, size_t room)
+/*
+ * Where the foot has one line, the cost's first words stay beside the quality, unless the window is
+ * too narrow.
+ */
+static void foot_quality(struct table_page *page, const char *cost, bool one_line)
 {
 	const struct quality *q = &page->f->quality;
+	size_t columns = page->printer.columns, first = strcspn(cost, ",") + COST_GAP;
+	char comm[4 * sizeof(q->longest_comm) + 1];
 	bool complete = quality_complete(q), beside;
-	struct foot f = {.page = page, .sep = "  ", .room = room};
+	struct foot f = {.page = page, .sep = "  ", .style = complete ? STYLE_PLAIN : STYLE_BAD};
 
-	f.style = complete ? STYLE_PLAIN : STYLE_BAD;
+	if (one_line)
+		f.room = columns >= first + QUALITY_LEAST ? columns - first : columns;
 	line_start(&f.line);
 	line_add(&f.line, "quality: %s", complete ? "complete" : "incomplete");
 	foot_counters(&f, &quality_fields, q);
 	foot_counters(&f, &quality_edge_fields, q);
-	foot_in_flight(&f, q);
+	text_clean(comm, sizeof(comm), q->longest_comm, sizeof(q->longest_comm));
+	if (q->in_flight)
+		foot_item(&f, "%s in flight (longest %s: %s %" PRIu32 ")",
+			  word_count(q->in_flight).s, word_duration(q->longest_ns).s, comm,
+			  q->longest_tid);
 	/* Beside a short quality line, else below. */
 	beside = (complete || f.room) && foot_cost_beside(&f, cost);
 	printer_line(&page->printer, f.style, &f.line);
@@ -207,18 +157,30 @@ static void foot_quality(struct table_page *page, const char *cost, size_t room)
 
 void table_foot(struct table_page *page)
 {
+	uint64_t hidden = table_begin_foot(page);
 	char cost[160];
+	struct line l;
 
-	foot_hidden(page);
+	if (hidden) {
+		line_start(&l);
+		line_add(&l, "… %s more row%s: a taller window, or -n 0 into a pipe",
+			 word_count(hidden).s, hidden == 1 ? "" : "s");
+		printer_line(&page->printer, STYLE_DIM, &l);
+	}
 	if (table_only(page, DENSITY_ALL, DENSITY_BARE)) {
 		foot_legend(page, page->few, "~ fewer than 10 samples lie beyond it");
 		foot_legend(page, page->hot, "* written often");
-		foot_notes(page);
+		for (size_t i = 0; i < page->f->nseries; i++) {
+			const struct series *s = &page->f->series[i];
+
+			if (s->desc->role == METRIC_NOTE && !s->nlabels)
+				foot_note(page, s);
+		}
 	}
 	foot_cost(cost, sizeof(cost), &page->f->self);
 	if (table_only(page, DENSITY_ALL, DENSITY_SHORT))
-		foot_quality(page, cost, 0);
+		foot_quality(page, cost, false);
 	if (table_only(page, DENSITY_SHORT, DENSITIES))
-		foot_quality(page, cost, foot_room(page, cost));
+		foot_quality(page, cost, true);
 	table_always(page);
 }

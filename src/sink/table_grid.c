@@ -201,22 +201,9 @@ static bool grid_give_way(struct grid *g, size_t excess)
 	       grid_drop(g, YIELD_LAST);
 }
 
-/* What a column that was left out leaves goes back to the names that were shortened for it. */
-static void grid_lengthen_names(struct grid *g, size_t spare)
+static void grid_fit(struct grid *g, size_t columns)
 {
-	struct grid_column *c;
-	size_t more;
-
-	for (c = g->col; c < g->col + g->n; c++) {
-		more = c->full - c->width < spare ? c->full - c->width : spare;
-		c->width += more;
-		spare -= more;
-	}
-}
-
-void grid_fit(struct grid *g, struct table_page *page)
-{
-	size_t columns = page->printer.columns, width;
+	size_t width, spare, more;
 
 	g->gap = 2;
 	if (grid_width(g) > columns)
@@ -228,7 +215,13 @@ void grid_fit(struct grid *g, struct table_page *page)
 			return; /* the printer cuts */
 		g->n--;		/* a very narrow window: no number at all before half of one */
 	}
-	grid_lengthen_names(g, columns - width);
+	/* What a column that was left out leaves goes back to names that were shortened for it. */
+	spare = columns - width;
+	for (struct grid_column *c = g->col; c < g->col + g->n; c++) {
+		more = c->full - c->width < spare ? c->full - c->width : spare;
+		c->width += more;
+		spare -= more;
+	}
 }
 
 static void grid_put(const struct grid *g, size_t i, struct line *l, const char *text)
@@ -252,27 +245,21 @@ static void grid_put(const struct grid *g, size_t i, struct line *l, const char 
 	line_left(l, cut, c->width);
 }
 
-void grid_head(const struct grid *g, struct table_page *page)
-{
-	struct line l;
-	size_t i;
-
-	line_start(&l);
-	line_to(&l, g->indent);
-	for (i = 0; i < g->n; i++)
-		grid_put(g, i, &l, g->col[i].head);
-	printer_line(&page->printer, STYLE_DIM, &l);
-}
-
 void grid_row(const struct grid *g, struct table_page *page, const struct view_row *row)
 {
 	char cell[CELL_BYTES];
 	struct line l;
-	size_t i;
 
 	line_start(&l);
 	line_to(&l, g->indent);
-	for (i = 0; i < g->n; i++)
-		grid_put(g, i, &l, g->cell(&g->col[i], page, row, cell, sizeof(cell)));
-	printer_line(&page->printer, STYLE_PLAIN, &l);
+	for (size_t i = 0; i < g->n; i++)
+		grid_put(g, i, &l,
+			 row ? g->cell(&g->col[i], page, row, cell, sizeof(cell)) : g->col[i].head);
+	printer_line(&page->printer, row ? STYLE_PLAIN : STYLE_DIM, &l);
+}
+
+void grid_begin(struct grid *g, struct table_page *page)
+{
+	grid_fit(g, page->printer.columns);
+	grid_row(g, page, NULL);
 }

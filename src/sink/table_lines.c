@@ -15,7 +15,6 @@
  * in modified lines, latencies, NUMA nodes.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "core/text.h"
 #include "sink/table.h"
@@ -71,21 +70,6 @@ struct lines_has {
 	bool hitm, latency, nodes, memory;
 };
 
-static struct lines_has lines_look(const struct view_row *rows, size_t n)
-{
-	struct lines_has has = {0};
-
-	for (size_t i = 0; i < n; i++) {
-		const struct line_accesses *a = rows[i].c->accesses;
-
-		has.hitm |= a->hitm.told;
-		has.latency |= a->latency != NULL;
-		has.nodes |= a->nnodes > 0;
-		has.memory |= a->nnodes && a->memory_node >= 0;
-	}
-	return has;
-}
-
 static void lines_grid(struct table_page *page, struct grid *g, const struct lines_has *has,
 		       const struct view_row *rows, size_t n)
 {
@@ -113,7 +97,7 @@ static void lines_grid(struct table_page *page, struct grid *g, const struct lin
 }
 
 /* "1,434 samples  31.2 % of busy time", or of watches alone "2,000 accesses  1,954/s" */
-static void lines_title(struct table_page *page, const struct lines_has *has)
+static void lines_title(struct table_page *page, bool cycles)
 {
 	const struct view_section *sec = page->section;
 	char title[64], share[32];
@@ -121,7 +105,7 @@ static void lines_title(struct table_page *page, const struct lines_has *has)
 
 	(void)snprintf(title, sizeof(title), "Cache lines (%s%s)",
 		       sec->sampler ? sec->sampler : "sampled",
-		       has->latency ? ", cycles" : ""); /* words */
+		       cycles ? ", cycles" : ""); /* words */
 	line_start(&text);
 	if (sec->share > 0)
 		line_add(&text, "%s  %s %% of busy time", table_samples(sec->count).s,
@@ -141,19 +125,26 @@ void table_lines(struct table_page *page)
 {
 	const struct view_table *t = &page->section->rows;
 	const struct view_row *rows = view_first(page->view, t, t->n);
-	struct lines_has has = lines_look(rows, t->n);
+	struct lines_has has = {0};
 	struct grid g = {0};
 	size_t shown;
 
+	for (size_t i = 0; i < t->n; i++) {
+		const struct line_accesses *a = rows[i].c->accesses;
+
+		has.hitm |= a->hitm.told;
+		has.latency |= a->latency != NULL;
+		has.nodes |= a->nnodes > 0;
+		has.memory |= a->nnodes && a->memory_node >= 0;
+	}
 	table_gap(page);
-	lines_title(page, &has);
+	lines_title(page, has.latency);
 	if (!t->n)
 		return;
 	shown = table_shown(page, t);
 	lines_grid(page, &g, &has, rows, t->n);
 	grid_measure(&g, page, rows, shown);
-	grid_fit(&g, page);
-	grid_head(&g, page);
+	grid_begin(&g, page);
 	for (size_t i = 0; i < shown; i++) {
 		char name[LINE_BYTES / 2];
 

@@ -10,7 +10,6 @@
  *				table		  6 rows of 36
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/array.h"
@@ -151,6 +150,16 @@ uint64_t table_begin_foot(struct table_page *page)
 	for (size_t i = 0; i < p->n; i++)
 		hidden += p->v[i].total - p->v[i].shown;
 	return p->small && page->room > 1 ? hidden : 0;
+}
+
+void grid_rows(struct grid *g, struct table_page *page, const struct view_row *rows, size_t n,
+	       const char *what)
+{
+	grid_measure(g, page, rows, n);
+	grid_begin(g, page);
+	for (size_t i = 0; i < n; i++)
+		table_row(g, page, &rows[i]);
+	table_rest(page, what);
 }
 
 /* ---- planning ---- */

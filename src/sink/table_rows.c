@@ -46,21 +46,15 @@ static const char *split_cell(const struct series *s, uint32_t index, char *out,
 			    sum, 1);
 }
 
-static const char *hist_cell(const struct grid_column *c, struct table_page *page,
-			     const struct series *s, char *out, size_t len)
+const char *table_hist_cell(const struct grid_column *col, struct table_page *page,
+			    const struct hist *h, char *out, size_t len)
 {
-	const struct hist *h = s->hist;
-
-	if (c->kind == GRID_COUNT)
-		return format_count(out, len, h->count);
-	if (!h->count)
-		return c->kind == GRID_QUANTILE ? "- " : "-";
-	if (c->kind == GRID_QUANTILE)
-		return table_word(out, len, table_quantile(page, h, &c->q));
-	if (c->kind == GRID_MAX)
+	if (!h || !h->count)
+		return col->kind == GRID_QUANTILE ? "- " : "-";
+	if (col->kind == GRID_QUANTILE)
+		return table_word(out, len, table_quantile(page, h, &col->q));
+	if (col->kind == GRID_MAX)
 		return format_time(out, len, h->max_ns, page->cfg->unit);
-	if (c->kind == GRID_SHARE)
-		return split_cell(s, c->index, out, len);
 	return format_duration(out, len, h->sum_ns);
 }
 
@@ -83,9 +77,13 @@ static const char *series_cell(const struct grid_column *c, struct table_page *p
 		return s->desc->title;
 	if (c->kind == GRID_LABEL)
 		return label_cell(s, c->key, out, len);
-	if (!s->desc->counter)
-		return hist_cell(c, page, s, out, len);
-	return c->kind == GRID_COUNT ? format_count(out, len, s->value) : "";
+	if (c->kind == GRID_COUNT)
+		return format_count(out, len, s->desc->counter ? s->value : s->hist->count);
+	if (s->desc->counter)
+		return "";
+	if (c->kind == GRID_SHARE && s->hist->count)
+		return split_cell(s, c->index, out, len);
+	return table_hist_cell(c, page, s->hist, out, len);
 }
 
 /* Of the time of one task that waits all the time; more where several wait. */
@@ -296,8 +294,7 @@ void table_sides(struct table_page *page)
 	grid_add(&g, GRID_MAX, "max", 0, YIELD_NEVER);
 	grid_add_total(&g, page->cfg);
 	grid_measure(&g, page, rows, t->n);
-	grid_fit(&g, page);
-	grid_head(&g, page);
+	grid_begin(&g, page);
 	for (size_t i = 0; i < t->n; i++)
 		grid_row(&g, page, &rows[i]);
 }
@@ -324,10 +321,5 @@ void table_rows(struct table_page *page, const struct view_table *t)
 	rows = view_first(page->view, t, shown);
 	label_columns(&g, page, rows, t->n);
 	kinds[page->section->kind].columns(&g, page, rows, t->n);
-	grid_measure(&g, page, rows, shown);
-	grid_fit(&g, page);
-	grid_head(&g, page);
-	for (size_t i = 0; i < shown; i++)
-		table_row(&g, page, &rows[i]);
-	table_rest(page, t->cpus ? " CPU" : "");
+	grid_rows(&g, page, rows, shown, t->cpus ? " CPU" : "");
 }

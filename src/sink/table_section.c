@@ -62,20 +62,10 @@ const char *table_word(char *out, size_t len, struct word w)
 	return out;
 }
 
-/* Where its last item is set apart; NULL: it is the only one. */
-static char *title_last(char *items)
-{
-	char *at, *last = NULL;
-
-	for (at = items; (at = strstr(at, "  ")); at += 2)
-		last = at;
-	return last;
-}
-
 /* Of the items in `text`, with two spaces between them, as many as there is room for. */
 void table_title(struct table_page *page, const char *title, bool timed, const char *text)
 {
-	char items[128], more[48] = "", *last;
+	char items[128], more[48] = "", *at, *last;
 	uint64_t hidden = table_begin_section(page);
 	struct line l;
 
@@ -88,9 +78,13 @@ void table_title(struct table_page *page, const char *title, bool timed, const c
 	if (hidden)
 		(void)snprintf(more, sizeof(more), "  … %.30s more",
 			       word_count(hidden).s); /* fits */
-	while (line_width(&l) + 1 + text_width(items) + text_width(more) > page->printer.columns &&
-	       (last = title_last(items)))
+	while (line_width(&l) + 1 + text_width(items) + text_width(more) > page->printer.columns) {
+		for (at = items, last = NULL; (at = strstr(at, "  ")); at += 2)
+			last = at;
+		if (!last)
+			break; /* it is the only one */
 		*last = '\0';
+	}
 	/* How much is missing matters more than the last item. */
 	if (hidden &&
 	    line_width(&l) + 1 + text_width(items) + text_width(more) > page->printer.columns)
@@ -123,39 +117,35 @@ static void section_title(struct table_page *page)
 }
 
 /* "99" is written "99.0th", as schbench does. */
-static void section_percentile(struct table_page *page, const struct hist *h,
-			       const struct quantile *q, uint64_t rank_before, size_t label_width)
+static const char *tenth(const struct quantile *q)
 {
-	struct quantile_value v = hist_quantile(h, q);
-	bool headline = q->ppb == PPB_P99;
-	char text[64];
-	struct line l;
-
-	line_start(&l);
-	line_add(&l, "  %c ", headline ? '*' : ' ');
-	(void)snprintf(text, sizeof(text), "%s%sth:", q->text, strchr(q->text, '.') ? "" : ".0");
-	line_right(&l, text, label_width);
-	line_add(&l, " ");
-	line_right(&l, table_quantile(page, h, q).s, VALUE_WIDTH + 1);
-	line_add(&l, "  (%s)", table_samples(v.rank - rank_before).s);
-	printer_line(&page->printer, headline ? STYLE_HEADLINE : STYLE_PLAIN, &l);
+	return strchr(q->text, '.') ? "" : ".0";
 }
 
 static void section_percentiles(struct table_page *page, const struct hist *h)
 {
-	const struct config *cfg = page->cfg;
-	uint64_t rank = 0;
-	size_t i, w, width = 0;
+	const struct quantile *q = page->cfg->quantiles, *end = q + page->cfg->nquantiles;
+	uint64_t rank, before = 0;
+	size_t w, width = 0;
+	struct line l;
 
-	for (i = 0; i < cfg->nquantiles; i++) {
-		w = strlen(cfg->quantiles[i].text) + strlen("th:") +
-		    (strchr(cfg->quantiles[i].text, '.') ? 0 : strlen(".0"));
-		if (w > width)
-			width = w;
+	for (; q < end; q++) {
+		w = strlen(q->text) + strlen(tenth(q)) + strlen("th:");
+		width = w > width ? w : width;
 	}
-	for (i = 0; i < cfg->nquantiles; i++) {
-		section_percentile(page, h, &cfg->quantiles[i], rank, width);
-		rank = hist_quantile(h, &cfg->quantiles[i]).rank;
+	for (q = page->cfg->quantiles; q < end; q++, before = rank) {
+		bool headline = q->ppb == PPB_P99;
+		char text[64];
+
+		line_start(&l);
+		line_add(&l, "  %c ", headline ? '*' : ' ');
+		(void)snprintf(text, sizeof(text), "%s%sth:", q->text, tenth(q)); /* fits */
+		line_right(&l, text, width);
+		line_add(&l, " ");
+		line_right(&l, table_quantile(page, h, q).s, VALUE_WIDTH + 1);
+		rank = hist_quantile(h, q).rank;
+		line_add(&l, "  (%s)", table_samples(rank - before).s);
+		printer_line(&page->printer, headline ? STYLE_HEADLINE : STYLE_PLAIN, &l);
 	}
 }
 
@@ -166,8 +156,8 @@ static size_t section_short_item(struct table_page *page, const struct hist *h,
 	struct line item;
 
 	line_start(&item);
-	line_add(&item, "  %s%s%sth %s", q->ppb == PPB_P99 ? "* " : "", q->text,
-		 strchr(q->text, '.') ? "" : ".0", table_quantile(page, h, q).s);
+	line_add(&item, "  %s%s%sth %s", q->ppb == PPB_P99 ? "* " : "", q->text, tenth(q),
+		 table_quantile(page, h, q).s);
 	while (item.len && item.text[item.len - 1] == ' ')
 		item.text[--item.len] = '\0';
 	if (l)

@@ -25,7 +25,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/culprit.h"
 #include "core/text.h"
 #include "sink/table.h"
 
@@ -40,23 +39,13 @@
 
 /* Widths; those of the names follow from what the line before them leaves. */
 struct slow_layout {
-	bool uncut; /* nothing is cut */
+	bool uncut; /* nothing is cut: lines may be as long as they are */
 	bool fine;  /* a wide line: microseconds, process ids */
 	size_t time, cpu, number, task, waker, prev, cgroup;
 };
 
 static const struct slow_layout slow_wide = {false, true, 15, 7, 9, 26, 22, 22, 0};
 static const struct slow_layout slow_narrow = {false, false, 12, 5, 7, 0, 0, 0, 0};
-
-static struct slow_layout slow_layout(const struct printer *p, bool fit)
-{
-	struct slow_layout lay = slow_wide;
-
-	if (fit && p->columns < SLOW_WIDE)
-		return slow_narrow;
-	lay.uncut = !fit;
-	return lay;
-}
 
 /* Shares out the columns from `used` on; a line of unusual numbers leaves less to its names. */
 static void slow_share(struct slow_layout *lay, const struct printer *p, size_t used)
@@ -80,7 +69,7 @@ static void slow_share(struct slow_layout *lay, const struct printer *p, size_t 
 static void slow_task(char *out, size_t len, const char *comm, uint32_t pid, uint32_t tid,
 		      const struct slow_layout *lay, size_t width)
 {
-	char clean[SLOW_COMM], cut[SLOW_COMM], id[32];
+	char cut[SLOW_COMM], id[32];
 	size_t used;
 
 	/* A narrow line has room for one id: the thread's. */
@@ -89,10 +78,9 @@ static void slow_task(char *out, size_t len, const char *comm, uint32_t pid, uin
 	else
 		(void)snprintf(id, sizeof(id), "%" PRIu32 "/%" PRIu32, tid, pid);
 	used = strlen(id) + 1;
-	text_clean(clean, sizeof(clean), comm ? comm : "?", SIZE_MAX);
 	if (lay->uncut)
 		width = SIZE_MAX;
-	line_cut(cut, sizeof(cut), clean, width > used ? width - used : 0);
+	line_cut(cut, sizeof(cut), name_clean(comm).s, width > used ? width - used : 0);
 	(void)snprintf(out, len, "%s%s%s", cut, *cut ? " " : "", id); /* as wide as asked for */
 }
 
@@ -173,6 +161,14 @@ static void put_left(struct line *l, const char *text, size_t width)
 	line_left(l, text, width);
 }
 
+/* What the line has left, behind one more space. */
+static size_t room(const struct printer *p, const struct line *l)
+{
+	size_t used = line_width(l) + 1;
+
+	return p->columns > used ? p->columns - used : 0;
+}
+
 /* A last column that may be as long as the line has room. */
 static void put_last(struct line *l, const char *text, size_t width)
 {
@@ -208,7 +204,8 @@ static void slow_op(struct line *l, const struct printer *p, struct slow_layout 
 		    const struct slow *w)
 {
 	const struct slow_op *op = w ? w->op : NULL;
-	char text[SLOW_TEXT], clean[SLOW_TEXT];
+	char text[SLOW_TEXT];
+	const char *on;
 	size_t rest, used;
 
 	slow_shares(l, lay, w);
@@ -229,18 +226,10 @@ static void slow_op(struct line *l, const struct printer *p, struct slow_layout 
 	}
 	slow_task(text, sizeof(text), w->comm, w->pid, w->tid, lay, lay->task);
 	put_left(l, text, lay->task);
-	text_clean(clean, sizeof(clean), op->op, SIZE_MAX);
-	put_left(l, line_cut(text, sizeof(text), clean, lay->waker), lay->waker);
+	put_left(l, line_cut(text, sizeof(text), name_clean(op->op).s, lay->waker), lay->waker);
 	put_right(l, slow_bytes(op->bytes, text, sizeof(text)), SLOW_BYTES);
-	used = line_width(l) + 1;
-	put_last(l,
-		 op->path    ? op->path
-		 : op->mount ? op->mount
-		 : op->dev   ? op->dev
-			     : "-",
-		 lay->uncut	     ? SIZE_MAX
-		 : p->columns > used ? p->columns - used
-				     : 0);
+	on = op->path ? op->path : op->mount ? op->mount : op->dev;
+	put_last(l, on ? on : "-", room(p, l));
 }
 
 static void slow_wait(struct line *l, const struct printer *p, struct slow_layout *lay,
@@ -268,7 +257,6 @@ static void slow_held(struct line *l, const struct printer *p, struct slow_layou
 		      const struct slow *w)
 {
 	char text[SLOW_TEXT], what[2 * SLOW_TEXT];
-	size_t used;
 
 	slow_share(lay, p, line_width(l) + 1);
 	if (!w) {
@@ -285,8 +273,7 @@ static void slow_held(struct line *l, const struct printer *p, struct slow_layou
 		(void)snprintf(what, sizeof(what), "%s %s", w->kind, w->held->name); /* cut */
 	else
 		(void)snprintf(what, sizeof(what), "%s 0x%" PRIx64, w->kind, w->held->addr);
-	used = line_width(l) + 1;
-	put_last(l, what, lay->uncut ? SIZE_MAX : p->columns > used ? p->columns - used : 0);
+	put_last(l, what, room(p, l));
 }
 
 enum slow_sort table_slow_sort(const struct slow *w)
@@ -294,23 +281,14 @@ enum slow_sort table_slow_sort(const struct slow *w)
 	return w->op ? SLOW_OPERATION : w->held ? SLOW_HELD : SLOW_CPU;
 }
 
-void table_slow_put(const struct printer *p, bool fit, enum style style, const struct line *l)
-{
-	struct printer wide = *p;
-
-	if (!fit)
-		wide.columns = LINE_BYTES;
-	printer_line(&wide, style, l);
-}
-
 /* A wait, or with `w` NULL the head of such lines. */
-static void slow_line(struct printer *p, bool fit, enum unit unit, const struct slow *w,
-		      enum slow_sort sort)
+static void slow_line(struct printer *p, enum unit unit, const struct slow *w, enum slow_sort sort)
 {
-	struct slow_layout lay = slow_layout(p, fit);
+	struct slow_layout lay = p->columns < SLOW_WIDE ? slow_narrow : slow_wide;
 	char text[SLOW_TEXT];
 	struct line l;
 
+	lay.uncut = p->columns == LINE_BYTES;
 	line_start(&l);
 	line_left(&l, w ? slow_clock(text, sizeof(text), w, &lay) : "TIME", lay.time);
 	if (lay.fine || sort != SLOW_OPERATION)
@@ -322,15 +300,14 @@ static void slow_line(struct printer *p, bool fit, enum unit unit, const struct 
 		slow_held(&l, p, &lay, w);
 	else
 		slow_wait(&l, p, &lay, unit, w);
-	table_slow_put(p, fit, w ? STYLE_PLAIN : STYLE_DIM, &l);
+	printer_line(p, w ? STYLE_PLAIN : STYLE_DIM, &l);
 }
 
 #define SLOW_CULPRITS 6 /* the largest; what is left is told together */
 
 /* "             for cc1 42 1,204, (hard interrupts) 16.2": what the CPU did meanwhile. */
-static void slow_culprits(struct printer *p, bool fit, enum unit unit, const struct slow *w)
+static void slow_culprits(struct printer *p, enum unit unit, const struct slow *w)
 {
-	char name[CULPRIT_NAME_BYTES], clean[2 * CULPRIT_NAME_BYTES];
 	uint64_t rest = 0;
 	struct line l;
 	size_t i;
@@ -341,26 +318,24 @@ static void slow_culprits(struct printer *p, bool fit, enum unit unit, const str
 	line_to(&l, SLOW_INDENT);
 	line_add(&l, "for ");
 	for (i = 0; i < w->nculprits && i < SLOW_CULPRITS; i++) {
-		text_clean(clean, sizeof(clean), culprit_name(&w->culprits[i], name, sizeof(name)),
-			   SIZE_MAX);
-		line_add(&l, "%s%s %s", i ? ", " : "", clean,
+		line_add(&l, "%s%s %s", i ? ", " : "", name_culprit(&w->culprits[i]).s,
 			 word_time(w->culprits[i].wait_ns, unit).s);
 	}
 	for (; i < w->nculprits; i++)
 		rest += w->culprits[i].wait_ns;
 	if (rest)
 		line_add(&l, ", others %s", word_time(rest, unit).s);
-	table_slow_put(p, fit, STYLE_PLAIN, &l);
+	printer_line(p, STYLE_PLAIN, &l);
 }
 
-void table_slow_line(struct printer *p, bool fit, enum unit unit, const struct slow *w)
+void table_slow_line(struct printer *p, enum unit unit, const struct slow *w)
 {
-	slow_line(p, fit, unit, w, table_slow_sort(w));
-	slow_culprits(p, fit, unit, w);
-	table_slow_links(p, fit, w);
+	slow_line(p, unit, w, table_slow_sort(w));
+	slow_culprits(p, unit, w);
+	table_slow_links(p, w);
 }
 
-void table_slow_head(struct printer *p, bool fit, enum unit unit, enum slow_sort sort)
+void table_slow_head(struct printer *p, enum unit unit, enum slow_sort sort)
 {
-	slow_line(p, fit, unit, NULL, sort);
+	slow_line(p, unit, NULL, sort);
 }

@@ -12,15 +12,12 @@
  *	    ← waited 12.1 ms for futex app`stock.lock, held by clerk 12
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/culprit.h"
-#include "core/text.h"
 #include "sink/table.h"
 
 #define LINK_INDENT 4
-#define LINK_TEXT 128
 #define LINK_OTHERS 3  /* further holders */
 #define LINK_LEAST 100 /* what is less than this part of the wait is left out */
 
@@ -34,9 +31,7 @@ static void link_begin(struct line *l)
 /* "db 31 17.9 ms" */
 static void add_holder(struct line *l, const struct holder *h)
 {
-	char comm[LINK_TEXT];
-
-	line_add(l, "%s", text_clean(comm, sizeof(comm), holder_name(h), SIZE_MAX));
+	line_add(l, "%s", name_clean(holder_name(h)).s);
 	if (h->tid)
 		line_add(l, " %" PRIu32, h->tid);
 	line_add(l, " %s", word_duration(h->wait_ns).s);
@@ -68,19 +63,9 @@ static bool of_cpu(const struct slow_link *k)
 	return !k->addr && strcmp(k->kind, "blocked") != 0;
 }
 
-/* "hog 77", "(way out of idle)" */
-static const char *link_name(const struct slow_link *k, char *out, size_t len)
-{
-	const struct culprit as = {.kind = k->kind, .pid = k->pid, .tid = k->tid, .comm = k->comm};
-	char name[CULPRIT_NAME_BYTES];
-
-	return text_clean(out, len, culprit_name(&as, name, sizeof(name)), SIZE_MAX);
-}
-
 /* What was on the CPU in its place, in one line. */
-static void put_cpu(struct printer *p, bool fit, const struct slow_held *held, uint64_t least)
+static void put_cpu(struct printer *p, const struct slow_held *held, uint64_t least)
 {
-	char name[2 * CULPRIT_NAME_BYTES];
 	size_t shown = 0, left = 0;
 	struct line l;
 
@@ -88,6 +73,8 @@ static void put_cpu(struct printer *p, bool fit, const struct slow_held *held, u
 	line_add(&l, "behind ");
 	for (size_t i = 0; i < held->nbehind; i++) {
 		const struct slow_link *k = &held->behind[i];
+		const struct culprit as = {
+			.kind = k->kind, .pid = k->pid, .tid = k->tid, .comm = k->comm};
 
 		if (!of_cpu(k) || k->ns < least)
 			continue;
@@ -95,62 +82,40 @@ static void put_cpu(struct printer *p, bool fit, const struct slow_held *held, u
 			left++;
 			continue;
 		}
-		line_add(&l, "%s%s %s", shown++ ? ", " : "", link_name(k, name, sizeof(name)),
+		line_add(&l, "%s%s %s", shown++ ? ", " : "", name_culprit(&as).s,
 			 word_duration(k->ns).s);
 	}
 	if (left)
 		line_add(&l, ", %zu more", left);
 	if (shown)
-		table_slow_put(p, fit, STYLE_PLAIN, &l);
+		printer_line(p, STYLE_PLAIN, &l);
 }
 
 /* Another lock, or what it did that is not known. */
-static void put_other(struct printer *p, bool fit, const struct slow_link *k)
+static void put_other(struct printer *p, const struct slow_link *k)
 {
 	struct word ns = word_duration(k->ns);
-	char text[2 * LINK_TEXT];
 	struct line l;
 
 	link_begin(&l);
 	if (!k->addr) {
 		line_add(&l, "blocked %s, not known for what", ns.s);
-		table_slow_put(p, fit, STYLE_PLAIN, &l);
+		printer_line(p, STYLE_PLAIN, &l);
 		return;
 	}
 	line_add(&l, "waited %s for %s ", ns.s, k->kind);
 	if (k->name)
-		line_add(&l, "%s", text_clean(text, sizeof(text), k->name, SIZE_MAX));
+		line_add(&l, "%s", name_clean(k->name).s);
 	else
 		line_add(&l, "0x%" PRIx64, k->addr);
 	if (k->tid)
-		line_add(&l, ", held by %s %" PRIu32,
-			 text_clean(text, sizeof(text), k->comm ? k->comm : "?", SIZE_MAX), k->tid);
+		line_add(&l, ", held by %s %" PRIu32, name_clean(k->comm).s, k->tid);
 	else
 		line_add(&l, ", holder not known");
-	table_slow_put(p, fit, STYLE_PLAIN, &l);
+	printer_line(p, STYLE_PLAIN, &l);
 }
 
-static void put_behind(struct printer *p, bool fit, const struct slow *w)
-{
-	uint64_t least = w->wait_ns / LINK_LEAST;
-	const struct slow_held *held = w->held;
-	bool cpu = false;
-
-	for (size_t i = 0; i < held->nbehind; i++) {
-		const struct slow_link *k = &held->behind[i];
-
-		if (k->ns < least)
-			continue;
-		if (!of_cpu(k))
-			put_other(p, fit, k);
-		else if (!cpu)
-			put_cpu(p, fit, held, least);
-		cpu |= of_cpu(k);
-	}
-}
-
-static void put_besides(struct printer *p, bool fit, const struct slow_held *held,
-			const struct holder *first)
+static void put_besides(struct printer *p, const struct slow_held *held, const struct holder *first)
 {
 	size_t shown = 0, left = 0;
 	struct line l;
@@ -171,13 +136,15 @@ static void put_besides(struct printer *p, bool fit, const struct slow_held *hel
 	if (left)
 		line_add(&l, ", %zu more", left);
 	if (shown)
-		table_slow_put(p, fit, STYLE_PLAIN, &l);
+		printer_line(p, STYLE_PLAIN, &l);
 }
 
-void table_slow_links(struct printer *p, bool fit, const struct slow *w)
+void table_slow_links(struct printer *p, const struct slow *w)
 {
 	const struct slow_held *held = w->held;
+	uint64_t least = w->wait_ns / LINK_LEAST;
 	const struct holder *h;
+	bool cpu = false;
 	struct line l;
 
 	if (!held || !held->nholders)
@@ -191,7 +158,17 @@ void table_slow_links(struct printer *p, bool fit, const struct slow *w)
 	add_holder(&l, h);
 	if (h->tid)
 		add_did(&l, h);
-	table_slow_put(p, fit, STYLE_PLAIN, &l);
-	put_besides(p, fit, held, h);
-	put_behind(p, fit, w);
+	printer_line(p, STYLE_PLAIN, &l);
+	put_besides(p, held, h);
+	for (size_t i = 0; i < held->nbehind; i++) {
+		const struct slow_link *k = &held->behind[i];
+
+		if (k->ns < least)
+			continue;
+		if (!of_cpu(k))
+			put_other(p, k);
+		else if (!cpu)
+			put_cpu(p, held, least);
+		cpu |= of_cpu(k);
+	}
 }

@@ -7,22 +7,23 @@
  */
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/record.h"
-#include "sink/out.h"
 #include "sink/sink.h"
 #include "sink/tui.h"
-#include "sink/tui_save.h"
 #include "sink/tui_term.h"
 
 /* After the loop's own for the same: these only see to the terminal. */
 static const int signals[] = {SIGINT,  SIGTERM, SIGQUIT, SIGTSTP,
 			      SIGCONT, SIGHUP,	SIGUSR1, SIGWINCH};
+#define NAMES 100 /* of saved files within one second */
 #define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
 
 struct tui_sink {
@@ -73,12 +74,108 @@ static void leave(struct tui_sink *s)
 		(void)event_base_loopbreak(s->args.base);
 }
 
+/* ---- the key `s`: what is kept, as a record ---- */
+
+static int save_meta(struct record *out, const struct sink_args *args, const struct meta *m,
+		     struct err *e)
+{
+	struct sink_args memory = {.cfg = args->cfg, .memory = true};
+	struct sink *json = NULL;
+	const char *text;
+	size_t len;
+	int ret = sink_json.open(&json, &memory, e);
+
+	if (!ret)
+		ret = json->ops->meta(json, m, e);
+	if (!ret) {
+		text = out_whole(json->out, &len);
+		ret = record_read(out, text, len && text[len - 1] == '\n' ? len - 1 : len, e);
+	}
+	if (json)
+		(void)json->ops->close(json, NULL); /* memory */
+	return ret;
+}
+
+/* A new file, never one that somebody has put there: "waitscope-20261122-140211.json.gz". */
+static int new_file(char *path, size_t len, mode_t mode)
+{
+	time_t now = time(NULL);
+	char stamp[32] = "";
+	struct tm tm;
+	int fd = -1;
+
+	if (localtime_r(&now, &tm))
+		(void)strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm); /* empty if it fails */
+	for (int i = 1; i < NAMES && fd < 0; i++) {
+		if (i == 1)
+			(void)snprintf(path, len, "waitscope-%s.json.gz", stamp);
+		else
+			(void)snprintf(path, len, "waitscope-%s-%d.json.gz", stamp, i);
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	if (fd < 0)
+		return -errno;
+	(void)close(fd); /* empty */
+	return 0;
+}
+
+static int write_record(struct sink *json, const struct tui *t, const struct meta *m, struct err *e)
+{
+	int ret = json->ops->meta(json, m, e);
+	size_t slow = 0;
+
+	for (uint64_t i = t->keep.gone; i < tui_keep_end(&t->keep) && !ret; i++) {
+		const struct frame *f = tui_keep_get(&t->keep, i);
+
+		for (; slow < t->slow.n && t->slow.v[slow].report <= i && !ret; slow++)
+			if (t->slow.v[slow].report == i) /* none of reports that went */
+				ret = json->ops->slow(json, t->slow.v[slow].w, e);
+		if (ret)
+			break;
+		if (f->type == FRAME_FINAL)
+			ret = json->ops->final(json, f, e);
+		else
+			ret = json->ops->interval(json, f, f, e);
+	}
+	return ret;
+}
+
+static void save(struct tui *t, const struct sink_args *args, const struct meta *m)
+{
+	struct sink_args to = *args;
+	struct sink *json = NULL;
+	struct err e = {0};
+	char path[64];
+	int ret, closed;
+
+	if (!t->keep.n) {
+		tui_say(t, "there is no report yet to be saved");
+		return;
+	}
+	ret = new_file(path, sizeof(path), args->owner_only ? 0600 : 0666);
+	if (ret) {
+		tui_say(t, "not saved: %s: %s", path, strerror(-ret));
+		return;
+	}
+	to.path = path;
+	ret = sink_json.open(&json, &to, &e);
+	if (!ret)
+		ret = write_record(json, t, m, &e);
+	closed = json ? json->ops->close(json, ret ? NULL : &e) : 0;
+	if (ret || closed)
+		tui_say(t, "not saved: %s", e.text[0] ? e.text : strerror(ret ? -ret : -closed));
+	else
+		tui_say(t, "saved %zu report%s: %s", t->keep.n, t->keep.n == 1 ? "" : "s", path);
+}
+
 /* ---- events ---- */
 
 static void ask(struct tui_sink *s, enum tui_ask what)
 {
 	if (what == TUI_ASK_SAVE)
-		tui_save(&s->t, &s->args, &s->meta.meta);
+		save(&s->t, &s->args, &s->meta.meta);
 	else if (what == TUI_ASK_REPAINT)
 		tui_term_resize(s->term);
 	else if (what == TUI_ASK_QUIT && s->own_loop)
@@ -107,23 +204,6 @@ static void on_keys(evutil_socket_t fd, short what, void *ctx)
 		tui_term_show(s->term, &s->t.canvas);
 }
 
-/* Ctrl-Z: the screen is given back first, and what the signal means to others happens. */
-static void suspend(struct tui_sink *s, struct event *ev)
-{
-	tui_term_leave(s->term);
-	(void)event_del(ev);
-	(void)raise(SIGTSTP); /* stops here */
-	(void)event_add(ev, NULL);
-}
-
-/* Ctrl-\ kills, as ever; but not before the terminal is what it was. */
-static void quit_at_once(struct tui_sink *s, struct event *ev)
-{
-	leave(s);
-	(void)event_del(ev);
-	(void)raise(SIGQUIT);
-}
-
 static void come_back(struct tui_sink *s)
 {
 	if (!s->leaving && tui_term_enter(s->term, NULL))
@@ -149,11 +229,16 @@ static void on_signal(evutil_socket_t sig, short what, void *ctx)
 		if (s->own_loop)
 			leave(s);
 		break;
-	case SIGQUIT:
-		quit_at_once(s, ev);
+	case SIGQUIT: /* Ctrl-\ kills, as ever; but not before the terminal is what it was */
+		leave(s);
+		(void)event_del(ev);
+		(void)raise(SIGQUIT);
 		break;
-	case SIGTSTP:
-		suspend(s, ev);
+	case SIGTSTP: /* the screen is given back first; what it means to others happens */
+		tui_term_leave(s->term);
+		(void)event_del(ev);
+		(void)raise(SIGTSTP); /* stops here */
+		(void)event_add(ev, NULL);
 		come_back(s);
 		break;
 	case SIGCONT:
@@ -179,18 +264,6 @@ static int add_events(struct tui_sink *s, struct err *e)
 	return 0;
 }
 
-static void free_events(struct tui_sink *s)
-{
-	if (s->keys)
-		event_free(s->keys);
-	s->keys = NULL;
-	for (size_t i = 0; i < NSIGNALS; i++) {
-		if (s->on_signal[i])
-			event_free(s->on_signal[i]);
-		s->on_signal[i] = NULL;
-	}
-}
-
 /* Signals first: from here on none finds the terminal in our hands. */
 static int begin(struct tui_sink *s, struct err *e)
 {
@@ -213,7 +286,11 @@ static int tui_sink_close(struct sink *base, struct err *e)
 	if (!s)
 		return 0;
 	tui_term_close(s->term);
-	free_events(s);
+	if (s->keys)
+		event_free(s->keys);
+	for (size_t i = 0; i < NSIGNALS; i++)
+		if (s->on_signal[i])
+			event_free(s->on_signal[i]);
 	if (s->table)
 		ret = s->table->ops->close(s->table, e);
 	tui_close(&s->t);
@@ -237,6 +314,7 @@ static int tui_sink_open(struct sink **out, const struct sink_args *args, struct
 	if (!s)
 		return err_sys(e, -ENOMEM, "output on a terminal");
 	s->base.ops = &sink_tui;
+	s->base.cfg = args->cfg;
 	s->args = *args;
 	record_init(&s->meta);
 	ret = tui_term_open(&s->term, args->color, e);
@@ -256,20 +334,18 @@ static int tui_sink_open(struct sink **out, const struct sink_args *args, struct
 static int tui_sink_meta(struct sink *base, const struct meta *m, struct err *e)
 {
 	struct tui_sink *s = tui_sink(base);
-	int ret = tui_save_meta(&s->meta, &s->args, m, e);
+	int ret = save_meta(&s->meta, &s->args, m, e);
 
 	if (!ret)
 		ret = s->table->ops->meta(s->table, m, e);
-	if (!ret)
-		ret = tui_meta(&s->t, m);
+	tui_meta(&s->t, m);
 	/* A record is read first. */
 	return ret || s->args.replay ? ret : begin(s, e);
 }
 
 static int failed(const struct tui_sink *s, struct err *e)
 {
-	return s->error && s->error != -EPIPE ? err_sys(e, s->error, "output on a terminal")
-					      : s->error;
+	return s->error && s->error != -EPIPE ? sink_failed(&s->base, s->error, e) : s->error;
 }
 
 static int tui_sink_interval(struct sink *base, const struct frame *interval,
@@ -277,7 +353,7 @@ static int tui_sink_interval(struct sink *base, const struct frame *interval,
 {
 	struct tui_sink *s = tui_sink(base);
 
-	if (tui_add(&s->t, interval, s->args.cfg->totals ? total : NULL))
+	if (tui_add(&s->t, interval, base->cfg->totals ? total : NULL))
 		s->error = -ENOMEM;
 	draw(s);
 	return failed(s, e);
@@ -286,12 +362,12 @@ static int tui_sink_interval(struct sink *base, const struct frame *interval,
 /* It is shown with the report that comes next. */
 static int tui_sink_slow(struct sink *base, const struct slow *w, struct err *e)
 {
-	return tui_slow(&tui_sink(base)->t, w) ? err_sys(e, -ENOMEM, "output on a terminal") : 0;
+	return tui_slow(&tui_sink(base)->t, w) ? sink_failed(base, -ENOMEM, e) : 0;
 }
 
 static bool tui_sink_totals(const struct sink *base)
 {
-	return ((const struct tui_sink *)base)->args.cfg->totals;
+	return base->cfg->totals;
 }
 
 static int report(struct tui_sink *s, const struct frame *f, struct err *e)
@@ -348,14 +424,10 @@ static void tui_sink_resize(struct sink *base, uint32_t columns, uint32_t lines)
 	draw(s);
 }
 
-static int tui_sink_reopen(struct sink *base, struct err *e)
-{
-	return 0;
-}
-
 const struct sink_ops sink_tui = {
 	.name = "tui",
 	.summary = "the report that one can drive, with keys",
+	.what = "on a terminal",
 	.open = tui_sink_open,
 	.meta = tui_sink_meta,
 	.interval = tui_sink_interval,
@@ -364,6 +436,6 @@ const struct sink_ops sink_tui = {
 	.final = tui_sink_final,
 	.resize = tui_sink_resize,
 	.finish = tui_sink_finish,
-	.reopen = tui_sink_reopen,
+	.reopen = sink_reopen,
 	.close = tui_sink_close,
 };

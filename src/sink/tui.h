@@ -11,7 +11,6 @@
 #include "core/frame_own.h"
 #include "core/view.h"
 #include "sink/tui_canvas.h"
-#include "sink/tui_keep.h"
 
 #define TUI_COLUMNS_LEAST 80 /* a smaller window is told so */
 #define TUI_LINES_LEAST 24
@@ -144,6 +143,22 @@ struct tui_slow {
 	uint64_t gone;
 };
 
+/* The last reports, as frames of their own; the oldest go when there are too many or they take too
+ * much memory. They are numbered from 0 on, and keep their numbers. */
+struct tui_kept {
+	struct frame_own *own;
+	const struct frame *f;
+	size_t bytes;
+};
+
+struct tui_keep {
+	struct tui_kept *v;
+	size_t first, n, cap;	 /* v[first .. first + n) */
+	uint64_t gone;		 /* so many went; the number of the oldest that is there */
+	size_t bytes;		 /* about what they take */
+	size_t most, most_bytes; /* bounds; one always stays */
+};
+
 /* Where one was on a page when one left it. */
 struct tui_place {
 	uint64_t id; /* of the row; 0: the first */
@@ -159,7 +174,7 @@ struct tui {
 	struct view view;
 	struct tui_rows rows;
 	struct tui_made made;
-	struct tui_sparks *sparks;
+	struct tui_sparks *sparks; /* tui_picture.c; one piece of memory */
 	struct tui_slow slow;
 	struct slow *slow_chosen; /* the detail is of it; NULL: of `chosen` */
 	char slow_title[64];
@@ -189,7 +204,7 @@ struct tui {
 
 void tui_open(struct tui *t, const struct config *cfg, bool utf8, bool replay);
 void tui_close(struct tui *t);
-int tui_meta(struct tui *t, const struct meta *m);
+void tui_meta(struct tui *t, const struct meta *m);
 /* A report: an interval, or the final one; `total`: NULL but with -z. 0 or -ENOMEM. */
 int tui_add(struct tui *t, const struct frame *f, const struct frame *total);
 /* A slow wait, before the report of its interval. 0 or -ENOMEM */
@@ -203,6 +218,19 @@ int tui_draw(struct tui *t, uint32_t lines, uint32_t columns);
 
 /* ---- between its parts ---- */
 
+/* tui_model.c */
+/* Takes a copy. 0 or -ENOMEM. */
+int tui_keep_add(struct tui_keep *k, const struct frame *f);
+/* NULL: it is not there. */
+const struct frame *tui_keep_get(const struct tui_keep *k, uint64_t number);
+uint64_t tui_keep_end(const struct tui_keep *k); /* one behind the newest */
+void tui_keep_free(struct tui_keep *k);
+
+/* The series, address or culprit of that report that is the same as this one. `near`: a series'
+ * index in a report that is much like that one; SIZE_MAX: not known. false: it has none. */
+bool tui_keep_row(const struct tui_keep *k, uint64_t number, const struct view_row *like,
+		  size_t near, struct view_row *out);
+
 /* The report shown; NULL: none yet. */
 const struct frame *tui_frame(const struct tui *t);
 const char *tui_page_name(const struct tui *t, enum tui_page page);
@@ -210,7 +238,6 @@ const char *tui_page_name(const struct tui *t, enum tui_page page);
  * changed. */
 int tui_rows_make(struct tui *t);
 void tui_rows_drop(struct tui *t); /* what they point to may go */
-int tui_rows_sort(struct tui *t);  /* tui_order.c */
 void tui_pages_make(struct tui *t, const struct frame *f);
 uint64_t tui_row_id(const struct view_row *r, uint32_t salt);
 /* tui_cells.c */
@@ -224,9 +251,7 @@ char *tui_label_text(const struct series *s, uint32_t from, char *out, size_t le
 /* A time with ~ behind it where few samples lie beyond, else a space. */
 char *tui_quantile_text(const struct hist *h, const struct quantile *q, enum unit unit, char *out,
 			size_t len);
-/* tui_table.c, tui_help.c, tui_detail.c: what stands between head and foot. */
-void tui_draw_table(struct tui *t, size_t from);
-void tui_draw_help(struct tui *t, size_t from);
+/* What stands between head and foot. */
 void tui_draw_detail(struct tui *t, size_t from);
 /* The row to be looked at: false, and a message, if that cannot be. */
 bool tui_detail_choose(struct tui *t, const struct tui_row *r);
@@ -267,10 +292,8 @@ uint64_t tui_last_shown(const struct tui *t);
 void tui_draw_curve(struct tui *t, size_t line, size_t x, size_t height, size_t width,
 		    const struct hist *h);
 void tui_draw_heat(struct tui *t, size_t line, size_t x, size_t height, size_t width);
-/* tui_spark.c */
 void tui_draw_spark(struct tui *t, size_t line, size_t x, size_t width, const struct tui_row *r,
 		    enum tui_style style);
-void tui_sparks_free(struct tui_sparks *s);
 /* tui_slow.c */
 void tui_slow_bound(struct tui *t); /* when no row is of one */
 void tui_slow_free(struct tui *t);

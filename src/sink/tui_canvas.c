@@ -234,28 +234,17 @@ void tui_shade(struct tui_canvas *c, size_t line, size_t column, unsigned int sh
 			TUI_HEAT + shade - 1);
 }
 
-static size_t encode(char out[4], uint32_t c)
+size_t tui_utf8(char out[4], uint32_t c)
 {
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	unsigned int shift = (unsigned int)(6 * (n - 1));
+
+	out[0] = (char)(n == 1 ? c : (0xf00U >> n & 0xf0) | c >> shift);
+	for (size_t i = 1; i < n; i++) {
+		shift -= 6;
+		out[i] = (char)(0x80 | (c >> shift & 0x3f));
 	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | c >> 18);
-	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
+	return n;
 }
 
 char *tui_line_text(const struct tui_canvas *c, size_t line, char *out, size_t len)
@@ -265,7 +254,7 @@ char *tui_line_text(const struct tui_canvas *c, size_t line, char *out, size_t l
 
 	for (size_t x = 0; x < c->columns; x++) {
 		const struct tui_cell *cell = tui_canvas_at(c, line, x);
-		size_t n = cell && cell->width ? encode(bytes, cell->c) : 0;
+		size_t n = cell && cell->width ? tui_utf8(bytes, cell->c) : 0;
 
 		if (at + n >= len)
 			break;

@@ -59,6 +59,8 @@ void tui_fill(struct tui_canvas *c, size_t line, size_t column, size_t width, en
 void tui_bar(struct tui_canvas *c, size_t line, size_t column, unsigned int eighths,
 	     enum tui_style style);
 void tui_shade(struct tui_canvas *c, size_t line, size_t column, unsigned int shade);
+/* A code point's bytes, so many. */
+size_t tui_utf8(char out[4], uint32_t c);
 /* A line as UTF-8 without its trailing spaces, cut to len. */
 char *tui_line_text(const struct tui_canvas *c, size_t line, char *out, size_t len);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Columns of the tables, and what stands in them. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,28 +71,19 @@ uint64_t tui_weight(const struct tui *t, const struct tui_row *r, const struct t
 
 /* ---- texts ---- */
 
-static void append(char *out, size_t len, const char *before, const char *raw)
-{
-	size_t at = strlen(out);
-	char clean[TUI_NAME];
-
-	(void)snprintf(out + at, len - at, "%s%s", before,
-		       text_clean(clean, sizeof(clean), raw, SIZE_MAX)); /* a name is cut */
-}
-
 /* "fsync  8:1  /data": the values, in order. */
 char *tui_label_text(const struct series *s, uint32_t from, char *out, size_t len)
 {
-	bool mounted = series_label(s, "mount") != NULL;
+	bool mounted = series_label(s, "mount") != NULL, cpu;
 
 	out[0] = '\0';
 	for (uint32_t i = from; i < s->nlabels; i++) {
 		if (mounted && !strcmp(s->labels[i].key, "dev"))
 			continue; /* the detail has it */
-		if (!strcmp(s->labels[i].key, "cpu"))
-			append(out, len, out[0] ? "  " : "", "CPU");
-		append(out, len, out[0] ? strcmp(s->labels[i].key, "cpu") ? "  " : " " : "",
-		       s->labels[i].value);
+		cpu = !strcmp(s->labels[i].key, "cpu");
+		if (cpu)
+			text_join(out, len, "  ", "CPU");
+		text_join(out, len, cpu ? " " : "  ", s->labels[i].value);
 	}
 	return out;
 }
@@ -102,18 +92,18 @@ char *tui_label_text(const struct series *s, uint32_t from, char *out, size_t le
 static void series_name(const struct tui_row *r, char *out, size_t len)
 {
 	const struct series *s = r->r.s;
-	char labels[TUI_NAME], title[TUI_NAME];
+	struct name title = name_clean(s->desc->title);
+	char labels[TUI_NAME];
 
-	text_clean(title, sizeof(title), s->desc->title, SIZE_MAX);
 	tui_label_text(s, 0, labels, sizeof(labels));
 	if (!s->nlabels)
-		(void)snprintf(out, len, "%s", title); /* names may be cut */
+		(void)snprintf(out, len, "%s", title.s); /* names may be cut */
 	else if (s->desc->role == METRIC_ROWS && !series_label(s, "op"))
-		(void)snprintf(out, len, "%s  %s", title, labels);
+		(void)snprintf(out, len, "%s  %s", title.s, labels);
 	else if (s->desc->role == METRIC_ROWS || series_label(s, "cpu"))
 		(void)snprintf(out, len, "%s", labels);
 	else
-		(void)snprintf(out, len, "%s  %s", title, labels);
+		(void)snprintf(out, len, "%s  %s", title.s, labels);
 }
 
 static void counts_name(const struct tui_row *r, char *out, size_t len)
@@ -121,27 +111,26 @@ static void counts_name(const struct tui_row *r, char *out, size_t len)
 	const struct series *s = r->r.s;
 
 	out[0] = '\0';
-	append(out, len, "", s->desc->title);
+	text_join(out, len, "", s->desc->title);
 	for (uint32_t i = 0; i < s->nlabels; i++)
 		if ((!s->desc->pivot || strcmp(s->labels[i].key, s->desc->pivot) != 0) &&
 		    (strcmp(s->labels[i].key, "dev") != 0 || !series_label(s, "mount")))
-			append(out, len, !strcmp(s->labels[i].key, "cpu") ? "  CPU " : "  ",
-			       s->labels[i].value);
+			text_join(out, len, !strcmp(s->labels[i].key, "cpu") ? "  CPU " : "  ",
+				  s->labels[i].value);
 }
 
 static void contended_name(const struct contended *c, char *out, size_t len)
 {
-	char kind[64], name[TUI_NAME];
+	char name[TUI_NAME];
 
 	table_contended_name(c, name, sizeof(name));
-	text_clean(kind, sizeof(kind), c->kind, SIZE_MAX);
 	if (c->other)
 		(void)snprintf(out, len, "%s", name);
 	else if (c->accesses && c->accesses->sharing)
 		(void)snprintf(out, len, "%s  %s", name,
 			       !strcmp(c->accesses->sharing, "false") ? "(false)" : "(true)");
 	else
-		(void)snprintf(out, len, "%s  %s", name, kind);
+		(void)snprintf(out, len, "%s  %s", name, name_clean(c->kind).s);
 }
 
 const char *tui_name(const struct tui *t, const struct tui_row *r, char *out, size_t len)
@@ -188,8 +177,8 @@ static void counts_who(const struct tui *t, const struct tui_row *r, char *out, 
 		if (!c->value || !v[i])
 			continue;
 		(void)snprintf(text, sizeof(text), " %s %%", word_share(v[i], all, 1).s); /* fits */
-		append(out, len, out[0] ? "  " : "", c->value);
-		append(out, len, "", text);
+		text_join(out, len, "  ", c->value);
+		text_join(out, len, "", text);
 	}
 }
 
@@ -199,24 +188,26 @@ static void contended_who(const struct contended *c, char *out, size_t len)
 	char text[TUI_NAME], numbers[128];
 
 	if (c->group.key)
-		append(out, len, "", c->group.value);
+		text_join(out, len, "", c->group.value);
 	if (c->pid)
-		append(out, len, out[0] ? ", " : "", table_contended_owner(c, text, sizeof(text)));
+		text_join(out, len, ", ", table_contended_owner(c, text, sizeof(text)));
 	if (c->futex && c->futex->idle)
-		append(out, len, out[0] ? ", " : "", "waits for work");
+		text_join(out, len, ", ", "waits for work");
 	if (c->accesses) {
 		(void)snprintf(text, sizeof(text), "%s reads, %s writes",
 			       word_count(c->accesses->reads).s,
 			       word_count(c->accesses->writes).s); /* fits */
-		append(out, len, out[0] ? ", " : "", text);
+		text_join(out, len, ", ", text);
 	}
 	if (c->ncpus) {
 		(void)snprintf(text, sizeof(text), "CPU%s %s", c->ncpus > 1 ? "s" : "",
 			       table_numbers(c->cpus, c->ncpus, numbers, sizeof(numbers)));
-		append(out, len, out[0] ? ", " : "", text);
+		text_join(out, len, ", ", text);
 	}
-	if (c->nsites)
-		append(out, len, out[0] ? ", at " : "at ", c->sites[0].sym);
+	if (c->nsites) {
+		text_join(out, len, ", ", "at ");
+		text_join(out, len, "", c->sites[0].sym);
+	}
 }
 
 static void who(const struct tui *t, const struct tui_row *r, char *out, size_t len)
@@ -237,7 +228,7 @@ static void who(const struct tui *t, const struct tui_row *r, char *out, size_t 
 		(void)snprintf(text, sizeof(text), "blocked %s %%, run queue %s %%",
 			       word_share(s->split->blocked_ns, s->hist->sum_ns, 1).s,
 			       word_share(s->split->run_queue_ns, s->hist->sum_ns, 1).s);
-		append(out, len, "", text);
+		text_join(out, len, "", text);
 	}
 }
 
@@ -286,15 +277,14 @@ static void fit_time(char *out, size_t len, uint64_t ns, const struct tui_column
 static const char *time_cell(const struct tui *t, const struct hist *h, const struct tui_column *c,
 			     char *out, size_t len)
 {
-	enum unit unit = t->cfg->unit;
-	uint64_t ns = c->kind == TUI_COLUMN_QUANTILE ? hist_quantile(h, c->q).ns
-		      : c->kind == TUI_COLUMN_MAX    ? h->max_ns
-						     : h->sum_ns / h->count;
+	uint64_t ns = c->kind == TUI_COLUMN_MAX ? h->max_ns : h->sum_ns / h->count;
 
-	if (c->kind == TUI_COLUMN_QUANTILE)
-		tui_quantile_text(h, c->q, unit, out, len);
-	else
-		format_time(out, len, ns, unit);
+	if (c->kind == TUI_COLUMN_QUANTILE) {
+		ns = hist_quantile(h, c->q).ns;
+		tui_quantile_text(h, c->q, t->cfg->unit, out, len);
+	} else {
+		format_time(out, len, ns, t->cfg->unit);
+	}
 	fit_time(out, len, ns, c);
 	return out;
 }
@@ -390,12 +380,6 @@ static void add_columns(struct tui *t)
 	(void)column(t, TUI_COLUMN_SPARK, "  p99 over time", SPARK_LEAST, groups ? 11 : 10);
 }
 
-static void remove_column(struct tui *t, size_t at)
-{
-	t->ncolumns--;
-	memmove(&t->column[at], &t->column[at + 1], (t->ncolumns - at) * sizeof(t->column[0]));
-}
-
 static size_t columns_width(const struct tui *t)
 {
 	size_t all = 0;
@@ -416,7 +400,9 @@ static void yield_columns(struct tui *t, size_t width)
 				at = i;
 		if (!t->column[at].yield)
 			break;
-		remove_column(t, at);
+		t->ncolumns--;
+		memmove(&t->column[at], &t->column[at + 1],
+			(t->ncolumns - at) * sizeof(t->column[0]));
 	}
 }
 

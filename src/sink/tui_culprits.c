@@ -6,30 +6,20 @@
  *	  cc1                  1,203   61.2 %   10.4 s in 1,203 waits  task
  *	  (soft interrupts)    4,921    3.1 %   527 ms in 4,921 waits  softirq
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/culprit.h"
-#include "core/text.h"
 #include "sink/printer.h"
 #include "sink/tui.h"
 
 #define NAME 40 /* columns of a name in a list */
 
-static const char *clean_name(const struct culprit *k, char *out, size_t len)
-{
-	char name[CULPRIT_NAME_BYTES];
-
-	return text_clean(out, len, culprit_name(k, name, sizeof(name)), SIZE_MAX);
-}
-
 /* "app 42": the labels of who waited. */
 static const char *victim_name(const struct culprit *k, char *out, size_t len)
 {
-	const struct series as = {.nlabels = k->nvictim};
-	struct series s = as;
+	struct series s = {.nlabels = k->nvictim};
 
 	memcpy(s.labels, k->victim, k->nvictim * sizeof(k->victim[0]));
 	return tui_label_text(&s, 0, out, len);
@@ -37,14 +27,13 @@ static const char *victim_name(const struct culprit *k, char *out, size_t len)
 
 void tui_culprit_name(const struct tui *t, const struct culprit *k, char *out, size_t len)
 {
-	char name[TUI_NAME], victim[TUI_NAME] = "";
+	char victim[TUI_NAME] = "";
 
-	clean_name(k, name, sizeof(name));
 	if (k->nvictim)
 		victim_name(k, victim, sizeof(victim));
 	(void)snprintf(out, len, "%s%s%s%s", victim, victim[0] ? " for " : "",
 		       t->page == TUI_SCHED || victim[0] ? "" : "waited for ",
-		       name); /* a name is cut */
+		       name_culprit(k).s); /* a name is cut */
 }
 
 const char *tui_culprit_text(const struct culprit *k, uint64_t of_ns, char *out, size_t len)
@@ -57,18 +46,11 @@ const char *tui_culprit_text(const struct culprit *k, uint64_t of_ns, char *out,
 
 void tui_culprit_cell(const struct tui *t, const struct tui_row *r, char *out, size_t len)
 {
-	char text[192], kind[32];
+	char text[192];
 
 	(void)snprintf(out, len, "%s  %s",
 		       tui_culprit_text(r->r.k, r->s->sum_ns, text, sizeof(text)),
-		       text_clean(kind, sizeof(kind), r->r.k->kind, SIZE_MAX)); /* fits */
-}
-
-/* The first label is who it is; the others describe it. */
-static bool same_victim(const struct culprit *a, const struct label *v, uint32_t n)
-{
-	return a->nvictim && n && !strcmp(a->victim[0].key, v[0].key) &&
-	       !strcmp(a->victim[0].value, v[0].value);
+		       name_clean(r->r.k->kind).s); /* fits */
 }
 
 /* ---- details ---- */
@@ -90,17 +72,16 @@ static void list_pairs(struct tui_list *l, const struct culprit **v, size_t n, u
 
 	qsort(v, n, sizeof(*v), by_wait);
 	for (size_t i = 0; i < n; i++) {
-		if (victims)
-			victim_name(v[i], name, sizeof(name));
-		else
-			clean_name(v[i], name, sizeof(name));
-		line_cut(cut, sizeof(cut), name, NAME);
+		line_cut(cut, sizeof(cut),
+			 victims ? victim_name(v[i], name, sizeof(name)) : name_culprit(v[i]).s,
+			 NAME);
 		tui_list_add(l, TUI_PLAIN, "%s   %s",
 			     tui_culprit_text(v[i], sum, text, sizeof(text)), cut);
 	}
 }
 
-/* Those of a frame that a group waited for (`k` NULL), or all that waited for `k`. */
+/* Those of a frame that a group waited for (`k` NULL), or all that waited for `k`. The first label is
+ * who it is; the others describe it. */
 static void list_matching(struct tui_list *l, const struct frame *f, const struct series *group,
 			  const struct culprit *k)
 {
@@ -111,9 +92,11 @@ static void list_matching(struct tui_list *l, const struct frame *f, const struc
 	for (size_t i = 0; v && i < f->nculprits; i++) {
 		const struct culprit *one = &f->culprits[i];
 
-		if (!one->wait_ns || !one->nvictim ||
-		    !(k ? !culprit_compare(one, k)
-			: same_victim(one, group->labels, group->nlabels)))
+		if (!one->wait_ns || !one->nvictim)
+			continue;
+		if (k ? culprit_compare(one, k) != 0
+		      : strcmp(one->victim[0].key, group->labels[0].key) ||
+				    strcmp(one->victim[0].value, group->labels[0].value))
 			continue;
 		sum += one->wait_ns;
 		v[n++] = one;
@@ -147,7 +130,6 @@ void tui_detail_culprit(struct tui_list *l, const struct culprit *k)
 		tui_list_add(l, TUI_PLAIN, "%s of each of these waits",
 			     word_duration(k->wait_ns / k->count).s);
 	if (k->cgroup)
-		tui_list_add(l, TUI_PLAIN, "cgroup %s",
-			     text_clean(text, sizeof(text), k->cgroup, SIZE_MAX));
+		tui_list_add(l, TUI_PLAIN, "cgroup %s", name_clean(k->cgroup).s);
 	list_matching(l, f, NULL, k);
 }

@@ -11,7 +11,6 @@
  *	    0.9 |##############      0.9 | ####
  *	        0    90  99  99.9        last 30 intervals
  */
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -185,7 +184,7 @@ static void list_series(struct tui_list *l, const struct series *s)
 static void detail_series(struct tui_list *l, const struct series *s)
 {
 	const struct frame *f = tui_frame(l->t);
-	char key[TUI_NAME], clean[TUI_NAME];
+	char key[TUI_NAME];
 	uint64_t sum = s->hist ? s->hist->sum_ns : 0;
 
 	if (s->split && sum) {
@@ -205,7 +204,7 @@ static void detail_series(struct tui_list *l, const struct series *s)
 			list_series(l, &f->series[i]);
 	tui_list_add(l, TUI_HEADING, "Its name in other formats");
 	if (series_key_text(key, sizeof(key), s))
-		tui_list_add(l, TUI_DIM, "%s", text_clean(clean, sizeof(clean), key, SIZE_MAX));
+		tui_list_add(l, TUI_DIM, "%s", name_clean(key).s);
 }
 
 /* ---- all of it ---- */

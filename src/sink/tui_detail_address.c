@@ -9,10 +9,8 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "core/culprit.h"
-#include "core/text.h"
 #include "sink/printer.h"
 #include "sink/table.h"
 #include "sink/tui.h"
@@ -20,38 +18,33 @@
 #define LINE_SIZE 64
 #define WHO 14 /* columns before the bytes: 80 are enough */
 
-static const char *clean(char out[TUI_NAME], const char *raw)
-{
-	return text_clean(out, TUI_NAME, raw ? raw : "", SIZE_MAX);
-}
-
 static void list_identity(struct tui_list *l, const struct contended *c)
 {
-	char text[TUI_NAME], more[TUI_NAME];
+	char text[TUI_NAME];
 
 	tui_list_add(l, TUI_HEADING, "What it is");
 	if (c->other)
 		tui_list_add(l, TUI_PLAIN, "addresses that found no row of their own");
 	else
-		tui_list_add(l, TUI_PLAIN, "%s  %s  0x%" PRIx64, clean(text, c->source),
-			     clean(more, c->kind), c->addr);
+		tui_list_add(l, TUI_PLAIN, "%s  %s  0x%" PRIx64, name_clean(c->source).s,
+			     name_clean(c->kind).s, c->addr);
 	if (c->name)
-		tui_list_add(l, TUI_PLAIN, "%s%s", clean(text, c->name),
+		tui_list_add(l, TUI_PLAIN, "%s%s", name_clean(c->name).s,
 			     c->name_inferred ? "  (named by the code that locks it)" : "");
 	if (c->place && *c->place)
-		tui_list_add(l, TUI_PLAIN, "%s", clean(text, c->place));
+		tui_list_add(l, TUI_PLAIN, "%s", name_clean(c->place).s);
 	if (c->pid)
 		tui_list_add(l, TUI_PLAIN, "of %s", table_contended_owner(c, text, sizeof(text)));
 	if (c->group.key)
-		tui_list_add(l, TUI_PLAIN, "%s %s", clean(text, c->group.key),
-			     clean(more, c->group.value));
+		tui_list_add(l, TUI_PLAIN, "%s %s", name_clean(c->group.key).s,
+			     name_clean(c->group.value).s);
 	if (c->ncpus || c->ntasks)
 		tui_list_add(l, TUI_PLAIN, "%s thread%s, CPU%s %s", word_count(c->ntasks).s,
 			     c->ntasks == 1 ? "" : "s", c->ncpus == 1 ? "" : "s",
 			     table_numbers(c->cpus, c->ncpus, text, sizeof(text)));
 	if (c->futex)
 		tui_list_add(l, TUI_PLAIN, "%s%s%s eagain, %s timeouts, %s wakes (%s woken)%s",
-			     c->op ? clean(text, c->op) : "", c->op ? ": " : "",
+			     c->op ? name_clean(c->op).s : "", c->op ? ": " : "",
 			     word_count(c->futex->eagain).s, word_count(c->futex->timeouts).s,
 			     word_count(c->futex->wakes).s, word_count(c->futex->woken).s,
 			     c->futex->idle ? ", waits for work" : "");
@@ -75,38 +68,31 @@ static const char *did(const struct holder *h, char *out, size_t len)
 /* --why: all of them, the longest first as the report has them. */
 void tui_detail_holders(struct tui_list *l, const struct holder *v, size_t n, uint64_t sum_ns)
 {
-	char comm[64], text[128], code[TUI_NAME];
+	char text[128];
 
 	if (n)
 		tui_list_add(l, TUI_HEADING, "Who held it, and what that thread did meanwhile");
 	for (size_t i = 0; i < n; i++) {
 		const struct holder *h = &v[i];
 		struct word share = word_share(h->wait_ns, sum_ns, 0);
+		struct name comm = name_clean(holder_name(h));
 
-		text_clean(comm, sizeof(comm), holder_name(h), SIZE_MAX);
 		if (h->tid)
-			tui_list_add(l, TUI_PLAIN, "%5s %%  %s/%" PRIu32 "  %s", share.s, comm,
+			tui_list_add(l, TUI_PLAIN, "%5s %%  %s/%" PRIu32 "  %s", share.s, comm.s,
 				     h->tid, did(h, text, sizeof(text)));
 		else
-			tui_list_add(l, TUI_PLAIN, "%5s %%  %s", share.s, comm);
+			tui_list_add(l, TUI_PLAIN, "%5s %%  %s", share.s, comm.s);
 		if (h->took_at)
 			tui_list_add(l, TUI_PLAIN, "         took%s at %s", word_seen(h).s,
-				     clean(code, h->took_at));
+				     name_clean(h->took_at).s);
 		if (h->released_at)
 			tui_list_add(l, TUI_PLAIN, "         released at %s",
-				     clean(code, h->released_at));
+				     name_clean(h->released_at).s);
 	}
-}
-
-static void list_holders(struct tui_list *l, const struct contended *c)
-{
-	if (c->wait)
-		tui_detail_holders(l, c->holders, c->nholders, c->wait->sum_ns);
 }
 
 static void list_sites(struct tui_list *l, const struct contended *c)
 {
-	char text[TUI_NAME];
 	uint64_t all = 0;
 
 	for (size_t i = 0; i < c->nsites; i++)
@@ -115,19 +101,18 @@ static void list_sites(struct tui_list *l, const struct contended *c)
 		tui_list_add(l, TUI_HEADING, "Where");
 	for (size_t i = 0; i < c->nsites; i++)
 		tui_list_add(l, TUI_PLAIN, "%10s %5s %%  %s", word_count(c->sites[i].count).s,
-			     word_share(c->sites[i].count, all, 0).s, clean(text, c->sites[i].sym));
+			     word_share(c->sites[i].count, all, 0).s,
+			     name_clean(c->sites[i].sym).s);
 }
 
 static void list_members(struct tui_list *l, const struct contended *c)
 {
-	char text[TUI_NAME];
-
 	if (c->nmembers)
 		tui_list_add(l, TUI_HEADING, "On the same cache line (* written often)");
 	for (size_t i = 0; i < c->nmembers; i++)
 		tui_list_add(l, TUI_PLAIN, "%6" PRIu32 " +%-4" PRIu32 "%c %s", c->members[i].offset,
 			     c->members[i].size, c->members[i].hot ? '*' : ' ',
-			     clean(text, c->members[i].name));
+			     name_clean(c->members[i].name).s);
 }
 
 /* ---- bytes of a line ---- */
@@ -161,11 +146,12 @@ static void map_thread(struct tui_list *l, const struct line_accesses *a, size_t
 	const struct line_thread *t = &a->threads[of];
 	uint64_t bad = fought_over(a, of);
 	size_t line = tui_list_line(l);
-	char text[TUI_NAME], comm[TUI_NAME];
+	char text[TUI_NAME + 16];
 
 	if (line == SIZE_MAX)
 		return;
-	(void)snprintf(text, sizeof(text), "%s %" PRIu32, clean(comm, t->comm), t->tid); /* cut */
+	(void)snprintf(text, sizeof(text), "%s %" PRIu32, name_clean(t->comm ? t->comm : "").s,
+		       t->tid); /* fits */
 	(void)tui_text_middle(&l->t->canvas, line, 0, WHO, TUI_PLAIN, text);
 	for (size_t i = 0; i < LINE_SIZE; i++) {
 		bool wrote = t->write_bytes >> i & 1, read = t->read_bytes >> i & 1;
@@ -182,10 +168,8 @@ static void map_thread(struct tui_list *l, const struct line_accesses *a, size_t
 
 static void list_line(struct tui_list *l, const struct line_accesses *a)
 {
-	char name[TUI_NAME], sym[TUI_NAME];
-
 	tui_list_add(l, TUI_HEADING, "Who touches which of its 64 bytes%s%s%s",
-		     a->sharing ? ": " : "", a->sharing ? clean(name, a->sharing) : "",
+		     a->sharing ? ": " : "", a->sharing ? name_clean(a->sharing).s : "",
 		     a->sharing ? " sharing" : "");
 	map_ruler(l);
 	for (size_t i = 0; i < a->nthreads; i++)
@@ -204,24 +188,18 @@ static void list_line(struct tui_list *l, const struct line_accesses *a)
 		tui_list_add(l, TUI_PLAIN,
 			     "byte %2" PRIu32 " +%-3" PRIu32 "%8s samples  %s%s%s by %" PRIu32,
 			     u->offset, u->size, word_count(u->samples).s,
-			     u->name ? clean(name, u->name) : "", u->name ? "  at " : "at ",
-			     clean(sym, u->sym), u->tid);
+			     u->name ? name_clean(u->name).s : "", u->name ? "  at " : "at ",
+			     name_clean(u->sym ? u->sym : "").s, u->tid);
 	}
-}
-
-/* In this order. */
-static void list_accesses(struct tui_list *l, const struct contended *c)
-{
-	if (c->accesses)
-		list_line(l, c->accesses);
 }
 
 void tui_detail_contended(struct tui_list *l, const struct contended *c)
 {
-	static void (*const parts[])(struct tui_list * l, const struct contended *c) = {
-		list_accesses, list_identity, list_holders, list_sites, list_members,
-	};
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		parts[i](l, c);
+	if (c->accesses)
+		list_line(l, c->accesses);
+	list_identity(l, c);
+	if (c->wait)
+		tui_detail_holders(l, c->holders, c->nholders, c->wait->sum_ns);
+	list_sites(l, c);
+	list_members(l, c);
 }

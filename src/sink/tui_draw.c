@@ -17,6 +17,8 @@
 #include "sink/tui.h"
 
 #define KEPT_NAME 8 /* columns, at least, beside a kind */
+#define KEYS 2	    /* of the window of the key `?`: */
+#define WORDS 24
 
 static const struct {
 	const char *key, *does;
@@ -299,7 +301,7 @@ static void find_cursor(struct tui *t)
 		p->top = n > t->body ? n - t->body : 0;
 }
 
-void tui_draw_table(struct tui *t, size_t from)
+static void draw_table(struct tui *t, size_t from)
 {
 	struct tui_place *p = &t->place[t->page];
 	struct tui_canvas *c = &t->canvas;
@@ -321,6 +323,61 @@ void tui_draw_table(struct tui *t, size_t from)
 	if (below)
 		tui_put(c, from + t->body, c->columns - 1, 0x2193, TUI_SORTED);
 }
+
+/* ---- the window of the key `?` ---- */
+
+/* A line without words is a title. */
+static const struct {
+	const char *key, *does;
+} help[] = {
+	{"Where", NULL},
+	{"Tab, Shift-Tab, 1 to 9", "next page, page before, a page by its number"},
+	{"↑ ↓  or  k j", "row above, below"},
+	{"PgUp PgDn Home End", "a screen up or down, first row, last row"},
+	{"Enter", "the row's detail, or a title's page; Esc: back"},
+	{"mouse", "click pages, columns, rows (twice: detail); wheel"},
+	{"When", NULL},
+	{"Space", "pause, or follow the newest report again"},
+	{"[ ]  and  { }", "a report back or forward; ten"},
+	{"< >", "the oldest report that is kept; the newest"},
+	{"What", NULL},
+	{"← →", "sort by the next column; leftmost: worst first"},
+	{"r", "turn the order round"},
+	{"/", "filter names and places; Esc drops it"},
+	{"s", "save what is kept, for waitscope report"},
+	{"Ctrl-L", "draw all of it anew"},
+	{"q, Ctrl-C", "end, with the final report"},
+	{"Columns", NULL},
+	{"/s, count", "waits (or samples) a second; in the interval"},
+	{"p50 to p99.9, max", "of their times; ~ fewer than 10 samples lie beyond"},
+	{"wait/s, of time", "waited in each second, by all together; as a share"},
+	{"p99 over time, trend", "a bar an interval, on a scale of its own"},
+};
+
+#define HELP_LINES (sizeof(help) / sizeof(help[0]))
+
+static void draw_help(struct tui *t, size_t from)
+{
+	struct tui_canvas *c = &t->canvas;
+	size_t room = c->lines - TUI_LINES_FOOT - from;
+	size_t most = HELP_LINES > room ? HELP_LINES - room : 0;
+
+	if (t->help_top > most)
+		t->help_top = most;
+	for (size_t i = 0; i < room && t->help_top + i < HELP_LINES; i++) {
+		size_t at = t->help_top + i;
+
+		if (!help[at].does) {
+			(void)tui_text(c, from + i, 0, c->columns, TUI_HEADING, help[at].key);
+			continue;
+		}
+		(void)tui_text(c, from + i, KEYS, WORDS, TUI_BAR, help[at].key);
+		(void)tui_text(c, from + i, KEYS + WORDS, c->columns - KEYS - WORDS, TUI_PLAIN,
+			       help[at].does);
+	}
+}
+
+/* ---- all of it ---- */
 
 int tui_draw(struct tui *t, uint32_t lines, uint32_t columns)
 {
@@ -348,11 +405,11 @@ int tui_draw(struct tui *t, uint32_t lines, uint32_t columns)
 	if (t->detail)
 		tui_detail_find(t);
 	if (t->help)
-		tui_draw_help(t, TUI_LINE_HEAD);
+		draw_help(t, TUI_LINE_HEAD);
 	else if (t->detail)
 		tui_draw_detail(t, TUI_LINE_HEAD);
 	else
-		tui_draw_table(t, TUI_LINE_HEAD);
+		draw_table(t, TUI_LINE_HEAD);
 	draw_foot(t);
 	return 0;
 }

@@ -2,10 +2,10 @@
 /* What keys do. */
 #include <string.h>
 
-#include "core/text.h"
 #include "sink/tui.h"
 
 #define WHEEL 3
+#define SCREEN 0 /* of rows: as many as are on it, but one */
 
 static struct tui_place *place(struct tui *t)
 {
@@ -40,11 +40,21 @@ static void step(struct tui *t, uint64_t n, bool back)
 		t->follow = true; /* a step beyond the newest one */
 }
 
-static void pause_or_follow(struct tui *t)
+static void pause_or_follow(struct tui *t, size_t n, bool back)
 {
 	t->follow = !t->follow;
 	if (t->follow && tui_keep_end(&t->keep))
 		t->number = tui_keep_end(&t->keep) - 1;
+}
+
+/* The oldest that is kept, or the newest. */
+static void step_to_end(struct tui *t, size_t n, bool oldest)
+{
+	t->follow = false;
+	if (oldest)
+		show_report(t, 0);
+	else
+		pause_or_follow(t, n, false);
 }
 
 /* ---- which row ---- */
@@ -73,6 +83,8 @@ static void move(struct tui *t, size_t n, bool up)
 {
 	size_t *top = t->help ? &t->help_top : &t->detail_top, at = place(t)->cursor;
 
+	if (n == SCREEN)
+		n = t->body > 1 ? t->body - 1 : 1;
 	if (t->help || t->detail) { /* drawing bounds it */
 		*top = up ? (*top > n ? *top - n : 0) : *top + n;
 		return;
@@ -81,7 +93,7 @@ static void move(struct tui *t, size_t n, bool up)
 	pass_title(t, up);
 }
 
-static void move_end(struct tui *t, bool first)
+static void move_to_end(struct tui *t, size_t n, bool first)
 {
 	if (t->help || t->detail)
 		move(t, SIZE_MAX / 2, first);
@@ -90,7 +102,7 @@ static void move_end(struct tui *t, bool first)
 	pass_title(t, false);
 }
 
-static void enter(struct tui *t)
+static void enter(struct tui *t, size_t n, bool back)
 {
 	const struct tui_row *r;
 
@@ -110,21 +122,21 @@ static void enter(struct tui *t)
 
 /* ---- which page ---- */
 
-static size_t page_index(const struct tui *t)
-{
-	size_t i = 0;
-
-	while (i + 1 < t->npages && t->pages[i] != t->page)
-		i++;
-	return i;
-}
-
 static void open_page(struct tui *t, size_t index)
 {
 	if (index >= t->npages)
 		return;
 	t->page = t->pages[index];
 	t->help = t->detail = false;
+}
+
+static void turn_page(struct tui *t, size_t n, bool back)
+{
+	size_t i = 0;
+
+	while (i + 1 < t->npages && t->pages[i] != t->page)
+		i++;
+	open_page(t, (i + (back ? t->npages - 1 : 1)) % t->npages);
 }
 
 /* ---- order ---- */
@@ -138,7 +150,7 @@ static void sort_by(struct tui *t, uint32_t sort)
 }
 
 /* To the next column that is there: the first is the report's own order. */
-static void sort_step(struct tui *t, bool left)
+static void sort_step(struct tui *t, size_t step, bool left)
 {
 	struct tui_place *p = place(t);
 	size_t at = 0, n = t->ncolumns;
@@ -156,6 +168,11 @@ static void sort_step(struct tui *t, bool left)
 	p->reversed = false;
 }
 
+static void sort_reversed(struct tui *t, size_t n, bool back)
+{
+	place(t)->reversed = !place(t)->reversed;
+}
+
 /* ---- the filter ---- */
 
 static void filter_back(struct tui *t)
@@ -169,17 +186,14 @@ static void filter_back(struct tui *t)
 
 static void filter_add(struct tui *t, uint32_t c)
 {
-	size_t at = strlen(t->filter), n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-	unsigned int shift = (unsigned int)(6 * (n - 1));
+	size_t at = strlen(t->filter);
+	char bytes[4];
+	size_t n = tui_utf8(bytes, c);
 
 	if (at + n >= sizeof(t->filter))
 		return;
-	t->filter[at++] = (char)(n == 1 ? c : (0xf00U >> n & 0xf0) | c >> shift);
-	for (size_t i = 1; i < n; i++) {
-		shift -= 6;
-		t->filter[at++] = (char)(0x80 | (c >> shift & 0x3f));
-	}
-	t->filter[at] = '\0';
+	memcpy(t->filter + at, bytes, n);
+	t->filter[at + n] = '\0';
 }
 
 /* True: the key was the filter's. */
@@ -202,7 +216,7 @@ static bool filter_key(struct tui *t, uint32_t key)
 }
 
 /* One thing at a time: the window in front, then the filter. */
-static void escape(struct tui *t)
+static void escape(struct tui *t, size_t n, bool back)
 {
 	if (t->help)
 		t->help = false;
@@ -214,117 +228,70 @@ static void escape(struct tui *t)
 
 /* ---- keys ---- */
 
-static bool move_key(struct tui *t, uint32_t key)
+static void begin_filter(struct tui *t, size_t n, bool back)
 {
-	size_t page = t->body > 1 ? t->body - 1 : 1;
-
-	switch (key) {
-	case TUI_KEY_UP:
-	case 'k':
-		move(t, 1, true);
-		break;
-	case TUI_KEY_DOWN:
-	case 'j':
-		move(t, 1, false);
-		break;
-	case TUI_KEY_PAGE_UP:
-		move(t, page, true);
-		break;
-	case TUI_KEY_PAGE_DOWN:
-		move(t, page, false);
-		break;
-	case TUI_KEY_HOME:
-	case TUI_KEY_END:
-		move_end(t, key == TUI_KEY_HOME);
-		break;
-	case TUI_KEY_WHEEL_UP:
-	case TUI_KEY_WHEEL_DOWN:
-		move(t, WHEEL, key == TUI_KEY_WHEEL_UP);
-		break;
-	default:
-		return false;
-	}
-	return true;
+	t->typing = true;
+	t->help = t->detail = false;
 }
 
-static bool time_key(struct tui *t, uint32_t key)
+static void show_help(struct tui *t, size_t n, bool back)
 {
-	switch (key) {
-	case ' ':
-		pause_or_follow(t);
-		break;
-	case '[':
-	case ']':
-		step(t, 1, key == '[');
-		break;
-	case '{':
-	case '}':
-		step(t, 10, key == '{');
-		break;
-	case '<':
-		show_report(t, 0);
-		break;
-	case '>':
-		t->follow = false;
-		pause_or_follow(t);
-		break;
-	default:
-		return false;
-	}
-	return true;
+	t->help = !t->help;
+	t->help_top = 0;
 }
 
-static bool page_key(struct tui *t, uint32_t key)
-{
-	if (key == TUI_KEY_TAB)
-		open_page(t, (page_index(t) + 1) % t->npages);
-	else if (key == TUI_KEY_BACK_TAB)
-		open_page(t, (page_index(t) + t->npages - 1) % t->npages);
-	else if (key >= '1' && key <= '9')
-		open_page(t, key - '1');
-	else
-		return false;
-	return true;
-}
+static const struct {
+	uint32_t key;
+	void (*does)(struct tui *t, size_t n, bool back);
+	size_t n;
+	bool back;
+} keys[] = {
+	{TUI_KEY_UP, move, 1, true},
+	{'k', move, 1, true},
+	{TUI_KEY_DOWN, move, 1, false},
+	{'j', move, 1, false},
+	{TUI_KEY_PAGE_UP, move, SCREEN, true},
+	{TUI_KEY_PAGE_DOWN, move, SCREEN, false},
+	{TUI_KEY_WHEEL_UP, move, WHEEL, true},
+	{TUI_KEY_WHEEL_DOWN, move, WHEEL, false},
+	{TUI_KEY_HOME, move_to_end, 0, true},
+	{TUI_KEY_END, move_to_end, 0, false},
+	{'[', step, 1, true},
+	{']', step, 1, false},
+	{'{', step, 10, true},
+	{'}', step, 10, false},
+	{'<', step_to_end, 0, true},
+	{'>', step_to_end, 0, false},
+	{' ', pause_or_follow},
+	{TUI_KEY_TAB, turn_page, 0, false},
+	{TUI_KEY_BACK_TAB, turn_page, 0, true},
+	{TUI_KEY_LEFT, sort_step, 1, true},
+	{TUI_KEY_RIGHT, sort_step, 1, false},
+	{'r', sort_reversed},
+	{'/', begin_filter},
+	{'?', show_help},
+	{'h', show_help},
+	{TUI_KEY_ENTER, enter},
+	{TUI_KEY_ESCAPE, escape},
+	{TUI_KEY_BACKSPACE, escape},
+};
 
 enum tui_ask tui_key(struct tui *t, uint32_t key)
 {
 	t->message[0] = '\0';
 	if (key == TUI_KEY_REDRAW)
 		return TUI_ASK_REPAINT;
-	if ((t->typing && filter_key(t, key)) || move_key(t, key) || time_key(t, key) ||
-	    page_key(t, key))
+	if (t->typing && filter_key(t, key))
 		return TUI_ASK_NOTHING;
-	switch (key) {
-	case 'q':
-	case 'Q':
+	if (key == 'q' || key == 'Q')
 		return TUI_ASK_QUIT;
-	case 's':
+	if (key == 's')
 		return TUI_ASK_SAVE;
-	case '?':
-	case 'h':
-		t->help = !t->help;
-		t->help_top = 0;
-		break;
-	case '/':
-		t->typing = true;
-		t->help = t->detail = false;
-		break;
-	case 'r':
-		place(t)->reversed = !place(t)->reversed;
-		break;
-	case TUI_KEY_LEFT:
-	case TUI_KEY_RIGHT:
-		sort_step(t, key == TUI_KEY_LEFT);
-		break;
-	case TUI_KEY_ENTER:
-		enter(t);
-		break;
-	case TUI_KEY_ESCAPE:
-	case TUI_KEY_BACKSPACE:
-		escape(t);
-		break;
-	}
+	if (key >= '1' && key <= '9')
+		open_page(t, key - '1');
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (keys[i].key == key)
+			keys[i].does(t, keys[i].n, keys[i].back);
 	return TUI_ASK_NOTHING;
 }
 
@@ -363,7 +330,7 @@ enum tui_ask tui_click(struct tui *t, size_t line, size_t column)
 	if (line < TUI_LINE_ROWS || line >= TUI_LINE_ROWS + t->body || row >= t->rows.n)
 		return TUI_ASK_NOTHING;
 	if (row == place(t)->cursor)
-		enter(t);
+		enter(t, 0, false);
 	else
 		move_to(t, row);
 	return TUI_ASK_NOTHING;

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/text.h"
+#include "core/array.h"
+#include "sink/printer.h"
 #include "sink/tui.h"
 
 /* A run goes on for days; a record is looked at from one end to the other. */
@@ -14,6 +15,123 @@
 #define LIVE_BYTES (64UL << 20)
 #define REPLAY_MOST 100000
 #define REPLAY_BYTES (512UL << 20)
+/* What frame_own_copy and its view take for each, measured with mallinfo2; a bound need not be exact. */
+#define SERIES_BYTES 320
+#define CONTENDED_BYTES 2400
+#define PART_BYTES 96 /* a site, a thread, a member, a holder */
+#define CULPRIT_BYTES \
+	(3 * sizeof(struct culprit) + PART_BYTES) /* in an array half full, and in the view */
+#define FRAME_BYTES 36864
+
+/* ---- reports ---- */
+
+static size_t hist_bytes(const struct hist *h)
+{
+	return h ? sizeof(*h) + 2U * h->len : 0;
+}
+
+static size_t frame_bytes(const struct frame *f)
+{
+	size_t all = FRAME_BYTES;
+
+	for (size_t i = 0; i < f->nseries; i++)
+		all += SERIES_BYTES + hist_bytes(f->series[i].hist);
+	all += f->nculprits * CULPRIT_BYTES;
+	for (size_t i = 0; i < f->ncontended; i++) {
+		const struct contended *c = &f->contended[i];
+		size_t parts = c->nsites + c->nmembers + c->nholders;
+
+		if (c->accesses)
+			parts += 2 * (c->accesses->nthreads + c->accesses->nuses);
+		all += CONTENDED_BYTES + hist_bytes(c->wait) + parts * PART_BYTES;
+	}
+	return all;
+}
+
+static void drop_oldest(struct tui_keep *k)
+{
+	struct tui_kept *one = &k->v[k->first];
+
+	frame_own_free(one->own);
+	k->bytes -= one->bytes;
+	k->first++;
+	k->n--;
+	k->gone++;
+}
+
+/* Room behind the last: those that are there move down when half of the array has gone. */
+static int make_room(struct tui_keep *k)
+{
+	struct tui_kept *v;
+
+	if (k->first > k->n && k->first + k->n == k->cap) {
+		memmove(k->v, k->v + k->first, k->n * sizeof(*k->v));
+		k->first = 0;
+	}
+	v = array_room(k->v, &k->cap, k->first + k->n, 1, sizeof(*v));
+	k->v = v ? v : k->v;
+	return v ? 0 : -ENOMEM;
+}
+
+int tui_keep_add(struct tui_keep *k, const struct frame *f)
+{
+	struct tui_kept one = {.own = frame_own_copy(f), .bytes = frame_bytes(f)};
+
+	if (!one.own || make_room(k))
+		goto no_memory;
+	one.f = frame_own_view(one.own);
+	if (!one.f)
+		goto no_memory;
+	k->v[k->first + k->n++] = one;
+	k->bytes += one.bytes;
+	while (k->n > 1 && (k->n > k->most || k->bytes > k->most_bytes))
+		drop_oldest(k);
+	return 0;
+
+no_memory:
+	frame_own_free(one.own);
+	return -ENOMEM;
+}
+
+const struct frame *tui_keep_get(const struct tui_keep *k, uint64_t number)
+{
+	if (number < k->gone || number - k->gone >= k->n)
+		return NULL;
+	return k->v[k->first + (size_t)(number - k->gone)].f;
+}
+
+uint64_t tui_keep_end(const struct tui_keep *k)
+{
+	return k->gone + k->n;
+}
+
+void tui_keep_free(struct tui_keep *k)
+{
+	for (size_t i = 0; i < k->n; i++)
+		frame_own_free(k->v[k->first + i].own);
+	free(k->v);
+	*k = (struct tui_keep){.most = k->most, .most_bytes = k->most_bytes};
+}
+
+bool tui_keep_row(const struct tui_keep *k, uint64_t number, const struct view_row *like,
+		  size_t near, struct view_row *out)
+{
+	struct frame_own *own;
+
+	*out = (struct view_row){0};
+	if (!tui_keep_get(k, number))
+		return false;
+	own = k->v[k->first + (size_t)(number - k->gone)].own;
+	if (like->c)
+		out->c = frame_own_find_row(own, like->c);
+	else if (like->k)
+		out->k = frame_own_find_culprit(own, like->k);
+	else if (like->s)
+		out->s = frame_own_find_series(own, like->s, near);
+	return out->c || out->k || out->s;
+}
+
+/* ---- all of it ---- */
 
 void tui_open(struct tui *t, const struct config *cfg, bool utf8, bool replay)
 {
@@ -32,7 +150,7 @@ void tui_close(struct tui *t)
 	view_free(&t->view);
 	free(t->rows.v);
 	free(t->rows.names);
-	tui_sparks_free(t->sparks);
+	free(t->sparks);
 	tui_slow_free(t);
 	tui_canvas_free(&t->canvas);
 }
@@ -46,30 +164,18 @@ void tui_say(struct tui *t, const char *fmt, ...)
 	va_end(args);
 }
 
-/* Appends to a text; it is cut where it is too long for a line anyway. */
-static void append(char *out, size_t len, const char *before, const char *raw)
-{
-	size_t at = strlen(out);
-	char clean[256];
-
-	(void)snprintf(out + at, len - at, "%s%s", before,
-		       text_clean(clean, sizeof(clean), raw, SIZE_MAX));
-}
-
-int tui_meta(struct tui *t, const struct meta *m)
+void tui_meta(struct tui *t, const struct meta *m)
 {
 	(void)snprintf(t->host, sizeof(t->host), "%u CPU%s", m->cpus, m->cpus == 1 ? "" : "s");
-	append(t->host, sizeof(t->host), "  ", m->kernel);
+	text_join(t->host, sizeof(t->host), "  ", m->kernel);
 	t->sources[0] = '\0';
 	for (size_t i = 0; i < m->nsources; i++)
 		if (m->sources[i].on)
-			append(t->sources, sizeof(t->sources), t->sources[0] ? " " : "",
-			       m->sources[i].name);
+			text_join(t->sources, sizeof(t->sources), " ", m->sources[i].name);
 	for (size_t i = 0; i < m->nfilters; i++) {
-		append(t->sources, sizeof(t->sources), i ? " " : "   ", m->filters[i].key);
-		append(t->sources, sizeof(t->sources), "=", m->filters[i].value);
+		text_join(t->sources, sizeof(t->sources), i ? " " : "   ", m->filters[i].key);
+		text_join(t->sources, sizeof(t->sources), "=", m->filters[i].value);
 	}
-	return 0;
 }
 
 const struct frame *tui_frame(const struct tui *t)

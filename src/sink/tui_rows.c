@@ -13,19 +13,16 @@
 #define OVERVIEW_MOST 5 /* operations, addresses of a source: the others are on its page */
 
 /* The name of a metric begins with its source's; jbd2 is seen by ext4. */
-static const struct {
-	const char *prefix, *name;
-} sources[TUI_PAGES] = {
-	[TUI_OVERVIEW] = {NULL, "overview"}, [TUI_SCHED] = {"sched", "sched"},
-	[TUI_EXT4] = {"ext4", "ext4"},	     [TUI_LOCK] = {"lock", "lock"},
-	[TUI_FUTEX] = {"futex", "futex"},    [TUI_LINE] = {"line", "line"},
-	[TUI_WATCH] = {"watch", "watch"},    [TUI_MORE] = {NULL, "more"},
-	[TUI_SLOW] = {NULL, "slow"},	     [TUI_GROUPS] = {NULL, "groups"},
+static const char *const names[TUI_PAGES] = {
+	[TUI_OVERVIEW] = "overview", [TUI_SCHED] = "sched", [TUI_EXT4] = "ext4",
+	[TUI_LOCK] = "lock",	     [TUI_FUTEX] = "futex", [TUI_LINE] = "line",
+	[TUI_WATCH] = "watch",	     [TUI_MORE] = "more",   [TUI_SLOW] = "slow",
+	[TUI_GROUPS] = "groups",
 };
 
 const char *tui_page_name(const struct tui *t, enum tui_page page)
 {
-	return page == TUI_GROUPS && view_by(t->cfg->by) ? view_by(t->cfg->by) : sources[page].name;
+	return page == TUI_GROUPS && view_by(t->cfg->by) ? view_by(t->cfg->by) : names[page];
 }
 
 static enum tui_page page_of(const char *name)
@@ -35,7 +32,7 @@ static enum tui_page page_of(const char *name)
 	if (len == 4 && !strncmp(name, "jbd2", len))
 		return TUI_EXT4;
 	for (enum tui_page p = TUI_SCHED; p < TUI_MORE; p++)
-		if (strlen(sources[p].prefix) == len && !strncmp(sources[p].prefix, name, len))
+		if (strlen(names[p]) == len && !strncmp(names[p], name, len))
 			return p;
 	return TUI_MORE;
 }
@@ -296,7 +293,6 @@ static int source_page(struct tui *t, enum tui_page page)
 
 static int groups_page(struct tui *t, const struct frame *f)
 {
-	struct view_section none = {.kind = VIEW_HEADLINE};
 	struct view_table table;
 	struct view_row *rows;
 	int ret = view_groups(&t->view, f, t->cfg, &table);
@@ -306,9 +302,7 @@ static int groups_page(struct tui *t, const struct frame *f)
 	t->rows.sections++;
 	rows = view_first(&t->view, &table, table.n);
 	for (size_t i = 0; i < table.n && !ret; i++)
-		ret = add(t, TUI_ROW_GROUP, &rows[i], &none, TUI_GROUPS);
-	for (size_t i = 0; i < t->rows.n; i++)
-		t->rows.v[i].s = NULL;
+		ret = add(t, TUI_ROW_GROUP, &rows[i], NULL, TUI_GROUPS);
 	return ret;
 }
 
@@ -336,6 +330,86 @@ static int slow_page(struct tui *t)
 	}
 	return ret;
 }
+
+/* ---- in what order: by the column that was chosen, within each section ---- */
+
+static int rank(const struct tui_row *r)
+{
+	return r->kind == TUI_ROW_HEADING ? 0 : r->kind == TUI_ROW_REST ? 2 : 1;
+}
+
+static int by_weight(const void *x, const void *y)
+{
+	const struct tui_row *a = x, *b = y;
+
+	if (a->section != b->section)
+		return a->section < b->section ? -1 : 1;
+	if (rank(a) != rank(b))
+		return rank(a) - rank(b);
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static int by_name(const void *x, const void *y, void *ctx)
+{
+	const struct tui_row *a = x, *b = y;
+	const struct tui *t = ctx;
+	int ret;
+
+	if (a->section != b->section || rank(a) != rank(b))
+		return by_weight(x, y);
+	ret = strcmp(t->rows.names + a->weight, t->rows.names + b->weight);
+	if (!ret)
+		ret = a->order < b->order ? -1 : a->order > b->order;
+	return t->place[t->page].reversed ? -ret : ret;
+}
+
+/* Each name is made once: a row's weight is where it begins. */
+static int sort_by_name(struct tui *t)
+{
+	struct tui_rows *rows = &t->rows;
+	size_t at = 0;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		struct tui_row *r = &rows->v[i];
+		char *v = array_room(rows->names, &rows->names_cap, at, TUI_NAME, 1);
+
+		if (!v)
+			return -ENOMEM;
+		rows->names = v;
+		r->weight = at;
+		at += strlen(tui_name(t, r, v + at, TUI_NAME)) + 1;
+	}
+	qsort_r(rows->v, rows->n, sizeof(*rows->v), by_name, t);
+	return 0;
+}
+
+static int sort_rows(struct tui *t)
+{
+	const struct tui_place *p = &t->place[t->page];
+	const struct tui_column *c = NULL;
+	struct tui_rows *rows = &t->rows;
+
+	for (size_t i = 0; i < t->ncolumns; i++)
+		if (p->sort && t->column[i].number + 1 == p->sort)
+			c = &t->column[i];
+	if (!rows->n || (!c && !p->reversed))
+		return 0;
+	if (c && c->kind == TUI_COLUMN_NAME)
+		return sort_by_name(t);
+	for (size_t i = 0; i < rows->n; i++) {
+		struct tui_row *r = &rows->v[i];
+
+		r->weight = c ? tui_weight(t, r, c) : UINT64_MAX - r->order;
+		if (p->reversed)
+			r->weight = UINT64_MAX - r->weight;
+	}
+	qsort(rows->v, rows->n, sizeof(*rows->v), by_weight);
+	return 0;
+}
+
+/* ---- all of it ---- */
 
 /* Of what they were made; the widths of columns are none of theirs. */
 static struct tui_made made_of(const struct tui *t)
@@ -397,7 +471,7 @@ int tui_rows_make(struct tui *t)
 		return 0;
 	ret = make(t, f);
 	if (!ret)
-		ret = tui_rows_sort(t);
+		ret = sort_rows(t);
 	if (ret)
 		tui_rows_drop(t); /* half of them */
 	else

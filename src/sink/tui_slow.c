@@ -187,20 +187,14 @@ static void __attribute__((format(printf, 3, 4))) add(char *out, size_t len, con
 	va_end(args);
 }
 
-static const char *clean(const char *raw, char *out, size_t len)
-{
-	return text_clean(out, len, raw ? raw : "?", SIZE_MAX);
-}
-
 void tui_slow_name(const struct slow *w, char *out, size_t len)
 {
-	char comm[TUI_NAME];
 	struct tm tm = {0};
 
 	if (!localtime_r(&w->time.tv_sec, &tm))
 		memset(&tm, 0, sizeof(tm));
 	(void)snprintf(out, len, "%02d:%02d:%02d.%03ld  %s %" PRIu32, tm.tm_hour, tm.tm_min,
-		       tm.tm_sec, w->time.tv_nsec / 1000000, clean(w->comm, comm, sizeof(comm)),
+		       tm.tm_sec, w->time.tv_nsec / 1000000, name_clean(w->comm).s,
 		       w->tid); /* fits */
 }
 
@@ -208,13 +202,12 @@ static void op_words(const struct slow *w, char *out, size_t len)
 {
 	const struct slow_op *op = w->op;
 	const char *on = op->path ? op->path : op->mount ? op->mount : op->dev;
-	char text[TUI_NAME];
 
-	add(out, len, "%s", clean(op->op, text, sizeof(text)));
+	add(out, len, "%s", name_clean(op->op).s);
 	if (op->bytes)
 		add(out, len, " %s bytes", word_count(op->bytes).s);
 	if (on)
-		add(out, len, " of %s", clean(on, text, sizeof(text)));
+		add(out, len, " of %s", name_clean(on).s);
 	if (op->has_split)
 		add(out, len, ", blocked %s %%, run queue %s %%",
 		    word_share(op->split.blocked_ns, w->wait_ns, 1).s,
@@ -223,9 +216,7 @@ static void op_words(const struct slow *w, char *out, size_t len)
 
 static void wait_words(const struct slow *w, enum unit unit, char *out, size_t len)
 {
-	char text[TUI_NAME];
-
-	add(out, len, "%s, CPU ", clean(w->kind, text, sizeof(text)));
+	add(out, len, "%s, CPU ", name_clean(w->kind).s);
 	if (w->migrated && w->last_cpu_known)
 		add(out, len, "%" PRIu32 " to ", w->last_cpu);
 	add(out, len, "%" PRIu32, w->cpu);
@@ -233,13 +224,11 @@ static void wait_words(const struct slow *w, enum unit unit, char *out, size_t l
 		add(out, len, ", queue %s, run %s", word_time(w->wake_to_queue_ns, unit).s,
 		    word_time(w->queue_to_run_ns, unit).s);
 	if (w->waker && !strcmp(w->waker, "task"))
-		add(out, len, ", by %s %" PRIu32, clean(w->waker_comm, text, sizeof(text)),
-		    w->waker_tid);
+		add(out, len, ", by %s %" PRIu32, name_clean(w->waker_comm).s, w->waker_tid);
 	else if (w->waker)
-		add(out, len, ", by %s", clean(w->waker, text, sizeof(text)));
+		add(out, len, ", by %s", name_clean(w->waker).s);
 	if (w->prev_comm && w->prev_tid)
-		add(out, len, ", after %s %" PRIu32, clean(w->prev_comm, text, sizeof(text)),
-		    w->prev_tid);
+		add(out, len, ", after %s %" PRIu32, name_clean(w->prev_comm).s, w->prev_tid);
 	else if (w->prev_comm)
 		add(out, len, ", after idle");
 }
@@ -247,11 +236,9 @@ static void wait_words(const struct slow *w, enum unit unit, char *out, size_t l
 /* "futex app`orders.lock" */
 static void lock_words(const char *kind, const char *name, uint64_t addr, char *out, size_t len)
 {
-	char text[TUI_NAME];
-
-	add(out, len, "%s ", clean(kind, text, sizeof(text)));
+	add(out, len, "%s ", name_clean(kind).s);
 	if (name)
-		add(out, len, "%s", clean(name, text, sizeof(text)));
+		add(out, len, "%s", name_clean(name).s);
 	else
 		add(out, len, "0x%" PRIx64, addr);
 }
@@ -270,17 +257,16 @@ void tui_slow_words(const struct slow *w, enum unit unit, char *out, size_t len)
 {
 	const struct holder *longest = w->held ? holder_longest(w->held) : NULL;
 	const struct culprit *most = culprit_most(w);
-	char name[CULPRIT_NAME_BYTES], text[2 * CULPRIT_NAME_BYTES];
 
 	out[0] = '\0';
 	/* First: it is what one looks for, and a narrow window has no room for more. */
 	if (most)
 		add(out, len, "%s %% for %s, ", word_share(most->wait_ns, w->wait_ns, 1).s,
-		    clean(culprit_name(most, name, sizeof(name)), text, sizeof(text)));
+		    name_culprit(most).s);
 	if (longest)
 		add(out, len, "%s %% held by %s %" PRIu32 ", ",
 		    word_share(longest->wait_ns, w->wait_ns, 1).s,
-		    clean(holder_name(longest), text, sizeof(text)), longest->tid);
+		    name_clean(holder_name(longest)).s, longest->tid);
 	what_words(w, unit, out, len);
 }
 
@@ -288,16 +274,13 @@ void tui_slow_words(const struct slow *w, enum unit unit, char *out, size_t len)
 
 static void detail_text(struct tui_list *l, const char *what, const char *raw)
 {
-	char text[TUI_NAME];
-
 	if (raw)
-		tui_list_add(l, TUI_PLAIN, "%-14s %s", what, clean(raw, text, sizeof(text)));
+		tui_list_add(l, TUI_PLAIN, "%-14s %s", what, name_clean(raw).s);
 }
 
 static void detail_culprits(struct tui_list *l, const struct slow *w)
 {
 	enum unit unit = l->t->cfg->unit;
-	char name[CULPRIT_NAME_BYTES], text[2 * CULPRIT_NAME_BYTES], kind[32];
 
 	if (!w->nculprits)
 		return;
@@ -307,15 +290,14 @@ static void detail_culprits(struct tui_list *l, const struct slow *w)
 
 		tui_list_add(l, TUI_PLAIN, "%5s %% %9s  %s  %s",
 			     word_share(k->wait_ns, w->wait_ns, 1).s, word_time(k->wait_ns, unit).s,
-			     clean(culprit_name(k, name, sizeof(name)), text, sizeof(text)),
-			     clean(k->kind, kind, sizeof(kind)));
+			     name_culprit(k).s, name_clean(k->kind).s);
 	}
 }
 
 static void detail_held(struct tui_list *l, const struct slow *w)
 {
 	const struct slow_held *held = w->held;
-	char name[CULPRIT_NAME_BYTES], text[2 * CULPRIT_NAME_BYTES];
+	char text[2 * CULPRIT_NAME_BYTES];
 
 	tui_detail_holders(l, held->holders, held->nholders, w->wait_ns);
 	if (held->nbehind)
@@ -332,11 +314,11 @@ static void detail_held(struct tui_list *l, const struct slow *w)
 		else if (!strcmp(k->kind, "blocked"))
 			add(text, sizeof(text), "blocked, not known for what");
 		else
-			(void)clean(culprit_name(&as, name, sizeof(name)), text, sizeof(text));
+			add(text, sizeof(text), "%s", name_culprit(&as).s);
 		tui_list_add(l, TUI_PLAIN, "%17s  %s", ns.s, text);
 		if (k->addr && k->tid)
 			tui_list_add(l, TUI_PLAIN, "%17s  held by %s %" PRIu32, "",
-				     clean(k->comm, text, sizeof(text)), k->tid);
+				     name_clean(k->comm).s, k->tid);
 	}
 }
 

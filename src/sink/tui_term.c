@@ -20,7 +20,6 @@
 #include <ncurses.h>
 
 #include "sink/tui.h"
-#include "sink/tui_terminfo.h"
 
 #define ESCAPE_MS 25 /* a lone Esc is one after that long */
 #define GAP 12 /* cells that are there already, and take no more bytes than to move behind them */
@@ -233,31 +232,22 @@ void tui_term_resize(struct tui_term *t)
 		return;
 	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col && size.ws_row)
 		(void)resizeterm(size.ws_row, size.ws_col); /* no memory: it stays as it was */
-	tui_term_repaint(t);
-}
-
-void tui_term_repaint(struct tui_term *t)
-{
 	t->shown.lines = 0;
-}
-
-/* What the C library and the terminal would take for another width would move the rest. */
-static wchar_t fitting(const struct tui_cell *cell)
-{
-	return cell->c >= 0x80 && wcwidth((wchar_t)cell->c) != cell->width ? L'?'
-									   : (wchar_t)cell->c;
 }
 
 static void write_cell(const struct tui_cell *cell, mbstate_t *state)
 {
 	char bytes[MB_LEN_MAX];
+	wchar_t c = (wchar_t)cell->c;
 	size_t n;
 
 	if (cell->c < 0x80) {
 		(void)putchar((int)cell->c);
 		return;
 	}
-	n = wcrtomb(bytes, fitting(cell), state); /* of UTF-8: the canvas has no others elsewhere */
+	if (wcwidth(c) != cell->width)
+		c = L'?';	      /* what is taken for another width would move the rest */
+	n = wcrtomb(bytes, c, state); /* of UTF-8: the canvas has no others elsewhere */
 	if (n != (size_t)-1)
 		(void)fwrite(bytes, 1, n, stdout);
 }

@@ -23,14 +23,26 @@ int tui_term_enter(struct tui_term *t, struct err *e);
 void tui_term_leave(struct tui_term *t);
 bool tui_term_entered(const struct tui_term *t);
 void tui_term_size(const struct tui_term *t, uint32_t *lines, uint32_t *columns);
-void tui_term_resize(struct tui_term *t);
-/* Whatever is on the screen is drawn over. */
-void tui_term_repaint(struct tui_term *t);
+void tui_term_resize(struct tui_term *t); /* whatever is on the screen is drawn over */
 void tui_term_show(struct tui_term *t, const struct tui_canvas *c);
 /* The next key, never waiting for one: false: none. */
 bool tui_term_next(struct tui_term *t, struct tui_input *in);
 /* Readable, and yet no key: the terminal has gone. */
 bool tui_term_gone(const struct tui_term *t);
 void tui_term_close(struct tui_term *t); /* leaves; NULL is fine */
+
+/* ---- tui_terminfo.c: what terminfo knows of $TERM ---- */
+
+enum tui_terminfo {
+	TUI_TERMINFO_GOOD,
+	TUI_TERMINFO_NONE,    /* no database on this machine */
+	TUI_TERMINFO_UNKNOWN, /* no such terminal */
+	TUI_TERMINFO_POOR,    /* its cursor cannot be moved */
+};
+
+enum tui_terminfo tui_terminfo_check(int fd);
+/* Of the terminal that ncurses has: */
+bool tui_terminfo_corner_scrolls(void);	      /* by a character in the last cell of all */
+void tui_terminfo_move(int line, int column); /* the cursor; to stdout's buffer */
 
 #endif

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* By itself: <term.h> makes macros of words such as lines and columns. */
-#include "sink/tui_terminfo.h"
+#include "sink/tui_term.h"
 
 #include <ncurses.h>
-#include <stddef.h>
 #include <term.h>
 
 enum tui_terminfo tui_terminfo_check(int fd)

@@ -8,7 +8,7 @@
 
 #include "core/record.h"
 #include "core/text.h"
-#include "sink/html_style.h"
+#include "sink/html.h"
 #include "sink/out.h"
 #include "sink/sink.h"
 

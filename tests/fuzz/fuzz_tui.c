@@ -87,7 +87,7 @@ static void tell(struct window *w, const struct record *r)
 		return;
 	switch (r->type) {
 	case RECORD_META:
-		MUST(!tui_meta(&w->t, &r->meta));
+		tui_meta(&w->t, &r->meta);
 		break;
 	case RECORD_SLOW:
 		MUST(!tui_slow(&w->t, &r->slow));

@@ -69,7 +69,7 @@ static double redraw_ms(struct tui *t, enum redraw how)
 			tui_rows_drop(t); /* as a key for another order does */
 		if (how == REDRAW_OTHER_PAGE) {
 			tui_rows_drop(t);
-			tui_sparks_free(t->sparks);
+			free(t->sparks);
 			t->sparks = NULL;
 		}
 		from = cpu_ms();
