@@ -31,7 +31,7 @@ struct fake {
 	int samples; /* a report, per histogram of a group */
 	char *banks;
 	int fds[ABI_BANKS];
-	struct abi_kentry *entry;
+	struct abi_kentry *entries[ABI_BANKS]; /* of all groups alike */
 };
 
 static void fail(const char *what)
@@ -78,12 +78,13 @@ static void banks_fill(struct fake *f, uint64_t epoch)
 
 static void groups_fill(struct fake *f, uint64_t epoch)
 {
+	struct abi_kentry *entry = f->entries[epoch & 1];
 	struct abi_key key = {.born = 1};
 	uint32_t g;
 	int i, m;
 
 	for (m = 0; m < ABI_SCHED_HISTS; m++) {
-		struct abi_khist *k = &f->entry->hist[m];
+		struct abi_khist *k = &entry->hist[m];
 
 		k->h.epoch = epoch;
 		k->h.min_ns = 1;
@@ -94,7 +95,7 @@ static void groups_fill(struct fake *f, uint64_t epoch)
 	}
 	for (g = 0; g < f->ngroups; g++) {
 		key.id = g + 1;
-		if (bpf_map_update_elem(f->fds[epoch & 1], &key, f->entry, BPF_ANY))
+		if (bpf_map_update_elem(f->fds[epoch & 1], &key, entry, BPF_ANY))
 			fail("fill a group");
 	}
 }
@@ -122,10 +123,10 @@ static void groups_maps(struct fake *f)
 					   sizeof(struct abi_kentry), f->ngroups + 1, &opts);
 		if (f->fds[b] < 0)
 			fail("map of groups");
+		f->entries[b] = calloc(1, sizeof(*f->entries[b]));
+		if (!f->entries[b])
+			fail("memory");
 	}
-	f->entry = calloc(1, sizeof(*f->entry));
-	if (!f->entry)
-		fail("memory");
 }
 
 static double resident_mb(void)
