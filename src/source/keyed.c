@@ -88,7 +88,6 @@ int keyed_open(struct keyed **out, const struct keyed_args *args, struct err *e)
 		k->args.row_hists = k->args.nhists;
 	if (k->args.row_bytes < sizeof(struct keyed_row))
 		k->args.row_bytes = sizeof(struct keyed_row);
-	k->hist_bytes = ABI_HIST_BYTES(args->schema);
 	k->entry_bytes = ABI_KENTRY_BYTES(args->nhists, args->schema);
 	k->last = &k->first;
 	k->batch_keys = calloc(BATCH, sizeof(*k->batch_keys));
@@ -364,6 +363,7 @@ void keyed_close(struct keyed *k)
 	free(k->batch_entries);
 	keyed_walk_close(&k->walk);
 	free(k->copied);
+	free(k->slots);
 	free(k->seen);
 	free(k->buckets);
 	free(k->delta);

@@ -10,7 +10,7 @@
 #include "source/map_setup.h"
 
 /* Where entries cannot be made on demand: in each bank. 4096 of the scheduler's. */
-#define PREALLOC_BYTES_MAX (49ULL << 20)
+#define PREALLOC_BYTES_MAX (50ULL << 20)
 
 static const char *const keyed_maps[ABI_BANKS] = {"keyed_even", "keyed_odd"};
 static const char keyed_zero[] = "keyed_zero"; /* one more entry, of the same size */
@@ -107,6 +107,8 @@ int map_setup_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const stru
 
 	rodata->by = k->by;
 	rodata->others = k->others;
+	rodata->slots = ABI_KHIST_SLOTS(k->schema);
+	rodata->slots_at = ABI_KSLOTS_AT(k->nhists);
 	ret = check_program(obj, k->used);
 	if (ret)
 		return ret;
