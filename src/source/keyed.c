@@ -213,6 +213,7 @@ static int copy_bank(struct keyed *k, uint32_t bank, uint64_t epoch)
 
 static int collect_bank(struct keyed *k, uint32_t bank, uint64_t epoch)
 {
+	k->previous = NULL;
 	return k->walk.told ? keyed_walk_bank(k, bank, epoch) : copy_bank(k, bank, epoch);
 }
 

@@ -18,7 +18,8 @@ struct keyed_table {
 struct reading {
 	struct keyed_node node;
 	struct keyed_row *row;
-	uint8_t *seen; /* NULL: nothing yet */
+	struct reading *after; /* was read after this one the last time, or NULL */
+	uint8_t *seen;	       /* NULL: nothing yet */
 	uint32_t len, cap;
 };
 
@@ -50,6 +51,7 @@ struct keyed {
 	struct abi_key *batch_keys;
 	char *batch_entries;
 	struct keyed_walk walk;
+	struct reading *previous; /* the entry read before, or NULL */
 	/* While an entry is read: its slots as copied, those that count, and what is kept. */
 	struct abi_walk_slot *copied, *slots;
 	uint8_t *seen, *buckets, *delta;

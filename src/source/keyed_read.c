@@ -53,13 +53,24 @@ static int entry_make(struct keyed *k, uint32_t bank, const struct abi_key *key,
 	return 0;
 }
 
+/* Entries come in the same order each time, but for new ones: the next one is known before it is
+ * looked for. */
 static int entry_get(struct keyed *k, uint32_t bank, const struct abi_key *key,
 		     const struct abi_khead *head, struct reading **out)
 {
 	const struct keyed_table *t = &k->entries[bank];
+	struct reading *n = k->previous ? k->previous->after : NULL;
+	int ret = 0;
 
-	*out = t->n ? (struct reading *)*keyed_table_at(t, key) : NULL;
-	return *out ? 0 : entry_make(k, bank, key, head, out);
+	if (!n || memcmp(&n->node.key, key, sizeof(*key)))
+		n = t->n ? (struct reading *)*keyed_table_at(t, key) : NULL;
+	if (!n)
+		ret = entry_make(k, bank, key, head, &n);
+	if (k->previous)
+		k->previous->after = n;
+	k->previous = n;
+	*out = n;
+	return ret;
 }
 
 /* What was read is kept, in no more memory than malloc() would give anyway. */
