@@ -129,7 +129,7 @@ static __always_inline struct abi_khead *entry_of(struct abi_counts *bank, struc
 /* Who waited, as far as 64 bits tell. */
 static __always_inline void note_task(struct abi_khead *e, u64 ep)
 {
-	const struct abi_hist *h = (const void *)(e + 1);
+	const struct abi_khist *h = khist(e, 0);
 	u64 bit = 1ULL << (bpf_get_current_pid_tgid() & 63);
 
 	if (h->epoch != ep)

@@ -74,10 +74,11 @@ static __always_inline struct abi_khead *keyed_get(struct abi_counts *bank,
 	return keyed.others ? keyed_other(key->kind, ep) : NULL;
 }
 
-/* Global for the reason of hist_slot. */
+/* Samples of 0 ns have a slot of their own. Global for the reason of hist_slot. */
 __noinline u32 khist_slot(u64 v)
 {
-	return bucket_slot(&keyed.buckets.table, keyed.buckets.schema, v);
+	return v ? bucket_slot(&keyed.buckets.table, keyed.buckets.schema, v)
+		 : keyed.buckets.nslots;
 }
 
 /* Run by user space alone. */
@@ -87,32 +88,53 @@ int ws_check_khist(u64 *ctx)
 	return check_slots(khist_slot);
 }
 
-/* a if mask is all ones, b if it is 0. */
-static __always_inline u64 pick(u64 mask, u64 a, u64 b)
+/* The head of histogram `m` of an entry. */
+static __always_inline struct abi_khist *khist(struct abi_khead *e, u32 m)
 {
-	return b ^ ((a ^ b) & mask);
+	return (struct abi_khist *)(e + 1) + m;
+}
+
+/* All ones if x is negative, else 0; no branch is made of it. */
+static __always_inline u64 if_negative(u64 x)
+{
+	asm("" : "+r"(x));
+	x = (s64)x >> 63;
+	asm("" : "+r"(x));
+	return x;
 }
 
 /*
  * `n` samples of `sum` together into histogram `m` of an entry: as hist_add_n does it, but without a
- * branch, since each would double the paths through all that follows.
+ * branch, since each would double the paths through all that follows. One of them takes the place of
+ * the oldest of the last ones. `placed` comes when all else is there.
  */
 static __always_inline void khist_add_n(struct abi_khead *e, u32 m, u64 sum, u32 n, u64 ep)
 {
-	u64 lim = keyed.buckets.nslots, first, slot, min, max, v = n == 1 ? sum : sum / n;
-	struct abi_hist *h = (void *)(e + 1) + m * (sizeof(*h) + 4 * lim);
+	u64 lim = keyed.slots;
+	u64 first, slot, min, max, v = n == 1 ? sum : sum / n; /* all below 2^63 */
+	u32 *slots_of = (void *)e + keyed.slots_at + m * lim * sizeof(u32);
+	struct abi_khist *h = khist(e, m);
+	u64 placed = h->placed;
+	u16 *last = &h->last[placed % ABI_KHIST_LAST];
 
-	first = 0 - bucket_nonzero(h->epoch ^ ep);
-	min = h->min_ns | first;
+	first = if_negative(0 - (h->epoch ^ ep));
+	min = h->min_ns | first >> 1;
 	max = h->max_ns & ~first;
 	h->sum_ns += sum;
 	h->epoch = ep;
-	h->min_ns = pick(0 - bucket_above(min, v), v, min);
-	h->max_ns = pick(0 - bucket_above(v, max), v, max);
-	h->zero += n * (1 - bucket_nonzero(v));
-	slot = khist_slot(v);
+	h->min_ns = min + ((v - min) & if_negative(v - min));
+	h->max_ns = v + ((max - v) & ~if_negative(max - v));
+	slot = *last;
+	*last = khist_slot(v);
 	CLAMP_INDEX(slot, lim);
-	((u32 *)(h + 1))[slot] += n * bucket_nonzero(v);
+	slots_of[slot]++;
+	if (!__builtin_constant_p(n)) {
+		slot = *last;
+		CLAMP_INDEX(slot, lim);
+		slots_of[slot] += n - 1;
+	}
+	barrier();
+	h->placed = placed + 1 + ((u64)(n - 1) << 32);
 }
 
 static __always_inline void khist_add(struct abi_khead *e, u32 m, u64 v, u64 ep)

@@ -166,7 +166,7 @@ static __always_inline void lock_key(struct abi_key *key, struct task_struct *p,
 static __always_inline void note_task(struct abi_khead *e, struct task_struct *p, bool interrupt,
 				      u32 kind, u64 ep)
 {
-	struct abi_hist *h = (void *)(e + 1);
+	const struct abi_khist *h = khist(e, 0);
 	u64 bit = 1ULL << ((u32)p->pid & 63);
 
 	if (h->epoch != ep)

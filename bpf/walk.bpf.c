@@ -3,8 +3,9 @@
  * Reading keyed entries: user space has the kernel walk over the map of a bank that nobody writes
  * (bpf_iter over a map's elements, a5cbe05a6673, 5.9), and is told of each entry the slots with
  * samples, in memory that both share. To copy the entries would be to copy mostly zeros: one of the
- * scheduler's has 12.5 KB, of which 100 to 500 bytes are of use. An object of its own: where it
- * does not load, maps are copied as they are.
+ * scheduler's has 12.5 KB, of which 100 to 500 bytes are of use. Where few samples came since the
+ * last time its slots are not even read. An object of its own: where it does not load, maps are
+ * copied as they are.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -61,9 +62,8 @@ __noinline int put_eight(u32 slot, u64 a, u64 b, u64 c, u64 d)
 	return 0;
 }
 
-static __always_inline void put_slots(const struct abi_hist *h)
+static __always_inline void put_slots(const u64 *eight)
 {
-	const u64 *eight = (const u64 *)(h + 1);
 	u32 i;
 
 #pragma clang loop unroll(disable)
@@ -75,28 +75,31 @@ static __always_inline void put_slots(const struct abi_hist *h)
 	}
 }
 
-static __always_inline void put_hist(struct abi_walk *w, const struct abi_hist *h)
+/* Of the slots only where the last samples are not all that user space was not told of. */
+static __always_inline void put_hist(struct abi_walk *w, struct abi_khist *h, const void *its_slots)
 {
-	u64 at = w->used;
-	struct abi_walk_hist *told = walk_at(w, at);
+	u64 at = w->used, placed = h->placed, told = h->told;
+	struct abi_walk_hist *to = walk_at(w, at);
 
-	told->sum_ns = h->sum_ns;
-	told->min_ns = h->min_ns;
-	told->max_ns = h->max_ns;
-	told->zero = h->zero;
-	at += sizeof(*told);
+	to->head = *h;
+	to->slots = 0;
+	h->told = placed;
+	at += sizeof(*to);
 	w->used = at;
-	put_slots(h);
-	told->slots = (w->used - at) / sizeof(struct abi_walk_slot);
+	if (placed - told < ABI_KHIST_LAST)
+		return;
+	put_slots(its_slots);
+	to->slots = (w->used - at) / sizeof(struct abi_walk_slot);
 }
 
 SEC("iter/bpf_map_elem")
 int ws_walk_keys(struct bpf_iter__bpf_map_elem *ctx)
 {
-	const struct abi_khead *e = ctx->value;
+	struct abi_khead *e = ctx->value;
 	const struct abi_key *key = ctx->key;
-	u32 bytes = sizeof(struct abi_hist) + 4 * slots, first = 0, m;
-	const struct abi_hist *h = (const void *)(e + 1);
+	u32 first = 0, m;
+	struct abi_khist *h = (void *)(e + 1);
+	const void *its_slots = h + hists;
 	struct abi_walk *w = bpf_map_lookup_elem(&walked, &first);
 	struct abi_walk_entry *told;
 
@@ -110,13 +113,13 @@ int ws_walk_keys(struct bpf_iter__bpf_map_elem *ctx)
 	told->head = *e;
 	told->hists = 0;
 #pragma clang loop unroll(disable)
-	for (m = 0; m < hists; m++, h = (const void *)h + bytes) {
+	for (m = 0; m < hists; m++, h++, its_slots += 4 * slots) {
 		u64 of = h->epoch;
 
 		if (!of || (w->epoch && of != w->epoch))
 			continue;
 		told->hists |= 1ULL << m;
-		put_hist(w, h);
+		put_hist(w, h, its_slots);
 	}
 	return 0;
 }

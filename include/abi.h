@@ -88,7 +88,6 @@ _Static_assert(sizeof(struct abi_bucket_check) == 12 * ABI_CHECK_VALUES, "abi_bu
 
 /* Keyed entries (--by): schema 4, 32-bit slots that are read modulo 2^32. */
 #define ABI_KEY_SCHEMA 4
-#define ABI_KEY_SLOTS BUCKET_SLOTS(ABI_KEY_SCHEMA)
 
 #define ABI_BY_NONE 0
 #define ABI_BY_PID 1
@@ -122,14 +121,19 @@ _Static_assert(sizeof(struct abi_key) == 32, "abi_key size");
 
 /* Rodata of keyed.bpf.h. */
 struct abi_keyed {
-	__u32 by;     /* ABI_BY_* */
-	__u32 others; /* kinds that have an entry for others */
+	__u32 by;	/* ABI_BY_* */
+	__u32 others;	/* kinds that have an entry for others */
+	__u32 slots;	/* of a histogram (ABI_KHIST_SLOTS) */
+	__u32 slots_at; /* bytes of an entry before the first of them */
 	struct abi_buckets buckets;
 };
 
-_Static_assert(sizeof(struct abi_keyed) == 8 + sizeof(struct abi_buckets), "abi_keyed size");
+_Static_assert(sizeof(struct abi_keyed) == 16 + sizeof(struct abi_buckets), "abi_keyed size");
 
-/* Head of an entry; histograms follow: struct abi_hist, then __u32 slots. */
+/*
+ * An entry: its head, then those of its histograms (struct abi_khist), then all their slots:
+ * what a report wants of an entry where little happened lies in one place.
+ */
 #define ABI_SUMS 5
 struct abi_khead {
 	char comm[ABI_COMM_LEN]; /* of the process (pid) or thread (tid), as last seen */
@@ -141,20 +145,45 @@ struct abi_khead {
 
 _Static_assert(sizeof(struct abi_khead) == 72, "abi_khead size");
 
-/* An entry of n histograms at schema s. */
-#define ABI_KENTRY_BYTES(n, s) (sizeof(struct abi_khead) + (n)*ABI_HIST_BYTES(s))
-
+/*
+ * Head of a histogram of an entry. A sample waits among the `last` ones before it is in its slot:
+ * to add one puts the oldest of them into its slot, and takes its place. So a histogram is its
+ * slots *and* `last` at every moment, and who knows all but the newest few samples need not look at
+ * the slots: `placed` counts the samples that went through, sample n is last[n % ABI_KHIST_LAST]. The
+ * oldest is not relied on: a late program may be about to replace it. Samples that come several at
+ * once are in their slot but for one of them; they count in the upper half of `placed`.
+ */
+#define ABI_KHIST_LAST 16 /* a power of two */
 struct abi_khist {
-	struct abi_hist h;
-	__u32 slots[ABI_KEY_SLOTS];
+	__u64 sum_ns;
+	__u64 min_ns; /* as in struct abi_hist */
+	__u64 max_ns;
+	__u64 epoch;
+	__u64 placed;
+	__u64 told; /* `placed` when user space was last told of it: the walk alone writes it */
+	__u16 last[ABI_KHIST_LAST]; /* their slots */
 };
+
+_Static_assert(sizeof(struct abi_khist) == 80, "abi_khist size");
+
+/*
+ * Slots of a histogram of an entry: those of bucket.h, one for samples of 0 ns, and as many as make
+ * it a multiple of eight. The first `last` of a new entry are samples of slot 0 that never were.
+ */
+#define ABI_KHIST_MORE 8
+#define ABI_KHIST_SLOTS(s) (BUCKET_SLOTS(s) + ABI_KHIST_MORE)
+#define ABI_KEY_SLOTS ABI_KHIST_SLOTS(ABI_KEY_SCHEMA)
+
+/* An entry of n histograms at schema s. */
+#define ABI_KSLOTS_AT(n) (sizeof(struct abi_khead) + (n) * sizeof(struct abi_khist))
+#define ABI_KENTRY_BYTES(n, s) (ABI_KSLOTS_AT(n) + (n) * sizeof(__u32) * ABI_KHIST_SLOTS(s))
 
 struct abi_kentry { /* of the scheduler source */
 	struct abi_khead head;
-	struct abi_khist hist[ABI_SCHED_HISTS];
+	struct abi_khist hists[ABI_SCHED_HISTS];
+	__u32 slots[ABI_SCHED_HISTS][ABI_KEY_SLOTS];
 };
 
-_Static_assert(sizeof(struct abi_khist) == 64 + 4 * 608, "abi_khist size");
 _Static_assert(sizeof(struct abi_kentry) == ABI_KENTRY_BYTES(ABI_SCHED_HISTS, ABI_KEY_SCHEMA),
 	       "abi_kentry size");
 
@@ -170,8 +199,8 @@ struct abi_walk_slot {
 };
 
 struct abi_walk_hist {
-	__u64 sum_ns, min_ns, max_ns, zero; /* struct abi_hist */
-	__u64 slots;			    /* struct abi_walk_slot that follow, in order */
+	struct abi_khist head;
+	__u64 slots; /* struct abi_walk_slot that follow, in order; 0 where `last` has what is new */
 };
 
 struct abi_walk_entry {
@@ -188,10 +217,10 @@ struct abi_walk {
 };
 
 #define ABI_WALK_HISTS 8 /* at most, in an entry */
-#define ABI_WALK_ENTRY_MAX                                \
-	(sizeof(struct abi_walk_entry) +                  \
-	 ABI_WALK_HISTS * (sizeof(struct abi_walk_hist) + \
-			   BUCKET_SLOTS(ABI_KEY_SCHEMA) * sizeof(struct abi_walk_slot)))
+#define ABI_WALK_ENTRY_MAX               \
+	(sizeof(struct abi_walk_entry) + \
+	 ABI_WALK_HISTS *                \
+		 (sizeof(struct abi_walk_hist) + ABI_KEY_SLOTS * sizeof(struct abi_walk_slot)))
 
 _Static_assert(sizeof(struct abi_walk_entry) == 112, "abi_walk_entry fits abi_walk.past");
 _Static_assert(ABI_WALK_ENTRY_MAX <= ABI_WALK_BYTES / 2, "some entries fit");

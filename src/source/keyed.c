@@ -88,7 +88,6 @@ int keyed_open(struct keyed **out, const struct keyed_args *args, struct err *e)
 		k->args.row_hists = k->args.nhists;
 	if (k->args.row_bytes < sizeof(struct keyed_row))
 		k->args.row_bytes = sizeof(struct keyed_row);
-	k->hist_bytes = ABI_HIST_BYTES(args->schema);
 	k->entry_bytes = ABI_KENTRY_BYTES(args->nhists, args->schema);
 	k->last = &k->first;
 	k->batch_keys = calloc(BATCH, sizeof(*k->batch_keys));
@@ -214,6 +213,7 @@ static int copy_bank(struct keyed *k, uint32_t bank, uint64_t epoch)
 
 static int collect_bank(struct keyed *k, uint32_t bank, uint64_t epoch)
 {
+	k->previous = NULL;
 	return k->walk.told ? keyed_walk_bank(k, bank, epoch) : copy_bank(k, bank, epoch);
 }
 
@@ -364,6 +364,7 @@ void keyed_close(struct keyed *k)
 	free(k->batch_entries);
 	keyed_walk_close(&k->walk);
 	free(k->copied);
+	free(k->slots);
 	free(k->seen);
 	free(k->buckets);
 	free(k->delta);

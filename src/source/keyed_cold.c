@@ -19,6 +19,7 @@ static int entry_leaves(struct keyed *k, uint32_t bank, struct keyed_node **at, 
 	struct reading *n = (struct reading *)*at;
 	int fd = k->args.fds[bank], ret = 0;
 
+	k->previous = NULL;
 	if (!bpf_map_lookup_elem(fd, &n->node.key, k->batch_entries))
 		ret = keyed_read_entry(k, bank, &n->node.key, (const void *)k->batch_entries,
 				       epoch);
@@ -33,11 +34,23 @@ static int entry_leaves(struct keyed *k, uint32_t bank, struct keyed_node **at, 
 	return 0;
 }
 
+/* No reading that has left is known as the one after another. */
+static void forget_order(const struct keyed_table *t)
+{
+	struct keyed_node *node;
+	uint32_t i;
+
+	for (i = 0; i < t->size; i++)
+		for (node = t->chains[i]; node; node = node->chain)
+			((struct reading *)node)->after = NULL;
+}
+
 /* An entry's row need not have its key (keyed_args.join), so the entries are asked. */
 int keyed_retire(struct keyed *k, uint32_t bank, uint64_t epoch)
 {
 	const struct keyed_table *t = &k->entries[bank];
-	uint32_t after = t->n > k->args.room ? k->args.cold_after : k->args.rest_after, i;
+	uint32_t after = t->n > k->args.room ? k->args.cold_after : k->args.rest_after;
+	uint32_t before = t->n, i;
 	struct keyed_node **at;
 	int ret = 0;
 
@@ -49,6 +62,8 @@ int keyed_retire(struct keyed *k, uint32_t bank, uint64_t epoch)
 				ret = entry_leaves(k, bank, at, epoch);
 			else
 				at = &(*at)->chain;
+	if (t->n != before)
+		forget_order(t);
 	return ret;
 }
 

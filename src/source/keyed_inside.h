@@ -13,12 +13,13 @@ struct keyed_table {
 
 /*
  * An entry of the kernel's map, as last read (packed.h): its sums, then of each histogram the sum,
- * the samples of 0 ns, the bytes of its buckets, and these.
+ * `placed`, the bytes of its slots, and these.
  */
 struct reading {
 	struct keyed_node node;
 	struct keyed_row *row;
-	uint8_t *seen; /* NULL: nothing yet */
+	struct reading *after; /* was read after this one the last time, or NULL */
+	uint8_t *seen;	       /* NULL: nothing yet */
 	uint32_t len, cap;
 };
 
@@ -27,7 +28,9 @@ struct keyed_view {
 	const struct abi_key *key;
 	const struct abi_khead *head;
 	uint64_t hists;				       /* bit per histogram with samples of it */
-	const struct abi_walk_hist *hist[KEYED_HISTS]; /* of those; their slots follow */
+	const struct abi_khist *hist[KEYED_HISTS];     /* of those */
+	const struct abi_walk_hist *told[KEYED_HISTS]; /* the same, where it was told */
+	bool copied;				       /* it was copied: hist[] lie in it */
 };
 
 /* How the kernel tells of entries; all zero where it cannot: their maps are copied. */
@@ -39,7 +42,7 @@ struct keyed_walk {
 
 struct keyed {
 	struct keyed_args args;
-	size_t hist_bytes, entry_bytes;
+	size_t entry_bytes;
 	struct keyed_table entries[ABI_BANKS]; /* of struct reading */
 	struct keyed_table rows;
 	struct keyed_row *first, **last;
@@ -48,8 +51,10 @@ struct keyed {
 	struct abi_key *batch_keys;
 	char *batch_entries;
 	struct keyed_walk walk;
-	struct abi_walk_hist *copied;	 /* of an entry in a copied map; its slots follow */
-	uint8_t *seen, *buckets, *delta; /* while an entry is read */
+	struct reading *previous; /* the entry read before, or NULL */
+	/* While an entry is read: its slots as copied, those that count, and what is kept. */
+	struct abi_walk_slot *copied, *slots;
+	uint8_t *seen, *buckets, *delta;
 };
 
 /* Where a node with that key hangs, or would: *at is NULL. The table is not empty. */
@@ -59,7 +64,7 @@ int keyed_table_add(struct keyed_table *t, struct keyed_node *node); /* 0 or -EN
 /* keyed_read.c. One entry as the map has it now, into its row; see keyed_collect. */
 int keyed_read_entry(struct keyed *k, uint32_t bank, const struct abi_key *key,
 		     const struct abi_khead *now, uint64_t epoch);
-int keyed_read_view(struct keyed *k, uint32_t bank, const struct keyed_view *v);
+int keyed_read_view(struct keyed *k, uint32_t bank, struct keyed_view *v);
 int keyed_read_alloc(struct keyed *k); /* 0 or -ENOMEM */
 void keyed_free_reading(struct reading *n);
 

@@ -38,7 +38,7 @@ static int load(struct keyed_walk *w, const struct keyed_args *args)
 	w->skel = walk_bpf__open();
 	if (w->skel) {
 		w->skel->rodata->hists = args->nhists;
-		w->skel->rodata->slots = BUCKET_SLOTS(args->schema);
+		w->skel->rodata->slots = ABI_KHIST_SLOTS(args->schema);
 	}
 	ret = w->skel ? walk_bpf__load(w->skel) : -errno;
 	libbpf_set_print(print);
@@ -50,7 +50,7 @@ int keyed_walk_open(struct keyed_walk *w, const struct keyed_args *args)
 {
 	void *told;
 
-	if (args->nhists * BUCKET_SLOTS(args->schema) > ABI_WALK_HISTS * ABI_KEY_SLOTS ||
+	if (args->nhists * ABI_KHIST_SLOTS(args->schema) > ABI_WALK_HISTS * ABI_KEY_SLOTS ||
 	    !kernel_has_btf())
 		return 0;
 	if (load(w, args) || attach(w, args->fds)) {
@@ -91,8 +91,9 @@ static int read_told(struct keyed *k, uint32_t bank)
 		for (m = 0; m < k->args.nhists; m++) {
 			if (!(v.hists >> m & 1))
 				continue;
-			v.hist[m] = (const void *)at;
-			at += sizeof(*v.hist[m]) + v.hist[m]->slots * sizeof(struct abi_walk_slot);
+			v.told[m] = (const void *)at;
+			v.hist[m] = &v.told[m]->head;
+			at += sizeof(*v.told[m]) + v.told[m]->slots * sizeof(struct abi_walk_slot);
 		}
 		ret = keyed_read_view(k, bank, &v);
 	}

@@ -10,7 +10,7 @@
 #include "source/map_setup.h"
 
 /* Where entries cannot be made on demand: in each bank. 4096 of the scheduler's. */
-#define PREALLOC_BYTES_MAX (49ULL << 20)
+#define PREALLOC_BYTES_MAX (50ULL << 20)
 
 static const char *const keyed_maps[ABI_BANKS] = {"keyed_even", "keyed_odd"};
 
@@ -104,13 +104,14 @@ int map_setup_keyed(struct bpf_object *obj, struct abi_keyed *rodata, const stru
 
 	rodata->by = k->by;
 	rodata->others = k->others;
+	rodata->slots = ABI_KHIST_SLOTS(k->schema);
+	rodata->slots_at = ABI_KSLOTS_AT(k->nhists);
 	/* there is nothing to check of entries that nobody makes */
 	ret = check ? bpf_program__set_autoload(check, k->used) : -ENOENT;
 	if (!ret)
 		ret = map_setup_buckets(&rodata->buckets, k->schema);
 	if (!ret)
-		ret = set_value_size(obj, "keyed_zero",
-				     bytes); /* one more entry, of the same size */
+		ret = set_value_size(obj, "keyed_zero", bytes); /* one more entry, as large */
 	for (int b = 0; !ret && b < ABI_BANKS; b++) {
 		ret = set_value_size(obj, keyed_maps[b], bytes);
 		if (!ret)

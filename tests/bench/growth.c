@@ -19,6 +19,7 @@
 
 #include "source/keyed_inside.h"
 #include "source/sched/sched.h"
+#include "unit/khist.h"
 
 #define TICKS 6
 #define WARM 4	   /* first reports allocate: both banks, then the rows of both views */
@@ -31,7 +32,7 @@ struct fake {
 	int samples; /* a report, per histogram of a group */
 	char *banks;
 	int fds[ABI_BANKS];
-	struct abi_kentry *entry;
+	struct abi_kentry *entries[ABI_BANKS]; /* of all groups alike */
 };
 
 static void fail(const char *what)
@@ -78,23 +79,20 @@ static void banks_fill(struct fake *f, uint64_t epoch)
 
 static void groups_fill(struct fake *f, uint64_t epoch)
 {
+	struct abi_kentry *entry = f->entries[epoch & 1];
 	struct abi_key key = {.born = 1};
-	uint32_t g;
-	int i, m;
+	uint32_t g, m;
+	int i;
 
 	for (m = 0; m < ABI_SCHED_HISTS; m++) {
-		struct abi_khist *k = &f->entry->hist[m];
-
-		k->h.epoch = epoch;
-		k->h.min_ns = 1;
-		k->h.max_ns = 1ULL << 36;
-		k->h.sum_ns += (uint64_t)f->samples;
+		entry->hists[m].told = entry->hists[m].placed;
 		for (i = 0; i < f->samples; i++)
-			k->slots[slot_at(i, f->samples, ABI_KEY_SCHEMA)]++;
+			khist_add(&entry->hists[m], entry->slots[m], epoch, 1 + (uint64_t)i,
+				  slot_at(i, f->samples, ABI_KEY_SCHEMA), 1);
 	}
 	for (g = 0; g < f->ngroups; g++) {
 		key.id = g + 1;
-		if (bpf_map_update_elem(f->fds[epoch & 1], &key, f->entry, BPF_ANY))
+		if (bpf_map_update_elem(f->fds[epoch & 1], &key, entry, BPF_ANY))
 			fail("fill a group");
 	}
 }
@@ -122,10 +120,10 @@ static void groups_maps(struct fake *f)
 					   sizeof(struct abi_kentry), f->ngroups + 1, &opts);
 		if (f->fds[b] < 0)
 			fail("map of groups");
+		f->entries[b] = calloc(1, sizeof(*f->entries[b]));
+		if (!f->entries[b])
+			fail("memory");
 	}
-	f->entry = calloc(1, sizeof(*f->entry));
-	if (!f->entry)
-		fail("memory");
 }
 
 static double resident_mb(void)
@@ -148,7 +146,7 @@ static uint64_t cpu_ns(void)
 }
 
 /* As keyed_walk.c has them read, and nothing else; 0: this kernel lets no program walk over maps, they are copied. */
-static uint64_t walk_ns(const struct fake *f)
+static uint64_t walk_ns(struct fake *f)
 {
 	struct keyed_args args = {.nhists = ABI_SCHED_HISTS, .schema = ABI_KEY_SCHEMA};
 	struct keyed_walk walk = {0};
@@ -156,6 +154,7 @@ static uint64_t walk_ns(const struct fake *f)
 	char none;
 	int fd;
 
+	groups_fill(f, TICKS + 2); /* into bank 0; nobody was told of these */
 	memcpy(args.fds, f->fds, sizeof(args.fds));
 	if (keyed_walk_open(&walk, &args))
 		fail("program that walks over the groups");

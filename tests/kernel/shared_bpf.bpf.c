@@ -42,6 +42,25 @@ static __always_inline void count(struct task_struct *p, struct stamp *st, u32 n
 	khist_add(e, 0, VALUE_NS, ep);
 }
 
+/* An entry with one histogram that user space has samples added to, `add_n` of `add_ns` at once. */
+struct {
+	struct abi_khead head;
+	struct abi_khist hist;
+	__u32 slots[ABI_KHIST_SLOTS(BUCKET_SCHEMA_MAX)];
+} added;
+__u64 add_ns;
+__u32 add_n;
+
+SEC("raw_tp")
+int ws_add(u64 *ctx)
+{
+	if (add_n == 1)
+		khist_add(&added.head, 0, add_ns, epoch);
+	else
+		khist_add_n(&added.head, 0, add_ns * add_n, add_n, epoch);
+	return 0;
+}
+
 SEC("tp_btf/sys_enter")
 int ws_enter(u64 *ctx)
 {

@@ -2,6 +2,8 @@
 # test_shared_bpf: what all sources share, in the kernel. Needs root; exit 77 = skipped.
 KERNEL_TEST_BINS += $(O)/tests/kernel/test_shared_bpf
 
+$(O)/tests/kernel/test_shared_bpf.o: CPPFLAGS += -Itests/unit
+
 $(O)/bpf/shared_test.bpf.o: tests/kernel/shared_bpf.bpf.c
 	@mkdir -p $(@D)
 	$(call say,BPF,$@)

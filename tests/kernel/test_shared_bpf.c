@@ -27,6 +27,7 @@
 #include "source/keyed.h"
 #include "source/map_setup.h"
 
+#include "khist.h"	      /* tests/unit */
 #include "shared_test.skel.h" /* needs abi.h */
 
 #define EXIT_SKIP 77
@@ -283,6 +284,40 @@ static int measure(struct run *r)
 	return keyed_collect(r->keyed, 1, true, &r->e);
 }
 
+/* Samples into a histogram as the programs add them, against the model that other tests fill entries
+ * with: the same bytes, also past the end of the last samples and where an epoch begins. */
+static bool added(const struct run *r)
+{
+	static const uint64_t values[] = {1000, 0, 1, 7, 2000, BUCKET_VALUE_END - 1, 500, 500};
+	static const uint32_t at_once[] = {1, 1, 1, 3, 1, 1, 100};
+	struct abi_khist hist = {0};
+	uint32_t slots[ABI_KHIST_SLOTS(BUCKET_SCHEMA_MAX)] = {0}, zero, i;
+	struct shared_test_bpf__bss *bss = r->skel->bss;
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	struct bucket_table table;
+	bool good = true;
+
+	if (bucket_table_init(&table, r->cfg.precision))
+		return false;
+	zero = BUCKET_SLOTS(r->cfg.precision);
+	for (i = 0; i < 6 * ABI_KHIST_LAST; i++) {
+		bss->add_ns = values[i % (sizeof(values) / sizeof(values[0]))];
+		bss->add_n = at_once[i % (sizeof(at_once) / sizeof(at_once[0]))];
+		bss->epoch = 10 + i / 20;
+		if (bpf_prog_test_run_opts(bpf_program__fd(r->skel->progs.ws_add), &opts))
+			return false;
+		khist_add(&hist, slots, bss->epoch, bss->add_ns,
+			  bss->add_ns ? bucket_slot(&table, r->cfg.precision, bss->add_ns) : zero,
+			  bss->add_n);
+		CHECK(!memcmp(&bss->added.hist, &hist, sizeof(hist)));
+		CHECK(!memcmp(bss->added.slots, slots, sizeof(slots)));
+		if (!good)
+			break;
+	}
+	bss->epoch = 0;
+	return good;
+}
+
 static int one(size_t way, bool hash, bool *good)
 {
 	struct run r = {0};
@@ -301,7 +336,7 @@ static int one(size_t way, bool hash, bool *good)
 		ret = measure(&r);
 	if (r.e.text[0])
 		printf("# %s\n", r.e.text);
-	*good = !ret && judge(&r, ways[way].none);
+	*good = !ret && judge(&r, ways[way].none) && added(&r);
 	close_run(&r);
 	return ret;
 }

@@ -95,17 +95,23 @@ static struct abi_khead *entry(uint32_t bank, uint64_t id, uint32_t cpu)
 	return (void *)m->values[m->n++];
 }
 
+static uint32_t *slots_of(struct abi_khead *e, uint32_t m)
+{
+	return (uint32_t *)((char *)e + ABI_KSLOTS_AT(NHISTS)) + m * ABI_KHIST_SLOTS(SCHEMA);
+}
+
 /* What the programs do. */
-static void sample(uint64_t epoch, uint64_t id, uint32_t cpu, uint32_t m, uint64_t v)
+static void add_n(uint64_t epoch, uint64_t id, uint32_t cpu, uint32_t m, uint64_t v, uint32_t n)
 {
 	struct abi_khead *e = entry(epoch & 1, id, cpu);
-	struct abi_hist *h = (void *)((char *)(e + 1) + m * ABI_HIST_BYTES(SCHEMA));
 
-	khist_sum(h, epoch, v, 1);
-	if (v)
-		((uint32_t *)(h + 1))[bucket_slot(&table, SCHEMA, v)]++;
-	else
-		h->zero++;
+	khist_add((struct abi_khist *)(e + 1) + m, slots_of(e, m), epoch, v,
+		  v ? bucket_slot(&table, SCHEMA, v) : (uint32_t)BUCKET_SLOTS(SCHEMA), n);
+}
+
+static void sample(uint64_t epoch, uint64_t id, uint32_t cpu, uint32_t m, uint64_t v)
+{
+	add_n(epoch, id, cpu, m, v, 1);
 }
 
 struct fixture {
@@ -415,23 +421,142 @@ static void test_cold_with_room(void **state)
 /* 32-bit slots are read modulo 2^32. */
 static void test_wrap(void **state)
 {
-	uint32_t *slots;
-	struct abi_khead *e;
+	struct fixture f;
+	int i;
+
+	begin(&f, false);
+	add_n(1, 7, 0, 0, 1000, UINT32_MAX - 1);
+	collect(&f, 1);
+	assert_int_equal(row_of(&f, 7, 0)->total[0].count, UINT32_MAX - 1);
+	for (i = 0; i < 2 * ABI_KHIST_LAST; i++)
+		sample(3, 7, 0, 0, 1000);
+	collect(&f, 3);
+	assert_int_equal(row_of(&f, 7, 0)->interval[0].count, 2 * ABI_KHIST_LAST);
+	assert_int_equal(row_of(&f, 7, 0)->total[0].count, UINT32_MAX - 1ULL + 2 * ABI_KHIST_LAST);
+	sample(5, 7, 0, 0, 1000);
+	collect(&f, 5);
+	assert_int_equal(row_of(&f, 7, 0)->interval[0].count, 1);
+	end(&f);
+}
+
+static uint64_t bucket_of(const struct hist *h, uint64_t v)
+{
+	struct hist_walk w = {0};
+
+	while (hist_next(h, &w))
+		if (w.slot == bucket_slot(&table, SCHEMA, v))
+			return w.n;
+	return 0;
+}
+
+/*
+ * What came to an entry since it was last read: nothing, fewer than the last samples are, as many,
+ * more; several at once; and always the samples that came, each in its bucket.
+ */
+static void test_last_samples(void **state)
+{
+	static const uint32_t came[] = {1,
+					ABI_KHIST_LAST - 1,
+					0,
+					ABI_KHIST_LAST,
+					2,
+					3,
+					ABI_KHIST_LAST + 1,
+					0,
+					5 * ABI_KHIST_LAST + 3,
+					1,
+					ABI_KHIST_LAST - 2,
+					ABI_KHIST_LAST};
+	uint64_t epoch = 1, total = 0;
+	struct keyed_row *row;
+	struct fixture f;
+	uint32_t i, c, at_once;
+
+	begin(&f, false);
+	for (at_once = 1; at_once <= 3; at_once++)
+		for (c = 0; c < ROWS(came); c++, epoch += 2) {
+			for (i = 0; i < came[c]; i++)
+				add_n(epoch, 7, 0, 0, i % 3 * 1000, at_once);
+			collect(&f, epoch);
+			total += came[c] * at_once;
+			row = row_of(&f, 7, 0);
+			assert_int_equal(row->interval[0].count, came[c] * at_once);
+			assert_int_equal(row->interval[0].zero, (came[c] + 2) / 3 * at_once);
+			assert_int_equal(bucket_of(&row->interval[0], 1000),
+					 (came[c] + 1) / 3 * at_once);
+			assert_int_equal(bucket_of(&row->interval[0], 2000), came[c] / 3 * at_once);
+			assert_int_equal(row->total[0].count, total);
+		}
+	end(&f);
+}
+
+/* In the midst of adding a sample of 3000 ns: the oldest is in its slot, or is replaced as well. */
+static uint16_t *begin_sample(struct abi_khead *e, bool replaced)
+{
+	struct abi_khist *h = (void *)(e + 1);
+	uint16_t *last = &h->last[h->placed % ABI_KHIST_LAST];
+
+	slots_of(e, 0)[*last]++;
+	if (replaced)
+		*last = (uint16_t)bucket_slot(&table, SCHEMA, 3000);
+	return last;
+}
+
+/* A late program is adding a sample while its entry is read: the sample comes with the next reading,
+ * however many came with this one. */
+static void test_half_added(void **state)
+{
+	static const uint32_t came[] = {1, ABI_KHIST_LAST - 1, ABI_KHIST_LAST, 3 * ABI_KHIST_LAST};
+	struct keyed_row *row;
+	struct fixture f;
+	uint32_t c, i, n, replaced;
+	uint16_t *last;
+
+	for (replaced = 0; replaced < 2; replaced++)
+		for (c = 0; c < ROWS(came); c++) {
+			begin(&f, false);
+			for (i = 0; i < ABI_KHIST_LAST; i++)
+				sample(1, 7, 0, 0, 1000);
+			collect(&f, 1);
+			for (i = 0; i < came[c]; i++)
+				sample(3, 7, 0, 0, 2000);
+			last = begin_sample(entry(1, 7, 0), replaced);
+			collect(&f, 3);
+			row = row_of(&f, 7, 0);
+			assert_int_equal(row->interval[0].count, came[c]);
+			assert_int_equal(bucket_of(&row->interval[0], 2000), came[c]);
+			*last = (uint16_t)bucket_slot(&table, SCHEMA, 3000);
+			((struct abi_khist *)(entry(1, 7, 0) + 1))->placed++;
+			for (n = 0; n < (c & 1 ? 2 * ABI_KHIST_LAST : 1); n++)
+				sample(5, 7, 0, 0, 1000);
+			collect(&f, 5);
+			assert_int_equal(row->interval[0].count, n + 1);
+			assert_int_equal(bucket_of(&row->interval[0], 3000), 1);
+			assert_int_equal(bucket_of(&row->interval[0], 1000), n);
+			assert_int_equal(row->total[0].count, ABI_KHIST_LAST + came[c] + n + 1);
+			end(&f);
+		}
+}
+
+/* Of several at once it cannot be said: all that came since waits for the next time. */
+static void test_half_added_n(void **state)
+{
+	struct keyed_row *row;
 	struct fixture f;
 
 	begin(&f, false);
 	sample(1, 7, 0, 0, 1000);
-	e = entry(1, 7, 0);
-	slots = (uint32_t *)((struct abi_hist *)(e + 1) + 1);
-	slots[bucket_slot(&table, SCHEMA, 1000)] = UINT32_MAX - 1;
 	collect(&f, 1);
-	assert_int_equal(row_of(&f, 7, 0)->total[0].count, UINT32_MAX - 1);
-	sample(3, 7, 0, 0, 1000);
-	sample(3, 7, 0, 0, 1000);
-	sample(3, 7, 0, 0, 1000);
+	add_n(3, 7, 0, 0, 2000, ABI_KHIST_LAST);
+	(void)begin_sample(entry(1, 7, 0), true);
+	slots_of(entry(1, 7, 0), 0)[bucket_slot(&table, SCHEMA, 3000)] += 4;
 	collect(&f, 3);
-	assert_int_equal(row_of(&f, 7, 0)->interval[0].count, 3);
-	assert_int_equal(row_of(&f, 7, 0)->total[0].count, UINT32_MAX + 2ULL);
+	row = row_of(&f, 7, 0);
+	assert_int_equal(row->interval[0].count, 0);
+	((struct abi_khist *)(entry(1, 7, 0) + 1))->placed += 1 + (4ULL << 32);
+	collect(&f, 0);
+	assert_int_equal(row->interval[0].count, ABI_KHIST_LAST + 5);
+	assert_int_equal(bucket_of(&row->interval[0], 3000), 5);
 	end(&f);
 }
 
@@ -447,13 +572,10 @@ static void drain(struct fixture *f, uint64_t epoch)
 static void test_drain(void **state)
 {
 	struct keyed_row *row;
-	struct abi_hist *h;
 	struct fixture f;
 
 	begin(&f, false);
-	sample(1, 7, 0, 0, 1000);
-	h = (void *)(entry(1, 7, 0) + 1);
-	((uint32_t *)(h + 1))[bucket_slot(&table, SCHEMA, 1000)] = UINT32_MAX - 1;
+	add_n(1, 7, 0, 0, 1000, UINT32_MAX - 1);
 	entry(1, 7, 0)->sums[0] = 5;
 	entry(1, 7, 0)->sums[MASK] = 1;
 	drain(&f, 1);
@@ -464,8 +586,9 @@ static void test_drain(void **state)
 	sample(3, 7, 0, 0, 1000);
 	collect(&f, 3);
 	row = row_of(&f, 7, 0);
-	check_hist(&row->interval[0], UINT32_MAX + 2ULL, 3050, 50, 1000);
-	check_hist(&row->total[0], UINT32_MAX + 2ULL, 3050, 50, 1000);
+	check_hist(&row->interval[0], UINT32_MAX + 2ULL, 1000ULL * (UINT32_MAX + 1ULL) + 50, 50,
+		   1000);
+	check_hist(&row->total[0], UINT32_MAX + 2ULL, 1000ULL * (UINT32_MAX + 1ULL) + 50, 50, 1000);
 	assert_int_equal(row->sums_interval[0], 5);
 	assert_int_equal(row->sums_total[0], 5);
 	assert_int_equal(row->sums_interval[MASK], 3);
@@ -657,6 +780,9 @@ int main(void)
 		cmocka_unit_test(test_cold),
 		cmocka_unit_test(test_cold_with_room),
 		cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_last_samples),
+		cmocka_unit_test(test_half_added),
+		cmocka_unit_test(test_half_added_n),
 		cmocka_unit_test(test_drain),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_latest_name),
