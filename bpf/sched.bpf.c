@@ -40,31 +40,7 @@ static __always_inline bool by_record(void)
 	return TRACED_TYPED && OPTION(kernel_record, true) && compat_has_record();
 }
 
-/*
- * The task's stamp at a wakeup, made if need be; NULL if nobody counts or nobody asked for it.
- * Wakeups do not touch the bank but to count a failure.
- */
-static __always_inline struct stamp *stamp_woken(struct task_struct *p)
-{
-	struct stamp *st = STAMP_SLOT(p); /* a task that has one was asked about when it got it */
-	struct abi_counts *bank;
-	u64 ep;
-
-	if (st)
-		return st;
-	ep = epoch;
-	if (!ep || !filter_early(p))
-		return NULL;
-	st = stamp_stored(p, true);
-	if (st)
-		return st;
-	bank = bank_get(ep);
-	if (bank)
-		bank->store_full++;
-	return NULL;
-}
-
-/* The same at a switch, where the bank is at hand: nobody asks again, */
+/* The task's stamp at a switch, made if need be: nobody asks about it again, */
 static __always_inline struct stamp *stamp_made(struct abi_counts *bank, struct task_struct *p)
 {
 	struct stamp *st = stamp_get(p, true);
@@ -118,6 +94,33 @@ static __always_inline void op_comes(struct abi_counts *bank, struct task_struct
 }
 
 #include "sched_record.bpf.h"
+
+/*
+ * The task's stamp at a wakeup, made if need be; NULL if nobody counts or nobody asked for it.
+ * Wakeups do not touch the bank but to count a failure.
+ */
+static __always_inline struct stamp *stamp_woken(struct task_struct *p)
+{
+	struct stamp *st = STAMP_SLOT(p); /* a task that has one was asked about when it got it */
+	struct abi_counts *bank;
+	u64 ep;
+
+	if (st)
+		return st;
+	ep = epoch;
+	if (!ep || !filter_early(p))
+		return NULL;
+	st = stamp_stored(p, true);
+	if (!st) {
+		bank = bank_get(ep);
+		if (bank)
+			bank->store_full++;
+	} else if (by_record()) {
+		record_begins(p, st);
+	}
+	return st;
+}
+
 #include "sched_stamped.bpf.h"
 #include "sched_tasks.bpf.h"
 
@@ -133,8 +136,6 @@ int ws_waking(u64 *ctx)
 		return 0;
 	if (by_record() ? still_queued(st, compat_runs(p)) : st->t1 != 0)
 		return 0;
-	if (by_record())
-		record_begins(p, st);
 	st->t0 = now ? now : bpf_ktime_get_ns();
 	slow_note_waker(st);
 	return 0;

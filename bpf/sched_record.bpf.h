@@ -70,8 +70,7 @@ static __always_inline bool plain_out(struct task_struct *p, u32 state)
 
 	if (!TASK_READ(p, pid))
 		return true;
-	if (!st || state || !(st->flags & STAMP_DELAY) || compat_throttled(p) ||
-	    compat_last_queued(p))
+	if (!st || state || compat_throttled(p) || compat_last_queued(p))
 		return false;
 	st->kind = ABI_WAIT_PREEMPT;
 	st->left = compat_runs(p);
@@ -253,7 +252,6 @@ static __noinline u32 record_ends(struct abi_counts *bank, struct task_struct *p
  */
 static __always_inline bool plain_wait(struct abi_counts *bank, struct task_struct *p)
 {
-	const u32 known = STAMP_SEEN | STAMP_DELAY;
 	struct stamp *st = STAMP_SLOT(p);
 	u64 last_queued, delay_ns;
 	struct wait w = {};
@@ -265,8 +263,7 @@ static __always_inline bool plain_wait(struct abi_counts *bank, struct task_stru
 	delay_ns = compat_run_delay(p);
 	runs = compat_runs(p);
 	sleeps = compat_sleeps(p);
-	if (((st->flags & known) ^ known) | (st->runs ^ runs) | (st->delay_ns ^ delay_ns) | st->t1 |
-	    st->in_op)
+	if ((st->runs ^ runs) | (st->delay_ns ^ delay_ns) | st->t1 | st->in_op)
 		return false;
 	if (!last_queued)
 		return false;
