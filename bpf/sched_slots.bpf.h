@@ -4,7 +4,8 @@
  * which costs where returns are made safe from speculation (AMD): a table of slots, a cache line each, one
  * for a task. A task's stamp is made in task storage. When the task comes to a CPU, and the slot that its
  * address leads to is free, the stamp moves there, until the task's last switch-out. Where the slot is
- * another's, it stays where it is.
+ * another's, it stays where it is. So a task with a slot has passed the early filters, and
+ * its stamp has STAMP_SEEN and STAMP_DELAY: none of that is asked again.
  *
  * A stamp moves at a switch-in of a task whose state is TASK_RUNNING: then nobody wakes it (try_to_wake_up()
  * reports sched_waking under the task's pi_lock and only if its state says that it sleeps), and the CPU
