@@ -60,9 +60,11 @@ class Terminal:
         self.stream = module.ByteStream(self.screen)
         self.raw = b""
         self.status = None
+        told, tell = os.pipe()  # closed at the exec
         self.pid, self.fd = pty.fork()
         if not self.pid:
             try:
+                os.read(told, 1)  # what the terminal was like before is known
                 self.set_size(lines, columns, 0)
                 if cwd:
                     os.chdir(cwd)
@@ -76,6 +78,9 @@ class Terminal:
             finally:
                 os._exit(127)
         self.modes = termios.tcgetattr(self.fd)
+        os.write(tell, b".")
+        os.close(tell)
+        os.close(told)
 
     def __enter__(self):
         return self
