@@ -191,16 +191,16 @@ static void slots_add(struct now *now, struct abi_walk_slot *to, uint32_t slot, 
 static void join_newest(struct keyed *k, struct now *now, const struct abi_walk_slot *slot,
 			uint64_t nslots, const struct abi_khist *h, uint32_t n)
 {
-	const struct abi_walk_slot *end = slot + nslots;
 	uint16_t last[ABI_KHIST_LAST];
 	uint32_t i = 0;
 
 	now->slots = k->slots;
 	newest(h, n, last);
-	while (slot < end || i < n) {
-		if (i == n || (slot < end && slot->slot <= last[i])) {
+	while (nslots || i < n) {
+		if (i == n || (nslots && slot->slot <= last[i])) {
 			slots_add(now, k->slots, slot->slot, slot->samples);
 			slot++;
+			nslots--;
 		} else {
 			slots_add(now, k->slots, last[i++], 1);
 		}

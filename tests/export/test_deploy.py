@@ -37,7 +37,7 @@ def served():
     text = subprocess.run([WS, "-q", "-s", "synth", "-d", "0.1", "-o", "prom"], capture_output=True, text=True, check=True).stdout
     names = set(re.findall(r"# TYPE (\S+)", text)) | {"waitscope_bpf_cpu_ratio", "waitscope_bpf_event_seconds"}
     with open(os.path.join(TOP, "src/core/metrics.c"), encoding="utf-8") as f:
-        names |= {f"waitscope_{n}_seconds" for n in re.findall(r'\.name = "([a-z0-9_]+)"', f.read())}
+        names |= {f"waitscope_{n}_seconds" for n in re.findall(r'\] = \{"([a-z0-9_]+)"', f.read())}
     return names
 
 

@@ -18,7 +18,7 @@ result() { # STATUS TEXT
 	fi
 }
 
-elf=$(readelf -hldW "$binary") && names=$(readelf -sW "$objects/check.o" "$objects/sink/out.o" "$objects/run_open.o") || exit 1
+elf=$(readelf -hldW "$binary") && names=$(readelf -sW "$objects/check.o" "$objects/sink/out.o" "$objects/run.o") || exit 1
 has() { printf '%s\n' "$elf" | grep -Eq "$1"; }
 calls() { printf '%s\n' "$names" | grep -Eq "$1"; }
 
