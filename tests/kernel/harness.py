@@ -558,11 +558,14 @@ class KernelTest(unittest.TestCase):
             self.skipTest("one CPU only")
         return cpus[0], cpus[1]
 
-    def undisturbed(self, run, attempts=8, waits=None, enough=None):
+    def undisturbed(self, run, attempts=8, waits=None, enough=None, seen=None):
         """The first result of run() -> (final, ...) that no hidden switch disturbed, or the last.
 
         Nor did others crowd the CPUs: more than `waits` waits are not the load's own. The kernel's account
         and a tracer read their clocks 1 us apart, which 100,000 foreign switches make 5 % of.
+
+        With `seen`, that says of a result whether it has all the switch-ins that the kernel counts: of a hidden one that
+        was a task's last, no later one tells.
 
         With `enough`, it is run(ms): the shorter, the less often disturbed; longer each time that enough(final) is not.
         """
@@ -574,7 +577,7 @@ class KernelTest(unittest.TestCase):
             n = count(finals[0], "sched_run_delay")
             if enough and not enough(finals[0]):
                 ms = min(2 * ms, LONG_MS)
-            elif not hidden and (not waits or n < waits):
+            elif not hidden and (not waits or n < waits) and (not seen or seen(result)):
                 break
         self.note("%d waits, %d hidden", n, hidden)
         return result

@@ -59,14 +59,21 @@ class Moved(KernelTest):
         time.sleep(0.75)
         self.done.set()
         pusher.join()
-        kernel = test_values.crew_delay_ns([load.line() for _ in first["tids"]])
+        lines = [load.line() for _ in first["tids"]]
         whole, each = whole.stop().final, each.stop().final
         load.end()
-        return whole, each, kernel
+        return whole, each, lines
+
+    @staticmethod
+    def seen(result):
+        _, each, lines = result
+        return all(count(each, "sched_run_delay", tid=line["tid"]) == line["after"]["slices"] - line["before"]["slices"]
+                   for line in lines)
 
     def test_moved(self):
         """threads that are moved while they wait: each one's run delay is schedstat's, to the nanosecond"""
-        whole, each, kernel = self.undisturbed(self.moved)
+        whole, each, lines = self.undisturbed(self.moved, seen=self.seen)
+        kernel = test_values.crew_delay_ns(lines)
         within = 0.001 if any(f["quality"]["inferred"] for f in (whole, each)) else 0
         for tid, delay in kernel.items():
             self.assertWithin(total_ns(each, "sched_run_delay", tid=tid), delay, within, msg=tid)
