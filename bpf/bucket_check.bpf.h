@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * No compiler may change a number: user space has these programs place values that it chose, before
- * anything is attached, and compares with its own arithmetic (src/source/bucket_check.c). The
+ * anything is attached, and compares with its own arithmetic (src/source/bpf/bucket_check.c). The
  * functions that are asked are those that place samples.
  */
 #ifndef WS_BUCKET_CHECK_BPF_H

@@ -70,9 +70,13 @@ floor '^src/sink/' '(names|insn)/' 'a sink gets names as text'
 floor '^src/source/' "sink/|$MAIN|event2/|event\.h" 'a source meets no sink and no loop'
 floor '^src/[^/]*$' "$LIBBPF" 'main reaches the kernel through sources'
 
-# Within source: what all share, the rooms between (inodes, cacheline), the sources; no source knows
-# another one, but line, which watches lines.
-floor '^src/source/[^/]+$' 'source/[^/]+/' 'what sources share knows none of them'
+# Within source: what a source is, the rooms that all share (sys, filter, bpf, in this order), those between
+# (inodes, cacheline), the sources; no source knows another one, but line, which watches lines.
+ONES='inodes|cacheline|contend|ext4|line|sched|synth|watch'
+floor '^src/source/[^/]+$' 'source/[^/]+/' 'what a source is knows none of them'
+floor '^src/source/sys/' "source/(filter|bpf|$ONES)/" 'what the system is like knows no filter and no source'
+floor '^src/source/filter/' "source/(bpf|$ONES)/" 'filters know no source'
+floor '^src/source/bpf/' "source/($ONES)/" 'what sources share knows none of them'
 floor '^src/source/inodes/' 'source/(cacheline|contend|ext4|line|sched|synth|watch)/' 'inode paths know no source'
 floor '^src/source/cacheline/' 'source/(contend|ext4|line|sched|synth|watch)/' 'cache lines know no source'
 floor '^src/source/contend/' 'source/(cacheline|ext4|line|sched|synth|watch)/' 'a source knows no other one'

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "names/names.h"
-#include "source/machine.h"
-#include "source/shared.h"
+#include "source/sys/machine.h"
+#include "source/bpf/shared.h"
 #include "source/source.h"
 
 #define LABEL_WIDTH 18

@@ -14,8 +14,8 @@
 #include "opts.h"
 #include "report.h"
 #include "run.h"
-#include "source/bpf_util.h"
-#include "source/btf_check.h"
+#include "source/sys/bpf_util.h"
+#include "source/sys/btf_check.h"
 #include "source/privs.h"
 
 static void print_error(const struct err *e, int ret)

@@ -22,7 +22,7 @@
 #include "core/regroup.h"
 #include "names/names.h"
 #include "outputs.h"
-#include "source/shared.h"
+#include "source/bpf/shared.h"
 #include "source/source.h"
 
 /* Some moment, on both clocks. */

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "source/keyed_inside.h"
+#include "source/bpf/keyed_inside.h"
 #include "source/sched/sched.h"
 #include "unit/khist.h"
 

@@ -82,8 +82,18 @@ breach() { # WORDS expected of lint
 	breach 'include/ stands on nothing'
 }
 
-@test "what sources share that includes a source" {
+@test "what sources share that includes a source, or a room above its own" {
 	put src/source/a.c '#include "source/sched/sched.h"'
+	breach 'what a source is knows none of them'
+	put src/source/a.c ''
+	mkdir "$tree"/src/source/{sys,filter,bpf}
+	put src/source/sys/a.c '#include "source/filter/filters.h"'
+	breach 'what the system is like knows no filter'
+	put src/source/sys/a.c ''
+	put src/source/filter/a.c '#include "source/bpf/keyed.h"'
+	breach 'filters know no source'
+	put src/source/filter/a.c ''
+	put src/source/bpf/a.c '#include "source/sched/sched.h"'
 	breach 'what sources share knows none of them'
 }
 

@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #include "names/btf_view.h"
-#include "source/btf_check.h"
+#include "source/sys/btf_check.h"
 
 static int silent(enum libbpf_print_level level, const char *fmt, va_list args)
 {

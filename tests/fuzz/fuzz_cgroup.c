@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "source/cgroup.h"
+#include "source/sys/cgroup.h"
 
 #define ROOM 64
 

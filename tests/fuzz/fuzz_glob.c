@@ -7,7 +7,7 @@
 
 #include <fnmatch.h>
 
-#include "source/glob.h"
+#include "source/filter/glob.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "source/cgroup.h"
+#include "source/sys/cgroup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

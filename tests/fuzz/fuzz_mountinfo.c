@@ -2,7 +2,7 @@
 /* Lines of mountinfo: what comes out lies in the text, and the numbers fit the kernel's dev_t. */
 #include "fuzz.h"
 
-#include "source/mountinfo.h"
+#include "source/sys/mountinfo.h"
 
 static void must_lie_in(const char *s, const char *text, size_t size)
 {

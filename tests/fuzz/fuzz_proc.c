@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "source/targets.h"
+#include "source/filter/targets.h"
 
 #define COMM_MAX 15
 

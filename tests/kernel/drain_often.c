@@ -11,7 +11,7 @@
 
 #include "loop.h"
 #include "opts.h"
-#include "source/bpf_util.h"
+#include "source/sys/bpf_util.h"
 
 /* The linker puts it in the place of the loop's (--wrap). */
 int __real_run_drain_banks(struct run *r, struct err *e);

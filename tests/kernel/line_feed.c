@@ -13,7 +13,7 @@
 
 #include "abi.h"
 #include "abi_line.h"
-#include "source/bpf_util.h"
+#include "source/sys/bpf_util.h"
 
 #include "line_feed.skel.h" /* needs abi_line.h */
 

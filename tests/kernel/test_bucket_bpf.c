@@ -14,7 +14,7 @@
 #include <bpf/libbpf.h>
 
 #include "core/hist.h"
-#include "source/map_setup.h"
+#include "source/sys/map_setup.h"
 #include "bucket_test.skel.h"
 
 #define EXIT_SKIP 77

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "abi_line.h"
-#include "source/bpf_util.h"
-#include "source/map_setup.h"
+#include "source/sys/bpf_util.h"
+#include "source/sys/map_setup.h"
 #include "source/line/line.h"
 #include "source/source.h"
 

@@ -22,8 +22,8 @@
 
 #include "abi_line.h"
 #include "core/err.h"
-#include "source/bpf_util.h"
-#include "source/map_setup.h"
+#include "source/sys/bpf_util.h"
+#include "source/sys/map_setup.h"
 #include "source/line/pmu.h"
 
 #include "line.skel.h" /* needs abi_line.h */

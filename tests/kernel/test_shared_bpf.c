@@ -19,13 +19,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "source/bpf_util.h"
-#include "source/counts.h"
-#include "source/cpus.h"
-#include "source/filters.h"
-#include "source/groups.h"
-#include "source/keyed.h"
-#include "source/map_setup.h"
+#include "source/sys/bpf_util.h"
+#include "source/bpf/counts.h"
+#include "source/sys/cpus.h"
+#include "source/filter/filters.h"
+#include "source/bpf/groups.h"
+#include "source/bpf/keyed.h"
+#include "source/sys/map_setup.h"
 
 #include "khist.h"	      /* tests/unit */
 #include "shared_test.skel.h" /* needs abi.h */

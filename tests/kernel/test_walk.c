@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "source/bpf_util.h"
-#include "source/keyed_inside.h"
+#include "source/sys/bpf_util.h"
+#include "source/bpf/keyed_inside.h"
 #include "khist.h" /* tests/unit */
 
 #define EXIT_SKIP 77

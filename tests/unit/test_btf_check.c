@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "names/btf_view.h"
-#include "source/btf_check.h"
+#include "source/sys/btf_check.h"
 #include "unit.h"
 
 #define INFO(kind, n) ((kind) << 24 | (n))

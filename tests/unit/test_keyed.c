@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/groups.h"
-#include "source/keyed.h"
+#include "source/bpf/groups.h"
+#include "source/bpf/keyed.h"
 #include "khist.h"
 #include "unit.h"
 #include "waits.h"

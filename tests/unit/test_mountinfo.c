@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "source/mountinfo.h"
+#include "source/sys/mountinfo.h"
 #include "unit.h"
 
 #define LINE(dev, root, path, tail) "36 35 " dev " " root " " path " rw,noatime" tail

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "source/cpus.h"
+#include "source/sys/cpus.h"
 #include "source/line/pmu.h"
 #include "tree.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "source/cacheline/line_model.h"
-#include "source/cpus.h"
+#include "source/sys/cpus.h"
 #include "source/inodes/ext4_places.h"
 
 #define LINES_MAX 262144

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/array.h"
-#include "source/cpus.h"
+#include "source/sys/cpus.h"
 
 #define NODES_MAX 1024 /* the kernel's NODES_SHIFT is at most 10 */
 #define UNKNOWN (-1)

@@ -19,12 +19,12 @@
 #include "core/arena.h"
 #include "core/cache.h"
 #include "names/names.h"
-#include "source/banks.h"
-#include "source/bpf_source.h"
-#include "source/groups.h"
-#include "source/ledgers.h"
-#include "source/map_setup.h"
-#include "source/ring.h"
+#include "source/bpf/banks.h"
+#include "source/bpf/bpf_source.h"
+#include "source/bpf/groups.h"
+#include "source/bpf/ledgers.h"
+#include "source/sys/map_setup.h"
+#include "source/bpf/ring.h"
 
 struct bpf_link;
 struct bpf_object_open_opts;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "source/contend/contend.h"
-#include "source/cpus.h"
+#include "source/sys/cpus.h"
 #include "source/inodes/ext4_places.h"
 
 #define COLD_AFTER 8	       /* intervals without a wait, where room is short */

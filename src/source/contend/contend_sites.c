@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/bpf_util.h"
+#include "source/sys/bpf_util.h"
 #include "source/contend/contend.h"
 
 #define CODES_MAX 2048		  /* about 500 KB */

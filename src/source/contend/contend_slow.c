@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "core/culprit.h"
-#include "source/bpf_util.h"
-#include "source/cgroup.h"
+#include "source/sys/bpf_util.h"
+#include "source/sys/cgroup.h"
 #include "source/contend/contend.h"
 
 #define HOLDERS_MOST (ABI_HELD_PIECES + 2) /* released, and not known */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "source/contend/futex.h"
-#include "source/tracefs.h"
+#include "source/sys/tracefs.h"
 
 #include "futex.skel.h" /* needs abi.h */
 

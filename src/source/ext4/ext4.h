@@ -6,13 +6,13 @@
 #include <linux/types.h>
 
 #include "abi_ext4.h"
-#include "source/bpf_source.h"
-#include "source/cpus.h"
-#include "source/groups.h"
+#include "source/bpf/bpf_source.h"
+#include "source/sys/cpus.h"
+#include "source/bpf/groups.h"
 #include "source/inodes/ext4_dev.h"
 #include "source/inodes/ext4_path.h"
-#include "source/keyed.h"
-#include "source/ring.h"
+#include "source/bpf/keyed.h"
+#include "source/bpf/ring.h"
 
 struct btf;
 struct ext4_bpf;

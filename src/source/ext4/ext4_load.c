@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "source/ext4/ext4.h"
-#include "source/map_setup.h"
-#include "source/shared.h"
+#include "source/sys/map_setup.h"
+#include "source/bpf/shared.h"
 
 #include "ext4.skel.h" /* needs abi_ext4.h */
 

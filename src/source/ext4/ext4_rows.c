@@ -11,7 +11,7 @@
 
 #include "core/array.h"
 #include "source/ext4/ext4.h"
-#include "source/map_setup.h"
+#include "source/sys/map_setup.h"
 
 #include "ext4.skel.h" /* needs abi_ext4.h */
 

@@ -12,9 +12,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "source/bpf_util.h"
+#include "source/sys/bpf_util.h"
 #include "source/inodes/ext4_dev.h"
-#include "source/mountinfo.h"
+#include "source/sys/mountinfo.h"
 
 #define MOUNTS "/proc/self/mountinfo"
 #define ASK_AGAIN_NS 10000000000ULL /* other namespaces: a walk over all processes */

@@ -16,7 +16,7 @@
 
 #include "core/array.h"
 #include "source/inodes/ext4_dev.h"
-#include "source/mountinfo.h"
+#include "source/sys/mountinfo.h"
 
 #define EXPECTED "expected a mounted ext4: its device, MAJ:MIN, or a path on it"
 

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "core/cache.h"
-#include "source/bpf_util.h"
+#include "source/sys/bpf_util.h"
 #include "source/inodes/ext4_path.h"
-#include "source/mountinfo.h"
+#include "source/sys/mountinfo.h"
 
 #define FILEID_INO32_GEN 1 /* a handle: inode number and generation, 32 bits each */
 #define EXT4_ROOT_INO 2

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/cpus.h"
+#include "source/sys/cpus.h"
 #include "source/line/line.h"
 
 #include "line.skel.h" /* needs abi_line.h */

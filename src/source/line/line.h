@@ -7,11 +7,11 @@
 
 #include "abi_line.h"
 #include "core/cache.h"
-#include "source/bpf_source.h"
+#include "source/bpf/bpf_source.h"
 #include "source/cacheline/line_model.h"
 #include "source/line/line_shared.h"
 #include "source/line/pmu.h"
-#include "source/ring.h"
+#include "source/bpf/ring.h"
 
 struct line_bpf;
 struct line_event;

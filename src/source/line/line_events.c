@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "source/cpus.h"
+#include "source/sys/cpus.h"
 #include "source/line/line.h"
 
 #include "line.skel.h" /* needs abi_line.h */

@@ -9,7 +9,7 @@
 
 #include "insn/insn.h"
 #include "source/line/line.h"
-#include "source/map_setup.h"
+#include "source/sys/map_setup.h"
 
 #include "line.skel.h" /* needs abi_line.h */
 

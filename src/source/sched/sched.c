@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/groups.h"
-#include "source/ledgers.h"
-#include "source/map_setup.h"
+#include "source/bpf/groups.h"
+#include "source/bpf/ledgers.h"
+#include "source/sys/map_setup.h"
 #include "source/sched/sched.h"
 
 static struct sched *sched_of(struct source *src)

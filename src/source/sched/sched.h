@@ -7,11 +7,11 @@
 
 #include "abi_why.h"
 #include "core/metrics.h"
-#include "source/banks.h"
-#include "source/bpf_source.h"
+#include "source/bpf/banks.h"
+#include "source/bpf/bpf_source.h"
 #include "source/sched/sched_object.h"
-#include "source/ring.h"
-#include "source/shared.h"
+#include "source/bpf/ring.h"
+#include "source/bpf/shared.h"
 
 /* The one metric that is made of others: run_delay of an interval's histograms. 0 or -ENOMEM. */
 int sched_derive(struct hist *interval);

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "source/groups.h"
-#include "source/keyed.h"
+#include "source/bpf/groups.h"
+#include "source/bpf/keyed.h"
 #include "source/sched/sched.h"
 
 struct sched_keys {

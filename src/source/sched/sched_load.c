@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "source/groups.h"
-#include "source/ledgers.h"
-#include "source/map_setup.h"
+#include "source/bpf/groups.h"
+#include "source/bpf/ledgers.h"
+#include "source/sys/map_setup.h"
 #include "source/sched/sched.h"
 
 #include "sched.skel.h" /* needs abi.h */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "abi.h"
-#include "source/ledgers.h"
+#include "source/bpf/ledgers.h"
 #include "source/sched/sched_object.h"
 
 #include "sched.skel.h" /* need abi.h */

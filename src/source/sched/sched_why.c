@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "abi_why.h"
-#include "source/bpf_util.h"
-#include "source/counts.h"
-#include "source/groups.h"
-#include "source/keyed.h"
+#include "source/sys/bpf_util.h"
+#include "source/bpf/counts.h"
+#include "source/bpf/groups.h"
+#include "source/bpf/keyed.h"
 #include "source/sched/sched.h"
 
 _Static_assert(CULPRIT_LENGTHS == ABI_WHY_LENGTHS - 1, "lengths that are kept");

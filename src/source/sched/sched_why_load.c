@@ -12,8 +12,8 @@
 #endif
 
 #include "abi_why.h"
-#include "source/bpf_util.h"
-#include "source/map_setup.h"
+#include "source/sys/bpf_util.h"
+#include "source/sys/map_setup.h"
 #include "source/sched/sched.h"
 
 #include "sched.skel.h" /* needs abi.h */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/bpf_util.h"
+#include "source/sys/bpf_util.h"
 #include "source/synth/synth.h"
 
 #define PERIOD_EVENTS 1000

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "insn/insn.h"
-#include "source/cpus.h"
-#include "source/map_setup.h"
+#include "source/sys/cpus.h"
+#include "source/sys/map_setup.h"
 #include "source/watch/watch.h"
 
 #include "watch.skel.h" /* needs abi_watch.h */

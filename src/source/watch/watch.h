@@ -3,9 +3,9 @@
 #ifndef WS_WATCH_H
 #define WS_WATCH_H
 
-#include "source/bpf_source.h"
+#include "source/bpf/bpf_source.h"
 #include "source/cacheline/line_model.h"
-#include "source/ring.h"
+#include "source/bpf/ring.h"
 
 #include "abi_watch.h"
 

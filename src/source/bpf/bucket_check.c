@@ -9,8 +9,8 @@
 
 #include "abi.h"
 #include "core/hist.h"
-#include "source/bpf_util.h"
-#include "source/bucket_check.h"
+#include "source/sys/bpf_util.h"
+#include "source/bpf/bucket_check.h"
 
 /* One program, on its way through a schema's values. */
 struct check {

@@ -2,7 +2,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 
-#include "source/ring.h"
+#include "source/bpf/ring.h"
 
 /* libbpf stops at what is negative. */
 static int on_record(void *ctx, void *data, size_t len)

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "core/text.h"
-#include "source/bpf_util.h"
-#include "source/filters.h"
-#include "source/glob.h"
-#include "source/map_setup.h"
+#include "source/sys/bpf_util.h"
+#include "source/filter/filters.h"
+#include "source/filter/glob.h"
+#include "source/sys/map_setup.h"
 
 #define HASH_STAMPS_MIN 65536U
 #define BORN_MEANWHILE 4096U

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/counts.h"
-#include "source/keyed_inside.h"
+#include "source/bpf/counts.h"
+#include "source/bpf/keyed_inside.h"
 
 #define BATCH 64
 #define TABLE_FIRST 16

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/cgroup_words.h"
-#include "source/groups.h"
+#include "source/bpf/groups.h"
 
 /* Of a cgroup that is gone before it was looked at there is a number alone ("id:17"). */
 static char *cgroup_text(struct group_text *t, enum by_key by, const char *path)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "source/mountinfo.h"
+#include "source/sys/mountinfo.h"
 
 #define MAJOR_MAX 4095U /* the kernel's dev_t: 12 bits and 20 */
 #define MINOR_MAX 1048575U

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/packed.h"
-#include "source/keyed_inside.h"
+#include "source/bpf/keyed_inside.h"
 
 /* Of an entry that was never read: all numbers are 0. */
 static const uint8_t nothing_seen[ABI_SUMS + 3 * KEYED_HISTS];

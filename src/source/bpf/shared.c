@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "source/ledgers.h"
-#include "source/shared.h"
+#include "source/bpf/ledgers.h"
+#include "source/bpf/shared.h"
 
 static const char *const names[SHARED_LEDGERS] = {"ledgers", "ledgers_hash", "cpu_ops"};
 enum { STORAGE, HASH, CPU_OPS };

@@ -9,8 +9,8 @@
 #define WS_BANKS_H
 
 #include "core/hist.h"
-#include "source/counts.h"
-#include "source/cpus.h"
+#include "source/bpf/counts.h"
+#include "source/sys/cpus.h"
 #include "source/source.h"
 
 struct banks_args {

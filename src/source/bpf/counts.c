@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "source/counts.h"
+#include "source/bpf/counts.h"
 
 #define COUNTERS (sizeof(struct abi_counts) / sizeof(uint64_t))
 

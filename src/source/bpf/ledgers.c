@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "abi_holder.h"
-#include "source/bpf_util.h"
-#include "source/ledgers.h"
-#include "source/map_setup.h"
-#include "source/shared.h"
+#include "source/sys/bpf_util.h"
+#include "source/bpf/ledgers.h"
+#include "source/sys/map_setup.h"
+#include "source/bpf/shared.h"
 
 #include "tasks.skel.h" /* needs abi_holder.h */
 

@@ -16,7 +16,7 @@
 
 #include "core/array.h"
 #include "core/text.h"
-#include "source/targets.h"
+#include "source/filter/targets.h"
 
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* 64bef697d33b ("pidfd: implement PIDFD_THREAD flag", 6.9) */

@@ -9,7 +9,7 @@
 
 #include "core/config.h"
 #include "core/err.h"
-#include "source/cgroup.h"
+#include "source/sys/cgroup.h"
 
 struct targets {
 	struct cgroup_ref *cgroups;

@@ -3,7 +3,7 @@
 #ifndef WS_KEYED_INSIDE_H
 #define WS_KEYED_INSIDE_H
 
-#include "source/keyed.h"
+#include "source/bpf/keyed.h"
 
 /* A hash table that grows; nodes lie in what they are found for. */
 struct keyed_table {

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "source/glob.h"
+#include "source/filter/glob.h"
 
 /* "[...]" after the bracket: sets bit for its bytes; returns what follows, NULL if it never closes.
  */

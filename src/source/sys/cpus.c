@@ -7,7 +7,7 @@
 
 #include "core/arena.h"
 #include "core/frame.h"
-#include "source/cpus.h"
+#include "source/sys/cpus.h"
 
 int possible_cpus(struct err *e)
 {

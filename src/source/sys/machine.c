@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "source/cpus.h"
-#include "source/machine.h"
+#include "source/sys/cpus.h"
+#include "source/sys/machine.h"
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -10,8 +10,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "source/bpf_util.h"
-#include "source/cgroup.h"
+#include "source/sys/bpf_util.h"
+#include "source/sys/cgroup.h"
 #include "source/privs.h"
 
 #define TEXT(f, ...) ((void)snprintf((f)->text, sizeof((f)->text), __VA_ARGS__)) /* cut is fine */

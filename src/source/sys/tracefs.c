@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "source/bpf_util.h"
-#include "source/tracefs.h"
+#include "source/sys/bpf_util.h"
+#include "source/sys/tracefs.h"
 
 static const char *const usual[] = {"/sys/kernel/tracing/events",
 				    "/sys/kernel/debug/tracing/events"};

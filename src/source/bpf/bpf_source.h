@@ -9,10 +9,10 @@
 #include <linux/types.h>
 
 #include "abi.h"
-#include "source/bpf_util.h"
-#include "source/bucket_check.h"
-#include "source/counts.h"
-#include "source/filters.h"
+#include "source/sys/bpf_util.h"
+#include "source/bpf/bucket_check.h"
+#include "source/bpf/counts.h"
+#include "source/filter/filters.h"
 #include "source/source.h"
 
 struct bpf_link;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "core/hist.h"
-#include "source/bpf_util.h"
-#include "source/map_setup.h"
+#include "source/sys/bpf_util.h"
+#include "source/sys/map_setup.h"
 
 /* Where entries cannot be made on demand: in each bank. 4096 of the scheduler's. */
 #define PREALLOC_BYTES_MAX (50ULL << 20)

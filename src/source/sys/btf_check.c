@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "source/btf_check.h"
+#include "source/sys/btf_check.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "names/btf_view.h"
-#include "source/bpf_util.h"
+#include "source/sys/bpf_util.h"
 
 #define DEPTH_MAX 64 /* structs in structs, typedefs of typedefs: kernels have about 20 */
 

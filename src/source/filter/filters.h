@@ -14,9 +14,9 @@
 #include <linux/types.h>
 
 #include "abi.h"
-#include "source/cgroup.h"
+#include "source/sys/cgroup.h"
 #include "source/source.h"
-#include "source/targets.h"
+#include "source/filter/targets.h"
 
 struct bpf_object;
 

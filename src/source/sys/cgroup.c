@@ -12,8 +12,8 @@
 
 #include "core/cache.h"
 #include "core/text.h"
-#include "source/cgroup.h"
-#include "source/mountinfo.h"
+#include "source/sys/cgroup.h"
+#include "source/sys/mountinfo.h"
 
 #define NAMES_MAX 1024 /* remembered: containers come and go */
 

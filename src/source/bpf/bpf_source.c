@@ -9,7 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "source/bpf_source.h"
+#include "source/bpf/bpf_source.h"
 
 static struct bpf_source *bpf_source_of(struct source *src)
 {

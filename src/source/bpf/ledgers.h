@@ -13,7 +13,7 @@
 
 #include "core/config.h"
 #include "core/err.h"
-#include "source/bpf_util.h"
+#include "source/sys/bpf_util.h"
 
 struct bpf_object;
 struct btf;

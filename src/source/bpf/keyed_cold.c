@@ -6,7 +6,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 
-#include "source/keyed_inside.h"
+#include "source/bpf/keyed_inside.h"
 
 static bool is_quiet(const struct keyed_row *row, uint32_t after)
 {

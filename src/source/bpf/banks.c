@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/banks.h"
+#include "source/bpf/banks.h"
 
 static int row_open(struct banks *b, struct banks_row *row, struct hist *hists)
 {

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "source/bpf_util.h"
-#include "source/keyed_inside.h"
+#include "source/sys/bpf_util.h"
+#include "source/bpf/keyed_inside.h"
 
 #include "walk.skel.h" /* needs abi.h */
 

@@ -5,8 +5,8 @@
 
 #include "core/config.h"
 #include "core/frame.h"
-#include "source/cgroup.h"
-#include "source/keyed.h"
+#include "source/sys/cgroup.h"
+#include "source/bpf/keyed.h"
 
 /* Labels borrow from it: it lives as long as they do (in row->user, say). */
 struct group_text {

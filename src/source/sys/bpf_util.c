@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "source/bpf_util.h"
+#include "source/sys/bpf_util.h"
 #include "source/privs.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
