@@ -295,6 +295,18 @@ void fields_add(const struct field_table *t, void *to, const void *from)
 	}
 }
 
+bool fields_subtract(const struct field_table *t, void *from, const void *part)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		uint64_t *a = (uint64_t *)((char *)from + t->v[i].offset);
+		const uint64_t *b = (const uint64_t *)((const char *)part + t->v[i].offset);
+
+		if (t->v[i].type == FIELD_U64 && __builtin_sub_overflow(*a, *b, a))
+			return false;
+	}
+	return true;
+}
+
 bool field_is_null(const struct field *f, const void *from)
 {
 	const void *at = (const char *)from + f->offset;

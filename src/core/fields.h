@@ -98,6 +98,8 @@ extern const struct field_table spot_fields;
  * of things are the later ones. Shares and decimals are left to the caller, who can weigh them.
  */
 void fields_add(const struct field_table *t, void *to, const void *from);
+/* Takes the counts at `part` away; false: one is larger than what it is to be part of. */
+bool fields_subtract(const struct field_table *t, void *from, const void *part);
 
 /* Is the value of this field in the struct at `from` null? */
 bool field_is_null(const struct field *f, const void *from);

@@ -271,6 +271,28 @@ static void culprit_add(struct frame_own *o, const struct culprit *c)
 		to->length_ns[i] += c->length_ns[i];
 }
 
+static void culprits_view(struct frame_own *o)
+{
+	const struct culprit *all = o->culprits.v;
+	struct culprit *left;
+	size_t n = 0;
+
+	o->frame.culprits = all;
+	o->frame.nculprits = o->culprits.n;
+	if (!o->subtracted)
+		return;
+	left = arena_take(&o->view, (o->culprits.n + 1) * sizeof(*left));
+	if (!left) {
+		own_fail(o, -ENOMEM);
+		return;
+	}
+	for (size_t i = 0; i < o->culprits.n; i++)
+		if (all[i].wait_ns)
+			left[n++] = all[i];
+	o->frame.culprits = left;
+	o->frame.nculprits = n;
+}
+
 /* ---- quality and cost ---- */
 
 void quality_add(struct quality *to, const struct quality *q)
@@ -380,8 +402,7 @@ const struct frame *frame_own_view(struct frame_own *o)
 	own_rows_view(o);
 	o->frame.series = o->series.v;
 	o->frame.nseries = o->series.n;
-	o->frame.culprits = o->culprits.v;
-	o->frame.nculprits = o->culprits.n;
+	culprits_view(o);
 	return o->error ? NULL : &o->frame;
 }
 

@@ -3,7 +3,7 @@
  * A frame that owns all it points to, and so outlives the report: made by adding frames, the first
  * of which it copies. Counts, sums, buckets and what was lost add up exactly.
  *
- *	frame_own_new -> (frame_own_add -> frame_own_view)* -> frame_own_free
+ *	frame_own_new -> (frame_own_add | _rescale | _subtract -> frame_own_view)* -> frame_own_free
  *
  * Series are one if their metrics and labels are the same, but labels that only describe others
  * (`comm` and `pid` behind the thread or process, `mount` behind `dev`): the latest ones hold. Rows
@@ -25,7 +25,7 @@ enum frame_join {
 struct frame_own;
 
 struct frame_own *frame_own_new(void); /* NULL: no memory */
-/* One that stays as it is: nothing can be added (-EINVAL). NULL: no memory */
+/* One that stays as it is: nothing can be added, subtracted or rescaled (-EINVAL). NULL: no memory */
 struct frame_own *frame_own_copy(const struct frame *f);
 /*
  * Adds a frame. Type, number, time and `end` are those of the frame that was added last, the
@@ -35,13 +35,25 @@ struct frame_own *frame_own_copy(const struct frame *f);
  */
 int frame_own_add(struct frame_own *o, const struct frame *f, enum frame_join how);
 /*
+ * Brings histograms that are finer than `schema` (3 to 6) to it; the others, and all that is exact,
+ * stay as they are. 0; -EINVAL: there is no such schema; -ENOMEM: it is of no more use.
+ */
+int frame_own_rescale(struct frame_own *o, uint32_t schema);
+/*
+ * Takes an earlier total of the same run away: what came since remains, also of quality. Rows of the
+ * contended table and culprits to which nothing came are left out of views; what a row's line was
+ * touched by stays that of the whole run. 0; -EINVAL: `earlier` is no part of it; -ENOMEM. After an
+ * error it is of no more use.
+ */
+int frame_own_subtract(struct frame_own *o, const struct frame *earlier);
+/*
  * All of it as a frame, series and rows in the order in which they came first. Valid until the next
  * call with `o`. NULL: no memory.
  */
 const struct frame *frame_own_view(struct frame_own *o);
 /*
- * What in the last view is one with this; NULL: it has none, or no memory. The view stays valid.
- * `near`: its index in a report that is much like this.
+ * What in the last view is one with this, of a frame from which nothing was taken away; NULL: it has
+ * none, or no memory. The view stays valid. `near`: its index in a report that is much like this.
  */
 const struct series *frame_own_find_series(struct frame_own *o, const struct series *s,
 					   size_t near);

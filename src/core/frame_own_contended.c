@@ -322,11 +322,69 @@ void own_row_add(struct frame_own *o, const struct contended *c, uint64_t dur_ns
 		accesses_add(o, row, c->accesses, dur_ns);
 }
 
+static bool holders_subtract(struct contended *from, const struct contended *c)
+{
+	struct holder *v = (struct holder *)from->holders;
+	size_t i, k, left = 0;
+
+	for (i = 0; i < c->nholders; i++) {
+		for (k = 0; k < from->nholders && holder_compare(&v[k], &c->holders[i]); k++)
+			;
+		if (k == from->nholders || !fields_subtract(&holder_fields, &v[k], &c->holders[i]))
+			return false;
+		if (!v[k].took_ns)
+			v[k].took_at = NULL;
+	}
+	for (k = 0; k < from->nholders; k++)
+		if (v[k].count || v[k].wait_ns)
+			v[left++] = v[k];
+	from->nholders = left;
+	if (left)
+		qsort(v, left, sizeof(*v), holder_order);
+	return true;
+}
+
+void own_row_subtract(struct frame_own *o, const struct contended *c)
+{
+	struct own_row *row = row_item(o, c, false);
+	struct futex_counts no_futex = {0};
+	struct own_accesses none = {0}, *accesses;
+
+	if (!row) {
+		own_fail(o, c->count ? -EINVAL : 0);
+		return;
+	}
+	accesses = row->accesses ?: &none;
+	if (__builtin_sub_overflow(row->c.count, c->count, &row->c.count) ||
+	    (c->futex && !fields_subtract(&futex_fields, row->futex ?: &no_futex, c->futex)) ||
+	    (c->accesses && !fields_subtract(&accesses_fields, &accesses->a, c->accesses)) ||
+	    !holders_subtract(&row->c, c))
+		own_fail(o, -EINVAL);
+	own_hist_subtract(o, row->c.wait, c->wait);
+}
+
+void own_rows_rescale(struct frame_own *o, uint32_t schema)
+{
+	const struct own_row *row = o->rows.v;
+
+	for (size_t i = 0; i < o->rows.n; i++, row++) {
+		const struct line_accesses *a = row->c.accesses;
+
+		own_hist_rescale(o, row->c.wait, schema);
+		if (!a)
+			continue;
+		own_hist_rescale(o, a->latency, schema);
+		for (size_t k = 0; k < a->nuses; k++)
+			own_hist_rescale(o, a->uses[k].latency, schema);
+	}
+}
+
 void own_rows_view(struct frame_own *o)
 {
 	struct own_row *row = o->rows.v;
 	double whole = (double)o->frame.dur_ns;
 	struct contended *v;
+	size_t n = 0;
 
 	arena_reset(&o->view);
 	v = arena_take(&o->view, (o->rows.n + 1) * sizeof(*v));
@@ -335,7 +393,9 @@ void own_rows_view(struct frame_own *o)
 	for (size_t i = 0; v && i < o->rows.n; i++, row++) {
 		struct own_accesses *a = row->accesses;
 
-		v[i] = row->c;
+		if (o->subtracted && !row->c.count)
+			continue; /* nothing came */
+		v[n++] = row->c;
 		if (!a)
 			continue;
 		a->a.share = a->share;
@@ -343,7 +403,7 @@ void own_rows_view(struct frame_own *o)
 			a->a.share = a->share * a->share_ns / whole;
 	}
 	o->frame.contended = v;
-	o->frame.ncontended = v ? o->rows.n : 0;
+	o->frame.ncontended = n;
 }
 
 void own_rows_free(struct frame_own *o)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What frame_own.c, frame_own_contended.c (rows of the contended table) and frame_copy.c share. */
+/* What frame_own.c, frame_own_contended.c (rows of the contended table), frame_copy.c and
+ * frame_subtract.c share. */
 #ifndef WS_FRAME_OWN_INSIDE_H
 #define WS_FRAME_OWN_INSIDE_H
 
@@ -38,6 +39,7 @@ struct frame_own {
 	int error;	    /* the first one; nothing is added after it */
 	bool copied;	    /* by frame_own_copy: series, with their histograms, are in `kept` */
 	size_t nkeyed;	    /* then: those that have keys */
+	bool subtracted;    /* views leave out what nothing came to */
 	/* Of struct series, own_row and culprit. Histograms of series and rows are packed ones. */
 	struct own_array series, rows, culprits;
 	double used_ns, costed_ns; /* periods whose cost is known: ours, and the kernel's */
@@ -72,8 +74,15 @@ double own_mean(double a, double a_weight, double b, double b_weight);
 void own_copy_series(struct frame_own *o, const struct frame *f);
 const struct series *own_copy_find(struct frame_own *o, const struct series *s);
 
+/* frame_subtract.c: takes h, of which there may be none, from one that is ours or NULL. */
+void own_hist_subtract(struct frame_own *o, const struct hist *from, const struct hist *h);
+/* Brings one that is ours or NULL to `schema`, if it is finer. */
+void own_hist_rescale(struct frame_own *o, const struct hist *h, uint32_t schema);
+
 /* frame_own_contended.c */
 void own_row_add(struct frame_own *o, const struct contended *c, uint64_t dur_ns);
+void own_row_subtract(struct frame_own *o, const struct contended *c);
+void own_rows_rescale(struct frame_own *o, uint32_t schema);
 void own_rows_view(struct frame_own *o);
 void own_rows_free(struct frame_own *o);
 

@@ -371,6 +371,67 @@ int hist_merge(struct hist *to, const struct hist *from)
 	return 0;
 }
 
+/* Takes the buckets away; -EINVAL: there is less in one than to be taken. */
+static int subtract_slots(struct hist *from, const struct hist *earlier)
+{
+	struct hist_walk w = {0};
+
+	while (hist_next(earlier, &w)) {
+		uint32_t slot = slot_at(w.slot, earlier->schema, from->schema);
+
+		if (slot < from->first || slot - from->first >= from->len ||
+		    from->slots[slot - from->first] < w.n)
+			return -EINVAL;
+		from->slots[slot - from->first] -= w.n;
+	}
+	return 0;
+}
+
+/* What is left lies within its first and last bucket; edges are whole numbers or irrational. */
+static void narrow_range(struct hist *h)
+{
+	uint32_t lo = 0, hi = h->len;
+	uint64_t lower = 0, upper = h->max_ns;
+
+	while (lo < hi && !h->slots[lo])
+		lo++;
+	while (hi > lo && !h->slots[hi - 1])
+		hi--;
+	if (h->first + lo)
+		lower = (uint64_t)hist_slot_upper_ns(h->schema, h->first + lo - 1) + 1;
+	if (lo == hi) /* zeros alone */
+		upper = 0;
+	else if (h->first + hi < slots_of(h->schema)) /* the last one has no end */
+		upper = (uint64_t)hist_slot_upper_ns(h->schema, h->first + hi - 1);
+	if (upper < h->max_ns)
+		h->max_ns = upper;
+	if (h->zero || lower > h->min_ns)
+		h->min_ns = h->zero ? 0 : lower;
+	if (h->min_ns > h->max_ns) /* a record may say what its buckets do not */
+		h->min_ns = h->max_ns;
+}
+
+int hist_subtract(struct hist *from, const struct hist *earlier)
+{
+	int ret = from->packed ? -EINVAL : 0;
+
+	if (!ret && from->schema > earlier->schema)
+		ret = hist_rescale(from, earlier->schema);
+	if (!ret && (from->count < earlier->count || from->zero < earlier->zero ||
+		     from->sum_ns < earlier->sum_ns))
+		ret = -EINVAL;
+	if (!ret)
+		ret = subtract_slots(from, earlier);
+	if (ret)
+		return ret;
+	from->zero -= earlier->zero;
+	from->count -= earlier->count;
+	from->sum_ns -= earlier->sum_ns;
+	if (earlier->count && from->count)
+		narrow_range(from);
+	return 0;
+}
+
 uint64_t hist_slot_value(const struct hist *h, uint32_t slot)
 {
 	uint64_t v = (uint64_t)llround(hist_slot_middle_ns(h->schema, slot));

@@ -97,6 +97,13 @@ int hist_merge(struct hist *to, const struct hist *from);
  * -EINVAL: `schema` is finer, or none.
  */
 int hist_rescale(struct hist *h, uint32_t schema);
+/*
+ * from -= earlier, which is part of it: what came in between. Of two schemas the coarser one is
+ * the result's. Minimum and maximum of what is left are exact where they were not in `earlier`,
+ * else bounds: the edges of the first and last bucket. 0; -EINVAL: `earlier` is no part of it, and
+ * `from` is of no more use, or is packed.
+ */
+int hist_subtract(struct hist *from, const struct hist *earlier);
 /* Nearest rank. count == 0 gives all zeroes. */
 struct quantile_value hist_quantile(const struct hist *h, const struct quantile *q);
 /* Upper edge of a slot in ns (rounded), and the geometric middle. */

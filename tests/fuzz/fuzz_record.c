@@ -130,7 +130,12 @@ static void keep(const struct record *r, const struct frame *f)
 		draw(r, frame_own_view(o));
 		MUST(frame_own_view(o)->nseries <= f->nseries);
 		MUST(!frame_own_add(o, f, FRAME_BESIDE));
+		MUST(!frame_own_rescale(o, 3));
 		check_frame(frame_own_view(o));
+		ret = frame_own_subtract(o, f);
+		MUST(!ret || ret == -EINVAL); /* values that wrapped */
+		if (!ret)
+			check_frame(frame_own_view(o));
 	}
 	frame_own_free(o);
 }

@@ -252,6 +252,34 @@ static void joined(void **state)
 	}
 }
 
+static void subtracted(void **state)
+{
+	static const struct culprit rows[] = {
+		{.kind = "irq", .count = 3, .wait_ns = 30, .length_ns = {20, 10}},
+		{.kind = "task", .comm = "a", .count = 1, .wait_ns = 10},
+	};
+	static const struct culprit earlier[] = {
+		{.kind = "task", .comm = "a", .count = 1, .wait_ns = 10},
+		{.kind = "irq", .count = 1, .wait_ns = 11, .length_ns = {8, 3}},
+	};
+	struct frame all = frame_of(rows, 2), part = frame_of(earlier, 2);
+	struct frame_own *o = frame_own_new();
+	const struct frame *f;
+
+	assert_int_equal(frame_own_add(o, &all, FRAME_THEN), 0);
+	assert_int_equal(frame_own_subtract(o, &part), 0);
+	f = frame_own_view(o);
+	assert_non_null(f);
+	assert_int_equal(f->nculprits, 1); /* to the other nothing came */
+	assert_string_equal(f->culprits[0].kind, "irq");
+	assert_int_equal(f->culprits[0].wait_ns, 19);
+	assert_int_equal(f->culprits[0].count, 2);
+	assert_int_equal(f->culprits[0].length_ns[0], 12);
+	assert_int_equal(f->culprits[0].length_ns[1], 7);
+	assert_int_equal(frame_own_subtract(o, &all), -EINVAL);
+	frame_own_free(o);
+}
+
 #define SLOW(culprits)                                                                          \
 	"{\"v\":1,\"type\":\"slow\",\"ts\":\"2026-01-01T00:00:01.000000000Z\",\"mono_ns\":9,"   \
 	"\"metric\":\"sched_preempt_wait\",\"kind\":\"preempt\",\"cpu\":1,\"pid\":7,\"tid\":8," \
@@ -293,8 +321,10 @@ static void slow_parts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names), cmocka_unit_test(verdict), cmocka_unit_test(tail),
-		cmocka_unit_test(locks), cmocka_unit_test(joined),  cmocka_unit_test(slow_parts),
+		cmocka_unit_test(names),      cmocka_unit_test(verdict),
+		cmocka_unit_test(tail),	      cmocka_unit_test(locks),
+		cmocka_unit_test(joined),     cmocka_unit_test(subtracted),
+		cmocka_unit_test(slow_parts),
 	};
 
 	return cmocka_run_group_tests_name("culprit", tests, NULL, NULL);

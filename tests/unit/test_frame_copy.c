@@ -84,6 +84,8 @@ static void stays(void **state)
 
 	assert_non_null(copied);
 	assert_int_equal(frame_own_add(copied, &m->f, FRAME_THEN), -EINVAL);
+	assert_int_equal(frame_own_subtract(copied, &m->f), -EINVAL);
+	assert_int_equal(frame_own_rescale(copied, BUCKET_SCHEMA_MIN), -EINVAL);
 	frame_own_free(copied);
 	drop(m);
 }

@@ -198,11 +198,23 @@ static void quality(void **state)
 static void schemas(void **state)
 {
 	struct hist fine = samples(6, 500, 2000), coarse = samples(4, 10, 3000);
+	struct hist want = samples(4, 500, 2000);
 	struct series s = {.desc = WAKEUPS, .hist = &fine};
 	struct frame f = {.series = &s, .nseries = 1};
 	struct frame_own *o = frame_own_new();
+	struct hist wide = {.schema = 4};
 	const struct hist *got;
 
+	assert_int_equal(frame_own_add(o, &f, FRAME_THEN), 0);
+	assert_int_equal(frame_own_rescale(o, 2), -EINVAL);
+	assert_int_equal(frame_own_rescale(o, 4), 0);
+	got = view(o)->series[0].hist;
+	assert_int_equal(got->schema, 4);
+	assert_int_equal(hist_merge(&wide, got), 0);
+	assert_int_equal(wide.first, want.first);
+	assert_memory_equal(wide.slots, want.slots, want.len * sizeof(*want.slots));
+	hist_free(&wide);
+	frame_own_reset(o);
 	/* Whichever comes first, the coarser one is the sum's. */
 	for (int i = 0; i < 2; i++) {
 		s.hist = i ? &coarse : &fine;
@@ -212,9 +224,13 @@ static void schemas(void **state)
 	assert_int_equal(got->schema, 4);
 	assert_int_equal(got->count, 5000);
 	assert_int_equal(got->min_ns, 10);
+	/* A finer one has nothing to rescale. */
+	assert_int_equal(frame_own_rescale(o, 5), 0);
+	assert_int_equal(view(o)->series[0].hist->schema, 4);
 	frame_own_free(o);
 	hist_free(&fine);
 	hist_free(&coarse);
+	hist_free(&want);
 }
 
 static const struct site sites[2][3] = {
@@ -359,6 +375,53 @@ static void row_keys(void **state)
 	}
 }
 
+static void subtract(void **state)
+{
+	struct hist before = samples(5, 100, 10), after = samples(5, 5000, 30);
+	struct split split = {10, 20};
+	struct series s[] = {{WAKEUPS, .hist = &before, .split = &split}, {COUNTER, .value = 4}};
+	struct contended rows[] = {
+		{.source = "lock", .kind = "mutex", .addr = 1, .count = 10, .wait = &before},
+		{.source = "lock", .kind = "mutex", .addr = 2, .count = 1}};
+	struct frame early = {.dur_ns = 5,
+			      .series = s,
+			      .nseries = 2,
+			      .contended = rows,
+			      .ncontended = 2,
+			      .quality = {.unpaired = 1, .missed = 2}};
+	struct frame more = {.dur_ns = 7,
+			     .series = s,
+			     .nseries = 1,
+			     .contended = rows,
+			     .ncontended = 1,
+			     .quality = {.unpaired = 3}};
+	struct frame_own *o = frame_own_new();
+	const struct frame *f;
+
+	assert_int_equal(frame_own_add(o, &early, FRAME_THEN), 0);
+	s[0].hist = rows[0].wait = &after;
+	rows[0].count = 30;
+	assert_int_equal(frame_own_add(o, &more, FRAME_THEN), 0);
+	s[0].hist = rows[0].wait = &before;
+	rows[0].count = 10;
+	assert_int_equal(frame_own_subtract(o, &early), 0);
+	f = view(o);
+	assert_int_equal(f->dur_ns, 7);
+	assert_int_equal(f->series[0].hist->count, 30);
+	assert_int_equal(f->series[0].hist->max_ns, 5029);
+	assert_true(f->series[0].hist->min_ns <= 5000 && f->series[0].hist->min_ns > 4800);
+	assert_int_equal(f->series[0].split->blocked_ns, 10);
+	assert_int_equal(f->series[1].value, 0);
+	assert_int_equal(f->ncontended, 1); /* nothing came to the other */
+	assert_int_equal(f->contended[0].wait->count, 30);
+	assert_int_equal(f->quality.unpaired, 3);
+	assert_int_equal(f->quality.missed, 0);
+	assert_int_equal(frame_own_subtract(o, &early), -EINVAL);
+	frame_own_free(o);
+	hist_free(&before);
+	hist_free(&after);
+}
+
 static uint64_t held_ns(const struct contended *c)
 {
 	uint64_t sum = 0;
@@ -423,6 +486,12 @@ static void holders_join(void **state)
 	assert_int_equal(c->holders[1].wait_ns, 116);
 	assert_int_equal(c->holders[1].count, 6);
 	assert_string_equal(c->holders[3].comm, "(readers)");
+	row.nholders = 1; /* less than was added, of one of them */
+	assert_int_equal(frame_own_subtract(o, &f), 0);
+	c = view(o)->contended;
+	assert_int_equal(c->holders[0].wait_ns + c->holders[1].wait_ns, 176);
+	all[0].running_ns = 1000;
+	assert_int_equal(frame_own_subtract(o, &f), -EINVAL);
 	frame_own_free(o);
 	hist_free(&wait);
 }
@@ -430,10 +499,10 @@ static void holders_join(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys),		cmocka_unit_test(outlives),
-		cmocka_unit_test(quality),	cmocka_unit_test(schemas),
-		cmocka_unit_test(rows_join),	cmocka_unit_test(row_keys),
-		cmocka_unit_test(holders_join),
+		cmocka_unit_test(keys),	     cmocka_unit_test(outlives),
+		cmocka_unit_test(quality),   cmocka_unit_test(schemas),
+		cmocka_unit_test(rows_join), cmocka_unit_test(row_keys),
+		cmocka_unit_test(subtract),  cmocka_unit_test(holders_join),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -437,9 +437,16 @@ static void rescale(void **state)
 			assert_int_equal(hist_merge(&packed, &fine), 0);
 			assert_int_equal(hist_merge(&back, &fine), 0);
 			assert_int_equal(hist_merge(&packed, &back), 0);
+			assert_int_equal(hist_subtract(&packed, &back), -EINVAL);
 			assert_int_equal(packed.count, 2 * back.count);
+			hist_init(&sum, to);
+			assert_int_equal(hist_merge(&sum, &packed), 0);
+			assert_int_equal(hist_subtract(&sum, &back), 0);
+			assert_int_equal(sum.count, back.count);
+			assert_int_equal(sum.sum_ns, back.sum_ns);
 			hist_free(&packed);
 			hist_free(&back);
+			hist_free(&sum);
 			hist_init(&sum, 6); /* empty: takes the coarser schema */
 			assert_int_equal(hist_merge(&sum, &coarse), 0);
 			assert_int_equal(hist_merge(&sum, &fine), 0);
@@ -455,6 +462,68 @@ static void rescale(void **state)
 	}
 	hist_init(&fine, 3);
 	assert_int_equal(hist_rescale(&fine, 2), -EINVAL);
+}
+
+/* A total less an earlier one is what came between: exact but for min and max, which are bounds. */
+static void subtract(void **state)
+{
+	static const struct {
+		uint64_t before[2], after[2];
+		uint32_t schema; /* of the earlier one; the other has 5 */
+		uint64_t min, max, slack_percent;
+		const char *why;
+	} rows[] = {
+		{{0}, {100, 5000}, 5, 100, 5000, 0, "nothing before"},
+		{{1000, 2000}, {5000, 500}, 5, 500, 5000, 3, "both ends came later"},
+		{{100, 9000}, {2000, 2500}, 5, 2000, 2500, 3, "both ends were there before"},
+		{{100, 9000}, {2000, 2500}, 3, 2000, 2500, 10, "and of a coarser schema"},
+		{{100, 9000}, {2000, 2500}, 6, 2000, 2500, 3, "of a finer one"},
+		{{1, 9000}, {1, 1}, 5, 1, 1, 0, "the lowest bucket"},
+	};
+	struct hist early, between, total;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		hist_init(&early, rows[i].schema);
+		hist_init(&between, rows[i].schema < 5 ? rows[i].schema : 5);
+		hist_init(&total, 5);
+		for (int k = 0; k < 2; k++) {
+			if (rows[i].before[k]) {
+				add(&early, rows[i].before[k]);
+				add(&total, rows[i].before[k]);
+			}
+			add(&between, rows[i].after[k]);
+			add(&total, rows[i].after[k]);
+		}
+		assert_int_equal(hist_subtract(&total, &early), 0);
+		if (total.count != 2 || total.sum_ns != between.sum_ns ||
+		    total.min_ns > rows[i].min || total.max_ns < rows[i].max ||
+		    (rows[i].min - total.min_ns) * 100 > rows[i].min * rows[i].slack_percent ||
+		    (total.max_ns - rows[i].max) * 100 > rows[i].max * rows[i].slack_percent)
+			fail_msg("%s: %u samples, %u to %u", rows[i].why, (unsigned)total.count,
+				 (unsigned)total.min_ns, (unsigned)total.max_ns);
+		for (uint32_t k = 0; k < between.len; k++)
+			if (between.slots[k])
+				assert_int_equal(total.slots[between.first + k - total.first],
+						 between.slots[k]);
+		add(&early, 1ULL << 30); /* was never in the total */
+		assert_int_equal(hist_subtract(&total, &early), -EINVAL);
+		hist_free(&early);
+		hist_free(&between);
+		hist_free(&total);
+	}
+	/* Zeros alone, and nothing. */
+	hist_init(&early, 5);
+	hist_init(&total, 5);
+	add(&early, 50);
+	add(&total, 50);
+	add(&total, 0);
+	assert_int_equal(hist_subtract(&total, &early), 0);
+	assert_int_equal(total.count, 1);
+	assert_int_equal(total.max_ns, 0);
+	assert_int_equal(hist_subtract(&total, &total), 0);
+	assert_int_equal(total.count, 0);
+	hist_free(&early);
+	hist_free(&total);
 }
 
 static void add_wants_its_schema(void **state)
@@ -557,6 +626,7 @@ int main(void)
 		cmocka_unit_test(merge_edges),
 		cmocka_unit_test(packed_is_the_same),
 		cmocka_unit_test(rescale),
+		cmocka_unit_test(subtract),
 		cmocka_unit_test(add_wants_its_schema),
 		cmocka_unit_test(schema_base),
 	};
