@@ -42,48 +42,39 @@ SAME(switch_has_state);
 SAME(kernel_record);
 SAME(keeps_ledgers);
 
+/* All have the same read-only data, as far as one of them has it. */
+static int opened(struct sched_object *o, struct bpf_object *obj,
+		  struct bpf_object_skeleton *skeleton, void *rodata)
+{
+	o->obj = obj;
+	o->skeleton = skeleton;
+	o->rodata = rodata;
+	return 0;
+}
+
 static int open_btf(struct sched_object *o, const struct bpf_object_open_opts *opts)
 {
 	o->btf = sched_bpf__open_opts(opts);
-	if (!o->btf)
-		return -errno;
-	o->obj = o->btf->obj;
-	o->skeleton = o->btf->skeleton;
-	o->rodata = o->btf->rodata;
-	return 0;
+	return o->btf ? opened(o, o->btf->obj, o->btf->skeleton, o->btf->rodata) : -errno;
 }
 
 static int open_plain(struct sched_object *o, const struct bpf_object_open_opts *opts)
 {
 	o->plain = sched_plain_bpf__open_opts(opts);
-	if (!o->plain)
-		return -errno;
-	o->obj = o->plain->obj;
-	o->skeleton = o->plain->skeleton;
-	o->rodata = (struct sched_bpf__rodata *)(void *)o->plain->rodata;
-	return 0;
+	return o->plain ? opened(o, o->plain->obj, o->plain->skeleton, o->plain->rodata) : -errno;
 }
 
 static int open_raw(struct sched_object *o, const struct bpf_object_open_opts *opts)
 {
 	o->raw_tp = sched_raw_bpf__open_opts(opts);
-	if (!o->raw_tp)
-		return -errno;
-	o->obj = o->raw_tp->obj;
-	o->skeleton = o->raw_tp->skeleton;
-	o->rodata = (struct sched_bpf__rodata *)(void *)o->raw_tp->rodata;
-	return 0;
+	return o->raw_tp ? opened(o, o->raw_tp->obj, o->raw_tp->skeleton, o->raw_tp->rodata)
+			 : -errno;
 }
 
 static int open_why(struct sched_object *o, const struct bpf_object_open_opts *opts)
 {
 	o->why = sched_why_bpf__open_opts(opts);
-	if (!o->why)
-		return -errno;
-	o->obj = o->why->obj;
-	o->skeleton = o->why->skeleton;
-	o->rodata = (struct sched_bpf__rodata *)(void *)o->why->rodata;
-	return 0;
+	return o->why ? opened(o, o->why->obj, o->why->skeleton, o->why->rodata) : -errno;
 }
 
 int sched_object_open(struct sched_object *o, const char *btf_file, enum sched_variant variant)
