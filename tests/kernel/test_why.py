@@ -182,11 +182,10 @@ class Truths(KernelTest):
             hogs.append(self.load("hog", "--cpu", cpu, "--wait", 1, 3, preexec_fn=group.enter()))
             groups.append(group)
         tids, pids = [h.line()["tids"][0] for h in hogs], [h.pid for h in hogs]
-        for h in hogs:
-            h.go()
-        time.sleep(0.3)
         tool = self.tool("--why", "-b", "pid", "-p", ",".join(map(str, pids))).ready()
         before = [used_ns(g) for g in groups]
+        for h in hogs:  # now: a tool that takes seconds to start would find them at their end
+            h.go()
         time.sleep(2)
         ran = [used_ns(g) - b for g, b in zip(groups, before)]
         final = tool.stop().final
