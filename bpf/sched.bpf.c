@@ -40,7 +40,7 @@ static __always_inline bool by_record(void)
 	return TRACED_TYPED && OPTION(kernel_record, true) && compat_has_record();
 }
 
-/* The task's stamp at a switch, made if need be: nobody asks about it again, */
+/* The task's stamp at a switch, where the bank is at hand, made if need be. No filter is asked. */
 static __always_inline struct stamp *stamp_made(struct abi_counts *bank, struct task_struct *p)
 {
 	struct stamp *st = stamp_get(p, true);
@@ -50,7 +50,7 @@ static __always_inline struct stamp *stamp_made(struct abi_counts *bank, struct 
 	return st;
 }
 
-/* or whoever asks. Never of pid 0. */
+/* The same of a task that passes the early filters, else NULL; idle tasks (pid 0) have none. */
 static __always_inline struct stamp *stamp_wanted(struct abi_counts *bank, struct task_struct *p)
 {
 	return TASK_READ(p, pid) && filter_early(p) ? stamp_made(bank, p) : NULL;
