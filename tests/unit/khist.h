@@ -7,14 +7,20 @@
 
 #include "abi.h"
 
+/* The least and the most of the epoch, which either kind of histogram has. */
+static inline void khist_ends(__u64 *min_ns, __u64 *max_ns, __u64 *of, uint64_t epoch, uint64_t v)
+{
+	if (*of != epoch || v < *min_ns)
+		*min_ns = v;
+	if (*of != epoch || v > *max_ns)
+		*max_ns = v;
+	*of = epoch;
+}
+
 /* What programs do besides the slots: n samples of `v` ns in that epoch. */
 static inline void khist_sum(struct abi_hist *h, uint64_t epoch, uint64_t v, uint32_t n)
 {
-	if (h->epoch != epoch || v < h->min_ns)
-		h->min_ns = v;
-	if (h->epoch != epoch || v > h->max_ns)
-		h->max_ns = v;
-	h->epoch = epoch;
+	khist_ends(&h->min_ns, &h->max_ns, &h->epoch, epoch, v);
 	h->sum_ns += v * n;
 }
 
@@ -24,11 +30,7 @@ static inline void khist_add(struct abi_khist *h, __u32 *slots, uint64_t epoch, 
 {
 	__u16 *last = &h->last[h->placed % ABI_KHIST_LAST];
 
-	if (h->epoch != epoch || v < h->min_ns)
-		h->min_ns = v;
-	if (h->epoch != epoch || v > h->max_ns)
-		h->max_ns = v;
-	h->epoch = epoch;
+	khist_ends(&h->min_ns, &h->max_ns, &h->epoch, epoch, v);
 	h->sum_ns += v * n;
 	slots[*last]++;
 	*last = (__u16)slot;
