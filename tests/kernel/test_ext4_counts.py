@@ -371,13 +371,26 @@ class Operations(Ext4):
         self.assertEqual(ops(report.final, self.fs)["fsync"], 3)
 
     def test_own(self):
-        """what waitscope itself writes to ext4 is not in the data"""
+        """what waitscope itself writes to ext4, and its look-ups for that, are not in the data"""
         out = self.fs.file("out")
+        load = self.load("fibmap", self.fs.file("f"), 1000)
+        load.line()
+        self.fs.sync()
+        others = PerfStat(self, [("ext4:ext4_es_lookup_extent_exit", 'comm != "waitscope"')], self.fs)
+        before = self.fs.es_counters()
         tool = self.trace("--dev", self.fs.path, "-i", "0.05", "-o", "json:" + out)
         time.sleep(1)
+        load.go()
+        load.end()
         final = tool.stop().final
+        all_of_them = sum(self.fs.es_counters()) - sum(before)
+        seen, found = others.stop()[0], sum(lookups(final, self.fs))
+        self.note("%d look-ups, %d of others, %d in the data", all_of_them, seen, found)
         self.assertGreater(os.path.getsize(out), 2000)
         self.assertNotIn("write", ops(final, self.fs))
+        self.assertGreater(all_of_them, seen)
+        self.assertGreaterEqual(seen, 1000)
+        self.assertEqual(found, seen)
 
 
 if __name__ == "__main__":

@@ -111,6 +111,24 @@ static int hook_args(const struct kernel_types *t, const char *name)
 
 /* ---- configuring ---- */
 
+/* Which of the two programs counts look-ups? Of another kernel's types (--btf) functions are unknown. */
+static int choose_look_up(struct ext4 *x, const struct btf *kernel)
+{
+	struct ext4_bpf *skel = x->skel;
+	bool plain = !skel->rodata->es_by && !skel->rodata->es_time &&
+		     !skel->rodata->filter.asks_late && skel->rodata->filter.ids == ABI_IDS_NONE &&
+		     !x->cfg->btf &&
+		     btf__find_by_name_kind(kernel, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0 &&
+		     struct_has_member(kernel, "task_struct", "on_cpu");
+	uint64_t task = 0;
+	int ret;
+
+	plain = plain && !self_task(&task);
+	skel->rodata->self_task = task;
+	ret = bpf_program__set_autoload(skel->progs.ws_es_end_plain, plain);
+	return ret ? ret : bpf_program__set_autoload(skel->progs.ws_es_end, !plain);
+}
+
 /*
  * Kernels differ in their tracepoints: programs for those that are not there are left out. Not all
  * at once: without look-ups or fsync this is no ext4 that we know.
@@ -121,6 +139,7 @@ static int choose_programs(struct ext4 *x, const struct kernel_types *t, struct 
 					     "jbd2_handle_stats"};
 	struct bpf_program *prog;
 	const char *section;
+	int ret;
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
 		if (hook_args(t, needed[i]) < 0)
@@ -133,7 +152,8 @@ static int choose_programs(struct ext4 *x, const struct kernel_types *t, struct 
 			bpf_program__set_autoload(prog, false);
 	}
 	bpf_program__set_autoload(x->skel->progs.ws_es_begin, x->cfg->es_time);
-	return 0;
+	ret = choose_look_up(x, t->kernel);
+	return ret ? err_sys(e, ret, "ext4: look-ups") : 0;
 }
 
 /* Ledgers: by the scheduler source's program where there is one, else by our own. */

@@ -300,12 +300,13 @@ int bpf_probe(struct err *e)
 }
 
 /* Three instructions that the kernel runs for us, here and now (of raw tracepoints since
- * 1b4d60ec162f "bpf: Enable BPF_PROG_TEST_RUN for raw_tracepoint", 5.10). */
-static int run_self(uint32_t *tgid)
+ * 1b4d60ec162f "bpf: Enable BPF_PROG_TEST_RUN for raw_tracepoint", 5.10): what a helper says of the
+ * calling thread, 32 bits of it. */
+static int run_self(int32_t helper, int32_t shift, uint32_t *bits)
 {
 	const struct bpf_insn insns[] = {
-		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_get_current_pid_tgid},
-		{.code = BPF_ALU64 | BPF_RSH | BPF_K, .dst_reg = BPF_REG_0, .imm = 32},
+		{.code = BPF_JMP | BPF_CALL, .imm = helper},
+		{.code = BPF_ALU64 | BPF_RSH | BPF_K, .dst_reg = BPF_REG_0, .imm = shift},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
 	LIBBPF_OPTS(bpf_test_run_opts, run);
@@ -316,15 +317,20 @@ static int run_self(uint32_t *tgid)
 		return fd;
 	ret = bpf_prog_test_run_opts(fd, &run);
 	close(fd);
-	*tgid = run.retval;
+	*bits = run.retval;
 	return ret;
+}
+
+static int self_number(uint32_t *tgid)
+{
+	return run_self(BPF_FUNC_get_current_pid_tgid, 32, tgid);
 }
 
 int bpf_test_runs(void)
 {
 	uint32_t tgid;
 
-	return run_self(&tgid);
+	return self_number(&tgid);
 }
 
 /* The initial pid namespace has a number of its own: PROC_PID_INIT_INO (include/linux/proc_ns.h).
@@ -357,12 +363,23 @@ int bpf_iter_run(const struct bpf_link *link)
 
 int self_tgid(uint32_t *tgid)
 {
-	int ret = run_self(tgid);
+	int ret = self_number(tgid);
 
 	if (!ret || !in_first_pid_namespace())
 		return ret;
 	*tgid = (uint32_t)getpid();
 	return 0;
+}
+
+int self_task(uint64_t *address)
+{
+	uint32_t low = 0, high = 0;
+	int ret = run_self(BPF_FUNC_get_current_task, 0, &low);
+
+	if (!ret)
+		ret = run_self(BPF_FUNC_get_current_task, 32, &high);
+	*address = (uint64_t)high << 32 | low;
+	return ret;
 }
 
 /* Sum over the programs of an object; false when none could be read. */

@@ -73,6 +73,8 @@ int bpf_iter_run(const struct bpf_link *link);
 /* Our process as the initial pid namespace numbers it, which in another getpid does not tell. 0 or
  * negative errno. */
 int self_tgid(uint32_t *tgid);
+/* The calling thread's struct task_struct, where the kernel has it. 0 or negative errno. */
+int self_task(uint64_t *address);
 
 /*
  * Run-time statistics summed over an object's programs. They cost two clock reads per run, so they
