@@ -6,7 +6,10 @@ import subprocess
 
 LATE_MAX_NS = 50_000_000
 UNPAIRED_MAX = 1e-5  # of the waits: a host may hide its own tasks, and what follows one on its CPU
-LOSSES = ("clamped", "map_full", "recursion_misses", "lost_events")
+# A lock's first wait on a CPU shares the row of the others if the kernel's allocator for BPF maps has no element ready
+# there: of this size it keeps a few (kernel/bpf/memalloc.c), and an interrupt makes more. Seen in one start of 50.
+IN_OTHERS_MAX = 1e-6
+LOSSES = ("clamped", "recursion_misses", "lost_events")
 
 
 def switches():
@@ -54,14 +57,17 @@ def measure(build, seconds):
     }
 
 
+def verdict(what, value, limit):
+    return {"what": "load held: " + what, "value": value, "limit": limit,
+            "verdict": "met" if value <= limit else "missed"}
+
+
 def verdicts(result):
-    lost = {k: result["quality"][k] for k in LOSSES if result["quality"].get(k)}
-    unpaired = result["quality"]["unpaired"] / max(1, result["waits"])
+    quality, waits = result["quality"], max(1, result["waits"])
+    lost = {k: quality[k] for k in LOSSES if quality.get(k)}
     return [
-        {"what": "load held: events lost (%s)" % " ".join(lost or ["none"]), "value": sum(lost.values()),
-         "limit": 0, "verdict": "met" if not lost else "missed"},
-        {"what": "load held: unpaired, part of the waits", "value": unpaired, "limit": UNPAIRED_MAX,
-         "verdict": "met" if unpaired <= UNPAIRED_MAX else "missed"},
-        {"what": "load held: an interval's error, s", "value": result["off_by_ns"] / 1e9,
-         "limit": LATE_MAX_NS / 1e9, "verdict": "met" if result["off_by_ns"] <= LATE_MAX_NS else "missed"},
+        verdict("events lost (%s)" % " ".join(lost or ["none"]), sum(lost.values()), 0),
+        verdict("not stored where they belong (map_full), part of the waits", quality["map_full"] / waits, IN_OTHERS_MAX),
+        verdict("unpaired, part of the waits", quality["unpaired"] / waits, UNPAIRED_MAX),
+        verdict("an interval's error, s", result["off_by_ns"] / 1e9, LATE_MAX_NS / 1e9),
     ]
