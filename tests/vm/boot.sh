@@ -8,6 +8,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 guest=$1 arch=$2 bins=$3 out=$4
 timeout=${WS_VM_TIMEOUT:-600}
+begin=${WS_VM_BEGIN:-240} # seconds until its first test; most guests have ended by then
 
 row=$(awk -v g="$guest" -v a="$arch" '$1 == g && $3 == a { print $2, $4 }' "$here/guests.list")
 [ -n "$row" ] || { echo "boot.sh: no guest '$guest' for $arch in guests.list" >&2; exit 2; }
@@ -115,6 +116,15 @@ amd64) machine='-M pc' console=ttyS0 ;;
 arm64) machine='-M virt' console=ttyAMA0 ;;
 esac
 
+# Ends a guest that hangs before its first test.
+watch() { # PID
+	trap 'kill "$nap"; exit 0' TERM
+	sleep "$begin" &
+	nap=$!
+	wait "$nap"
+	[ -s "$out/tap" ] || kill "$1"
+}
+
 # In the background: only so does a signal to us end it, too.
 run() {
 	# shellcheck disable=SC2086 # $machine, $disk and $clock are several words
@@ -123,11 +133,16 @@ run() {
 		-append "console=$console panic=-1 quiet loglevel=4 $append $tests" \
 		-serial "file:$out/console" -serial "file:$out/tap" </dev/null >"$out/qemu" 2>&1 &
 	running=$!
+	watch "$running" &
+	watcher=$!
 	wait "$running"
+	ended=$?
+	kill "$watcher" 2>/dev/null
+	return "$ended"
 }
 
-running=
-trap '[ -z "$running" ] || kill "$running" 2>/dev/null; exit 143' INT TERM
+running='' watcher=''
+trap '[ -z "$running" ] || kill "$running" "$watcher" 2>/dev/null; exit 143' INT TERM
 
 read_options
 make_initrd
@@ -140,13 +155,20 @@ for attempt in 1 2 3; do
 		rm -f "$out/initrd" "$out/disk"
 		exit 0
 	fi
-	# A panic of an emulated guest is not a test's result; anything else is.
-	grep -q 'Kernel panic\|Oops' "$out/console" 2>/dev/null || break
-	echo "# $guest: kernel panic in attempt $attempt"
+	# Of an emulated guest neither a panic nor a hang before the first test is a test's result; anything else is.
+	if grep -q 'Kernel panic\|Oops' "$out/console" 2>/dev/null; then
+		echo "# $guest: kernel panic in attempt $attempt"
+	elif [ ! -s "$out/tap" ]; then
+		echo "# $guest: no test began in attempt $attempt"
+	else
+		break
+	fi
 done
 {
 	if [ "$status" -eq 124 ]; then
 		echo "no end after $timeout s"
+	elif [ ! -s "$out/tap" ]; then
+		echo "no test began within $begin s (QEMU's exit status $status)"
 	else
 		echo "ended too early (QEMU's exit status $status)"
 	fi
