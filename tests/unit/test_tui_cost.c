@@ -23,6 +23,13 @@
 #define SLOWER 1
 #endif
 
+/* ncurses 6.6 keeps a screen's table of line-drawing characters when the screen is deleted. */
+const char *__lsan_default_suppressions(void); /* of the sanitizer */
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:libncursesw";
+}
+
 static double cpu_ms(void)
 {
 	struct timespec t;
