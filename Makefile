@@ -81,8 +81,10 @@ HARDEN_CFLAGS = -fPIE -fstack-protector-strong $(if $(FORTIFY),-U_FORTIFY_SOURCE
 PIE ?= -pie
 HARDEN_LDFLAGS = $(PIE) -Wl,-z,relro,-z,now,-z,noexecstack
 SKELCFLAGS := -Wno-shadow
+# __bpf_fastcall: some of libbpf's helpers have it from 1.5 on, where clang knows it (19). Registers are then kept over
+# such a call on the stack, which kernels from 6.12 on take out again; for others the programs of --why took too much of it.
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wshadow -Wno-unused-parameter -Wno-missing-declarations -Wno-visibility \
-	-Wno-sign-compare -fdebug-compilation-dir=. -Ivmlinux -Iinclude -Ibpf
+	-Wno-sign-compare -D__bpf_fastcall= -fdebug-compilation-dir=. -Ivmlinux -Iinclude -Ibpf
 
 BPF_SRCS := $(wildcard bpf/*.bpf.c)
 # Those that also come with raw tracepoints, for kernels without BTF.
