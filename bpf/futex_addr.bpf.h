@@ -64,6 +64,24 @@ static __always_inline struct abi_futex_addr *address_get(struct task_struct *p,
 }
 
 /*
+ * What the value says when the wait is over. glibc joins a thread, from 2.43 on, by a word of its own
+ * that is 2 until the kernel clears it at the thread's end. The writer of a process-shared
+ * reader-writer lock waits for a 2 in the same way, but after its wait the word is not 0. Global: the
+ * verifier takes it by itself, once, and follows none of its ways into what comes after.
+ */
+__noinline u32 value_at_end(u32 kind, u32 val, u32 flags, u64 uaddr)
+{
+	struct call c = {.kind = kind, .val = val, .flags = flags};
+	u32 word;
+
+	flags &= CALL_REALTIME | CALL_SHARED | CALL_TIMED;
+	if (val == 2 && flags == (CALL_REALTIME | CALL_SHARED) &&
+	    !bpf_probe_read_user(&word, sizeof(word), (void *)uaddr) && !word)
+		return VALUE_IDLE;
+	return call_value(&c);
+}
+
+/*
  * Was it a lock? Where the value does not say, what was seen of the address before does. Flags are
  * only ever set; one that a race loses is set again by the next wait.
  */
@@ -73,7 +91,7 @@ static __always_inline u32 address_kind(struct abi_futex_addr *a, const struct c
 
 	if (c->kind >= ABI_FUTEX_WAKE)
 		return ABI_FUTEX_WAKERS;
-	said = call_value(c);
+	said = value_at_end(c->kind, c->val, c->flags, c->uaddr);
 	if (said == VALUE_IDLE && a && !(a->flags & ABI_FUTEX_SEEN_IDLE))
 		a->flags |= ABI_FUTEX_SEEN_IDLE;
 	if (said == VALUE_IDLE || (a && a->flags & ABI_FUTEX_SEEN_IDLE))

@@ -518,7 +518,9 @@ static void mode_exec(void)
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_rwlock_t shared_rwlock; /* between processes */
 static sem_t semaphore;
+static uint32_t joined; /* as a thread's word, of glibc 2.43 */
 static unsigned long ready;
 
 static void *consumer(void *arg)
@@ -548,6 +550,51 @@ static void *writer(void *arg)
 	return NULL;
 }
 
+static void *reader(void *arg)
+{
+	unsigned long i;
+
+	for (i = 0; i < count; i++) {
+		(void)pthread_rwlock_rdlock(&shared_rwlock);
+		load_sleep_ns(hold_ns);
+		(void)pthread_rwlock_unlock(&shared_rwlock);
+		load_sleep_ns(hold_ns / 2);
+	}
+	return NULL;
+}
+
+static void *shared_writer(void *arg)
+{
+	unsigned long i;
+
+	for (i = 0; i < count; i++) {
+		load_sleep_ns(hold_ns / 3);
+		(void)pthread_rwlock_wrlock(&shared_rwlock);
+		(void)pthread_rwlock_unlock(&shared_rwlock);
+	}
+	return NULL;
+}
+
+/* pthread_join(), and what the kernel does when the thread ends (CLONE_CHILD_CLEARTID). */
+static void *joiner(void *arg)
+{
+	unsigned long i;
+
+	for (i = 0; i < count; i++)
+		while (__atomic_load_n(&joined, __ATOMIC_SEQ_CST) == 2)
+			(void)syscall(SYS_futex, &joined, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME,
+				      2, NULL, NULL, FUTEX_BITSET_MATCH_ANY);
+	return NULL;
+}
+
+static void *ender(void *arg)
+{
+	load_sleep_ns(10 * hold_ns);
+	__atomic_store_n(&joined, 0, __ATOMIC_SEQ_CST);
+	(void)syscall(SYS_futex, &joined, FUTEX_WAKE, 1);
+	return NULL;
+}
+
 static void *producer(void *arg)
 {
 	unsigned long i;
@@ -572,18 +619,26 @@ static void range(const char *name, const void *at, size_t len)
 
 static void mode_glibc(void)
 {
-	pthread_t t[4];
-	void *(*const fns[4])(void *) = {consumer, producer, writer, writer};
-	int i;
+	void *(*const fns[])(void *) = {consumer, producer,	 writer, writer,
+					reader,	  shared_writer, joiner, ender};
+	pthread_t t[sizeof(fns) / sizeof(fns[0])];
+	pthread_rwlockattr_t shared;
+	size_t i;
 
 	if (sem_init(&semaphore, 0, 0))
 		err(1, "sem_init");
+	joined = 2;
+	(void)pthread_rwlockattr_init(&shared);
+	(void)pthread_rwlockattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+	(void)pthread_rwlock_init(&shared_rwlock, &shared);
 	go();
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++)
 		if (pthread_create(&t[i], NULL, fns[i], NULL))
 			errx(1, "cannot start a thread");
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++)
 		(void)pthread_join(t[i], NULL);
+	range("shared rwlock", &shared_rwlock, sizeof(shared_rwlock));
+	range("join", &joined, sizeof(joined));
 	range("mutex", &mutex, sizeof(mutex));
 	range("cond", &cond, sizeof(cond));
 	range("rwlock", &rwlock, sizeof(rwlock));
