@@ -33,7 +33,7 @@ history() {
 # found: git ended at the commit, and passed over what does not build.
 found() {
 	[ "$status" -eq 0 ] || fail "$(tail -n 20 "$dir/log")"
-	grep -q 'is the first bad commit' "$dir/log" || fail "$(cat "$dir/log")"
+	grep -Eq "is the first '?bad'? commit" "$dir/log" || fail "$(cat "$dir/log")"
 	[ "$(git log -1 --format=%s refs/bisect/bad)" = $BAD ] || fail "$(git bisect log)"
 	git bisect log | grep -q '^# skip: .* 1[67]$'
 	git bisect log | grep '^# skip' | sed 's/.* //' >"$dir/skipped"
