@@ -33,9 +33,12 @@ inside() { # ROOT SCRIPT
 			DEBIAN_FRONTEND=noninteractive ${TESTS:+"TESTS=$TESTS"} sh -euc "$1"' "$1" "$2" 2>&1
 }
 
-# What apt must know of this machine to reach the mirror: proxies, and whether lists may be old.
-apt_reach() { # ROOT
+# What apt and pip must know of this machine to reach theirs: proxies, whether lists may be old, whom else to trust.
+packages_reach() { # ROOT
 	cp -L /etc/resolv.conf "$1/etc/resolv.conf"
+	[ ! -e /etc/pip.conf ] || cp -L /etc/pip.conf "$1/etc/pip.conf"
+	mkdir -p "$1/usr/local/share/ca-certificates" # the package takes them up when it is installed
+	find /usr/local/share/ca-certificates -name '*.crt' -exec cp -L {} "$1/usr/local/share/ca-certificates/" \;
 	apt-config dump | grep -E '^Acquire::(Check-Valid-Until|https?::Proxy) ' >"$1/etc/apt/apt.conf.d/90machine" || :
 }
 

@@ -67,7 +67,7 @@ check_suite() { # SUITE
 		return
 	fi
 	root=$(new_system "$suite")
-	apt_reach "$root"
+	packages_reach "$root"
 	mkdir -p "$systems/archives-$suite"
 	if ! git clone -q --no-hardlinks "$top" "$root/root/waitscope"; then
 		part 1 "$suite: a clone"
