@@ -538,39 +538,28 @@ static void *consumer(void *arg)
 	return NULL;
 }
 
-static void *writer(void *arg)
+static void *writer(void *lock)
 {
 	unsigned long i;
 
 	for (i = 0; i < count; i++) {
-		(void)pthread_rwlock_wrlock(&rwlock);
+		(void)pthread_rwlock_wrlock(lock);
 		load_sleep_ns(hold_ns);
-		(void)pthread_rwlock_unlock(&rwlock);
+		(void)pthread_rwlock_unlock(lock);
 	}
 	return NULL;
 }
 
-static void *reader(void *arg)
+/* With pauses: a writer waits for it, and is let in. */
+static void *reader(void *lock)
 {
 	unsigned long i;
 
 	for (i = 0; i < count; i++) {
-		(void)pthread_rwlock_rdlock(&shared_rwlock);
+		(void)pthread_rwlock_rdlock(lock);
 		load_sleep_ns(hold_ns);
-		(void)pthread_rwlock_unlock(&shared_rwlock);
+		(void)pthread_rwlock_unlock(lock);
 		load_sleep_ns(hold_ns / 2);
-	}
-	return NULL;
-}
-
-static void *shared_writer(void *arg)
-{
-	unsigned long i;
-
-	for (i = 0; i < count; i++) {
-		load_sleep_ns(hold_ns / 3);
-		(void)pthread_rwlock_wrlock(&shared_rwlock);
-		(void)pthread_rwlock_unlock(&shared_rwlock);
 	}
 	return NULL;
 }
@@ -578,12 +567,9 @@ static void *shared_writer(void *arg)
 /* pthread_join(), and what the kernel does when the thread ends (CLONE_CHILD_CLEARTID). */
 static void *joiner(void *arg)
 {
-	unsigned long i;
-
-	for (i = 0; i < count; i++)
-		while (__atomic_load_n(&joined, __ATOMIC_SEQ_CST) == 2)
-			(void)syscall(SYS_futex, &joined, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME,
-				      2, NULL, NULL, FUTEX_BITSET_MATCH_ANY);
+	while (__atomic_load_n(&joined, __ATOMIC_SEQ_CST) == 2)
+		(void)syscall(SYS_futex, &joined, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 2, NULL,
+			      NULL, FUTEX_BITSET_MATCH_ANY);
 	return NULL;
 }
 
@@ -619,9 +605,16 @@ static void range(const char *name, const void *at, size_t len)
 
 static void mode_glibc(void)
 {
-	void *(*const fns[])(void *) = {consumer, producer,	 writer, writer,
-					reader,	  shared_writer, joiner, ender};
-	pthread_t t[sizeof(fns) / sizeof(fns[0])];
+	const struct {
+		void *(*fn)(void *);
+		void *arg;
+	} threads[] = {
+		{consumer, NULL},	  {producer, NULL},
+		{writer, &rwlock},	  {writer, &rwlock},
+		{writer, &shared_rwlock}, {reader, &shared_rwlock},
+		{joiner, NULL},		  {ender, NULL},
+	};
+	pthread_t t[sizeof(threads) / sizeof(threads[0])];
 	pthread_rwlockattr_t shared;
 	size_t i;
 
@@ -633,7 +626,7 @@ static void mode_glibc(void)
 	(void)pthread_rwlock_init(&shared_rwlock, &shared);
 	go();
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++)
-		if (pthread_create(&t[i], NULL, fns[i], NULL))
+		if (pthread_create(&t[i], NULL, threads[i].fn, threads[i].arg))
 			errx(1, "cannot start a thread");
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++)
 		(void)pthread_join(t[i], NULL);
