@@ -133,7 +133,25 @@ class Terminal:
                 break
             more = self.read(0.2)
         assert found, f"{what!r} is not on the screen:\n{self.text()}"
+        self.drawn()
         return found
+
+    def drawn(self):
+        """A screen comes in several pieces: until the program sleeps, and nothing that it wrote is left to be read."""
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            try:
+                with open(f"/proc/{self.pid}/stat", encoding="utf-8", errors="replace") as f:
+                    sleeps = f.read().rpartition(") ")[2][0] not in "RD"
+            except OSError:
+                return
+            if select.select([self.fd], [], [], 0)[0]:
+                if not self.read(0):
+                    return
+            elif sleeps:
+                return
+            else:
+                time.sleep(0.002)
 
     def keys(self, text):
         os.write(self.fd, text.encode())
