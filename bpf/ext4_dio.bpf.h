@@ -8,6 +8,7 @@
 #define WS_EXT4_DIO_BPF_H
 
 #define EXT4_SUPER_MAGIC 0xef53
+#define IOCB_NOWAIT 8 /* RWF_NOWAIT of linux/fs.h */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -61,6 +62,18 @@ static __always_inline void dio_slow(struct abi_counts *counts, const struct abi
 	ext4_slow_of(counts, &t, end);
 }
 
+/* A kiocb begins while it is in flight: the one before had an end that no tracepoint reported, or none. */
+static __noinline u32 dio_replace(struct abi_counts *counts, u64 key, const struct abi_ext4_dio *d)
+{
+	const struct abi_ext4_dio *before = bpf_map_lookup_elem(&dios, &key);
+
+	if (before && !before->nowait)
+		counts->unpaired++;
+	if (bpf_map_update_elem(&dios, &key, d, BPF_ANY))
+		counts->store_full++;
+	return 0;
+}
+
 static __always_inline void dio_begin_async(struct op_context *c, struct kiocb *iocb,
 					    struct inode *inode, u32 kind)
 {
@@ -76,9 +89,10 @@ static __always_inline void dio_begin_async(struct op_context *c, struct kiocb *
 	d.ino = file.ino;
 	d.generation = file.generation;
 	dio_owner(&d, c->task);
+	d.nowait = iocb->ki_flags & IOCB_NOWAIT;
 	d.start_ns = bpf_ktime_get_ns();
-	if (bpf_map_update_elem(&dios, &key, &d, BPF_ANY))
-		c->counts->store_full++;
+	if (bpf_map_update_elem(&dios, &key, &d, BPF_NOEXIST))
+		dio_replace(c->counts, key, &d);
 }
 
 static __always_inline void dio_end_waited(struct kiocb *iocb, struct inode *inode, s64 done)

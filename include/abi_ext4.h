@@ -79,9 +79,11 @@ struct abi_ext4_dio {
 	__u32 pid;
 	__u32 tid;
 	char comm[ABI_COMM_LEN];
+	__u32 nowait; /* it may be refused without an end, and be tried again */
+	__u32 pad;
 };
 
-_Static_assert(sizeof(struct abi_ext4_dio) == 88, "abi_ext4_dio size");
+_Static_assert(sizeof(struct abi_ext4_dio) == 96, "abi_ext4_dio size");
 
 /* --by file: abi_key.id is the inode, .born its generation; .obj is the device as always. */
 #define ABI_BY_FILE 16

@@ -194,6 +194,7 @@ struct file {
 struct kiocb {
 	struct file *ki_filp;
 	void *ki_complete;
+	int ki_flags;
 };
 
 struct iov_iter {
