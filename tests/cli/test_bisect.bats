@@ -68,7 +68,9 @@ synthetic() {
 # It computes until its child on the same CPU has ended; the bad one's child is there for 800 ms, in a real-time
 # class, so that nothing but the program decides how long. Not at one go where that class has had its share, or
 # the others have not had theirs: the sum tells. It never blocks, or a kernel whose fair class has a deadline
-# server could let it run, and block, long before the child ends: then it would not wait.
+# server could let it run, and block, long before the child ends: then it would not wait. The child blocks each
+# 20 ms: where a host hides a switch, the wait that it ended is known by the task's next one, which may come
+# after the program's end is known, and with it the report. That may be one of many waits, not the only one.
 traced() {
 	cat >program.c <<END
 #define _GNU_SOURCE
@@ -105,8 +107,12 @@ int main(void)
 
 		if (BUSY_MS && sched_setscheduler(0, SCHED_FIFO, &p))
 			_exit(1);
-		for (until = now_ms() + BUSY_MS; now_ms() < until;)
-			;
+		for (until = now_ms() + BUSY_MS; now_ms() < until; usleep(100)) {
+			long pause = now_ms() + 20;
+
+			while (now_ms() < pause && now_ms() < until)
+				;
+		}
 		_exit(0);
 	}
 	while (!(ended = waitpid(-1, &status, WNOHANG)))
