@@ -116,13 +116,13 @@ class Fio(KernelTest):
         self.assertEqual(side["total_ios"], 4000)
         size = metric(final, "ext4_op_bytes", op=op)
         self.assertEqual(size["value"], m["count"] * 4096)
-        self.assertLessEqual(final["quality"]["unpaired"], abs(m["count"] - side["total_ios"]))
         self.note("%s: %d, p50 %d and fio's %d ns", op, m["count"], m["p"]["50"],
                   side["clat_ns"]["percentile"]["50.000000"])
         # From before it is submitted to after it is seen to have ended.
         self.assertInside(m["sum"] / m["count"], side["lat_ns"]["mean"])
         other = "write" if "read" in op else "read"
         self.assertIsNone(metric(final, OPS, op="%s-%s" % (op[:3], other)))
+        return final
 
     def test_direct_read(self):
         """direct reads that are waited for: as many as fio's"""
@@ -145,9 +145,14 @@ class Fio(KernelTest):
         if subprocess.run(["fio", "--name=try", "--filename=" + self.file, "--size=4k", "--ioengine=io_uring"],
                           capture_output=True, check=False).returncode:
             self.skipTest("no io_uring here")
-        with open(self.file, "r+b") as f:  # what is not written back yet is refused
-            f.write(bytes(32 << 20))
-        self.direct("aio-read", "--rw=randread", "--ioengine=io_uring", "--iodepth=4", "--invalidate=0")
+
+        def refused():
+            with open(self.file, "r+b") as f:  # what is not written back yet
+                f.write(bytes(32 << 20))
+            final = self.direct("aio-read", "--rw=randread", "--ioengine=io_uring", "--iodepth=4", "--invalidate=0")
+            self.assertEqual(final["quality"]["unpaired"], 0)
+
+        self.by_chance(refused) # a host may hide an end, of whatever operation
 
     def test_mixed(self):
         """reads and writes in one job, four at a time"""
@@ -162,6 +167,9 @@ class Fio(KernelTest):
 
     def test_lost_ends(self):
         """direct reads whose ends no tracepoint reports: as many are unpaired, or are left in flight"""
+        self.by_chance(self.lose_ends) # a host may hide other operations' ends as well
+
+    def lose_ends(self):
         deep = ("--rw=randread", "--ioengine=libaio", "--iodepth=64", "--direct=1", "--bs=4k")
         tool = self.tool("-s", "ext4", "--dev", self.fs.path).ready()
         flight = Flight(tool)
