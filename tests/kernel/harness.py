@@ -466,6 +466,19 @@ def bpf_held_by(pid):
     return held
 
 
+def bpf_map_of(pid, name):
+    """What bpftool says of the one map of that name (a regular expression) that the process holds."""
+    held = bpf_held_by(pid)
+    (found,) = [m for m in bpf_list("map") if ("map", m["id"]) in held and re.fullmatch(name, m.get("name", ""))]
+    return found
+
+
+def bpftool(*args):
+    """What it says, as JSON; None: nothing."""
+    text = subprocess.run(["bpftool", "-j", *args], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return json.loads(text) if text.strip() else None
+
+
 def bpf_map_fd(ident):
     """A descriptor of a map, by bpf(2): BPF_MAP_GET_FD_BY_ID."""
     attr = (ctypes.c_uint32 * 4)(ident)

@@ -17,22 +17,15 @@ class Flight:
     """The tool's map of direct I/O that is in flight, by the address of its kiocb."""
 
     def __init__(self, tool):
-        held = harness.bpf_held_by(tool.proc.pid)
-        maps = [m for m in harness.bpf_list("map") if ("map", m["id"]) in held and m.get("name") == "dios"]
-        self.there = bool(maps) and maps[0]["max_entries"] > 1
-        self.map = maps and maps[0]
-
-    def bpftool(self, *args):
-        command = ["bpftool", "-j", "map", *args]
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        self.map = harness.bpf_map_of(tool.proc.pid, "dios")
 
     def kiocbs(self):
-        entries = json.loads(self.bpftool("dump", "id", str(self.map["id"])))
+        entries = harness.bpftool("map", "dump", "id", str(self.map["id"]))
         return {tuple(e["key"]) for e in entries if "value" in e}
 
     def begin(self, kiocb):
         zeros = ["0"] * self.map["bytes_value"]
-        self.bpftool("update", "id", str(self.map["id"]), "key", *kiocb, "value", *zeros)
+        harness.bpftool("map", "update", "id", str(self.map["id"]), "key", *kiocb, "value", *zeros)
 
 
 class Fio(KernelTest):
@@ -51,7 +44,16 @@ class Fio(KernelTest):
     def started(self, *args):
         command = ["fio", "--name=job", "--filename=" + self.file, "--size=" + self.SIZE,
                    "--overwrite=1", "--output-format=json", "--percentile_list=50:99", *args]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        proc = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.killed, proc)
+        return proc
+
+    @staticmethod
+    def killed(proc):
+        """Its file system is unmounted next."""
+        proc.kill()
+        proc.wait()
+        proc.stdout.close()
 
     def ended(self, proc):
         """The one job's part of fio's JSON."""
@@ -172,10 +174,10 @@ class Fio(KernelTest):
     def lose_ends(self):
         deep = ("--rw=randread", "--ioengine=libaio", "--iodepth=64", "--direct=1", "--bs=4k")
         tool = self.tool("-s", "ext4", "--dev", self.fs.path).ready()
-        flight = Flight(tool)
-        if not flight.there:
+        meta = json.loads(tool.json().splitlines()[0])
+        if "iomap_dio_rw_begin" not in meta["sources"][0]["hooks"]:
             self.skipTest("no direct I/O tracepoints on this kernel")
-        kiocbs, reads, begun = {}, 0, 0
+        flight, kiocbs, reads, begun = Flight(tool), {}, 0, 0
         fio = self.started(*deep, "--time_based", "--runtime=2")
         while fio.poll() is None:
             kiocbs.update(dict.fromkeys(flight.kiocbs()))

@@ -23,13 +23,15 @@ def wait_of(row, who):
 
 
 class HoldersTest(KernelTest):
-    def run_load(self, *args, tries=4, **kwargs):
+    TRIES = 4
+
+    def run_load(self, *args, **kwargs):
         """(all reports, the load's words)
 
         Again where an interrupt came upon a program of ours and would have run it again: the kernel does not, and that
         is counted (recursion_misses).
         """
-        for _ in range(tries):
+        for _ in range(self.TRIES):
             report, words = self.run_once(*args, **kwargs)
             if not report.final["quality"]["recursion_misses"]:
                 break

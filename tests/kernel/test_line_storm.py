@@ -3,12 +3,10 @@
 """Storms of new code: what they cost is bounded, what is not decoded is counted, and a line that is fought
 over is found all the same.
 """
-import json
 import os
 import platform
 import shutil
 import signal
-import subprocess
 import time
 
 import harness
@@ -37,18 +35,12 @@ def peak_kb(pid):
         return next(int(line.split()[1]) for line in f if line.startswith("VmHWM:"))
 
 
-def bpftool(*args):
-    text = subprocess.run(["bpftool", "-j", *args], check=True, stdout=subprocess.PIPE, text=True).stdout
-    return json.loads(text)
-
-
 def pointers_known(pid):
     """Entries of the tool's map of instruction pointers; it is held meanwhile, and takes no more."""
-    held = harness.bpf_held_by(pid)
-    (ips,) = [m["id"] for m in bpftool("map", "show") if m["name"] == "ips" and ("map", m["id"]) in held]
+    ips = harness.bpf_map_of(pid, "ips")["id"]
     os.kill(pid, signal.SIGSTOP)
     try:
-        return len(bpftool("map", "dump", "id", str(ips)))
+        return len(harness.bpftool("map", "dump", "id", str(ips)))
     finally:
         os.kill(pid, signal.SIGCONT)
 

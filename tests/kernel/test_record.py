@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """T1 by the kernel's own record of waits (CONFIG_SCHED_INFO), to the nanosecond; and without one."""
-import json
 import mmap
 import os
-import re
 import struct
 import subprocess
 import tempfile
@@ -13,7 +11,7 @@ import time
 
 import harness
 import test_values
-from harness import TOOL, KernelTest, bpf_held_by, bpf_list, count, groups, metric, ref, total_ns
+from harness import TOOL, KernelTest, count, groups, metric, ref, total_ns
 
 BTF = "/sys/kernel/btf/vmlinux"
 
@@ -118,12 +116,8 @@ class Epoch:
     """The tool's `epoch`: while it is 0 its programs count nothing, as if a host hid all switches."""
 
     def __init__(self, tool):
-        held = bpf_held_by(tool.proc.pid)
-        maps = [m for m in bpf_list("map") if ("map", m["id"]) in held and re.fullmatch(r"sched_..\.bss", m.get("name", ""))]
-        (bss,) = maps
-        run = subprocess.run(["bpftool", "-j", "btf", "dump", "id", str(bss["btf_id"])],
-                             capture_output=True, text=True, check=True)
-        types = json.loads(run.stdout)["types"]
+        bss = harness.bpf_map_of(tool.proc.pid, r"sched_..\.bss")
+        types = harness.bpftool("btf", "dump", "id", str(bss["btf_id"]))["types"]
         ids = {t["id"]: t["name"] for t in types if t["kind"] == "VAR"}
         (section,) = [t for t in types if t["kind"] == "DATASEC" and t["name"] == ".bss"]
         self.at = {ids[v["type_id"]]: (v["offset"], v["size"]) for v in section["vars"]}
