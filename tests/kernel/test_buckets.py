@@ -200,6 +200,22 @@ class CheckTest(KernelTest):
             with self.assertRaisesRegex(AssertionError, "buckets of"):
                 harness.check_report(lines)
 
+    def test_mean(self):
+        """Waits that nobody saw end count as so many of their mean, in whole ns: their sum may be that much more."""
+        n, schema, offset = 10, 6, -1488
+        mean = int(harness.edge(schema, offset))
+        self.assertWithin(harness.edge(schema, offset), mean + 0.25, 0.01)  # and the mean is 0.9 ns above `mean`
+        h = {"count": n, "sum": n * mean + n - 1, "min": mean, "max": mean,
+             "buckets": {"schema": schema, "offset": offset, "counts": [n], "zero": 0}}
+        line = {"name": "sched_queue_to_run", **h}
+        for inferred in (0, n // 2 - 1):
+            with self.assertRaisesRegex(AssertionError, "buckets of sched_queue_to_run .*: sum"):
+                harness.check_report([{"quality": {"inferred": inferred}, "metrics": [line]}])
+        harness.check_report([{"quality": {"inferred": n}, "metrics": [line]}])
+        line["sum"] = n * (mean + 2)
+        with self.assertRaisesRegex(AssertionError, "buckets of sched_queue_to_run .*: sum"):
+            harness.check_report([{"quality": {"inferred": n}, "metrics": [line]}])
+
 
 if __name__ == "__main__":
     harness.main()
