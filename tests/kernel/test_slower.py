@@ -62,8 +62,9 @@ class Slower(KernelTest):
         a clock that is read where a switch begins: a host may take the CPU before the tracepoint. On raw
         tracepoints, where a wakeup was not reported, it begins anew with a new CPU.
         """
-        return ("wake_to_queue_ns" not in s and len(near) == 1 and near[0].cpu == s["cpu"]
-                and near[0].kind == s["kind"])
+        w = min(near, key=lambda w: abs(w.t2 - s["mono_ns"]), default=None)
+        return (w is not None and "wake_to_queue_ns" not in s
+                and (w.cpu, w.kind, w.prev) == (s["cpu"], s["kind"], s["prev"]["tid"]))
 
     def test_reference(self):
         """--slower prints no wait that the reference has not, and misses none of its"""
