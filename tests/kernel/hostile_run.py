@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What tests beside hostile programs share: the programs, and a look at a run from outside."""
+import glob
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ import hostile  # noqa: E402 (its place is only known now)
 SECONDS = 2
 END_S = 4  # of a run of two seconds, on a machine that is otherwise at rest
 STOP_S = 2  # from the first SIGINT to the end
-GRACE_S = 0.6  # of that: RCU's grace periods, which main waits for when it attaches and detaches
+GRACE_S = 0.6  # of that: RCU's grace periods, which main and its threads wait for when it attaches and detaches
 MAIN_KIB, WORKER_KIB = 40 << 10, 256 << 10
 BASE = "base`hostile_lock"
 CC = os.environ.get("CC", "cc")
@@ -53,16 +54,22 @@ class Watch(threading.Thread):
         with open("/proc/%d/schedstat" % pid, encoding="ascii") as f:
             return int(f.read().split()[1]) / 1e9
 
-    def in_grace_period(self):
+    @staticmethod
+    def stack_of(task):
         try:
-            with open("/proc/%d/stack" % self.pid, encoding="ascii") as f:
-                return "rcu" in f.read()
+            with open(task + "/stack", encoding="ascii") as f:
+                return f.read()
         except OSError:
-            return False
+            return ""  # it has ended
+
+    def in_grace_period(self):
+        """A thread of main's."""
+        return any(harness.stat_of(task[len("/proc/"):])[:1] == ["D"] and "rcu" in self.stack_of(task)
+                   for task in glob.glob("/proc/%d/task/*" % self.pid))
 
     def look(self):
         before, self.looked = self.looked, time.monotonic()
-        if harness.stat_of(self.pid)[:1] == ["D"] and self.in_grace_period():
+        if self.in_grace_period():
             self.grace_s += self.looked - before
         self.main_kib = max(self.main_kib, self.peak_kib(self.pid)[1])
         try:

@@ -4,6 +4,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/capability.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,6 +35,8 @@ struct futex {
 	int *events; /* of the latter, from load to attach; -1: none */
 	struct bpf_link **links;
 	size_t nlinks;
+	pthread_t *detaching; /* threads that end the links */
+	size_t ndetaching;
 };
 
 static struct futex *futex_of(struct contend *c)
@@ -281,7 +284,8 @@ static int attach_traced(struct futex *f)
 	int *fds = f->events, ret;
 
 	f->links = calloc(2 * TRACED, sizeof(struct bpf_link *));
-	ret = f->links ? 0 : -ENOMEM;
+	f->detaching = calloc(2 * TRACED, sizeof(*f->detaching));
+	ret = f->links && f->detaching ? 0 : -ENOMEM;
 	for (size_t i = 0; !ret && i < TRACED; i++)
 		if (fds[TRACED + i] >= 0)
 			ret = attach_event(f, traced[i].exit_prog, &fds[TRACED + i],
@@ -310,12 +314,53 @@ static int attach(struct contend *c, struct err *e)
 	return ret ? bpf_fail(e, ret, "futex: attach BPF programs") : 0;
 }
 
+/* ---- detach ---- */
+
+static void *detach(void *link)
+{
+	(void)bpf_link__destroy(link); /* nothing to do about a failure */
+	return NULL;
+}
+
+/*
+ * At each of the closings the kernel waits for grace periods again, and other work draws these out. So
+ * all are closed at once. Half of the time then passes for all together; for the rest each holds a lock
+ * (event_mutex in perf_trace_destroy()).
+ */
+static void detach_begin(struct futex *f)
+{
+	while (f->nlinks) {
+		struct bpf_link *link = f->links[--f->nlinks];
+
+		if (pthread_create(&f->detaching[f->ndetaching], NULL, detach, link))
+			(void)detach(link);
+		else
+			f->ndetaching++;
+	}
+}
+
+static void detach_end(struct futex *f)
+{
+	while (f->ndetaching)
+		(void)pthread_join(f->detaching[--f->ndetaching], NULL);
+}
+
+/* Programs do nothing from here on, attached or not: the report is made meanwhile. */
+static int futex_stop(struct source *src, struct err *e)
+{
+	int ret = bpf_source_stop(src, e);
+
+	detach_begin((struct futex *)src);
+	return ret;
+}
+
 static void unload(struct contend *c)
 {
 	struct futex *f = futex_of(c);
 
-	while (f->nlinks)
-		bpf_link__destroy(f->links[--f->nlinks]);
+	detach_begin(f);
+	detach_end(f);
+	free(f->detaching);
 	free(f->links);
 	if (f->events)
 		close_events(f->events);
@@ -379,7 +424,7 @@ const struct source_ops source_futex = {
 	.next_epoch = bpf_source_next_epoch,
 	.drain_banks = contend_drain_banks,
 	.collect = futex_collect,
-	.stop = bpf_source_stop,
+	.stop = futex_stop,
 	.event_fd = bpf_source_event_fd,
 	.drain = contend_drain,
 	.cost_begin = contend_cost_begin,
