@@ -160,6 +160,7 @@ fn main() {
 """
 
 ROUNDS, HOLD = 20, 20  # ms
+TRIES = 4
 
 
 class Named(KernelTest):
@@ -182,11 +183,19 @@ class Named(KernelTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         return path
 
+    def run_traced(self, path):
+        """The final report. Names that are late, which it says, are of a worker that other work keeps from the CPU."""
+        for _ in range(TRIES):
+            report = self.tool("-s", "futex", "--stack-every", "1", "--", path).end()
+            self.assertEqual(report.status, 0, report.stderr)
+            if not report.final["quality"]["names_refused"]:
+                break
+            self.note("%d names were late", report.final["quality"]["names_refused"])
+        return report.final
+
     def trace(self, path):
         """The final report; the row with the longest lock waits, its name and site."""
-        report = self.tool("-s", "futex", "--stack-every", "1", "--", path).end()
-        self.assertEqual(report.status, 0, report.stderr)
-        final = report.final
+        final = self.run_traced(path)
         rows = [r for r in final["tables"]["contended"] if r["source"] == "futex"]
         locks = sorted((r for r in rows if not r["futex"]["idle"]), key=lambda r: -r["wait_ns"]["sum"])
         self.assertTrue(locks, rows)
