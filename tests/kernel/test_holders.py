@@ -29,13 +29,15 @@ class HoldersTest(KernelTest):
         """(all reports, the load's words)
 
         Again where an interrupt came upon a program of ours and would have run it again: the kernel does not, and that
-        is counted (recursion_misses).
+        is counted (recursion_misses). And where other work kept the worker from the CPU until names were late
+        (names_refused).
         """
         for _ in range(self.TRIES):
             report, words = self.run_once(*args, **kwargs)
-            if not report.final["quality"]["recursion_misses"]:
+            quality = report.final["quality"]
+            if not quality["recursion_misses"] and not quality["names_refused"]:
                 break
-            self.note("again: %s", report.final["quality"])
+            self.note("again: %s", quality)
         return report, words
 
     def run_once(self, *args, source="futex", tool_args=(), prefix=(), name="holders"):
