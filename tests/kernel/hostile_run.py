@@ -57,15 +57,15 @@ class Watch(threading.Thread):
     @staticmethod
     def stack_of(task):
         try:
-            with open(task + "/stack", encoding="ascii") as f:
+            with open("/proc/%s/stack" % task, encoding="ascii") as f:
                 return f.read()
         except OSError:
             return ""  # it has ended
 
     def in_grace_period(self):
         """A thread of main's."""
-        return any(harness.stat_of(task[len("/proc/"):])[:1] == ["D"] and "rcu" in self.stack_of(task)
-                   for task in glob.glob("/proc/%d/task/*" % self.pid))
+        return any(harness.stat_of(task)[:1] == ["D"] and "rcu" in self.stack_of(task)
+                   for task in glob.glob("%d/task/*" % self.pid, root_dir="/proc"))
 
     def look(self):
         before, self.looked = self.looked, time.monotonic()

@@ -216,6 +216,16 @@ class CheckTest(KernelTest):
         with self.assertRaisesRegex(AssertionError, "buckets of sched_queue_to_run .*: sum"):
             harness.check_report([{"quality": {"inferred": n}, "metrics": [line]}])
 
+    def test_beyond(self):
+        """The last bucket has whatever is longer, and nothing that is shorter."""
+        schema, longest = 5, 492 * 10**9
+        b = {"schema": schema, "offset": harness.TOP_SLOT[schema], "counts": [1], "zero": 0}
+        h = {"name": "futex_idle", "count": 1, "sum": longest, "min": longest, "max": longest, "buckets": b}
+        harness.check_report([{"metrics": [h]}])
+        for end in ("min", "max"):
+            with self.assertRaisesRegex(AssertionError, "buckets of futex_idle : " + end):
+                harness.check_report([{"metrics": [{**h, end: 10**9}]}])
+
 
 if __name__ == "__main__":
     harness.main()

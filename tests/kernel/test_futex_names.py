@@ -160,7 +160,6 @@ fn main() {
 """
 
 ROUNDS, HOLD = 20, 20  # ms
-TRIES = 4
 
 
 class Named(KernelTest):
@@ -183,19 +182,18 @@ class Named(KernelTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         return path
 
-    def run_traced(self, path):
-        """The final report. Names that are late, which it says, are of a worker that other work keeps from the CPU."""
-        for _ in range(TRIES):
-            report = self.tool("-s", "futex", "--stack-every", "1", "--", path).end()
-            self.assertEqual(report.status, 0, report.stderr)
-            if not report.final["quality"]["names_refused"]:
-                break
-            self.note("%d names were late", report.final["quality"]["names_refused"])
-        return report.final
+    def run_once(self, path):
+        report = self.tool("-s", "futex", "--stack-every", "1", "--", path).end()
+        self.assertEqual(report.status, 0, report.stderr)
+        return (report,)
 
     def trace(self, path):
-        """The final report; the row with the longest lock waits, its name and site."""
-        final = self.run_traced(path)
+        """The final report; the row with the longest lock waits, its name and site.
+
+        Again where other work kept the worker from the CPU until names were late (names_refused).
+        """
+        (report,) = self.lossless(lambda: self.run_once(path), ("names_refused",))
+        final = report.final
         rows = [r for r in final["tables"]["contended"] if r["source"] == "futex"]
         locks = sorted((r for r in rows if not r["futex"]["idle"]), key=lambda r: -r["wait_ns"]["sum"])
         self.assertTrue(locks, rows)

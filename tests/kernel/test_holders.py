@@ -23,8 +23,6 @@ def wait_of(row, who):
 
 
 class HoldersTest(KernelTest):
-    TRIES = 4
-
     def run_load(self, *args, **kwargs):
         """(all reports, the load's words)
 
@@ -32,13 +30,7 @@ class HoldersTest(KernelTest):
         is counted (recursion_misses). And where other work kept the worker from the CPU until names were late
         (names_refused).
         """
-        for _ in range(self.TRIES):
-            report, words = self.run_once(*args, **kwargs)
-            quality = report.final["quality"]
-            if not quality["recursion_misses"] and not quality["names_refused"]:
-                break
-            self.note("again: %s", quality)
-        return report, words
+        return self.lossless(lambda: self.run_once(*args, **kwargs), ("recursion_misses", "names_refused"))
 
     def run_once(self, *args, source="futex", tool_args=(), prefix=(), name="holders"):
         command = [*prefix, harness.load_path(name), *args]
