@@ -89,7 +89,9 @@ static void become(const char *role, const int *fds, size_t n, pid_t parent)
 		(void)sigaction(sig, &fresh, NULL); /* two cannot be */
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)setsid(); /* a terminal's signals are for main */
+	/* A terminal's signals are for main. No session of its own: that would have an autogroup of
+	 * its own, and in turns no processor for half a second beside a busy one. */
+	(void)setpgid(0, 0);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || only_fds(fds, n) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		_exit(1);
