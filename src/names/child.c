@@ -238,13 +238,13 @@ void children_reap(struct children *c)
 			c->left[i] = c->left[--c->nleft];
 }
 
-char children_state(const struct children *c)
+static char state_of(pid_t pid)
 {
 	char path[64], line[512], *at;
 	ssize_t n;
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", c->worker); /* fits */
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid); /* fits */
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
@@ -253,6 +253,31 @@ char children_state(const struct children *c)
 	line[n > 0 ? n : 0] = '\0';
 	at = strrchr(line, ')');
 	return at && at[1] == ' ' ? at[2] : 0;
+}
+
+char children_state(const struct children *c)
+{
+	return state_of(c->worker);
+}
+
+bool children_runnable(const struct children *c)
+{
+	return state_of(c->worker) == 'R' || state_of(c->opener) == 'R';
+}
+
+static uint64_t ran_ns(pid_t pid)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (pid <= 0 || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t children_ran_ns(const struct children *c)
+{
+	return ran_ns(c->worker) + ran_ns(c->opener);
 }
 
 void children_close(struct children *c)

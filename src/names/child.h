@@ -34,6 +34,10 @@ int children_another_opener(struct children *c, int *sock);
 int children_end(struct children *c);
 /* How the kernel has the worker: 'R', 'S', 'D', 'T' ...; 0: not known. */
 char children_state(const struct children *c);
+/* Is one of them running, or on a run queue? False where it is not known. */
+bool children_runnable(const struct children *c);
+/* The processor time of both so far, in ns. */
+uint64_t children_ran_ns(const struct children *c);
 /* Those that have ended by now are taken note of. */
 void children_reap(struct children *c);
 void children_close(struct children *c); /* at the end: a moment's patience, no more */

@@ -224,29 +224,16 @@ static int ask_worker(struct names_user *u, struct ask *ask)
 	return ret;
 }
 
-/* Waits for the answer to the last question; what of the region comes on the way is in *t too. */
-static int await(struct names_user *u, uint64_t until_ns, struct tell *t)
-{
-	struct tell got;
-	int ret;
-
-	t->type = 0;
-	u->children.mark->wanted = u->seq;
-	while ((ret = next_tell(u, until_ns, &got)) >= 0) {
-		if (ret || got.seq != u->seq)
-			continue;
-		*t = got;
-		if (got.type == TELL_ANSWER)
-			return 0;
-	}
-	u->children.mark->wanted = u->seq + 1;
-	return ret;
-}
-
 /* ---- time ---- */
 
-/* Until when may be waited now. Between reports a little time comes back as time goes by. */
-static uint64_t patience(struct names_user *u, uint64_t now)
+/* How long is waited for an answer: `left_ns` of the children's own time, and never past until_ns. */
+struct patience {
+	uint64_t until_ns, left_ns;
+	uint64_t seen_ns, ran_ns; /* when it was looked at last, and what they had run by then */
+};
+
+/* Between reports a little time comes back as time goes by. */
+static struct patience patience(struct names_user *u, uint64_t now)
 {
 	uint64_t one = u->name_ns;
 
@@ -257,7 +244,46 @@ static uint64_t patience(struct names_user *u, uint64_t now)
 	}
 	if (!u->greeted && one < STARTING_NS)
 		one = STARTING_NS;
-	return now + (one < u->left_ns ? one : u->left_ns);
+	return (struct patience){now + u->left_ns, one < u->left_ns ? one : u->left_ns, now, 0};
+}
+
+/*
+ * Is there any left? Time goes by for a name while somebody works for it, or waits for a file; but
+ * not while other work has the processors: a child found on a run queue has used what it ran.
+ */
+static bool has_patience(struct names_user *u, struct patience *p)
+{
+	uint64_t now = wire_now_ns(), ran = children_ran_ns(&u->children), used = now - p->seen_ns;
+
+	if (children_runnable(&u->children) && ran - p->ran_ns < used)
+		used = ran - p->ran_ns;
+	p->left_ns -= used < p->left_ns ? used : p->left_ns;
+	p->seen_ns = now;
+	p->ran_ns = ran;
+	return p->left_ns >= LEAST_NS && now < p->until_ns;
+}
+
+/* Waits for the answer to the last question; what of the region comes on the way is in *t too. */
+static int await(struct names_user *u, struct patience p, struct tell *t)
+{
+	struct tell got;
+	int ret;
+
+	t->type = 0;
+	p.ran_ns = children_ran_ns(&u->children);
+	u->children.mark->wanted = u->seq;
+	do {
+		uint64_t soon = p.seen_ns + p.left_ns;
+
+		ret = next_tell(u, soon < p.until_ns ? soon : p.until_ns, &got);
+		if (ret || got.seq != u->seq)
+			continue;
+		*t = got;
+		if (got.type == TELL_ANSWER)
+			return 0;
+	} while (ret >= 0 || (ret == -ETIME && has_patience(u, &p)));
+	u->children.mark->wanted = u->seq + 1;
+	return ret;
 }
 
 static void waited(struct names_user *u, uint64_t since)
@@ -303,17 +329,17 @@ static void ask_name(struct names_user *u, enum ask_type type, uint32_t pid, uin
 		     struct name *out)
 {
 	struct ask ask = {.type = type, .pid = pid, .addr = addr};
-	uint64_t since = wire_now_ns(), until;
+	uint64_t since = wire_now_ns();
+	struct patience p = patience(u, since);
 	struct tell t = {0};
 	int ret;
 
 	name_bare(out, addr);
-	until = patience(u, since);
 	/* Without time left for them, names are not even asked for: they would be in others' way.
 	 */
-	ret = until - since > LEAST_NS ? ask_worker(u, &ask) : -ETIME;
+	ret = p.left_ns > LEAST_NS ? ask_worker(u, &ask) : -ETIME;
 	if (!ret)
-		ret = await(u, until, &t);
+		ret = await(u, p, &t);
 	waited(u, since);
 	if (t.type)
 		take_name(&t, out);
@@ -348,7 +374,7 @@ static int ask_and_wait(struct names_user *u, struct ask *ask, uint64_t ns, stru
 	int ret = ask_worker(u, ask);
 
 	if (!ret)
-		ret = await(u, since + ns, t);
+		ret = await(u, (struct patience){since + ns, ns, since, 0}, t);
 	if (ret)
 		return ret == -ETIME ? -ETIMEDOUT : ret;
 	return t->status;

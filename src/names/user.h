@@ -8,7 +8,9 @@
 #include "names/user_proc.h"
 #include "names/work.h"
 
-#define USER_SOON_NS 100000000ULL   /* for a look-up that somebody waits for */
+#define USER_SOON_NS 100000000ULL /* for a look-up that somebody may soon wait for */
+/* For one that main waits for: as long as it does, which it knows better. */
+#define USER_AWAITED_NS NAMES_REPORT_NS
 #define USER_TRY_NS 900000000ULL    /* for one try when nobody waits: then the file is refused */
 #define USER_TRIES_NS 6000000000ULL /* for all that came to nothing */
 

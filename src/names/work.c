@@ -8,7 +8,13 @@ void work_begin(struct work *w, uint64_t ns, int wake_fd)
 	w->polled_ns = wire_now_ns();
 	w->until_ns = w->polled_ns + ns;
 	w->wake_fd = wake_fd;
+	w->seq = 0;
 	w->over = w->woken = false;
+}
+
+bool work_is_awaited(const struct work *w, uint32_t seq)
+{
+	return (int32_t)(seq - __atomic_load_n(&w->mark->wanted, __ATOMIC_RELAXED)) >= 0;
 }
 
 bool work_over(struct work *w)
@@ -20,7 +26,7 @@ bool work_over(struct work *w)
 	if (w->over)
 		return true;
 	now = wire_now_ns();
-	w->over = now >= w->until_ns;
+	w->over = now >= w->until_ns || (w->seq && !work_is_awaited(w, w->seq));
 	if (!w->over && w->wake_fd >= 0 && now - w->polled_ns > POLL_NS) {
 		w->polled_ns = now;
 		w->over = w->woken = wire_wait(w->wake_fd, 0);

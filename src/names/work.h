@@ -31,6 +31,7 @@ struct work {
 	uint64_t until_ns;  /* of CLOCK_MONOTONIC */
 	uint64_t polled_ns; /* when wake_fd was looked at */
 	int wake_fd;	    /* -1; else it is also over when something lies there to be read */
+	uint32_t seq;	    /* 0; else also when nobody waits for this question any more */
 	bool over;	    /* a step has been told so */
 	bool woken;	    /* ... because of wake_fd */
 	struct mark *mark;  /* where it is said what is being looked at */
@@ -38,6 +39,8 @@ struct work {
 };
 
 void work_begin(struct work *w, uint64_t ns, int wake_fd);
+/* Does main wait for this question, or has not come to it yet? */
+bool work_is_awaited(const struct work *w, uint32_t seq);
 /* Is it over? Once over it stays that. About 30 ns. */
 bool work_over(struct work *w);
 void work_on_process(struct work *w, uint32_t pid); /* and no file of it yet */

@@ -147,7 +147,9 @@ static void answer(struct worker *w, const struct ask *ask, struct wire_fds *fds
 		break;
 	case ASK_DATA:
 	case ASK_CODE:
-		if ((int32_t)(ask->seq - w->work.mark->wanted) < 0)
+		work_begin(&w->work, USER_AWAITED_NS, -1);
+		w->work.seq = ask->seq;
+		if (!work_is_awaited(&w->work, ask->seq))
 			do_later(w, ask->pid, ask->addr, ask->type == ASK_CODE);
 		else
 			answer_name(w, ask);

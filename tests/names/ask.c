@@ -5,7 +5,9 @@
  *	data PID ADDR		=> FOUND TAB TEXT TAB PLACE
  *	once PID ADDR		=> the same, without asking again if it is late
  *	code PID IP		=> the same
+ *	report			=> 0; a report's time for names begins
  *	trim			=> 0
+ * With --as-reports names have the time that they have in reports, else 20 s.
  */
 #include <err.h>
 #include <inttypes.h>
@@ -54,6 +56,9 @@ static void answer(struct names *n, const char *line)
 	} else if (sscanf(line, "once %" SCNu32 " %" SCNx64, &pid, &addr) == 2) {
 		names_user_data(n, pid, addr, &name);
 		show(&name);
+	} else if (!strcmp(line, "report\n")) {
+		names_report_begin(n);
+		puts("0");
 	} else if (!strcmp(line, "trim\n")) {
 		names_trim(n);
 		puts("0");
@@ -64,8 +69,9 @@ static void answer(struct names *n, const char *line)
 
 int main(int argc, char **argv)
 {
+	bool as_reports = argc > 1 && !strcmp(argv[1], "--as-reports");
 	struct names_args args = {.debuginfod = argc > 1 && !strcmp(argv[1], "--debuginfod"),
-				  .patience_ns = 20000000000ULL};
+				  .patience_ns = as_reports ? 0 : 20000000000ULL};
 	struct err e = {0};
 	struct names *n;
 	char line[256];

@@ -144,6 +144,11 @@ class Ask:
     def data(self, pid, addr):
         return tuple(self.line("data %d %x", pid, addr).split("\t"))
 
+    def report(self):
+        """A report's time for names begins."""
+        if self.line("report") != "0":
+            raise AssertionError("report")
+
     def once(self, pid, addr):
         """No second time if it is late."""
         return tuple(self.line("once %d %x", pid, addr).split("\t"))

@@ -4,6 +4,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -13,6 +14,17 @@ from test_names import harness
 
 LIMIT_S = 4  # of a first name; a hundred times what one takes
 RSS_KIB = 256 << 10
+NAME_S, REPORT_S = 0.1, 0.5  # of a report's time: for a name, and for all (names.h)
+HOG_S = 0.25  # between the two
+HOG = """
+import os, sys, time
+os.sched_setaffinity(0, {int(sys.argv[1])})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+end = time.monotonic() + float(sys.argv[2])
+print("spins", flush=True)
+while time.monotonic() < end:
+    pass
+"""
 
 
 def status(pid):
@@ -103,6 +115,51 @@ class Worker(test_names.NamesTest):
         while harness.runs(pid) and time.monotonic() < end:
             time.sleep(0.01)
         self.assertFalse(harness.runs(pid))
+
+    def as_reports(self):
+        """Names have no more time than a report gives them: (who asks, the worker, the opener)."""
+        ask = test_names.Ask(self, "--as-reports")
+        return ask, ask.worker(), ask.child("waitscope-open")
+
+    def test_run_queue(self):
+        """Other work has its processor for longer than a name may take: that time is not the name's"""
+        cpus = sorted(os.sched_getaffinity(0))
+        if len(cpus) < 2:
+            self.skipTest("one CPU")
+        p = self.program(self.build("kw.c", "-g"))
+        ask, worker, opener = self.as_reports()
+        ask.data(p.pid, p.spots[0].addr)
+        for pid in worker, opener:
+            os.sched_setaffinity(pid, {cpus[0]})
+        os.sched_setaffinity(ask.proc.pid, {cpus[1]})
+        for s in p.spots[1:6]:  # on a busy machine others may have it besides
+            with subprocess.Popen([sys.executable, "-c", HOG, str(cpus[0]), str(HOG_S)],
+                                  stdout=subprocess.PIPE, text=True) as hog:
+                self.assertEqual(hog.stdout.readline(), "spins\n")
+                began = time.monotonic()
+                ask.report()
+                found = ask.once(p.pid, s.addr)[0]
+                took = time.monotonic() - began
+            self.assertGreater(took, NAME_S, "there was no hog")
+            if found != "region":
+                break
+        self.assertIn(found, ("member", "object"))
+
+    def test_no_run_queue(self):
+        """The opener hangs: that is waited for as long as a name may take, and not as long as all of a report"""
+        ask, _, opener = self.as_reports()
+        p = self.program(self.build("kw.c", "-g"))
+        os.kill(opener, signal.SIGSTOP)
+        try:
+            ask.report()
+            began = time.monotonic()
+            found = ask.once(p.pid, p.spots[0].addr)[0]
+            took = time.monotonic() - began
+        finally:
+            os.kill(opener, signal.SIGCONT)
+        self.assertEqual(found, "none")
+        self.assertGreater(took, NAME_S * 0.9)
+        self.assertLess(took, REPORT_S * 0.8)
 
     def test_hostile(self):
         """Beside each hostile file: an answer in time, bounded memory, and the others' names"""
