@@ -11,6 +11,7 @@ from test_record import Epoch
 from test_why import comm_of
 
 SLOTS = 768
+WAITS_MAX = 10_000_000
 
 
 def rests(pid, tid):
@@ -133,8 +134,9 @@ class Slots(KernelTest):
         tool = self.tool("-i", "1000").ready()
         self.died(Epoch(tool), Crowd(self, SLOTS // 4, Crowd.UNDER))
         final = tool.stop().final
-        self.assertLess(final["quality"]["inferred"], 100_000)
-        self.assertLess(count(final, "sched_run_delay"), 10_000_000)
+        # A busy machine makes some 100,000 in these seconds; a stamp that one of the dead left behind made 10^12 (30158a7).
+        self.assertLess(final["quality"]["inferred"], WAITS_MAX)
+        self.assertLess(count(final, "sched_run_delay"), WAITS_MAX)
 
     def test_followed_unseen(self):
         """... nor is it followed because that one was"""

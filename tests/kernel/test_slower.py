@@ -21,11 +21,10 @@ class Slower(KernelTest):
     NEAR_NS = 500_000
     GUARD_NS = 200_000
 
-    def busy_time(self):
-        """(slow lines, all waits of the reference, tool's pid, start and end of the sure period)"""
+    def busy_time(self, buffer_kb):
+        """(slow lines, all waits of the reference, start and end of the sure period)"""
         cpus = self.two_cpus()
-        self.keep_busy()
-        with ref.Tracer() as tracer:
+        with ref.Tracer(buffer_kb) as tracer:
             tool = self.tool("--slower", "%dns" % self.LIMIT_NS).ready()
             start = time.monotonic_ns()
             loads = [
@@ -68,7 +67,8 @@ class Slower(KernelTest):
 
     def test_reference(self):
         """--slower prints no wait that the reference has not, and misses none of its"""
-        report, waits, start, end = self.busy_time()
+        self.keep_busy()
+        report, waits, start, end = self.whole(self.busy_time)
         theirs, ours = self.by_tid(waits), collections.defaultdict(list)
         hidden = differ = 0
         for s in report.slow:

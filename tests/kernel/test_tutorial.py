@@ -43,6 +43,11 @@ def shop_groups(out):
     return {name: number(share) for name, share in rows}
 
 
+def is_shown_as(name, shown):
+    """A table that has wider numbers cuts names; the shop's differ in the sixth letter."""
+    return shown == name or (len(shown) > 6 and shown.endswith("…") and name.startswith(shown[:-1]))
+
+
 class Tutorial(KernelTest):
     def plant(self):
         """The script, once it says that all runs."""
@@ -124,7 +129,8 @@ class Tutorial(KernelTest):
 
     def archive(self, out):
         first = re.search(r"^COMM +OP .*\n(\S+) +(\S+) +\S+ +([0-9,]+)", out, re.M)
-        self.assertEqual(first.groups()[:2], ("shop-archive", "fsync"), out)
+        self.assertTrue(is_shown_as("shop-archive", first[1]), out)
+        self.assertEqual(first[2], "fsync", out)
         every = re.search(r"^fsync +\S+ +([0-9,]+)", out, re.M)
         self.assertGreater(number(first[3]), number(every[1]) / 2, out)
 
@@ -134,8 +140,9 @@ class Tutorial(KernelTest):
         self.assertTrue(all(row[6] == "shop-orders" and number(row[2]) >= 5000 for row in rows), out)
 
     def no_archive(self, out):
-        self.assertRegex(out, r"(?m)^shop-orders +fsync")
-        self.assertNotRegex(out, r"(?m)^shop-archive +fsync")
+        who = re.findall(r"(?m)^(\S+) +fsync ", out)
+        self.assertTrue([shown for shown in who if is_shown_as("shop-orders", shown)], out)
+        self.assertFalse([shown for shown in who if is_shown_as("shop-archive", shown)], out)
 
     def kept(self, _):
         with gzip.open(os.path.join(self.dir, "shop.json.gz"), "rt", encoding="utf-8") as f:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What kernel_truth.bpf.c finds for test_kernel_names.c: addresses of members whose names are known
+/* What kernel_truth.bpf.c finds for the test_kernel_*.c: addresses of members whose names are known
  * because the compiler and libbpf placed them, not our own walk over types. */
 #ifndef WS_TEST_KERNEL_TRUTH_H
 #define WS_TEST_KERNEL_TRUTH_H

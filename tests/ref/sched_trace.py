@@ -29,6 +29,7 @@ EVENTS = {  # and the fields that are wanted
     "sched_process_exec": ("pid", "old_pid"),
 }
 PREEMPTED = 0x100  # TASK_REPORT_MAX in prev_state: switched out by preemption, whatever its state
+BUFFER_KB = 65536  # of each CPU: a million events
 EXEC_NS = 1_000_000_000  # longer than an exec takes from the exchange of ids to its event
 
 Event = collections.namedtuple("Event", "ts cpu name fields")
@@ -38,6 +39,10 @@ Wait = collections.namedtuple("Wait", "tid kind t0 t1 t2 cpu prev comm")
 
 class TraceError(Exception):
     pass
+
+
+class Lost(TraceError):
+    """There were more events than the buffer holds."""
 
 
 # ---- tracefs ----
@@ -97,29 +102,29 @@ class Format:
     def __init__(self, name, text, wanted):
         self.name = name
         self.id = int(re.search(r"^ID: (\d+)", text, re.M).group(1))
-        self.fields = []
-        for decl, offset, size, signed in FIELD.findall(text):
+        codes, end, self.fields = "=", 0, []
+        for decl, offset, size, signed in sorted(FIELD.findall(text), key=lambda f: int(f[1])):
             field = re.sub(r"\[.*\]", "", decl.split()[-1])
             if field not in wanted:
                 continue
-            if "[" in decl:
-                self.fields.append((field, struct.Struct("%ss" % size), int(offset)))
-            else:
-                code = self.CODES[int(size), int(signed)]
-                self.fields.append((field, struct.Struct("=" + code), int(offset)))
-        missing = set(wanted) - {f[0] for f in self.fields}
+            code = size + "s" if "[" in decl else self.CODES[int(size), int(signed)]
+            codes += "%dx%s" % (int(offset) - end, code)
+            end = int(offset) + int(size)
+            self.fields.append(field)
+        self.unpack_from = struct.Struct(codes).unpack_from
+        missing = set(wanted) - set(self.fields)
         if missing:
             raise TraceError("%s: this kernel has no field %s" % (name, ", ".join(missing)))
 
     def decode(self, data, at):
-        return {f: s.unpack_from(data, at + o)[0] for f, s, o in self.fields}
+        return dict(zip(self.fields, self.unpack_from(data, at)))
 
 
 def page_records(page):
     """(timestamp, offset of the record's data) of every record in a sub-buffer."""
     ts, commit = struct.unpack_from("=QQ", page, 0)
     if commit & (1 << 31):
-        raise TraceError("the ring buffer lost events")
+        raise Lost("the ring buffer lost events")
     at, end = 16, 16 + (commit & 0xFFFFF)
     while at < end:
         (head,) = struct.unpack_from("=I", page, at)
@@ -153,7 +158,7 @@ class Tracer:
     EVENTS = {"sched": EVENTS}  # by system
     OPTIONAL = ()  # systems that a kernel may lack some events of
 
-    def __init__(self, buffer_kb=65536):
+    def __init__(self, buffer_kb=BUFFER_KB):
         self.buffer_kb = buffer_kb
         self.fs = None
         self.dir = None
@@ -229,7 +234,7 @@ class Tracer:
         stats = dict(l.split(": ") for l in read(cpu_dir + "/stats").splitlines() if ": " in l)
         for what in ("overrun", "commit overrun", "dropped events"):
             if int(stats[what]):
-                raise TraceError("%s: %s %s" % (os.path.basename(cpu_dir), stats[what], what))
+                raise Lost("%s: %s %s" % (os.path.basename(cpu_dir), stats[what], what))
 
     def _read_cpu(self, cpu_dir, cpu):
         size = 4096

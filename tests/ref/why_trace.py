@@ -37,6 +37,7 @@ class Cpu:
 
     def __init__(self):
         self.segments = []
+        self.switches = []
         self.holes = []  # when a task left that had not come: where a sandbox hides threads from tracers
         self.tid = None
         self.hard = 0
@@ -58,6 +59,7 @@ class Cpu:
             if self.tid not in (None, e.fields["prev_pid"]):
                 self.holes.append((self.segments[-1].start, e.ts))
             self.tid = e.fields["next_pid"]
+            self.switches.append(e.ts)
             self.hard, self.soft = 0, False
         elif e.name.startswith("softirq_"):
             self.soft = e.name == "softirq_entry"
@@ -92,6 +94,10 @@ class Timeline:
 
     def moved(self, tid, start, end):
         return any(start <= ts <= end for ts in self.moves[tid])
+
+    def switches(self, cpu, start, end):
+        at = self.cpus[cpu].switches
+        return bisect.bisect_left(at, end) - bisect.bisect_right(at, start)
 
     def hidden(self, cpu, start, end):
         return any(since < end and to > start for since, to in self.cpus[cpu].holes)
