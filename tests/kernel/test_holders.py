@@ -402,6 +402,7 @@ class Slow(HoldersTest):
             self.by_chance(lambda source=source: self.look_behind(source))
 
     def look_behind(self, source):
+        crowded = harness.switches_per_s() > harness.SWITCHES_MANY
         report, words = self.run_load("hold", "starved", "normal", 20, source=source, tool_args=("--slower", "5ms"))
         self.check(report)
         links = [k for w in report.slow for k in w.get("behind", ())]
@@ -412,7 +413,7 @@ class Slow(HoldersTest):
                   ", ".join("%s %.1f" % (k, ns / 1e6) for k, ns in by.items()), hogs)
         self.assertEqual(len(hogs), 4)
         self.assertFalse(hogs & {words["holder"], words["waiter"]})
-        if words["queued_ns"] > self.BEHIND_HOGS * words["ran_ns"]: # more than ABI_STRETCHES, or one CPU's stays
+        if crowded or words["queued_ns"] > self.BEHIND_HOGS * words["ran_ns"]: # more than ABI_STRETCHES, or one CPU's stays
             self.note("others had this CPU, too: some of it is not remembered")
             return
         self.assertGreaterEqual(by["task"], 0.8 * runnable)
@@ -452,7 +453,8 @@ class Slow(HoldersTest):
             holder = w["holders"][0] if w["holders"][0]["tid"] else w["holders"][1]
             self.assertEqual(holder["tid"], words["holder"])
             self.assertGreaterEqual(holder["wait_ns"], 0.95 * (w["wait_ns"] - released), w)
-        self.assertLessEqual(len([w for w in report.slow if w["name"] is None]), report.final["quality"]["names_refused"])
+        if not report.final["quality"]["names_refused"]:
+            self.assertNotIn(None, [w["name"] for w in report.slow])
         # The lines' holders are those of the rows.
         self.assertEqual(sum(h["wait_ns"] for w in report.slow for h in w["holders"] if h["tid"]),
                          wait_of(row, words["holder"]))

@@ -82,14 +82,14 @@ class Moved(KernelTest):
 class FoundRunning(KernelTest):
     """A T0 that is taken while its task still runs, and does not sleep, is of no wait."""
 
-    def naps(self):
+    def naps(self, buffer_kb):
         cpu = self.two_cpus()[1]
         load = self.load("early", cpu, 3, 2)
         first = load.line()
         pid, tids = first["pid"], first["tids"]
         before = [switches(pid, tid) for tid in tids]
         tool = self.tool("-t", ",".join(map(str, tids))).ready()
-        with ref.Tracer() as tracer:
+        with ref.Tracer(buffer_kb) as tracer:
             load.go()
             for _ in tids:
                 load.line()
@@ -103,7 +103,7 @@ class FoundRunning(KernelTest):
 
     def test_running(self):
         """wakeups that find their task running: as many samples as it slept, and as it was preempted"""
-        final, wakings, slept, left = self.undisturbed(self.naps)
+        final, wakings, slept, left = self.undisturbed(lambda: self.whole(self.naps))
         self.note("%d wakings, slept %d times, preempted %d times", wakings, slept, left)
         self.assertGreater(wakings, 1000)
         self.assertGreater(left, 100)

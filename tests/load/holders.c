@@ -23,6 +23,7 @@
 #include <semaphore.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "load.h"
@@ -160,21 +161,33 @@ static void *holder(void *arg)
 	return NULL;
 }
 
+/* How often this thread has gone to sleep. */
+static long sleeps(void)
+{
+	struct rusage r;
+
+	(void)getrusage(RUSAGE_THREAD, &r); /* cannot fail */
+	return r.ru_nvcsw;
+}
+
 static void *waiter(void *arg)
 {
 	struct stage *s = arg;
 	uint64_t begin;
+	long slept;
 
 	s->waiter = load_tid();
 	if (s->what == STARVED)
 		load_pin(s->other_cpu);
 	for (unsigned long i = 0; i < s->rounds; i++) {
 		sem_take(&s->held);
+		slept = sleeps();
 		begin = load_now_ns();
 		(void)pthread_mutex_lock(&s->lock);
 		s->waited_ns += load_now_ns() - begin;
 		(void)pthread_mutex_unlock(&s->lock);
-		s->waits++;
+		s->waits +=
+			sleeps() > slept; /* else it came to its CPU when the lock was free again */
 		sem_post(&s->done);
 	}
 	return NULL;
@@ -324,9 +337,10 @@ static void *ends(void *arg)
 static void give_up(struct stage *s)
 {
 	struct timespec ts = load_deadline(20000000);
+	long slept = sleeps();
 
 	if (pthread_mutex_timedlock(&s->lock, &ts) == ETIMEDOUT)
-		s->waits++;
+		s->waits += sleeps() > slept;
 }
 
 static void abandoned(struct stage *s, bool robust)
@@ -335,6 +349,7 @@ static void abandoned(struct stage *s, bool robust)
 	s->what = robust ? ASLEEP : COMPUTING;
 	for (unsigned long i = 0; i < s->rounds; i++) {
 		pthread_t t;
+		long slept;
 
 		lock_init(&s->lock, robust ? "robust" : "normal");
 		t = start(ends, s);
@@ -345,8 +360,9 @@ static void abandoned(struct stage *s, bool robust)
 			give_up(s);
 			continue;
 		}
+		slept = sleeps();
 		if (pthread_mutex_lock(&s->lock) == EOWNERDEAD)
-			s->waits++;
+			s->waits += sleeps() > slept;
 		(void)pthread_mutex_consistent(&s->lock);
 		(void)pthread_mutex_unlock(&s->lock);
 		pthread_join(t, NULL);
