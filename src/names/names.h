@@ -67,10 +67,10 @@ struct names_args {
 /*
  * A name is never worth the run: files of processes are read by another process of ours (wire.h),
  * and no longer than this is waited for it. Of a single name it is that process's own time: what it
- * stands on a run queue, because other work has the processors, does not count. Past it a name is what is known by then, mapping and
- * offset or the address, and `late`; a look-up goes on for up to 1 s of processor time, so that the
- * next report has what an honest big file takes. What takes longer, or ends that process, is not
- * asked again in this run.
+ * stands on a run queue, because other work has the processors, does not count. Past it a name is
+ * what is known by then, mapping and offset or the address, and `late`; a look-up goes on for up to
+ * 1 s of processor time, so that the next report has what an honest big file takes. What takes
+ * longer, or ends that process, is not asked again in this run.
  */
 #define NAMES_NAME_NS 100000000ULL
 #define NAMES_REPORT_NS 500000000ULL /* for the names of a report together, by the clock */

@@ -122,7 +122,7 @@ static void answer_name(struct worker *w, const struct ask *ask)
 /* Does somebody wait for a question that lies behind the one in hand? */
 static bool is_awaited(const struct worker *w)
 {
-	return (int32_t)(w->work.mark->wanted - w->last) > 0 && wire_wait(w->main_sock, 0);
+	return !work_is_awaited(&w->work, w->last) && wire_wait(w->main_sock, 0);
 }
 
 static void answer(struct worker *w, const struct ask *ask, struct wire_fds *fds)

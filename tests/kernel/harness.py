@@ -7,7 +7,6 @@ import contextlib
 import ctypes
 import fcntl
 import glob
-import importlib.util
 import json
 import math
 import os
@@ -21,6 +20,9 @@ import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "ref"))
+import sched_trace as ref  # pylint: disable=wrong-import-position
+
 BUILD = os.path.join(ROOT, os.environ.get("O", "build"))
 TOOL = os.path.join(BUILD, "waitscope")
 SANITIZED = BUILD.endswith(("-san", "/fuzz"))  # SAN=1, or of the fuzz targets' objects
@@ -45,27 +47,17 @@ def small_pipe():
     return r, w
 
 
-def load_reference():
-    path = os.path.join(ROOT, "tests", "ref", "sched_trace.py")
-    spec = importlib.util.spec_from_file_location("sched_trace", path)
-    module = sys.modules["sched_trace"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def switches():
+    """Of all CPUs, ever."""
+    with open("/proc/stat", encoding="ascii") as f:
+        return int(next(line.split()[1] for line in f if line.startswith("ctxt ")))
 
 
-ref = load_reference()
-
-
-SWITCHES_MANY = 10_000
+SWITCHES_MANY = 10_000  # a second: more than the loads make
 
 
 def switches_per_s(seconds=0.2):
     """Of all CPUs, now."""
-
-    def switches():
-        with open("/proc/stat", encoding="ascii") as f:
-            return int(next(line.split()[1] for line in f if line.startswith("ctxt ")))
-
     before, began = switches(), time.monotonic()
     time.sleep(seconds)
     return (switches() - before) / (time.monotonic() - began)

@@ -2,28 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Locks: loads that contend for known locks, the same waits in the kernel's own raw trace, sums,
 filters, groups, overflow."""
-import importlib.util
 import os
 import random
 import signal
-import sys
 import time
 
 import fsharness
 import harness
-from harness import KernelTest, metric, total_ns
+import lock_trace as ref
+from harness import KernelTest, metric
 
-
-def load_lock_reference():
-    where = os.path.join(harness.ROOT, "tests", "ref")
-    sys.path.insert(0, where)
-    spec = importlib.util.spec_from_file_location("lock_trace", os.path.join(where, "lock_trace.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-ref = load_lock_reference()
 BUSY_MS = (700, 1400, 2800, 5600)  # on a busy machine a load's threads may hardly run at once
 
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """--why: who made tasks wait, against known truths and the kernel's own trace."""
 import collections
-import importlib.util
 import os
 import subprocess
 import sys
@@ -12,19 +11,9 @@ import time
 
 import harness
 import test_record
-from harness import ROOT, Cgroup, KernelTest, metric, mount_of, runs, total_ns
+import why_trace as why_ref
+from harness import Cgroup, KernelTest, metric, mount_of, runs, total_ns
 
-
-def load_why_reference():
-    where = os.path.join(ROOT, "tests", "ref")
-    sys.path.insert(0, where)
-    spec = importlib.util.spec_from_file_location("why_trace", where + "/why_trace.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-why_ref = load_why_reference()
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
@@ -137,12 +126,6 @@ class Moves(test_record.Moved):
     PERIOD_S = 0.012  # of a wait three moves are kept apart: beside other work it is longer
     STAYS = 200  # of a CPU a few more than these are kept: who switches more often in a wait pushes them out
 
-    @staticmethod
-    def switches():
-        with open("/proc/stat") as f:
-            (line,) = [line for line in f if line.startswith("ctxt ")]
-        return int(line.split()[1])
-
     def test_moved(self):
         """threads that are moved while they wait: whom they waited for is known on each CPU"""
         cpus = self.two_cpus()
@@ -151,11 +134,11 @@ class Moves(test_record.Moved):
         tool = self.tool("--why", "-t", ",".join(map(str, first["tids"]))).ready()
         self.done = threading.Event()
         pusher = threading.Thread(target=self.push, args=(first["tids"], cpus))
-        before = self.switches()
+        before = harness.switches()
         load.go()
         pusher.start()
         time.sleep(1.5)
-        rate = (self.switches() - before) / 1.5
+        rate = (harness.switches() - before) / 1.5
         self.done.set()
         pusher.join()
         load.end()
@@ -211,10 +194,10 @@ class Truths(KernelTest):
         pair = self.load("pingpong", "--cpu", cpu, 1, 100000000,
                          preexec_fn=lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50)))
         pair.line()
-        before = Moves.switches()
+        before = harness.switches()
         pair.go()
         time.sleep(1.5)
-        rate = (Moves.switches() - before) / 1.5
+        rate = (harness.switches() - before) / 1.5
         pair.kill()
         victim.end()
         final = tool.stop().final

@@ -186,8 +186,8 @@ static void *waiter(void *arg)
 		(void)pthread_mutex_lock(&s->lock);
 		s->waited_ns += load_now_ns() - begin;
 		(void)pthread_mutex_unlock(&s->lock);
-		s->waits +=
-			sleeps() > slept; /* else it came to its CPU when the lock was free again */
+		/* Or it came to its CPU only when the lock was free again. */
+		s->waits += sleeps() > slept;
 		sem_post(&s->done);
 	}
 	return NULL;

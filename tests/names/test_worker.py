@@ -141,7 +141,7 @@ class Worker(test_names.NamesTest):
                 found = ask.once(p.pid, s.addr)[0]
                 took = time.monotonic() - began
             self.assertGreater(took, NAME_S, "there was no hog")
-            if found != "region":
+            if found in ("member", "object"):
                 break
         self.assertIn(found, ("member", "object"))
 
