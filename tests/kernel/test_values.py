@@ -184,16 +184,20 @@ class Quantiles(KernelTest):
     QUANTILES = ("50", "90", "95", "99", "99.9")
     NAMES = ("sched_wakeup_latency", "sched_queue_to_run", "sched_preempt_wait", "sched_run_delay")
 
-    def run_load(self, ms, *args):
-        """waitscope over the moving threads alone."""
+    def run_load(self, ms, *args, tracer=None):
+        """waitscope over the moving threads alone. The reference records while they run: a busy machine fills its buffer."""
         load = self.load("migrate", "--wait", 6, ms, *self.two_cpus())
         first = load.line()
         tool = self.tool("-p", first["pid"], "-P", ",".join(self.QUANTILES), *args).ready()
+        if tracer:
+            tracer.record(True)
         begin = time.monotonic_ns()  # all are blocked here ...
         load.go()
         for _ in first["tids"]:
             load.line()
         end = time.monotonic_ns()  # ... and here again
+        if tracer:
+            tracer.record(False)
         report = tool.stop()
         load.end()
         return report, set(first["tids"]) | {first["pid"]}, (begin, end)
@@ -222,10 +226,11 @@ class Quantiles(KernelTest):
                 worst = max(worst, abs(m["p"][q] - exact[rank]) / exact[rank])
         return worst
 
-    def beside_reference(self, ms):
+    def beside_reference(self, ms, buffer_kb):
         """(final report, the reference's waits by metric, waits that only one of them saw)"""
-        with ref.Tracer() as tracer:
-            report, tids, (begin, end) = self.run_load(ms)
+        with ref.Tracer(buffer_kb) as tracer:
+            tracer.record(False)
+            report, tids, (begin, end) = self.run_load(ms, tracer=tracer)
             replay = ref.replay([e for e in tracer.stop() if begin < e.ts < end])
         quality = report.final["quality"]
         holes = len([h for h in replay.holes if h.tid in tids])
@@ -241,7 +246,7 @@ class Quantiles(KernelTest):
         self.keep_busy()
         runs, ms = [], 2 * harness.SHORT_MS
         for _ in range(10):
-            one = self.beside_reference(ms)
+            one = self.whole(lambda buffer_kb: self.beside_reference(ms, buffer_kb))
             if ms < 1000 and min(len(one[1][name]) for name in self.NAMES) < self.ENOUGH:
                 ms *= 2
                 continue

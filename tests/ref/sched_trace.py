@@ -188,7 +188,11 @@ class Tracer:
         for system, events in self.EVENTS.items():
             for name, wanted in events.items():
                 self._enable(system, name, wanted)
-        write(self.dir + "/tracing_on", "1")
+        self.record(True)
+
+    def record(self, on):
+        """Whether it records what happens from now on; the events stay enabled."""
+        write(self.dir + "/tracing_on", "1" if on else "0")
 
     def _enable(self, system, name, wanted):
         where = "%s/events/%s/%s" % (self.dir, system, name)
@@ -221,7 +225,7 @@ class Tracer:
         write(self.dir + "/trace", "")
 
     def stop(self):
-        write(self.dir + "/tracing_on", "0")
+        self.record(False)
         self.events = []
         for cpu_dir in glob.glob(self.dir + "/per_cpu/cpu*"):
             self._check_losses(cpu_dir)
