@@ -134,11 +134,9 @@ class Moves(test_record.Moved):
         tool = self.tool("--why", "-t", ",".join(map(str, first["tids"]))).ready()
         self.done = threading.Event()
         pusher = threading.Thread(target=self.push, args=(first["tids"], cpus))
-        before = harness.switches()
         load.go()
         pusher.start()
-        time.sleep(1.5)
-        rate = (harness.switches() - before) / 1.5
+        rate = harness.switches_per_s(1.5)
         self.done.set()
         pusher.join()
         load.end()
@@ -194,10 +192,8 @@ class Truths(KernelTest):
         pair = self.load("pingpong", "--cpu", cpu, 1, 100000000,
                          preexec_fn=lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50)))
         pair.line()
-        before = harness.switches()
         pair.go()
-        time.sleep(1.5)
-        rate = (harness.switches() - before) / 1.5
+        rate = harness.switches_per_s(1.5)
         pair.kill()
         victim.end()
         final = tool.stop().final
