@@ -455,6 +455,25 @@ class Filters(FutexTest):
         self.note("%d waits, %d with others, map_full %d", waits, sum_of(rows(final, other=True), "count"),
                   final["quality"]["map_full"])
 
+    def test_many(self):
+        """9,000 addresses, beside processes that use 200 each and end: reports on time, and sums stay true"""
+        tool = self.tool("-s", "futex", "--comm", "futexes", "-i", "0.5").ready()
+        loads = [self.load("futexes", kept, 200) for kept in (9000, 0, 0)]
+        waits = sum(l.line()["waits"] for l in loads)
+        had = tool.json().count('"type":"interval"')
+        self.until(lambda: tool.json().count('"type":"interval"') >= had + 8, "eight reports")
+        words = [l.end()[0] for l in loads]
+        waits += sum(w["waits"] for w in words)
+        cpu_s = sum(map(int, harness.stat_of(tool.proc.pid)[11:13])) / os.sysconf("SC_CLK_TCK")
+        reports = tool.json().count('"type":"interval"')
+        final = tool.stop().final
+        # Each row whose address had left with its process had all others walked for it.
+        self.assertLess(cpu_s, 0.5 + 0.4 * reports)
+        self.assertEqual(count(final, "futex_wait") + count(final, "futex_idle"), waits)
+        self.assertSums(final)
+        self.note("%d processes, %d waits, %d reports, %.2f s of CPU time", sum(w["processes"] for w in words),
+                  waits, reports, cpu_s)
+
 
 @together
 class Sites(FutexTest):

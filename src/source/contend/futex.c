@@ -397,11 +397,19 @@ static int futex_open(struct source **out, const struct source_args *args, struc
 	return contend_open(out, args, &futex_ops, e);
 }
 
+static int futex_drain_banks(struct source *src, struct err *e)
+{
+	futex_addrs_walk_again(((struct futex *)src)->addrs);
+	return contend_drain_banks(src, e);
+}
+
 static int futex_collect(struct source *src, struct source_report *r, struct err *e)
 {
 	struct futex *f = (struct futex *)src;
-	int ret = contend_collect(src, r, e);
+	int ret;
 
+	futex_addrs_walk_again(f->addrs);
+	ret = contend_collect(src, r, e);
 	futex_addrs_tidy(f->addrs, keyed_first(f->c.keyed), f->c.banks.counts.interval.keys_full);
 	return ret;
 }
@@ -422,7 +430,7 @@ const struct source_ops source_futex = {
 	.open = futex_open,
 	.start = contend_start,
 	.next_epoch = bpf_source_next_epoch,
-	.drain_banks = contend_drain_banks,
+	.drain_banks = futex_drain_banks,
 	.collect = futex_collect,
 	.stop = futex_stop,
 	.event_fd = bpf_source_event_fd,

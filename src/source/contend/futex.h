@@ -32,8 +32,11 @@ int futex_addrs_open(struct futex_addrs **out, int map_fd, uint32_t room, bool p
 /* Once an interval: before the map is full, those of processes that have ended leave it; and what
  * is neither there nor in one of `rows` is forgotten. */
 void futex_addrs_tidy(struct futex_addrs *a, const struct keyed_row *rows, bool full);
-/* By number; one never heard of is looked for in the map. NULL: it is not there, or no memory. */
+/* By number; one never heard of is looked for in the map, once until futex_addrs_walk_again(): what is not there then
+ * was without room, or has left with its process. NULL: neither, or no memory. */
 struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id);
+/* Before entries are read that may be of addresses which are new in the map. */
+void futex_addrs_walk_again(struct futex_addrs *a);
 /* What a described wait says of its address. */
 void futex_addrs_described(struct futex_addrs *a, const struct abi_contend_sample *s);
 void futex_addrs_close(struct futex_addrs *a); /* NULL is fine */

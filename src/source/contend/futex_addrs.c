@@ -44,6 +44,7 @@ struct futex_addrs {
 	struct futex_addr *first_addr;
 	uint32_t naddrs, look_at; /* how many, and how many make it worth a look */
 	uint32_t look;
+	bool walked;  /* the programs' map, since futex_addrs_walk_again() */
 	void *shared; /* tree of struct shared, and their list */
 	struct shared *first_shared;
 	struct cache processes;
@@ -207,6 +208,7 @@ static struct futex_addr *add(struct futex_addrs *a, const struct futex_addr *wh
 		join(a, n); /* first: it takes less, and must not come too late */
 		look_at(a, n->pid, n->uaddr);
 	}
+	n->used = n->same->used = a->look;
 	return n;
 }
 
@@ -226,14 +228,13 @@ void futex_addrs_described(struct futex_addrs *a, const struct abi_contend_sampl
 		n->flags |= op; /* the first that waited */
 }
 
-struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id)
+/* Those that no description told of. */
+static void walk_map(struct futex_addrs *a)
 {
-	struct futex_addr *n = find(a, id);
 	struct abi_futex_key key, *prev = NULL;
 	struct abi_futex_addr value;
 
-	while (!n && !bpf_map_get_next_key(a->map_fd, prev, &key)) {
-		prev = &key;
+	for (; !bpf_map_get_next_key(a->map_fd, prev, &key); prev = &key) {
 		if (bpf_map_lookup_elem(a->map_fd, &key, &value) || find(a, value.id))
 			continue;
 		if (!add(a,
@@ -243,10 +244,24 @@ struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id)
 					      .flags = value.flags &
 						       (ABI_FUTEX_SHARED | ABI_FUTEX_SEEN_IDLE)},
 			 value.comm))
-			return NULL;
-		n = find(a, id);
+			return;
 	}
-	return n;
+}
+
+void futex_addrs_walk_again(struct futex_addrs *a)
+{
+	a->walked = false;
+}
+
+struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id)
+{
+	struct futex_addr *n = find(a, id);
+
+	if (n || a->walked)
+		return n;
+	a->walked = true;
+	walk_map(a);
+	return find(a, id);
 }
 
 /* ---- what is not used any more ---- */
@@ -292,13 +307,20 @@ static void mark_map(struct futex_addrs *a)
 	}
 }
 
+/* By this look at what is used, or by the one before: an address may leave the map with its process before the
+ * waits for it are read. */
+static bool is_used(const struct futex_addrs *a, const struct futex_addr *n)
+{
+	return a->look - n->used <= 1;
+}
+
 static void forget_unmarked(struct futex_addrs *a)
 {
 	struct futex_addr **at = &a->first_addr, *n;
 	struct shared **of = &a->first_shared, *s;
 
 	while ((s = *of)) {
-		if (s->first->used == a->look) {
+		if (is_used(a, s->first)) {
 			of = &s->next;
 			continue;
 		}
@@ -307,7 +329,7 @@ static void forget_unmarked(struct futex_addrs *a)
 		free(s);
 	}
 	while ((n = *at)) {
-		if (n->used == a->look) {
+		if (is_used(a, n)) {
 			at = &n->next;
 			continue;
 		}
