@@ -149,20 +149,20 @@ static __noinline u32 last_out(struct abi_counts *bank, struct task_struct *p, u
 }
 
 /* With --why: `s`, which is not NULL, and the moment `at`, which is read once. */
-SWITCHED int switched(u64 *ctx, struct why_cpu *s, u64 at)
+static __always_inline void switched(u64 *ctx, struct why_cpu *s, u64 at)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	bool preempted = ctx[0] & 1; /* whatever its state */
 	struct abi_counts *bank;
-	u64 now, ep;
 	u32 state;
+	u64 ep;
 
 	ep = epoch;
 	if (!ep)
-		return 0;
+		return;
 	bank = bank_get(ep);
 	if (!bank)
-		return 0;
+		return;
 	bank->switches++;
 	state = OPTION(switch_has_state, true) ? (u32)((volatile u64 *)ctx)[3]
 					       : (u32)compat_task_state(prev);
@@ -174,15 +174,13 @@ SWITCHED int switched(u64 *ctx, struct why_cpu *s, u64 at)
 		if (preempted || !state) {
 			if (!plain_out(prev, state))
 				record_out(bank, prev, state);
-		} else if (!WHY && state & TASK_DEAD)
+		} else if (state & TASK_DEAD) {
 			last_out(bank, prev, ep);
-		record_in(bank, next, prev, at, ep);
-		return WHY && !preempted && state & TASK_DEAD;
+		}
+		record_in(bank, next, prev, s, at, ep);
+		return;
 	}
-	now = WHY ? at : bpf_ktime_get_ns();
-	stamped_out(bank, prev, preempted || !state, now, ep);
-	stamped_in(bank, next, prev, now, ep);
-	return 0;
+	stamped_switch(bank, ctx, preempted || !state, at, ep);
 }
 
 #ifdef WS_WHY
@@ -205,23 +203,14 @@ static __noinline int why_later_slow(struct why_cpu *s, u64 *ctx)
 	return 0;
 }
 
-static __always_inline void why_later(struct why_cpu *s, u64 *ctx, bool ends)
+static __always_inline void why_later(struct why_cpu *s, u64 *ctx)
 {
-	struct abi_counts *bank;
-	u64 ep;
-
-	if (s->later) {
-		s->later = 0;
-		why_walk_wait(s);
-		if (slower && s->walk.slow)
-			why_later_slow(s, ctx);
-	}
-	if (!ends)
+	if (!s->later)
 		return;
-	ep = epoch;
-	bank = ep ? bank_get(ep) : NULL;
-	if (bank)
-		record_ends(bank, (void *)ctx[1], ep);
+	s->later = 0;
+	why_walk_wait(s, (void *)ctx[2]);
+	if (slower && s->walk.slow)
+		why_later_slow(s, ctx);
 }
 #endif
 
@@ -230,14 +219,13 @@ int ws_switch(u64 *ctx)
 {
 	u64 now = WHY ? bpf_ktime_get_ns() : 0;
 	struct why_cpu *s = why_own();
-	bool ends;
 
 	tasks_switch(ctx, now);
 	if (WHY && !s)
 		return 0;
-	ends = switched(ctx, s, now);
+	switched(ctx, s, now);
 	if (WHY)
-		why_later(s, ctx, ends);
+		why_later(s, ctx);
 	return 0;
 }
 

@@ -38,7 +38,8 @@ struct wait {
 	u64 queued_ns; /* of all `n` */
 	u64 wait_ns;
 	u32 kind;
-	u32 n; /* 1; more: waits that no tracepoint reported, of which the sum is known */
+	u32 n;	    /* 1; more: waits that no tracepoint reported, of which the sum is known */
+	bool moved; /* --why: to another CPU, in the midst of it */
 };
 
 #endif

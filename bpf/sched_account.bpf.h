@@ -8,6 +8,16 @@ static __always_inline bool was_queued_by_preemption(u32 kind)
 	return kind == ABI_WAIT_PREEMPT || kind == ABI_WAIT_THROTTLE;
 }
 
+/* --why: was it moved to another CPU, in the midst of the wait that is over? */
+static __always_inline bool take_moved(struct stamp *st)
+{
+	bool moved = WHY && st->moved;
+
+	if (moved)
+		st->moved = 0;
+	return moved;
+}
+
 /* The parts of a wakeup: `queued_ns` is known, the way to the queue is the rest. */
 static __always_inline void wait_parts(struct abi_counts *bank, struct wait *w)
 {
@@ -70,7 +80,7 @@ static __always_inline void wait_put(struct abi_counts *bank, const struct wait 
 	volatile __u64 *to = bank->scratch;
 
 	to[0] = w->queued_ns;
-	to[1] = w->kind;
+	to[1] = WHY ? w->kind | (u64)w->moved << 32 : w->kind;
 	to[2] = w->t0;
 	to[3] = w->t2;
 	if (SLOWER || WHY)
@@ -80,9 +90,12 @@ static __always_inline void wait_put(struct abi_counts *bank, const struct wait 
 static __always_inline void wait_get(struct abi_counts *bank, struct wait *w)
 {
 	volatile __u64 *from = bank->scratch;
+	u64 kind;
 
 	w->queued_ns = from[0];
-	w->kind = (u32)from[1];
+	kind = from[1];
+	w->kind = (u32)kind;
+	w->moved = WHY && kind >> 32;
 	w->t0 = from[2];
 	w->t2 = from[3];
 	if (SLOWER || WHY)
@@ -98,16 +111,20 @@ static __always_inline void wait_forget(struct abi_counts *bank, struct wait *w)
 /* A wait is over: its stamps are consumed, now it counts if it is wanted. */
 static __always_inline void finish(struct abi_counts *bank, struct task_struct *p,
 				   struct task_struct *prev, struct stamp *st, struct wait *w,
-				   u64 ep)
+				   struct why_cpu *s, bool groups, u64 ep)
 {
 	if (!filter_late(st, p))
 		return;
 	wait_parts(bank, w);
 	account(bank, w, ep);
-	if (OPTION(keyed.by, ABI_BY_NONE) != ABI_BY_NONE)
+	if (groups && OPTION(keyed.by, ABI_BY_NONE) != ABI_BY_NONE)
 		account_group(bank, p, w, ep);
-	if (WHY && why_wait(p, prev, st, w, ep))
+	if (WHY && prev) {
+		why_wait(s, p, st, w, ep);
 		return;
+	}
+	if (WHY)
+		why_hidden(p, w, ep);
 	if (SLOWER && w->wait_ns >= slower_ns)
 		slow_emit(bank, p, prev, st, w);
 }

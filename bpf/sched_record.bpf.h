@@ -250,7 +250,7 @@ static __noinline u32 record_ends(struct abi_counts *bank, struct task_struct *p
  * that has been queued on this CPU alone. It blocked and has T0, or a switch-out that left it runnable was seen
  * and nothing since. Else false, and nothing is changed.
  */
-static __always_inline bool plain_wait(struct abi_counts *bank, struct task_struct *p)
+static __always_inline bool plain_wait(struct abi_counts *bank, struct task_struct *p, u64 at)
 {
 	struct stamp *st = STAMP_SLOT(p);
 	u64 last_queued, delay_ns;
@@ -265,19 +265,26 @@ static __always_inline bool plain_wait(struct abi_counts *bank, struct task_stru
 	sleeps = compat_sleeps(p);
 	if ((st->runs ^ runs) | (st->delay_ns ^ delay_ns) | st->t1 | st->in_op)
 		return false;
+	if (WHY && st->moved)
+		return false;
 	if (!last_queued)
 		return false;
 	w.queued_ns = compat_since(p, last_queued);
 	w.kind = st->kind;
+	if (WHY)
+		w.t2 = at;
 	if (!w.kind) {
 		w.kind = ABI_WAIT_WAKEUP;
 		w.t0 = st->t0;
 		if (!w.t0 || st->sleeps == sleeps)
 			return false;
-		w.t2 = bpf_ktime_get_ns();
+		if (!WHY)
+			w.t2 = bpf_ktime_get_ns();
 		if (w.queued_ns > w.t2 - w.t0)
 			return false;
 	}
+	if (WHY)
+		w.t1 = at - w.queued_ns;
 	st->t0 = 0;
 	st->kind = 0;
 	st->runs = runs + 1;
@@ -290,7 +297,7 @@ static __always_inline bool plain_wait(struct abi_counts *bank, struct task_stru
 /* A stamp that was taken: if nobody asks for more of it, the verifier may forget which store it is in. */
 static __always_inline struct stamp *still_wanted(struct stamp *st)
 {
-	if (!WHY && !SLOWER && !filter_reads_stamp())
+	if (!SLOWER && !filter_reads_stamp())
 		st = NULL;
 	asm volatile("" : "+r"(st));
 	return st;
@@ -313,6 +320,7 @@ static __always_inline bool any_wait(struct abi_counts *bank, struct task_struct
 	st->t0 = 0;
 	st->t1 = 0;
 	st->kind = 0;
+	w.moved = take_moved(st);
 	slot_take(p, st);
 	st = still_wanted(st);
 	w.queued_ns = a->queued_ns;
@@ -346,36 +354,47 @@ static __always_inline bool any_wait(struct abi_counts *bank, struct task_struct
 }
 
 /* Out of line, which spares the verifier to follow what comes after it for each store that a stamp can be in. */
-static __noinline u32 other_wait(struct abi_counts *bank, struct task_struct *p, u64 ep)
+static __noinline u32 other_wait(struct abi_counts *bank, struct task_struct *p, u64 at, u64 ep)
 {
 	struct stamp *st = stamp_made(bank, p);
 
-	return st && any_wait(bank, p, st, 0, ep);
+	return st && any_wait(bank, p, st, at, ep);
+}
+
+/* The whole of it, where more of the stamp is wanted (--slower), or more is made of the wait (--why by groups). */
+BESIDE whole_wait(struct abi_counts *bank, struct task_struct *p, struct task_struct *prev, u64 at,
+		  u64 ep)
+{
+	struct stamp *st = stamp_made(bank, p);
+	struct why_cpu *s = why_own();
+	struct wait w = {.n = 1};
+
+	if (!st || (WHY && !s))
+		return 0;
+	if (any_wait(bank, p, st, at, ep)) {
+		wait_get(bank, &w);
+		finish(bank, p, prev, still_wanted(st), &w, s, true, ep);
+	}
+	if (SLOWER)
+		st->last_cpu = bpf_get_smp_processor_id();
+	return 0;
 }
 
 static __always_inline void record_in(struct abi_counts *bank, struct task_struct *p,
-				      struct task_struct *prev, u64 at, u64 ep)
+				      struct task_struct *prev, struct why_cpu *s, u64 at, u64 ep)
 {
+	bool whole = SLOWER || (WHY && keyed.by != ABI_BY_NONE), plain;
 	struct stamp *st = NULL;
 	struct wait w = {.n = 1};
-	bool plain;
 
-	plain = !WHY && !SLOWER && plain_wait(bank, p);
+	plain = !whole && plain_wait(bank, p, at);
 	if (!plain && (!TASK_READ(p, pid) || !filter_early(p)))
 		return;
-	if (WHY || SLOWER) {
-		st = stamp_made(bank, p);
-		if (!st)
-			return;
-		if (any_wait(bank, p, st, at, ep)) {
-			wait_get(bank, &w);
-			finish(bank, p, prev, st, &w, ep);
-		}
-		if (SLOWER)
-			st->last_cpu = bpf_get_smp_processor_id();
+	if (whole) {
+		whole_wait(bank, p, prev, at, ep);
 		return;
 	}
-	if (!plain && !other_wait(bank, p, ep))
+	if (!plain && !other_wait(bank, p, at, ep))
 		return;
 	if (filter_reads_stamp()) {
 		st = stamp_get(p, false);
@@ -383,7 +402,7 @@ static __always_inline void record_in(struct abi_counts *bank, struct task_struc
 			return;
 	}
 	wait_get(bank, &w);
-	finish(bank, p, prev, st, &w, ep);
+	finish(bank, p, prev, st, &w, s, !WHY, ep);
 }
 
 /* Since when it waits, of one that is queued; 0: who knows, since before we began. */

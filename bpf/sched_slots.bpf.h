@@ -22,7 +22,7 @@
 /* User space: not with --slower, which wants more of a stamp than a slot has. */
 const volatile bool slots_used;
 
-#if defined(WS_RAW_TP) || defined(WS_WHY)
+#ifdef WS_RAW_TP
 #define slot_take(p, st) ((void)st)
 #else
 

@@ -55,6 +55,7 @@ static __always_inline struct wait take(struct stamp *st, u64 t2)
 {
 	struct wait w = {.t0 = st->t0, .t1 = st->t1, .t2 = t2, .kind = st->kind, .n = 1};
 
+	w.moved = take_moved(st);
 	st->t0 = 0;
 	st->t1 = 0;
 	return w;
@@ -93,7 +94,7 @@ static __noinline u32 came_unseen(struct abi_counts *bank, struct task_struct *p
 		w.t2 = w.t1;
 	w.queued_ns = elapsed(bank, w.t2, w.t1);
 	wait_forget(bank, &w);
-	finish(bank, p, NULL, st, &w, ep);
+	finish(bank, p, NULL, st, &w, NULL, true, ep);
 	return 1;
 }
 
@@ -159,7 +160,7 @@ static __always_inline bool came_unqueued(struct abi_counts *bank, struct task_s
 }
 
 static __always_inline void stamped_in(struct abi_counts *bank, struct task_struct *p,
-				       struct task_struct *prev, u64 now, u64 ep)
+				       struct task_struct *prev, struct why_cpu *s, u64 now, u64 ep)
 {
 	struct stamp *st = stamp_wanted(bank, p);
 	struct wait w;
@@ -175,7 +176,20 @@ static __always_inline void stamped_in(struct abi_counts *bank, struct task_stru
 		return;
 	w.queued_ns = elapsed(bank, w.t2, w.t1);
 	wait_forget(bank, &w);
-	finish(bank, p, prev, st, &w, ep);
+	finish(bank, p, prev, st, &w, s, true, ep);
+}
+
+/* A switch, where the kernel keeps no record. */
+BESIDE stamped_switch(struct abi_counts *bank, u64 *ctx, bool runnable, u64 at, u64 ep)
+{
+	u64 now = WHY ? at : bpf_ktime_get_ns();
+	struct why_cpu *s = why_own();
+
+	if (WHY && !s)
+		return 0;
+	stamped_out(bank, (void *)ctx[1], runnable, now, ep);
+	stamped_in(bank, (void *)ctx[2], (void *)ctx[1], s, now, ep);
+	return 0;
 }
 
 #endif

@@ -11,19 +11,19 @@
 #define WHY true
 #define WHY_SLOW_BYTES sizeof(struct abi_slow_why)
 #include "slow_ring.bpf.h"
+#define BESIDE static __noinline int /* its frame is not part of the switch's own */
 static __always_inline bool by_record(void);
 #include "why_cpu.bpf.h"
 #include "why.bpf.h"
-#define SWITCHED static __noinline
 #else
 #define WHY false
+#define BESIDE static __always_inline int
 #define WHY_SLOW_BYTES sizeof(struct abi_slow)
 struct why_cpu;
 #define why_own() NULL
 #define why_switch(s, next, runnable, now) ((void)now)
-#define why_wait(p, prev, st, w, ep) false
-#define why_later(s, ctx, ends) ((void)ends)
-#define SWITCHED static __always_inline
+#define why_wait(s, p, st, w, ep) ((void)s)
+#define why_later(s, ctx) ((void)s)
 #define why_hidden(p, w, ep) ((void)0)
 #define why_slow(s) ((void)0)
 #endif

@@ -308,8 +308,9 @@ static __always_inline void why_past(u64 cpu, u64 from, u64 to)
 
 /* ---- a wait ---- */
 
+/* Its epoch is there, and whether it is slow. */
 static __always_inline void why_begin(struct why_walk *w, struct task_struct *p,
-				      const struct wait *wait, bool slow, u64 ep)
+				      const struct wait *wait)
 {
 	u32 i;
 
@@ -321,28 +322,28 @@ static __always_inline void why_begin(struct why_walk *w, struct task_struct *p,
 		w->victim_pid = w->named.pid;
 		w->named_ns = w->named.named_ns;
 	}
-	w->ep = ep;
 	w->serial = wait->t2;
 	w->left = wait->queued_ns;
 	w->length = why_length(wait->queued_ns, wait->n);
 	w->tid = TASK_READ(p, pid);
 	w->tables = 1;
-	w->slow = slow;
 	w->nparts = 0;
 	for (i = 0; i < ABI_WHY_KINDS; i++)
 		w->kinds[i] = 0;
 }
 
 /* false: there were some, and of which wait is not known. */
-static __always_inline bool why_moves_of(struct task_struct *p, struct stamp *st,
-					 const struct wait *w, struct why_moves **m)
+static __always_inline bool why_moves_of(struct task_struct *p, const struct wait *w,
+					 struct why_moves **m)
 {
+	struct stamp *st;
+
 	*m = NULL;
-	if (!st->moved || !TASK_STORAGE)
+	if (!w->moved || !TASK_STORAGE)
 		return true;
-	st->moved = 0;
 	*m = bpf_task_storage_get(&why_moved, p, NULL, 0);
-	if (!*m)
+	st = stamp_get(p, false);
+	if (!*m || !st)
 		return false;
 	return by_record() ? (*m)->base_ns + w->queued_ns == st->delay_ns : (*m)->base_ns == w->t1;
 }
@@ -375,9 +376,8 @@ static __always_inline bool why_simple(struct why_cpu *s, struct task_struct *p,
 	return why_blame_simple(s, p, ABI_WHY_TASK, t, ns - due, due, ep);
 }
 
-/* By the program's own small frame, when all that the switch itself takes has returned: before 6.13 the
- * stacks of a chain of calls share 512 bytes. */
-static __always_inline void why_walk_wait(struct why_cpu *s)
+/* What the CPUs did that it waited on. */
+static __always_inline void why_walk_all(struct why_cpu *s)
 {
 	const struct wait *w = &s->walk.wait;
 	struct why_moves *m = &s->walk.moves;
@@ -407,51 +407,62 @@ static __always_inline void why_walk_wait(struct why_cpu *s)
 	s->walk.kinds[ABI_WHY_UNEXPLAINED] += s->walk.left;
 }
 
-/* The wait of a task that comes to this CPU is over, as `w` tells. true: it is walked, and told if it
- * was slow, when the switch itself is done with. */
-static __always_inline bool why_wait(struct task_struct *p, struct task_struct *prev,
-				     struct stamp *st, const struct wait *w, u64 ep)
+/* Any wait of a task that comes to this CPU, when all that the switch itself takes has returned: before 6.13 the
+ * stacks of a chain of calls share 512 bytes. */
+static __noinline int why_walk_wait(struct why_cpu *s, struct task_struct *p)
 {
-	bool slow = slower && w->wait_ns >= slower_ns;
-	bool throttled = w->kind == ABI_WAIT_THROTTLE, known = prev && w->n == 1;
-	struct why_cpu *s = why_own();
+	const struct wait *w = &s->walk.wait;
 	struct why_moves *m;
 
-	if (!s)
-		return false;
-	if (known && !throttled && !slow && !st->moved && why_simple(s, p, w->queued_ns, ep))
-		return false;
-	why_begin(&s->walk, p, w, slow, ep);
-	if (throttled) {
+	why_begin(&s->walk, p, w);
+	s->walk.moves.n = 0;
+	if (w->kind == ABI_WAIT_THROTTLE) {
 		s->walk.kinds[ABI_WHY_THROTTLE] = w->queued_ns;
 		why_blame(ABI_WHY_THROTTLE, w->queued_ns, 0, 0, 0);
-		return false;
+		return 0;
 	}
-	if (!known || !why_moves_of(p, st, w, &m)) {
-		/* its end was not reported: who knows when, or where it began */
-		s->walk.kinds[ABI_WHY_UNEXPLAINED] = slow ? w->wait_ns : w->queued_ns;
+	if (!why_moves_of(p, w, &m)) { /* who knows where it began */
+		s->walk.kinds[ABI_WHY_UNEXPLAINED] = s->walk.slow ? w->wait_ns : w->queued_ns;
 		why_blame(ABI_WHY_UNEXPLAINED, w->queued_ns, 0, 0, 0);
-		return false;
+		return 0;
 	}
-	s->walk.wait = *w;
-	s->walk.last_cpu = st->last_cpu;
-	s->walk.moves.n = 0;
 	if (m)
 		s->walk.moves = *m;
-	s->later = 1;
-	return true;
+	why_walk_all(s);
+	return 0;
 }
 
-/* Waits whose ends were not reported. */
+/* The wait of a task that comes to this CPU is over, as `w` tells. What is not simple is walked, and told if it was
+ * slow, when the switch is done with. */
+static __always_inline void why_wait(struct why_cpu *s, struct task_struct *p,
+				     const struct stamp *st, const struct wait *w, u64 ep)
+{
+	bool slow = slower && w->wait_ns >= slower_ns;
+
+	if (!slow && !w->moved && w->kind != ABI_WAIT_THROTTLE &&
+	    why_simple(s, p, w->queued_ns, ep))
+		return;
+	s->walk.wait = *w;
+	s->walk.ep = ep;
+	s->walk.slow = slow;
+	if (slow)
+		s->walk.last_cpu = st->last_cpu;
+	s->later = 1;
+}
+
+/* Waits whose ends were not reported: who knows when they were. */
 static __always_inline void why_hidden(struct task_struct *p, const struct wait *w, u64 ep)
 {
 	struct why_cpu *s = why_own();
 
 	if (!s)
 		return;
-	why_begin(&s->walk, p, w, false, ep);
+	s->walk.ep = ep;
+	s->walk.slow = 0;
+	why_begin(&s->walk, p, w);
 	s->walk.serial = bpf_ktime_get_ns();
-	s->walk.kinds[ABI_WHY_UNEXPLAINED] = w->queued_ns;
+	s->walk.kinds[ABI_WHY_UNEXPLAINED] =
+		slower && w->wait_ns >= slower_ns ? w->wait_ns : w->queued_ns;
 	why_blame(ABI_WHY_UNEXPLAINED, w->queued_ns, 0, 0, 0);
 }
 

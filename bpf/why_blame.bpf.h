@@ -183,10 +183,10 @@ static __always_inline bool why_add_simple(const struct abi_key *key, u64 ns, u6
 
 /* ---- most waits: one part, besides what was due to the kernel ---- */
 
-static __always_inline struct why_pair *
-why_pairs_of(struct why_cpu *s, const struct abi_key *victim, const u64 *who, u64 ep)
+static __always_inline struct why_pair *why_pairs_of(struct why_cpu *s,
+						     const struct abi_key *victim, u64 who, u64 ep)
 {
-	u64 h = victim->id ^ who[0];
+	u64 h = victim->id ^ who;
 
 	h ^= h >> 32;
 	h ^= h >> 16;
@@ -196,21 +196,23 @@ why_pairs_of(struct why_cpu *s, const struct abi_key *victim, const u64 *who, u6
 
 /* Of that CPU, which is in all keys here. */
 static __always_inline bool why_pair_is(const struct why_pair *q, const struct abi_key *victim,
-					const u64 *who, u64 all_ns)
+					u64 low, u64 high, u64 all_ns)
 {
-	u64 other = (q->key.id ^ victim->id) | (q->key.born ^ victim->born) | (q->who[0] ^ who[0]) |
-		    (q->who[1] ^ who[1]) | ((q->key.kind ^ victim->kind) & (ABI_WHY_KINDS - 1));
+	u64 other = (q->key.id ^ victim->id) | (q->key.born ^ victim->born) | (q->who[0] ^ low) |
+		    (q->who[1] ^ high) | ((q->key.kind ^ victim->kind) & (ABI_WHY_KINDS - 1));
 
 	return !other && all_ns - q->least_ns <= q->span_ns;
 }
 
 /* It counts what has that key, which has its length. */
 static __always_inline void why_pair_begin(struct why_pair *q, const struct abi_key *key,
-					   const u64 *who, u32 length)
+					   const struct why_stay *t, u32 length)
 {
+	bool task = (key->kind & (ABI_WHY_KINDS - 1)) == ABI_WHY_TASK;
+
 	q->key = *key;
-	q->who[0] = who[0];
-	q->who[1] = who[1];
+	q->who[0] = task ? t->key[0] : 0;
+	q->who[1] = task ? t->key[1] : 0;
 	q->least_ns = length > 1 ? ABI_WHY_LONGER(length - 2) + 1 : 0;
 	q->span_ns = length < ABI_WHY_LENGTHS - 1 ? ABI_WHY_LONGER(length - 1) - q->least_ns
 						  : ~0ULL >> 1;
@@ -224,25 +226,26 @@ static __always_inline void why_pair_add(struct abi_khead *e, const struct why_p
 	e->sums[ABI_WHY_DUE_COUNT] += q->due_count;
 }
 
-/* What has no place of its own: into its entry, and a place if one is free. false: it has no entry yet. */
-static __always_inline bool why_pair_new(struct why_cpu *s, struct abi_key *key,
-					 const struct why_stay *t, struct why_pair *q,
-					 const u64 *who, u64 ns, u64 due_ns, u64 ep)
+/* What has no place of its own: into its entry, and a place if one is free. 0: it has no entry yet. */
+static __noinline u32 why_pair_new(struct why_cpu *s, struct why_pair *q, u64 ns, u64 due_ns,
+				   u64 ep)
 {
+	const struct why_stay *t = &s->stays[(s->nstays - 2) & (WHY_STAYS - 1)];
 	u32 length = why_length(ns + due_ns, 1);
+	struct abi_key *key = &s->walk.key;
 
 	if (key->kind == ABI_WHY_TASK)
 		key->obj = why_id(t);
 	key->kind |= length << ABI_WHY_LENGTH_SHIFT;
 	if (!why_add_simple(key, ns, due_ns, ep))
-		return false;
+		return 0;
 	if (s->no_pairs)
-		return true;
+		return 1;
 	if (!q->key.kind)
-		why_pair_begin(q, key, who, length);
+		why_pair_begin(q, key, t, length);
 	else if (!q[1].key.kind)
-		why_pair_begin(&q[1], key, who, length);
-	return true;
+		why_pair_begin(&q[1], key, t, length);
+	return 1;
 }
 
 /*
@@ -252,27 +255,29 @@ static __always_inline bool why_pair_new(struct why_cpu *s, struct abi_key *key,
 static __always_inline bool why_blame_simple(struct why_cpu *s, struct task_struct *p, u32 kind,
 					     const struct why_stay *t, u64 ns, u64 due_ns, u64 ep)
 {
-	struct abi_key key = {.kind = kind};
-	u64 who[2] = {};
+	u64 low = kind == ABI_WHY_TASK ? t->key[0] : 0, high = kind == ABI_WHY_TASK ? t->key[1] : 0;
+	struct abi_key *key = &s->walk.key; /* in place of a stack, as all of that */
 	struct why_pair *q;
 
 	if (keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID)
 		return false;
-	group_key(&key, p);
-	if (kind == ABI_WHY_TASK) {
-		who[0] = t->key[0];
-		who[1] = t->key[1];
-	}
-	q = why_pairs_of(s, &key, who, ep);
-	if (!why_pair_is(q, &key, who, ns + due_ns)) {
-		if (!why_pair_is(&q[1], &key, who, ns + due_ns))
-			return why_pair_new(s, &key, t, q, who, ns, due_ns, ep);
+	__builtin_memset(key, 0, sizeof(*key));
+	key->kind = kind;
+	group_key(key, p);
+	q = why_pairs_of(s, key, low, ep);
+	if (!why_pair_is(q, key, low, high, ns + due_ns)) {
+		if (!why_pair_is(&q[1], key, low, high, ns + due_ns))
+			return why_pair_new(s, q, ns, due_ns, ep);
 		q++;
 	}
-	q->ns += ns;
-	q->count += ns != 0;
-	q->due_ns += due_ns;
-	q->due_count += due_ns != 0;
+	if (ns) {
+		q->ns += ns;
+		q->count++;
+	}
+	if (due_ns) {
+		q->due_ns += due_ns;
+		q->due_count++;
+	}
 	return true;
 }
 
