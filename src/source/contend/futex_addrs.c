@@ -228,24 +228,32 @@ void futex_addrs_described(struct futex_addrs *a, const struct abi_contend_sampl
 		n->flags |= op; /* the first that waited */
 }
 
-/* Those that no description told of. */
-static void walk_map(struct futex_addrs *a)
+typedef void with_entry(struct futex_addrs *a, const struct abi_futex_key *key,
+			const struct abi_futex_addr *value);
+
+/* Bounded: where a key goes away under us the kernel begins anew. */
+static void for_each_entry(struct futex_addrs *a, with_entry *fn)
 {
 	struct abi_futex_key key, *prev = NULL;
 	struct abi_futex_addr value;
+	uint32_t left = a->room;
 
-	for (; !bpf_map_get_next_key(a->map_fd, prev, &key); prev = &key) {
-		if (bpf_map_lookup_elem(a->map_fd, &key, &value) || find(a, value.id))
-			continue;
-		if (!add(a,
-			 &(struct futex_addr){.id = value.id,
-					      .uaddr = key.uaddr,
-					      .pid = key.tgid,
-					      .flags = value.flags &
-						       (ABI_FUTEX_SHARED | ABI_FUTEX_SEEN_IDLE)},
-			 value.comm))
-			return;
+	for (; left && !bpf_map_get_next_key(a->map_fd, prev, &key); left--) {
+		prev = &key;
+		if (!bpf_map_lookup_elem(a->map_fd, &key, &value))
+			fn(a, &key, &value);
 	}
+}
+
+/* One that no description told of. Without memory it has no name. */
+static void add_unknown(struct futex_addrs *a, const struct abi_futex_key *key,
+			const struct abi_futex_addr *value)
+{
+	struct futex_addr what = {.id = value->id, .uaddr = key->uaddr, .pid = key->tgid};
+
+	what.flags = value->flags & (ABI_FUTEX_SHARED | ABI_FUTEX_SEEN_IDLE);
+	if (!find(a, value->id))
+		(void)add(a, &what, value->comm);
 }
 
 void futex_addrs_walk_again(struct futex_addrs *a)
@@ -260,7 +268,7 @@ struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id)
 	if (n || a->walked)
 		return n;
 	a->walked = true;
-	walk_map(a);
+	for_each_entry(a, add_unknown);
 	return find(a, id);
 }
 
@@ -293,18 +301,10 @@ static void mark(struct futex_addrs *a, uint64_t id)
 		n->used = n->same->used = a->look;
 }
 
-static void mark_map(struct futex_addrs *a)
+static void mark_entry(struct futex_addrs *a, const struct abi_futex_key *key,
+		       const struct abi_futex_addr *value)
 {
-	struct abi_futex_key key, *prev = NULL;
-	uint32_t left =
-		a->room; /* bounded: where a key goes away under us the kernel begins anew */
-	struct abi_futex_addr value;
-
-	for (; left && !bpf_map_get_next_key(a->map_fd, prev, &key); left--) {
-		prev = &key;
-		if (!bpf_map_lookup_elem(a->map_fd, &key, &value))
-			mark(a, value.id);
-	}
+	mark(a, value->id);
 }
 
 /* By this look at what is used, or by the one before: an address may leave the map with its process before the
@@ -347,7 +347,7 @@ void futex_addrs_tidy(struct futex_addrs *a, const struct keyed_row *rows, bool 
 	if (a->naddrs < a->look_at)
 		return;
 	a->look++;
-	mark_map(a);
+	for_each_entry(a, mark_entry);
 	for (; rows; rows = rows->next)
 		mark(a, rows->key.obj);
 	forget_unmarked(a);
