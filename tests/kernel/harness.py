@@ -273,6 +273,10 @@ class Tool:
     def json(self):
         return self.text_of(self.json_path)
 
+    def reports(self):
+        """How many of intervals there were."""
+        return self.json().count('"type":"interval"')
+
     def ready(self, timeout=PATIENCE_S):
         """Waits for the meta line: from then on everything is counted."""
         self.await_line('"type":"meta"', timeout)
@@ -539,6 +543,11 @@ class KernelTest(unittest.TestCase):
             if time.monotonic() > end:
                 self.fail("not within %d s: %s" % (PATIENCE_S, what))
             time.sleep(0.01)
+
+    def next_report(self, tool, n=1):
+        """Waits for n more reports of intervals."""
+        had = tool.reports()
+        self.until(lambda: tool.reports() >= had + n, "%d reports" % n)
 
     def by_chance(self, look, tries=4):
         """What look() returns the first time that its assertions hold: samples may miss what is there."""

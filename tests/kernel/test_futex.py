@@ -442,8 +442,7 @@ class Filters(FutexTest):
             load.go()
             waits += sum(w["waits"] for w in load.end())
             time.sleep(0.02)
-        had = tool.json().count('"type":"interval"')
-        self.until(lambda: tool.json().count('"type":"interval"') > had + 4, "those that ended are gone")
+        self.next_report(tool, 5)  # those that ended are gone
         last = self.load("futex", "timeout", 7)
         pid = last.line()["pid"]
         last.go()
@@ -460,12 +459,11 @@ class Filters(FutexTest):
         tool = self.tool("-s", "futex", "--comm", "futexes", "-i", "0.5").ready()
         loads = [self.load("futexes", kept, 200) for kept in (9000, 0, 0)]
         waits = sum(l.line()["waits"] for l in loads)
-        had = tool.json().count('"type":"interval"')
-        self.until(lambda: tool.json().count('"type":"interval"') >= had + 8, "eight reports")
+        self.next_report(tool, 8)
         words = [l.end()[0] for l in loads]
         waits += sum(w["waits"] for w in words)
         cpu_s = sum(map(int, harness.stat_of(tool.proc.pid)[11:13])) / os.sysconf("SC_CLK_TCK")
-        reports = tool.json().count('"type":"interval"')
+        reports = tool.reports()
         final = tool.stop().final
         # Each row whose address had left with its process had all others walked for it.
         self.assertLess(cpu_s, 0.5 + 0.4 * reports)

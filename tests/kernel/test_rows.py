@@ -72,11 +72,6 @@ class Names(KernelTest):
         self.dir = tempfile.mkdtemp(prefix="ws-rows-")
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
 
-    def next_report(self, tool, n=1):
-        """Waits for n more reports of intervals."""
-        have = tool.json().count('"type":"interval"')
-        self.until(lambda: tool.json().count('"type":"interval"') >= have + n, "a report")
-
     def table_names(self, by, pid):
         """[comm of the row in each report]"""
         names, at = [], None

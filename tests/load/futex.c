@@ -564,9 +564,9 @@ static void *reader(void *lock)
 	return NULL;
 }
 
-/* pthread_join(), and what the kernel does when the thread ends (CLONE_CHILD_CLEARTID). */
 static volatile pid_t joiner_tid;
 
+/* pthread_join(), and what the kernel does when the thread ends (CLONE_CHILD_CLEARTID). */
 static void *joiner(void *arg)
 {
 	joiner_tid = load_tid();
@@ -576,27 +576,11 @@ static void *joiner(void *arg)
 	return NULL;
 }
 
-/* It does nothing that it could sleep in but wait for its futex. */
-static bool joiner_sleeps(void)
-{
-	char path[64], state = 0;
-	FILE *f;
-
-	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)joiner_tid); /* fits */
-	f = joiner_tid ? fopen(path, "re") : NULL;
-	if (!f)
-		return false;
-	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-		state = 0;
-	fclose(f);
-	return state == 'S';
-}
-
 static void *ender(void *arg)
 {
-	while (!joiner_sleeps())
+	while (!joiner_tid)
 		load_sleep_ns(hold_ns);
-	load_sleep_ns(10 * hold_ns);
+	load_await_blocked(joiner_tid);
 	__atomic_store_n(&joined, 0, __ATOMIC_SEQ_CST);
 	(void)syscall(SYS_futex, &joined, FUTEX_WAKE, 1);
 	return NULL;
