@@ -6,11 +6,10 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 import harness
-import test_record
+import realtime
 import why_trace as why_ref
 from harness import Cgroup, KernelTest, metric, mount_of, runs, total_ns
 
@@ -118,38 +117,6 @@ class Sums(KernelTest):
         hooks = [h for s in report.meta["sources"] for h in s.get("hooks", ())]
         for hook in ("softirq_entry", "irq_handler_entry", "sched_migrate_task"):
             self.assertNotIn(hook, hooks)
-
-
-class Moves(test_record.Moved):
-    """Waits that go on on another CPU: what they waited for on the one before is told, too."""
-
-    PERIOD_S = 0.012  # of a wait three moves are kept apart: beside other work it is longer
-    STAYS = 200  # of a CPU a few more than these are kept: who switches more often in a wait pushes them out
-
-    def test_moved(self):
-        """threads that are moved while they wait: whom they waited for is known on each CPU"""
-        cpus = self.two_cpus()
-        load = self.load("hog", "--wait", 7, 2)
-        first = load.line()
-        tool = self.tool("--why", "-t", ",".join(map(str, first["tids"]))).ready()
-        self.done = threading.Event()
-        pusher = threading.Thread(target=self.push, args=(first["tids"], cpus))
-        load.go()
-        pusher.start()
-        rate = harness.switches_per_s(1.5)
-        self.done.set()
-        pusher.join()
-        load.end()
-        final = tool.stop().final
-        waited = sum(r["wait_ns"] for r in culprits(final))
-        rest = blame(final, kind="unexplained")
-        longest = metric(final, "sched_run_delay")["p"]["90"]
-        self.note("%.0f ms, of a wait %.0f, %.0f switches a second, %.1f %% unexplained", waited / 1e6, longest / 1e6,
-                  rate, 100 * rest / waited)
-        self.assertEqual(waited, total_ns(final, "sched_run_delay") + total_ns(final, "sched_throttle_wait"))
-        # As if all were on one CPU: exact where the machine is at rest, never red where it is not.
-        if longest < 3 * self.PERIOD_S * 1e9 and rate * longest / 1e9 < self.STAYS:
-            self.assertLess(rest, 0.1 * waited)
 
 
 class Truths(KernelTest):
@@ -311,32 +278,17 @@ class Tail(KernelTest):
     def wait_for_both(self):
         """Real-time tasks of one CPU, so that others' work has no part in it: each wakes the victim and keeps the CPU."""
         cpu = self.two_cpus()[1]
-        victim = self.popen(VICTIM, cpu, 10)
-        short = self.popen(WAKER, cpu, 50, "ws-short", self.SHORT, self.SHORT_NS, victim.stdin.fileno())
-        long = self.popen(WAKER, cpu, 60, "ws-long", self.LONG, self.LONG_NS, victim.stdin.fileno())
-        for p in (victim, short, long):
-            self.assertEqual(p.stdout.readline(), b"ready\n")
+        victim = realtime.start(self, realtime.VICTIM, cpu, 10)
+        wake = [victim.stdin.fileno()]
+        short = realtime.start(self, realtime.WAKER, cpu, 50, "ws-short", self.SHORT, self.SHORT_NS, fds=wake)
+        long = realtime.start(self, realtime.WAKER, cpu, 60, "ws-long", self.LONG, self.LONG_NS, fds=wake)
+        realtime.all_ready(self, victim, short, long)
         tool = self.tool("--why", "--slower", "3900us", "-t", victim.pid).ready()
         took = []
         for p in (short, long):  # one after the other: never for both
-            p.stdin.write(b"go\n")
-            p.stdin.flush()
-            took.append(int(p.stdout.readline()))
+            took += realtime.run(p)
         report = tool.stop()
         return report, took
-
-    def popen(self, text, *args):
-        p = subprocess.Popen([sys.executable, "-c", text, *map(str, args)], stdin=subprocess.PIPE,
-                             stdout=subprocess.PIPE, pass_fds=args[5:])
-
-        def end():
-            p.kill()
-            p.stdin.close()
-            p.stdout.close()
-            p.wait()
-
-        self.addCleanup(end)
-        return p
 
     @staticmethod
     def of_length(rows, at):
@@ -394,15 +346,13 @@ class Tail(KernelTest):
         They are what a CPU counts by itself, in a place for each length.
         """
         cpu = self.two_cpus()[1]
-        victim = self.popen(VICTIM, cpu, 10)
+        victim = realtime.start(self, realtime.VICTIM, cpu, 10)
         turns = ",".join(map(str, [self.SHORT_NS] * 9 + [self.NO_TICK_NS]))
-        both = self.popen(WAKER, cpu, 50, "ws-both", 10 * self.LONG, turns, victim.stdin.fileno())
-        for p in (victim, both):
-            self.assertEqual(p.stdout.readline(), b"ready\n")
+        both = realtime.start(self, realtime.WAKER, cpu, 50, "ws-both", 10 * self.LONG, turns,
+                              fds=[victim.stdin.fileno()])
+        realtime.all_ready(self, victim, both)
         tool = self.tool("--why", "-t", victim.pid).ready()
-        both.stdin.write(b"go\n")
-        both.stdin.flush()
-        short_ns, long_ns = map(int, both.stdout.readline().split())
+        short_ns, long_ns = realtime.run(both)
         final = tool.stop().final
         rows = culprits(final)
         other = sum(r["wait_ns"] for r in rows if r["kind"] != "task")
@@ -415,37 +365,6 @@ class Tail(KernelTest):
         self.assertWithin(blame(final, comm="ws-both") - longer, short_ns, 0.1, other)
 
 
-# Each is (CPU, priority, ...).
-VICTIM = """
-import os, sys
-os.sched_setaffinity(0, [int(sys.argv[1])])
-os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(sys.argv[2])))
-print("ready", flush=True)
-while os.read(0, 1):
-    pass
-"""
-WAKER = """
-import os, sys, time
-cpu, priority, name, n, turns, wake = sys.argv[1:]
-n, turns, wake = int(n), [int(ns) for ns in turns.split(",")], int(wake)
-with open("/proc/self/comm", "w") as f:
-    f.write(name)
-os.sched_setaffinity(0, [int(cpu)])
-os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(priority)))
-print("ready", flush=True)
-sys.stdin.readline()
-kept = dict.fromkeys(sorted(turns), 0)
-for i in range(n):
-    ns = turns[i % len(turns)]
-    since = time.monotonic_ns()
-    os.write(wake, b"x")
-    while time.monotonic_ns() - since < ns:
-        pass
-    kept[ns] += time.monotonic_ns() - since
-    time.sleep(ns * 5e-10)
-print(*kept.values(), flush=True)
-sys.stdin.readline()
-"""
 FLOOD = """
 import os, socket, sys
 open("/proc/self/comm", "w").write("ws-flood")

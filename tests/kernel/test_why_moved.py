@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""--why: waits that go on on another CPU, and whom they waited for on each."""
+import threading
+
+import harness
+import realtime
+import test_record
+from harness import KernelTest, metric, total_ns
+from test_why import blame, culprits
+
+
+class Pushed(test_record.Moved):
+    """Waits that go on on another CPU: what they waited for on the one before is told, too."""
+
+    PERIOD_S = 0.012  # of a wait three moves are kept apart: beside other work it is longer
+    STAYS = 200  # of a CPU a few more than these are kept: who switches more often in a wait pushes them out
+
+    def test_moved(self):
+        """threads that are moved while they wait: whom they waited for is known on each CPU"""
+        cpus = self.two_cpus()
+        load = self.load("hog", "--wait", 7, 2)
+        first = load.line()
+        tool = self.tool("--why", "-t", ",".join(map(str, first["tids"]))).ready()
+        self.done = threading.Event()
+        pusher = threading.Thread(target=self.push, args=(first["tids"], cpus))
+        load.go()
+        pusher.start()
+        rate = harness.switches_per_s(1.5)
+        self.done.set()
+        pusher.join()
+        load.end()
+        final = tool.stop().final
+        waited = sum(r["wait_ns"] for r in culprits(final))
+        rest = blame(final, kind="unexplained")
+        longest = metric(final, "sched_run_delay")["p"]["90"]
+        self.note("%.0f ms, of a wait %.0f, %.0f switches a second, %.1f %% unexplained", waited / 1e6, longest / 1e6,
+                  rate, 100 * rest / waited)
+        self.assertEqual(waited, total_ns(final, "sched_run_delay") + total_ns(final, "sched_throttle_wait"))
+        # As if all were on one CPU: exact where the machine is at rest, never red where it is not.
+        if longest < 3 * self.PERIOD_S * 1e9 and rate * longest / 1e9 < self.STAYS:
+            self.assertLess(rest, 0.1 * waited)
+
+
+class Whom(KernelTest):
+    """A wait on two CPUs in turn, each of which one task keeps all the time."""
+
+    ROUNDS = 12
+    MS = (4, 12, 3)  # on one, on the other, and back
+
+    def test_whom(self):
+        """a wait that goes on on another CPU and back: who kept each is blamed for the time there, by the mover's clock"""
+        cpus = self.two_cpus()
+        names = dict(zip(cpus, ("ws-here", "ws-there")))
+        victim = realtime.start(self, realtime.VICTIM, cpus[0], 10)
+        keepers = [realtime.start(self, realtime.KEEPER, cpu, 50, names[cpu]) for cpu in cpus]
+        on = (cpus[0], cpus[1], cpus[0])
+        stays = ",".join("%d:%d" % (cpu, ms * 1_000_000) for cpu, ms in zip(on, self.MS))
+        mover = realtime.start(self, realtime.MOVER, 60, self.ROUNDS, stays, victim.pid,
+                               fds=[p.stdin.fileno() for p in (victim, *keepers)])
+        realtime.all_ready(self, victim, *keepers, mover)
+        tool = self.tool("--why", "-t", victim.pid).ready()
+        waited = realtime.run(mover)
+        final = tool.stop().final
+        rest = blame(final, kind="unexplained")
+        # What came between: the mover itself, interrupts, a host that stopped a CPU.
+        other = sum(r["wait_ns"] for r in culprits(final) if r["comm"] not in names.values()) - rest
+        self.note("%.1f ms by others, %.1f unexplained", other / 1e6, rest / 1e6)
+        for cpu, name in names.items():
+            ns = sum(ns for at, ns in zip(on, waited) if at == cpu)
+            got = blame(final, comm=name)
+            self.note("%s: blamed for %.1f of %.1f ms", name, got / 1e6, ns / 1e6)
+            self.assertWithin(got, ns, 0.1, other)
+        self.assertLess(rest, 0.1 * sum(waited))
+
+
+if __name__ == "__main__":
+    harness.main()
