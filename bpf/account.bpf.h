@@ -104,6 +104,45 @@ static __always_inline u64 ledger_mark(const volatile struct abi_ledger *l)
 	return mark ? mark : l->seen_ns;
 }
 
+/*
+ * A task whose switch-out is the last that was seen of it: until when it was off its CPU, `now` at the latest; 0: who
+ * knows. A host may hide switches (sched_record.bpf.h), and who asks may have come between the look at a task and
+ * its switch. The kernel's own record tells; its sum of waits grows by what the task was queued for, and `queued` is
+ * the moment when it was, less the sum by then. Time out of quota is not in that. Global: the verifier takes it by
+ * itself, once.
+ */
+__noinline u64 off_until(u64 task, u32 arrived, u32 does, u64 queued, u64 now)
+{
+	struct task_struct *p = (void *)task;
+	u64 came;
+
+	if ((u32)compat_task_arrived(p) == arrived)
+		return now;
+	if (does != ABI_DID_QUEUE || !compat_task_runs(p))
+		return 0;
+	came = queued + compat_task_delay(p);
+	return came < now ? came : now;
+}
+
+/* From `mark` to `now` it was off its CPU, but for what was not seen. false: that is not known. */
+static __always_inline bool account_off(const volatile struct abi_ledger *l, u32 does, u64 mark,
+					u64 woken, u64 now, struct abi_did *out)
+{
+	u64 until;
+
+	if (does == ABI_DID_BLOCK && woken >= mark && woken <= now) {
+		did_add(out, ABI_DID_BLOCK, woken - mark);
+		mark = woken;
+		does = ABI_DID_QUEUE;
+	}
+	until = off_until(l->task, l->arrived, does, mark - l->delay_ns, now);
+	if (until < mark)
+		return false;
+	did_add(out, does, until - mark);
+	out->ns[ABI_DID_RUN] += now - until;
+	return true;
+}
+
 /* false: it is being written. */
 static __always_inline bool account_try(const volatile struct abi_ledger *l, u64 now,
 					struct abi_did *out)
@@ -121,18 +160,17 @@ static __always_inline bool account_try(const volatile struct abi_ledger *l, u64
 		if (now < l->before_ns || now < seen)
 			return false;
 		did_add(out, l->did_last, now - mark);
-	} else if (does == ABI_DID_BLOCK && woken >= mark && woken <= now) {
-		did_add(out, ABI_DID_BLOCK, woken - mark);
-		did_add(out, ABI_DID_QUEUE, now - woken);
-	} else {
-		did_add(out, does, now - mark);
+		return true;
 	}
+	if (does != ABI_DID_RUN)
+		return account_off(l, does, mark, woken, now, out);
+	did_add(out, ABI_DID_RUN, now - mark);
 	return true;
 }
 
 /*
  * The sums at `now`, which was a moment ago. false: they are being written on another CPU, or the task
- * has done more than one other thing since.
+ * has done more than one other thing since, or what it did is not known.
  */
 static __noinline bool account_read(const struct abi_ledger *l, u64 now, struct abi_did *out)
 {

@@ -33,6 +33,7 @@ static __always_inline u32 task_does(struct task_struct *p)
  */
 __noinline u32 ledger_keep(u32 tid, u64 now)
 {
+	struct task_struct *p;
 	struct abi_ledger *l;
 
 	if (!why)
@@ -40,7 +41,11 @@ __noinline u32 ledger_keep(u32 tid, u64 now)
 	l = ledger_by_tid(tid);
 	if (!l)
 		return 0;
-	l->does = task_does((void *)l->task);
+	p = (void *)l->task;
+	l->arrived = (u32)compat_task_arrived(p); /* before the look at what it does */
+	barrier();
+	l->does = task_does(p);
+	l->delay_ns = compat_task_delay(p) + compat_task_waits(p);
 	barrier();
 	*(volatile u64 *)&l->seen_ns = now;
 	barrier();

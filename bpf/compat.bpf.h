@@ -147,6 +147,12 @@ static __always_inline u64 compat_since(struct task_struct *p, u64 then)
 	return clock > then ? clock - then : 0;
 }
 
+/* When it last came to a CPU. */
+static __always_inline u64 compat_arrived(struct task_struct *p)
+{
+	return compat_has_record() ? TRACED_READ(p, sched_info.last_arrival) : 0;
+}
+
 static __always_inline u64 compat_ran_for(struct task_struct *p)
 {
 	return compat_has_record() ? compat_since(p, TRACED_READ(p, sched_info.last_arrival)) : 0;
@@ -166,6 +172,34 @@ static __always_inline u64 compat_queued_for(struct task_struct *p)
 static __always_inline u64 compat_run_delay(struct task_struct *p)
 {
 	return compat_has_record() ? TRACED_READ(p, sched_info.run_delay) : 0;
+}
+
+/* The same of any task, not only those that tracepoints hand over. */
+static __always_inline u64 compat_task_arrived(struct task_struct *p)
+{
+	return compat_has_record() ? BPF_CORE_READ(p, sched_info.last_arrival) : 0;
+}
+
+static __always_inline u64 compat_task_delay(struct task_struct *p)
+{
+	return compat_has_record() ? BPF_CORE_READ(p, sched_info.run_delay) : 0;
+}
+
+/* And what it has waited since, which is not in it yet. A queue's clock stands still between its CPU's events, a tick
+ * at most: so the later of two, of its own and of the current task's, which are of one source. */
+static __always_inline u64 compat_task_waits(struct task_struct *p)
+{
+	struct task_struct *current = (void *)bpf_get_current_task();
+	u64 queued, clock, here;
+
+	if (!compat_has_record())
+		return 0;
+	queued = BPF_CORE_READ(p, sched_info.last_queued);
+	clock = BPF_CORE_READ(p, se.cfs_rq, rq, clock);
+	here = BPF_CORE_READ(current, se.cfs_rq, rq, clock);
+	if (clock < here)
+		clock = here;
+	return queued && clock > queued ? clock - queued : 0;
 }
 
 #ifdef WS_WHY

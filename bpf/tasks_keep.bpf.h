@@ -119,6 +119,20 @@ static __noinline u32 dies(struct task_struct *p)
 	return 0;
 }
 
+/* It leaves a CPU that it was not seen to come to: when it came, as who read its sums meanwhile has it. */
+static __always_inline u64 ledger_ran_from(const struct abi_ledger *l, struct task_struct *p,
+					   u64 now)
+{
+	bool slept = l->does == ABI_DID_BLOCK;
+	u64 since = slept ? l->woken_ns : ledger_mark(l);
+	u64 came = off_until((u64)p, l->arrived, slept ? ABI_DID_QUEUE : l->does,
+			     since - l->delay_ns, now);
+
+	if (since && came >= since && came < now)
+		return came;
+	return now - compat_ran_for(p);
+}
+
 static __noinline u32 leaves(struct task_struct *p, u32 runnable, u64 now)
 {
 	struct abi_ledger *l = ledger_by_tid((u32)p->pid);
@@ -129,8 +143,11 @@ static __noinline u32 leaves(struct task_struct *p, u32 runnable, u64 now)
 	if (runnable)
 		does = compat_throttled(p) ? ABI_DID_THROTTLE : ABI_DID_QUEUE;
 	if (l->does != ABI_DID_RUN) /* a host may hide switches (sched_record.bpf.h) */
-		ledger_runs(l, p, now - compat_ran_for(p));
+		ledger_runs(l, p, ledger_ran_from(l, p, now));
 	l->woken_ns = 0;
+	l->arrived = (u32)compat_arrived(p);
+	l->delay_ns = compat_run_delay(p);
+	barrier();
 	ledger_turn(l, ABI_DID_RUN, ledger_mark(l), does, now);
 	return 0;
 }

@@ -56,7 +56,8 @@ struct abi_ledger {
 	__u32 vtid;	/* as its own pid namespace numbers it; 0: as we do */
 	__u64 waker_ns; /* in the last of these it was last woken then, */
 	__u32 waker;	/* by that thread, */
-	__u32 pad[3];
+	__u32 arrived; /* off its CPU: when it had come to it, by the kernel's record; what of it fits */
+	__u64 delay_ns;		  /* and the sum of its waits by then, in the same record */
 	struct abi_did waker_did; /* which had done that by then; all 0: its sums were not kept */
 	struct abi_held_wait wait[ABI_HELD_WAITS];
 };

@@ -505,6 +505,20 @@ def bpf_map_fd(ident):
     return fd
 
 
+def bpf_map_element(command, ident, key, value):
+    """Of an array, by bpf(2): BPF_MAP_LOOKUP_ELEM (1) fills the bytearray, BPF_MAP_UPDATE_ELEM (2) is given it."""
+    fd = bpf_map_fd(ident)
+    data = (ctypes.c_ubyte * len(value)).from_buffer(value)
+    at = ctypes.c_uint32(key)
+    attr = (ctypes.c_uint64 * 4)(fd, ctypes.addressof(at), ctypes.addressof(data), 0)
+    try:
+        if ctypes.CDLL(None, use_errno=True).syscall(SYS_BPF, command, ctypes.byref(attr), ctypes.sizeof(attr)):
+            raise OSError(ctypes.get_errno(), "bpf map %d" % ident)
+    finally:
+        os.close(fd)
+    return value
+
+
 def bpf_leaked(before, patience_s=PATIENCE_S / 4):
     """What was made since `before` and nobody holds; the kernel frees some time after the close."""
     end = time.monotonic() + patience_s

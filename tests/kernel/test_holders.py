@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import tempfile
+import time
 
 import harness
 from harness import KernelTest, together
@@ -209,6 +210,54 @@ class First(HoldersTest):
         self.two_cpus()
         did, waited, _ = self.check("queued")
         self.assertGreaterEqual(did["runnable_ns"], 0.95 * waited)
+
+    def unseen(self, source):
+        """A holder that comes to its CPU while its switches are not looked at, as if a host hid that one."""
+        load = self.load("firstwait", "comes", 1)
+        pid = load.line()["pid"]
+        tool = self.tool("-s", source, "--why", "-p", pid).ready()
+        kept = harness.bpf_map_of(tool.proc.pid, "tasks_kept")
+        load.go()
+        self.until(lambda: self.asked_about(kept, pid), "somebody to ask about the holder")
+        time.sleep(0.1)
+        self.look_away(kept, self.asked_about(kept, pid))
+        load.go()
+        words = load.line()
+        load.end()
+        final = tool.stop().final
+        (row,) = [r for r in final["tables"]["contended"] if (r["name"] or "").endswith("`lock")]
+        return row, words
+
+    @staticmethod
+    def asked_about(kept, pid):
+        """The thread of the process, but the first, whose switches are looked at."""
+        looked_at = harness.bpf_map_element(1, kept["id"], 0, bytearray(kept["bytes_value"]))
+        return next((int(t) for t in os.listdir("/proc/%d/task" % pid)
+                     if int(t) != pid and looked_at[int(t) % len(looked_at)]), None)
+
+    @staticmethod
+    def look_away(kept, tid):
+        looked_at = harness.bpf_map_element(1, kept["id"], 0, bytearray(kept["bytes_value"]))
+        looked_at[tid % len(looked_at)] = 0
+        harness.bpf_map_element(2, kept["id"], 0, looked_at)
+
+    def test_unseen(self):
+        """it comes to its CPU by a switch that nobody reports: when, the kernel's own record says"""
+        self.two_cpus()
+        for source in ("sched,futex", "futex"):
+            for _ in range(4): # it may be off its CPU again just when the wait ends
+                row, words = self.unseen(source)
+                holder, waited = held(row).get(words["tids"][0]), row["wait_ns"]["sum"]
+                if holder:
+                    break
+            off = holder["runnable_ns"] + holder["throttled_ns"]
+            self.note("%s: %.1f ms waited, %.1f until it could come; runnable %.1f, running %.1f", source, waited / 1e6,
+                      words["behind_ns"] / 1e6, off / 1e6, holder["running_ns"] / 1e6)
+            self.assertEqual(holder["wait_ns"], waited)
+            self.assertGreater(words["behind_ns"], 0.1 * waited)
+            self.assertGreaterEqual(off, words["behind_ns"] - 0.01 * waited)
+            self.assertLessEqual(off, words["queued_ns"] + 0.01 * waited)
+            self.assertLessEqual(holder["blocked_ns"], 0.01 * waited)
 
     @together
     def test_renamed(self):

@@ -3,12 +3,14 @@
  * Each round a thread that nobody ever waited for holds a lock and does one thing all the time; another waits for
  * the lock in the midst of it, and gives up.
  *
- *	firstwait asleep|computing|queued|renamed ROUNDS
+ *	firstwait asleep|computing|queued|comes|renamed ROUNDS
  *
- * queued: on its CPU another runs with a real-time priority. renamed: it sleeps, and has its process's number, by an
- * exec.
+ * queued: on its CPU another runs with a real-time priority. comes: the same until a byte comes on stdin, and then it
+ * computes. renamed: it sleeps, and has its process's number, by an exec.
  *
- *	stdout: {"pid":P}, then after a byte on stdin {"tids":[holders],"waits":N,"queued_ns":...}
+ *	stdout: {"pid":P}, then after a byte on stdin {"tids":[holders],"waits":N,"queued_ns":...,"behind_ns":...}
+ *
+ * behind_ns: from the beginning of the wait until that byte came.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -18,6 +20,7 @@
 #define BEFORE_NS 20000000 /* the wait */
 #define WAIT_NS 60000000
 #define HOLD_NS 150000000
+#define LONGER 8 /* times as long, if it has to come to its CPU meanwhile */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *does;
@@ -25,6 +28,7 @@ static sem_t held;
 static volatile bool stop;
 static volatile pid_t holder_tid;
 static uint64_t queued_ns; /* holders, while they held it */
+static volatile uint64_t wait_ns, stop_ns;
 static int cpu, other_cpu;
 
 static void *hog(void *arg)
@@ -36,6 +40,24 @@ static void *hog(void *arg)
 		err(1, "SCHED_FIFO");
 	while (!stop)
 		;
+	return arg;
+}
+
+static bool is(const char *what)
+{
+	return !strcmp(does, what);
+}
+
+static uint64_t longer(uint64_t ns)
+{
+	return is("comes") ? LONGER * ns : ns;
+}
+
+static void *stops(void *arg)
+{
+	load_wait_stdin();
+	stop_ns = load_now_ns();
+	stop = true;
 	return arg;
 }
 
@@ -51,18 +73,19 @@ static pthread_t start(void *(*run)(void *))
 
 static void *holds(void *arg)
 {
-	uint64_t end = load_now_ns() + HOLD_NS, before;
+	uint64_t end = load_now_ns() + longer(HOLD_NS), before;
+	bool behind = is("queued") || is("comes");
 	pthread_t t = 0;
 
 	holder_tid = load_tid();
 	before = load_schedstat(holder_tid).delay_ns;
-	if (!strcmp(does, "queued"))
+	if (behind)
 		load_pin((unsigned int)cpu);
 	(void)pthread_mutex_lock(&lock);
 	sem_post(&held);
-	if (!strcmp(does, "queued"))
+	if (behind)
 		t = start(hog); /* on the same CPU: it does not run until that one stops */
-	if (strcmp(does, "asleep"))
+	if (!is("asleep"))
 		while (load_now_ns() < end)
 			;
 	else
@@ -81,7 +104,8 @@ static unsigned long waits(void)
 
 	sem_wait(&held);
 	load_sleep_ns(BEFORE_NS);
-	ts = load_deadline(WAIT_NS);
+	ts = load_deadline(longer(WAIT_NS));
+	wait_ns = load_now_ns();
 	return pthread_mutex_timedlock(&lock, &ts) == ETIMEDOUT;
 }
 
@@ -95,20 +119,25 @@ static void rounds(unsigned long n)
 {
 	unsigned long waited = 0;
 
-	if (!strcmp(does, "queued"))
+	if (is("queued") || is("comes"))
 		load_pin((unsigned int)other_cpu);
 	printf("{\"tids\":[");
 	while (n--) {
-		pthread_t t;
+		pthread_t t, stopper = 0;
 
 		stop = false;
 		t = start(holds);
+		if (is("comes"))
+			stopper = start(stops);
 		waited += waits();
 		stop = true;
 		pthread_join(t, NULL);
+		if (is("comes"))
+			pthread_join(stopper, NULL);
 		printf("%d%s", (int)holder_tid, n ? "," : "");
 	}
-	printf("],\"waits\":%lu,\"queued_ns\":%" PRIu64 "}\n", waited, queued_ns);
+	printf("],\"waits\":%lu,\"queued_ns\":%" PRIu64 ",\"behind_ns\":%" PRIu64 "}\n", waited,
+	       queued_ns, stop_ns > wait_ns ? stop_ns - wait_ns : 0);
 }
 
 /* After the exec: who is asleep with the lock is the first thread, which another had been. */
@@ -146,14 +175,14 @@ int main(int argc, char **argv)
 	for (other_cpu = cpu + 1; other_cpu < CPU_SETSIZE && !CPU_ISSET(other_cpu, &set);
 	     other_cpu++)
 		;
-	if (!strcmp(does, "again")) {
+	if (is("again")) {
 		renamed();
-	} else if (!strcmp(does, "asleep") || !strcmp(does, "computing") ||
-		   !strcmp(does, "queued") || !strcmp(does, "renamed")) {
+	} else if (is("asleep") || is("computing") || is("queued") || is("comes") ||
+		   is("renamed")) {
 		printf("{\"pid\":%d}\n", (int)getpid());
 		fflush(stdout);
 		load_wait_stdin();
-		if (!strcmp(does, "renamed"))
+		if (is("renamed"))
 			pthread_join(start(execs), NULL);
 		rounds(n);
 	} else {
