@@ -496,24 +496,26 @@ def bpftool(*args):
     return json.loads(text) if text.strip() else None
 
 
-def bpf_map_fd(ident):
-    """A descriptor of a map, by bpf(2): BPF_MAP_GET_FD_BY_ID."""
-    attr = (ctypes.c_uint32 * 4)(ident)
-    fd = ctypes.CDLL(None, use_errno=True).syscall(SYS_BPF, 14, ctypes.byref(attr), ctypes.sizeof(attr))
-    if fd < 0:
+def bpf_map_call(command, attr, ident):
+    """bpf(2) about the map of that number."""
+    got = ctypes.CDLL(None, use_errno=True).syscall(SYS_BPF, command, ctypes.byref(attr), ctypes.sizeof(attr))
+    if got < 0:
         raise OSError(ctypes.get_errno(), "bpf map %d" % ident)
-    return fd
+    return got
+
+
+def bpf_map_fd(ident):
+    """A descriptor of a map, by BPF_MAP_GET_FD_BY_ID."""
+    return bpf_map_call(14, (ctypes.c_uint32 * 4)(ident), ident)
 
 
 def bpf_map_element(command, ident, key, value):
-    """Of an array, by bpf(2): BPF_MAP_LOOKUP_ELEM (1) fills the bytearray, BPF_MAP_UPDATE_ELEM (2) is given it."""
+    """Of an array: BPF_MAP_LOOKUP_ELEM (1) fills the bytearray, BPF_MAP_UPDATE_ELEM (2) is given it."""
     fd = bpf_map_fd(ident)
     data = (ctypes.c_ubyte * len(value)).from_buffer(value)
     at = ctypes.c_uint32(key)
-    attr = (ctypes.c_uint64 * 4)(fd, ctypes.addressof(at), ctypes.addressof(data), 0)
     try:
-        if ctypes.CDLL(None, use_errno=True).syscall(SYS_BPF, command, ctypes.byref(attr), ctypes.sizeof(attr)):
-            raise OSError(ctypes.get_errno(), "bpf map %d" % ident)
+        bpf_map_call(command, (ctypes.c_uint64 * 4)(fd, ctypes.addressof(at), ctypes.addressof(data)), ident)
     finally:
         os.close(fd)
     return value

@@ -6,7 +6,7 @@ import sys
 
 def start(test, text, *args, fds=()):
     """Begins one, which says "ready"; `fds`, its last arguments, are handed to it. It ends with the test."""
-    p = subprocess.Popen([sys.executable, "-c", text, *map(str, args), *map(str, fds)], stdin=subprocess.PIPE,
+    p = subprocess.Popen([sys.executable, "-c", BEGIN + text, *map(str, args), *map(str, fds)], stdin=subprocess.PIPE,
                          stdout=subprocess.PIPE, pass_fds=fds)
 
     def end():
@@ -31,12 +31,22 @@ def run(p):
     return [int(word) for word in p.stdout.readline().split()]
 
 
+BEGIN = """
+import os, sys, time
+def begin(priority, cpu=None, name=None):
+    if name:
+        with open("/proc/self/comm", "w") as f:
+            f.write(name)
+    if cpu:
+        os.sched_setaffinity(0, [int(cpu)])
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(priority)))
+    print("ready", flush=True)
+"""
+
 # CPU, priority: waits for a byte, again and again.
 VICTIM = """
-import os, sys
-os.sched_setaffinity(0, [int(sys.argv[1])])
-os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(sys.argv[2])))
-print("ready", flush=True)
+cpu, priority = sys.argv[1:]
+begin(priority, cpu)
 while os.read(0, 1):
     pass
 """
@@ -44,14 +54,9 @@ while os.read(0, 1):
 # CPU, priority, name, how many turns, ns of a turn[,...], the victim's pipe: wakes the victim and keeps the CPU. Says what
 # it kept it in turns of each length, from the shortest on.
 WAKER = """
-import os, sys, time
 cpu, priority, name, n, turns, wake = sys.argv[1:]
 n, turns, wake = int(n), [int(ns) for ns in turns.split(",")], int(wake)
-with open("/proc/self/comm", "w") as f:
-    f.write(name)
-os.sched_setaffinity(0, [int(cpu)])
-os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(priority)))
-print("ready", flush=True)
+begin(priority, cpu, name)
 sys.stdin.readline()
 kept = dict.fromkeys(sorted(turns), 0)
 for i in range(n):
@@ -68,13 +73,8 @@ sys.stdin.readline()
 
 # CPU, priority, name: keeps the CPU until each of the moments that it is told.
 KEEPER = """
-import os, sys, time
 cpu, priority, name = sys.argv[1:]
-with open("/proc/self/comm", "w") as f:
-    f.write(name)
-os.sched_setaffinity(0, [int(cpu)])
-os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(priority)))
-print("ready", flush=True)
+begin(priority, cpu, name)
 for line in sys.stdin:
     while time.monotonic_ns() < int(line):
         pass
@@ -84,11 +84,9 @@ for line in sys.stdin:
 # while all its CPUs are kept, and moves it from one to the next; where it is last it has the CPU at the end of its stay. Says
 # how long it waited in each stay.
 MOVER = """
-import os, sys, time
 priority, n, stays, victim, wake, *keepers = sys.argv[1:]
 stays = [tuple(map(int, stay.split(":"))) for stay in stays.split(",")]
-os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(priority)))
-print("ready", flush=True)
+begin(priority)
 sys.stdin.readline()
 waited = [0] * len(stays)
 for _ in range(int(n)):

@@ -48,6 +48,12 @@ static bool is(const char *what)
 	return !strcmp(does, what);
 }
 
+/* Another has its CPU. */
+static bool behind(void)
+{
+	return is("queued") || is("comes");
+}
+
 static uint64_t longer(uint64_t ns)
 {
 	return is("comes") ? LONGER * ns : ns;
@@ -74,16 +80,15 @@ static pthread_t start(void *(*run)(void *))
 static void *holds(void *arg)
 {
 	uint64_t end = load_now_ns() + longer(HOLD_NS), before;
-	bool behind = is("queued") || is("comes");
 	pthread_t t = 0;
 
 	holder_tid = load_tid();
 	before = load_schedstat(holder_tid).delay_ns;
-	if (behind)
+	if (behind())
 		load_pin((unsigned int)cpu);
 	(void)pthread_mutex_lock(&lock);
 	sem_post(&held);
-	if (behind)
+	if (behind())
 		t = start(hog); /* on the same CPU: it does not run until that one stops */
 	if (!is("asleep"))
 		while (load_now_ns() < end)
@@ -119,7 +124,7 @@ static void rounds(unsigned long n)
 {
 	unsigned long waited = 0;
 
-	if (is("queued") || is("comes"))
+	if (behind())
 		load_pin((unsigned int)other_cpu);
 	printf("{\"tids\":[");
 	while (n--) {
