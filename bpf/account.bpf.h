@@ -105,22 +105,22 @@ static __always_inline u64 ledger_mark(const volatile struct abi_ledger *l)
 }
 
 /*
- * A task whose switch-out is the last that was seen of it: until when it was off its CPU, `now` at the latest; 0: who
- * knows. A host may hide switches (sched_record.bpf.h), and who asks may have come between the look at a task and
- * its switch. The kernel's own record tells; its sum of waits grows by what the task was queued for, and `queued` is
- * the moment when it was, less the sum by then. Time out of quota is not in that. Global: the verifier takes it by
- * itself, once.
+ * Of a task that was seen to leave its CPU at `mark`, when its run queue's clock said `left`, and not to come to one
+ * since: when it did; `now`: it has not; 0: and has left that one, too. A host may hide switches (sched_record.bpf.h),
+ * and who asks may have come between the look at a task and its switch. The kernel's own record tells. Its sum of waits
+ * grows by what the task was queued for, and `queued` is the moment when it was, less the sum by then. 0: it sleeps and
+ * was not seen to be woken, or is out of quota, which is not in that sum. Global: the verifier takes it by itself, once.
  */
-__noinline u64 off_until(u64 task, u32 arrived, u32 does, u64 queued, u64 now)
+__noinline u64 off_until(u64 task, u64 left, u64 queued, u64 mark, u64 now)
 {
 	struct task_struct *p = (void *)task;
-	u64 came;
+	u64 arrived = compat_task_arrived(p), came;
 
-	if ((u32)compat_task_arrived(p) == arrived)
+	if (arrived <= left)
 		return now;
-	if (does != ABI_DID_QUEUE || !compat_task_runs(p))
+	if (!compat_task_runs(p))
 		return 0;
-	came = queued + compat_task_delay(p);
+	came = queued ? queued + compat_task_delay(p) : mark + arrived - left;
 	return came < now ? came : now;
 }
 
@@ -128,17 +128,23 @@ __noinline u64 off_until(u64 task, u32 arrived, u32 does, u64 queued, u64 now)
 static __always_inline bool account_off(const volatile struct abi_ledger *l, u32 does, u64 mark,
 					u64 woken, u64 now, struct abi_did *out)
 {
-	u64 until;
+	u64 until, queued = 0;
 
 	if (does == ABI_DID_BLOCK && woken >= mark && woken <= now) {
 		did_add(out, ABI_DID_BLOCK, woken - mark);
 		mark = woken;
 		does = ABI_DID_QUEUE;
 	}
-	until = off_until(l->task, l->arrived, does, mark - l->delay_ns, now);
+	until = off_until(l->task, l->left, does == ABI_DID_QUEUE ? mark - l->delay_ns : 0, mark,
+			  now);
 	if (until < mark)
 		return false;
-	did_add(out, does, until - mark);
+	if (does == ABI_DID_BLOCK && until < now)
+		queued = compat_task_delay((void *)l->task) - l->delay_ns;
+	if (queued > until - mark)
+		queued = until - mark;
+	did_add(out, does, until - mark - queued);
+	out->ns[ABI_DID_QUEUE] += queued;
 	out->ns[ABI_DID_RUN] += now - until;
 	return true;
 }

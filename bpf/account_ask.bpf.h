@@ -42,10 +42,10 @@ __noinline u32 ledger_keep(u32 tid, u64 now)
 	if (!l)
 		return 0;
 	p = (void *)l->task;
-	l->arrived = (u32)compat_task_arrived(p); /* before the look at what it does */
+	l->left = compat_task_clock(p); /* before the look at what it does */
 	barrier();
 	l->does = task_does(p);
-	l->delay_ns = compat_task_delay(p) + compat_task_waits(p);
+	l->delay_ns = compat_task_delay(p) + compat_task_waits(p, l->left);
 	barrier();
 	*(volatile u64 *)&l->seen_ns = now;
 	barrier();

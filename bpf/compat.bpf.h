@@ -185,20 +185,25 @@ static __always_inline u64 compat_task_delay(struct task_struct *p)
 	return compat_has_record() ? BPF_CORE_READ(p, sched_info.run_delay) : 0;
 }
 
-/* And what it has waited since, which is not in it yet. A queue's clock stands still between its CPU's events, a tick
- * at most: so the later of two, of its own and of the current task's, which are of one source. */
-static __always_inline u64 compat_task_waits(struct task_struct *p)
+/* A queue's clock stands still between its CPU's events, a tick at most: so the later of two, of its own and of the
+ * current task's, which are of one source. */
+static __always_inline u64 compat_task_clock(struct task_struct *p)
 {
 	struct task_struct *current = (void *)bpf_get_current_task();
-	u64 queued, clock, here;
+	u64 clock, here;
 
 	if (!compat_has_record())
 		return 0;
-	queued = BPF_CORE_READ(p, sched_info.last_queued);
 	clock = BPF_CORE_READ(p, se.cfs_rq, rq, clock);
 	here = BPF_CORE_READ(current, se.cfs_rq, rq, clock);
-	if (clock < here)
-		clock = here;
+	return clock > here ? clock : here;
+}
+
+/* And what it has waited by then, which is not in that sum yet. */
+static __always_inline u64 compat_task_waits(struct task_struct *p, u64 clock)
+{
+	u64 queued = compat_has_record() ? BPF_CORE_READ(p, sched_info.last_queued) : 0;
+
 	return queued && clock > queued ? clock - queued : 0;
 }
 

@@ -67,8 +67,8 @@ static __always_inline void ledger_runs(struct abi_ledger *l, struct task_struct
 		return;
 	}
 	woken = l->woken_ns;
-	if (!woken) { /* while it was still on its way out: what the kernel recorded */
-		queued = compat_queued_for(p);
+	if (!woken) { /* while it was still on its way out, or unseen: what the kernel recorded */
+		queued = compat_run_delay(p) - l->delay_ns + compat_queued_for(p);
 		woken = now > mark + queued ? now - queued : mark;
 	}
 	if (woken > mark) {
@@ -123,14 +123,12 @@ static __noinline u32 dies(struct task_struct *p)
 static __always_inline u64 ledger_ran_from(const struct abi_ledger *l, struct task_struct *p,
 					   u64 now)
 {
-	bool slept = l->does == ABI_DID_BLOCK;
-	u64 since = slept ? l->woken_ns : ledger_mark(l);
-	u64 came = off_until((u64)p, l->arrived, slept ? ABI_DID_QUEUE : l->does,
-			     since - l->delay_ns, now);
+	u64 mark = ledger_mark(l), since = l->does == ABI_DID_QUEUE ? mark : 0, came;
 
-	if (since && came >= since && came < now)
-		return came;
-	return now - compat_ran_for(p);
+	if (l->does == ABI_DID_BLOCK)
+		since = l->woken_ns;
+	came = off_until((u64)p, l->left, since ? since - l->delay_ns : 0, mark, now);
+	return came >= mark && came < now ? came : now - compat_ran_for(p);
 }
 
 static __noinline u32 leaves(struct task_struct *p, u32 runnable, u64 now)
@@ -145,7 +143,7 @@ static __noinline u32 leaves(struct task_struct *p, u32 runnable, u64 now)
 	if (l->does != ABI_DID_RUN) /* a host may hide switches (sched_record.bpf.h) */
 		ledger_runs(l, p, ledger_ran_from(l, p, now));
 	l->woken_ns = 0;
-	l->arrived = (u32)compat_arrived(p);
+	l->left = compat_arrived(p) + compat_ran_for(p);
 	l->delay_ns = compat_run_delay(p);
 	barrier();
 	ledger_turn(l, ABI_DID_RUN, ledger_mark(l), does, now);

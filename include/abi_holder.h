@@ -47,17 +47,17 @@ struct abi_ledger {
 	__u64 seen_ns;	/* 0: its sums are not kept */
 	__u64 mark_ns;	/* since then it does `does`; 0: since seen_ns */
 	__u64 woken_ns; /* blocked, and woken then; 0: not yet */
-	__u32 does;	/* ABI_DID_* */
-	__u32 did_last;
+	__u16 does;	/* ABI_DID_* */
+	__u16 did_last;
+	__u32 waker;	 /* the thread that woke it last, see waker_ns */
 	__u64 before_ns; /* and since then it did `did_last` */
 	__u64 held_ns;	 /* found to hold what another waits for, last then; 0: never (--slower) */
 	struct abi_did did;
 	__u32 tgid;
 	__u32 vtid;	/* as its own pid namespace numbers it; 0: as we do */
-	__u64 waker_ns; /* in the last of these it was last woken then, */
-	__u32 waker;	/* by that thread, */
-	__u32 arrived; /* off its CPU: when it had come to it, by the kernel's record; what of it fits */
-	__u64 delay_ns;		  /* and the sum of its waits by then, in the same record */
+	__u64 waker_ns; /* in the last of these it was last woken then, by `waker` */
+	__u64 left; /* off its CPU: `mark_ns` (0: seen_ns) by its run queue's clock, or a tick earlier */
+	__u64 delay_ns;		  /* and the sum of its waits then, in the kernel's own record */
 	struct abi_did waker_did; /* which had done that by then; all 0: its sums were not kept */
 	struct abi_held_wait wait[ABI_HELD_WAITS];
 };

@@ -211,22 +211,23 @@ class First(HoldersTest):
         did, waited, _ = self.check("queued")
         self.assertGreaterEqual(did["runnable_ns"], 0.95 * waited)
 
-    def unseen(self, source):
-        """A holder that comes to its CPU while its switches are not looked at, as if a host hid that one."""
-        load = self.load("firstwait", "comes", 1)
+    def unseen(self, does, source):
+        """A holder that comes to its CPU while neither its switches nor its wakings are looked at, as if a host hid them."""
+        load = self.load("firstwait", does, 1)
         pid = load.line()["pid"]
         tool = self.tool("-s", source, "--why", "-p", pid).ready()
         kept = harness.bpf_map_of(tool.proc.pid, "tasks_kept")
         load.go()
         self.until(lambda: self.asked_about(kept, pid), "somebody to ask about the holder")
         time.sleep(0.1)
-        self.look_away(kept, self.asked_about(kept, pid))
+        holder = self.asked_about(kept, pid)
+        self.look_away(kept, holder)
+        self.until(lambda: harness.stat_of("%d/task/%d" % (pid, holder))[:1] == ["R"], "the holder to be queued")
+        time.sleep(0.1)
         load.go()
         words = load.line()
         load.end()
-        final = tool.stop().final
-        (row,) = [r for r in final["tables"]["contended"] if (r["name"] or "").endswith("`lock")]
-        return row, words
+        return self.longest(tool.stop(), "futex"), words
 
     @staticmethod
     def asked_about(kept, pid):
@@ -241,23 +242,39 @@ class First(HoldersTest):
         looked_at[tid % len(looked_at)] = 0
         harness.bpf_map_element(2, kept["id"], 0, looked_at)
 
+    def check_unseen(self, does, source, enough=lambda words: True):
+        """(what it was waited for, of that blocked, queued, the load's words)"""
+        for _ in range(8): # it may be off its CPU again just when the wait ends
+            row, words = self.unseen(does, source)
+            holder = held(row).get(words["tids"][0])
+            if holder and enough(words):
+                break
+        self.assertIsNotNone(holder, row)
+        waited, queued = holder["wait_ns"], holder["runnable_ns"] + holder["throttled_ns"]
+        self.note("%s, %s: %.1f ms waited, %.1f until it could come; blocked %.1f, runnable %.1f, running %.1f", does, source,
+                  waited / 1e6, words["behind_ns"] / 1e6, holder["blocked_ns"] / 1e6, queued / 1e6,
+                  holder["running_ns"] / 1e6)
+        self.assertEqual(waited, row["wait_ns"]["sum"] - wait_of(row, "(released)"))
+        self.assertGreater(words["behind_ns"], 0.1 * waited)
+        self.assertLessEqual(queued, words["queued_ns"] + 0.01 * waited)
+        return waited, holder["blocked_ns"], queued, words
+
     def test_unseen(self):
         """it comes to its CPU by a switch that nobody reports: when, the kernel's own record says"""
         self.two_cpus()
         for source in ("sched,futex", "futex"):
-            for _ in range(4): # it may be off its CPU again just when the wait ends
-                row, words = self.unseen(source)
-                holder, waited = held(row).get(words["tids"][0]), row["wait_ns"]["sum"]
-                if holder:
-                    break
-            off = holder["runnable_ns"] + holder["throttled_ns"]
-            self.note("%s: %.1f ms waited, %.1f until it could come; runnable %.1f, running %.1f", source, waited / 1e6,
-                      words["behind_ns"] / 1e6, off / 1e6, holder["running_ns"] / 1e6)
-            self.assertEqual(holder["wait_ns"], waited)
-            self.assertGreater(words["behind_ns"], 0.1 * waited)
-            self.assertGreaterEqual(off, words["behind_ns"] - 0.01 * waited)
-            self.assertLessEqual(off, words["queued_ns"] + 0.01 * waited)
-            self.assertLessEqual(holder["blocked_ns"], 0.01 * waited)
+            waited, blocked, queued, words = self.check_unseen("comes", source)
+            self.assertGreaterEqual(queued, words["behind_ns"] - 0.01 * waited)
+            self.assertLessEqual(blocked, 0.01 * waited)
+
+    def test_unseen_waking(self):
+        """neither that switch nor what woke it is reported: blocked until then"""
+        for source in ("sched,futex", "futex"):
+            waited, blocked, queued, words = self.check_unseen("wakes", source, lambda words: not words["preempted"])
+            self.assertGreaterEqual(blocked + queued, words["behind_ns"] - 0.01 * waited)
+            self.assertGreaterEqual(queued, words["queued_ns"] - 0.01 * waited)
+            if not words["preempted"]: # else it has come to its CPU again, and the record has the last time
+                self.assertLessEqual(blocked + queued, words["behind_ns"] + 0.01 * waited)
 
     @together
     def test_renamed(self):

@@ -3,24 +3,28 @@
  * Each round a thread that nobody ever waited for holds a lock and does one thing all the time; another waits for
  * the lock in the midst of it, and gives up.
  *
- *	firstwait asleep|computing|queued|comes|renamed ROUNDS
+ *	firstwait asleep|computing|queued|comes|wakes|renamed ROUNDS
  *
  * queued: on its CPU another runs with a real-time priority. comes: the same until a byte comes on stdin, and then it
- * computes. renamed: it sleeps, and has its process's number, by an exec.
+ * computes. wakes: it sleeps, has another before it until that byte comes, computes a little, and the other has the lock.
+ * renamed: it sleeps, and has its process's number, by an exec.
  *
- *	stdout: {"pid":P}, then after a byte on stdin {"tids":[holders],"waits":N,"queued_ns":...,"behind_ns":...}
+ *	stdout: {"pid":P}, then after a byte on stdin {"tids":[holders],"waits":N,"queued_ns":...,"behind_ns":...,
+ *		"preempted":N}
  *
- * behind_ns: from the beginning of the wait until that byte came.
+ * behind_ns: from the beginning of the wait until that byte came. preempted: holders, while they held it.
  */
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/resource.h>
 
 #include "load.h"
 
 #define BEFORE_NS 20000000 /* the wait */
 #define WAIT_NS 60000000
 #define HOLD_NS 150000000
-#define LONGER 8 /* times as long, if it has to come to its CPU meanwhile */
+#define WOKEN_NS 10000000 /* how long it computes, if it slept until then */
+#define LONGER 8	  /* times as long, if it has to come to its CPU meanwhile */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *does;
@@ -28,6 +32,7 @@ static sem_t held;
 static volatile bool stop;
 static volatile pid_t holder_tid;
 static uint64_t queued_ns; /* holders, while they held it */
+static long preempted;
 static volatile uint64_t wait_ns, stop_ns;
 static int cpu, other_cpu;
 
@@ -35,6 +40,7 @@ static void *hog(void *arg)
 {
 	struct sched_param p = {.sched_priority = 1};
 
+	load_pin((unsigned int)cpu);
 	errno = pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
 	if (errno)
 		err(1, "SCHED_FIFO");
@@ -51,12 +57,18 @@ static bool is(const char *what)
 /* Another has its CPU. */
 static bool behind(void)
 {
-	return is("queued") || is("comes");
+	return is("queued") || is("comes") || is("wakes");
+}
+
+/* A byte tells when that one stops. */
+static bool told(void)
+{
+	return is("comes") || is("wakes");
 }
 
 static uint64_t longer(uint64_t ns)
 {
-	return is("comes") ? LONGER * ns : ns;
+	return told() ? LONGER * ns : ns;
 }
 
 static void *stops(void *arg)
@@ -80,6 +92,7 @@ static pthread_t start(void *(*run)(void *))
 static void *holds(void *arg)
 {
 	uint64_t end = load_now_ns() + longer(HOLD_NS), before;
+	struct rusage r;
 	pthread_t t = 0;
 
 	holder_tid = load_tid();
@@ -88,30 +101,42 @@ static void *holds(void *arg)
 		load_pin((unsigned int)cpu);
 	(void)pthread_mutex_lock(&lock);
 	sem_post(&held);
-	if (behind())
+	if (behind() && !is("wakes"))
 		t = start(hog); /* on the same CPU: it does not run until that one stops */
-	if (!is("asleep"))
-		while (load_now_ns() < end)
-			;
-	else
-		load_sleep_ns(HOLD_NS);
+	if (is("asleep") || is("wakes"))
+		load_sleep_ns(is("wakes") ? 2 * HOLD_NS : HOLD_NS);
+	if (is("wakes"))
+		end = load_now_ns() + WOKEN_NS;
+	while (!is("asleep") && load_now_ns() < end)
+		;
 	queued_ns += load_schedstat(holder_tid).delay_ns - before;
+	(void)getrusage(RUSAGE_THREAD, &r); /* cannot fail */
+	preempted += r.ru_nivcsw;
 	(void)pthread_mutex_unlock(&lock);
 	if (t)
 		pthread_join(t, NULL);
 	return arg;
 }
 
-/* It wants the lock for a while. */
+/* It wants the lock for a while. Whether in vain. */
 static unsigned long waits(void)
 {
 	struct timespec ts;
+	pthread_t t = 0;
+	int e;
 
 	sem_wait(&held);
 	load_sleep_ns(BEFORE_NS);
+	if (is("wakes"))
+		t = start(hog);
 	ts = load_deadline(longer(WAIT_NS));
 	wait_ns = load_now_ns();
-	return pthread_mutex_timedlock(&lock, &ts) == ETIMEDOUT;
+	e = pthread_mutex_timedlock(&lock, &ts);
+	if (!e)
+		(void)pthread_mutex_unlock(&lock);
+	if (t)
+		pthread_join(t, NULL);
+	return e == ETIMEDOUT;
 }
 
 static void *waits_once(void *arg)
@@ -132,17 +157,18 @@ static void rounds(unsigned long n)
 
 		stop = false;
 		t = start(holds);
-		if (is("comes"))
+		if (told())
 			stopper = start(stops);
 		waited += waits();
 		stop = true;
 		pthread_join(t, NULL);
-		if (is("comes"))
+		if (told())
 			pthread_join(stopper, NULL);
 		printf("%d%s", (int)holder_tid, n ? "," : "");
 	}
-	printf("],\"waits\":%lu,\"queued_ns\":%" PRIu64 ",\"behind_ns\":%" PRIu64 "}\n", waited,
-	       queued_ns, stop_ns > wait_ns ? stop_ns - wait_ns : 0);
+	printf("],\"waits\":%lu,\"queued_ns\":%" PRIu64 ",\"behind_ns\":%" PRIu64
+	       ",\"preempted\":%ld}\n",
+	       waited, queued_ns, stop_ns > wait_ns ? stop_ns - wait_ns : 0, preempted);
 }
 
 /* After the exec: who is asleep with the lock is the first thread, which another had been. */
@@ -182,7 +208,7 @@ int main(int argc, char **argv)
 		;
 	if (is("again")) {
 		renamed();
-	} else if (is("asleep") || is("computing") || is("queued") || is("comes") ||
+	} else if (is("asleep") || is("computing") || is("queued") || is("comes") || is("wakes") ||
 		   is("renamed")) {
 		printf("{\"pid\":%d}\n", (int)getpid());
 		fflush(stdout);
