@@ -208,7 +208,7 @@ class Quantiles(KernelTest):
 
     def compare(self, name, m, exact, skew_ns, holes=0):
         """`holes`: waits that one side has and the other has not; the ranks shift by as many."""
-        self.assertLessEqual(abs(m["count"] - len(exact)), holes, name)
+        self.assertLessEqual(abs(m["count"] - len(exact)), holes, "%s, %d and %d" % (name, m["count"], len(exact)))
         self.assertLess(holes, len(exact) / 100 + 20, "too much is hidden from the tracers")
         self.assertWithin(m["min"], min(exact), 0, skew_ns, name + " min")
         self.assertWithin(m["max"], max(exact), 0, skew_ns, name + " max")
