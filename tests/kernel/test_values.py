@@ -193,7 +193,8 @@ class Quantiles(KernelTest):
         load.go()  # all are blocked here ...
         for _ in first["tids"]:
             load.line()
-        if tracer:  # ... and here again
+        if tracer:  # ... and here again, but for the first thread, whose last line may have had it preempted
+            self.until(lambda: harness.stat_of(first["pid"])[:1] == ["S"], "the load to block")
             tracer.record(False)
         report = tool.stop()
         load.end()
