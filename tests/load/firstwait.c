@@ -5,9 +5,9 @@
  *
  *	firstwait asleep|computing|queued|comes|wakes|renamed ROUNDS
  *
- * queued: on its CPU another runs with a real-time priority. comes: the same until a byte comes on stdin, and then it
- * computes. wakes: it sleeps, has another before it until that byte comes, computes a little, and the other has the lock.
- * renamed: it sleeps, and has its process's number, by an exec.
+ * queued: on its CPU another runs with a real-time priority. comes: the same until a byte comes on stdin, then it
+ * computes a little and gives the lock up. wakes: the same, but it slept before. renamed: it sleeps, and has its process's
+ * number, by an exec.
  *
  *	stdout: {"pid":P}, then after a byte on stdin {"tids":[holders],"waits":N,"queued_ns":...,"behind_ns":...,
  *		"preempted":N}
@@ -23,8 +23,8 @@
 #define BEFORE_NS 20000000 /* the wait */
 #define WAIT_NS 60000000
 #define HOLD_NS 150000000
-#define WOKEN_NS 10000000 /* how long it computes, if it slept until then */
-#define LONGER 8	  /* times as long, if it has to come to its CPU meanwhile */
+#define COME_NS 20000000 /* how long it computes, if it could not until then */
+#define LONGER 8	 /* times as long, if it has to come to its CPU meanwhile */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *does;
@@ -96,17 +96,19 @@ static void *holds(void *arg)
 	pthread_t t = 0;
 
 	holder_tid = load_tid();
-	before = load_schedstat(holder_tid).delay_ns;
 	if (behind())
 		load_pin((unsigned int)cpu);
 	(void)pthread_mutex_lock(&lock);
 	sem_post(&held);
+	before = load_schedstat(holder_tid).delay_ns;
 	if (behind() && !is("wakes"))
 		t = start(hog); /* on the same CPU: it does not run until that one stops */
 	if (is("asleep") || is("wakes"))
 		load_sleep_ns(is("wakes") ? 2 * HOLD_NS : HOLD_NS);
-	if (is("wakes"))
-		end = load_now_ns() + WOKEN_NS;
+	while (told() && !stop)
+		;
+	if (told())
+		end = load_now_ns() + COME_NS;
 	while (!is("asleep") && load_now_ns() < end)
 		;
 	queued_ns += load_schedstat(holder_tid).delay_ns - before;
