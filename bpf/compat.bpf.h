@@ -155,7 +155,7 @@ static __always_inline u64 compat_arrived(struct task_struct *p)
 
 static __always_inline u64 compat_ran_for(struct task_struct *p)
 {
-	return compat_has_record() ? compat_since(p, TRACED_READ(p, sched_info.last_arrival)) : 0;
+	return compat_has_record() ? compat_since(p, compat_arrived(p)) : 0;
 }
 
 /* 0: it is not queued. */

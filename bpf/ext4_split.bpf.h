@@ -26,7 +26,7 @@ static __noinline void split_came_unseen(struct abi_counts *counts, struct task_
 	u64 away = elapsed(counts, bpf_ktime_get_ns(), l->left_ns), queued = 0;
 
 	if (compat_has_record())
-		queued = BPF_CORE_READ(p, sched_info.run_delay) - l->delay_ns;
+		queued = compat_task_delay(p) - l->delay_ns;
 	if (queued > away) /* the two clocks disagree */
 		queued = away;
 	if (compat_has_record() && l->left_as != LEFT_BLOCKED)
