@@ -683,26 +683,41 @@ class KernelTest(unittest.TestCase):
 # ---- TAP ----
 
 
-class TapResult(unittest.TestResult):
+class Tap:
+    """Where TAP goes. Once nobody reads it, the rest goes nowhere: an exception here, out of unittest's own report of a
+    failure, would leave out the clean-up of the test."""
+
     def __init__(self, stream):
-        super().__init__()
         self.stream = stream
-        self.n = 0
+        self.unread = False
+
+    def write(self, text):
+        try:
+            self.stream.write(text)
+            self.stream.flush()
+        except BrokenPipeError:
+            self.unread = True
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.stream.fileno())  # what the stream still holds, too
+            os.close(nowhere)
+
+
+class TapResult(unittest.TestResult):
+    def __init__(self, tap, n=0):
+        super().__init__()
+        self.tap = tap
+        self.n = n
 
     def _line(self, ok, test, tail=""):
         self.n += 1
-        self.stream.write("%s %d - %s%s\n" % ("ok" if ok else "not ok", self.n, title(test), tail))
-        for note in getattr(test, "notes", []):
-            self.stream.write("# %s\n" % note)
-        self.stream.flush()
+        said = "%s %d - %s%s\n" % ("ok" if ok else "not ok", self.n, title(test), tail)
+        self.tap.write(said + "".join("# %s\n" % note for note in getattr(test, "notes", [])))
+        self.shouldStop |= self.tap.unread
 
     def _failed(self, test, err):
         self._line(False, test)
-        for line in self._exc_info_to_string(err, test).splitlines():
-            self.stream.write("#   %s\n" % line)
-        self.stream.flush()
-        if issubclass(err[0], Interrupted):
-            self.shouldStop = True
+        self.tap.write("".join("#   %s\n" % line for line in self._exc_info_to_string(err, test).splitlines()))
+        self.shouldStop |= self.tap.unread or issubclass(err[0], Interrupted)
 
     def addSuccess(self, test):
         super().addSuccess(test)
@@ -758,9 +773,8 @@ class Beside:
         status = 1
         try:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
-            result = TapResult(self.out)
+            result = TapResult(Tap(self.out))
             unittest.TestSuite([test]).run(result)
-            self.out.flush()
             status = 0 if result.wasSuccessful() else 1
         finally:
             os._exit(status)
@@ -778,14 +792,13 @@ class Beside:
 class Crowd:
     """The TAP of many tests, AT_ONCE of them at a time."""
 
-    def __init__(self, stream):
-        self.stream = stream
+    def __init__(self, tap):
+        self.tap = tap
         self.n = 0
         self.failed = False
         self.running = {}  # Beside by pid
 
     def run(self, tests):
-        self.stream.flush()
         try:
             for test in tests:
                 if len(self.running) == AT_ONCE:
@@ -793,6 +806,8 @@ class Crowd:
                 with undisturbed():
                     one = Beside(test)
                     self.running[one.pid] = one
+                if self.tap.unread:
+                    raise Interrupted("nobody reads the results")
             while self.running:
                 self.reap()
         except Interrupted:
@@ -816,8 +831,7 @@ class Crowd:
                 if said:
                     self.n += 1
                     line = "%s %d%s" % (said[1], self.n, said[2])
-                self.stream.write(line)
-            self.stream.flush()
+                self.tap.write(line)
 
 
 def main():
@@ -831,11 +845,11 @@ def main():
                     beside.append(test)
                 else:
                     suite.addTest(test)
-    crowd = Crowd(sys.stdout)
+    tap = Tap(sys.stdout)
+    crowd = Crowd(tap)
     goes_on = crowd.run(beside)
-    result = TapResult(sys.stdout)
-    result.n = crowd.n
+    result = TapResult(tap, crowd.n)
     if goes_on:
         suite.run(result)
-    print("1..%d" % result.n)
-    sys.exit(0 if result.wasSuccessful() and not crowd.failed else 1)
+    tap.write("1..%d\n" % result.n)
+    sys.exit(0 if result.wasSuccessful() and not crowd.failed and not tap.unread else 1)

@@ -8,6 +8,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import termios
 import time
@@ -309,6 +310,38 @@ class Vanished(KernelTest):
         time.sleep(0.3)
         group.remove()
         self.check(tool, os.path.basename(group.path))
+
+
+TEST = """
+import sys, time
+sys.path.insert(0, sys.argv.pop(1))
+import harness
+
+class One(harness.KernelTest):
+    %s
+    def test_one(self):
+        self.addCleanup(print, "cleaned up", file=sys.stderr, flush=True)
+        print("begun", file=sys.stderr, flush=True)
+        time.sleep(60)
+
+harness.main()
+"""
+
+
+class Tests(KernelTest):
+    def test_unread(self):
+        """a test itself, interrupted when nobody reads its results: it has failed, and cleans up after itself"""
+        for mark in ("", "@harness.together"):
+            proc = subprocess.Popen([sys.executable, "-c", TEST % mark, os.path.dirname(harness.__file__)],
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(proc.wait)
+            self.addCleanup(proc.kill)
+            self.assertEqual(proc.stderr.readline(), "begun\n")
+            proc.stdout.close()
+            proc.send_signal(signal.SIGTERM)
+            with proc.stderr:
+                self.assertEqual(proc.stderr.read(), "cleaned up\n")
+            self.assertEqual(proc.wait(harness.PATIENCE_S), 1)
 
 
 if __name__ == "__main__":
