@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What tests beside hostile programs share: the programs, and a look at a run from outside."""
+import collections
 import glob
 import os
 import re
@@ -20,6 +21,8 @@ SECONDS = 2
 END_S = 4  # of a run of two seconds, on a machine that is otherwise at rest
 STOP_S = 2  # from the first SIGINT to the end
 GRACE_S = 0.6  # of that: RCU's grace periods, which main and its threads wait for when it attaches and detaches
+# In one, or behind a mutex that another tracer holds while it is in one: calls in which main sleeps.
+GRACE = re.compile("rcu|^tracepoint_probe_|^perf_trace_")
 MAIN_KIB, WORKER_KIB = 40 << 10, 256 << 10
 BASE = "base`hostile_lock"
 CC = os.environ.get("CC", "cc")
@@ -32,8 +35,9 @@ class Watch(threading.Thread):
     def __init__(self, pid):
         super().__init__(daemon=True)
         self.pid, self.began, self.took = pid, time.monotonic(), None
-        self.main_kib, self.worker_kib, self.waited_s, self.grace_s = 0, 0, 0, 0
-        self.looked = self.began
+        self.main_kib, self.worker_kib, self.ran_s, self.waited_s, self.grace_s = 0, 0, 0, 0, 0
+        self.looked, self.unseen_s = self.began, 0  # when last, and the longest time between two looks
+        self.slept_s = collections.Counter()  # by what main or a thread of it slept in
         self.workers_waited_s = {}  # for a processor, by pid
         self.children, self.zombies = set(), {}
         self.start()
@@ -50,9 +54,10 @@ class Watch(threading.Thread):
         return name.group(1) if name else "", int(peak.group(1)) if peak else 0
 
     @staticmethod
-    def waited(pid):
+    def ran_and_waited(pid):
+        """For how many seconds it ran, and waited for a processor."""
         with open("/proc/%d/schedstat" % pid, encoding="ascii") as f:
-            return int(f.read().split()[1]) / 1e9
+            return [int(ns) / 1e9 for ns in f.read().split()[:2]]
 
     @staticmethod
     def stack_of(task):
@@ -62,18 +67,31 @@ class Watch(threading.Thread):
         except OSError:
             return ""  # it has ended
 
-    def in_grace_period(self):
-        """A thread of main's."""
-        return any(harness.stat_of(task)[:1] == ["D"] and "rcu" in self.stack_of(task)
-                   for task in glob.glob("%d/task/*" % self.pid, root_dir="/proc"))
+    def sleeps_in(self):
+        """Calls of the kernel in which main sleeps, or a thread of it does uninterruptibly: the innermost of each."""
+        stacks = set()
+        for task in glob.glob("%d/task/*" % self.pid, root_dir="/proc"):
+            state = harness.stat_of(task)[:1]
+            if state == ["D"] or (state == ["S"] and task.endswith("/%d" % self.pid)):
+                calls = re.findall(r"^\[<0>\] (\S+?)\+", self.stack_of(task), re.M)
+                stacks.add(" < ".join(calls[:6]))
+        return stacks
+
+    def spent(self):
+        """In words, for who wants to know what took so long."""
+        most = ", ".join("%.2f s in %s" % (s, calls) for calls, s in self.slept_s.most_common(5))
+        return "ran %.2f s, slept %s; longest between two looks %.2f s" % (self.ran_s, most, self.unseen_s)
 
     def look(self):
         before, self.looked = self.looked, time.monotonic()
-        if self.in_grace_period():
+        stacks = self.sleeps_in()
+        if any(GRACE.search(calls) for calls in stacks):
             self.grace_s += self.looked - before
+        self.slept_s.update({calls: self.looked - before for calls in stacks})
+        self.unseen_s = max(self.unseen_s, self.looked - before)
         self.main_kib = max(self.main_kib, self.peak_kib(self.pid)[1])
         try:
-            self.waited_s = self.waited(self.pid)
+            self.ran_s, self.waited_s = self.ran_and_waited(self.pid)
             with open("/proc/%d/task/%d/children" % (self.pid, self.pid), encoding="ascii") as f:
                 now = {int(p) for p in f.read().split()}
         except OSError:
@@ -84,7 +102,7 @@ class Watch(threading.Thread):
                 self.children.add(pid)
                 self.worker_kib = max(self.worker_kib, peak)
                 try:
-                    self.workers_waited_s[pid] = self.waited(pid)
+                    self.workers_waited_s[pid] = self.ran_and_waited(pid)[1]
                 except OSError:
                     pass  # it was ended meanwhile
             elif name == "waitscope-open":
@@ -155,7 +173,7 @@ class HostileTest(KernelTest):
                   watch.main_kib >> 10, watch.worker_kib >> 10, report.final["quality"]["names_refused"])
         self.assertEqual(report.status, 0, report.stderr)
         self.assertEqual(report.lines[-1]["type"], "final")
-        self.assertLess(watch.took, limit)
+        self.assertLess(watch.took, limit, watch.spent())
         self.assertGreater(watch.main_kib, 0)
         self.assertLess(watch.main_kib, MAIN_KIB)
         self.assertLess(watch.worker_kib, WORKER_KIB)
