@@ -708,16 +708,19 @@ class TapResult(unittest.TestResult):
         self.tap = tap
         self.n = n
 
+    def _say(self, text):
+        self.tap.write(text)
+        self.shouldStop |= self.tap.unread
+
     def _line(self, ok, test, tail=""):
         self.n += 1
         said = "%s %d - %s%s\n" % ("ok" if ok else "not ok", self.n, title(test), tail)
-        self.tap.write(said + "".join("# %s\n" % note for note in getattr(test, "notes", [])))
-        self.shouldStop |= self.tap.unread
+        self._say(said + "".join("# %s\n" % note for note in getattr(test, "notes", [])))
 
     def _failed(self, test, err):
         self._line(False, test)
-        self.tap.write("".join("#   %s\n" % line for line in self._exc_info_to_string(err, test).splitlines()))
-        self.shouldStop |= self.tap.unread or issubclass(err[0], Interrupted)
+        self._say("".join("#   %s\n" % line for line in self._exc_info_to_string(err, test).splitlines()))
+        self.shouldStop |= issubclass(err[0], Interrupted)
 
     def addSuccess(self, test):
         super().addSuccess(test)
@@ -803,11 +806,11 @@ class Crowd:
             for test in tests:
                 if len(self.running) == AT_ONCE:
                     self.reap()
+                if self.tap.unread:
+                    break
                 with undisturbed():
                     one = Beside(test)
                     self.running[one.pid] = one
-                if self.tap.unread:
-                    raise Interrupted("nobody reads the results")
             while self.running:
                 self.reap()
         except Interrupted:
@@ -817,7 +820,7 @@ class Crowd:
             while self.running:
                 self.reap()
             return False
-        return True
+        return not self.tap.unread
 
     def reap(self):
         """Waits for one of them, and tells of it."""

@@ -313,16 +313,21 @@ class Vanished(KernelTest):
 
 
 TEST = """
-import sys, time
+import sys
 sys.path.insert(0, sys.argv.pop(1))
 import harness
+harness.AT_ONCE = 1
 
 class One(harness.KernelTest):
     %s
     def test_one(self):
         self.addCleanup(print, "cleaned up", file=sys.stderr, flush=True)
         print("begun", file=sys.stderr, flush=True)
-        time.sleep(60)
+        sys.stdin.read()
+
+    %s
+    def test_two(self):
+        print("begun, too", file=sys.stderr, flush=True)
 
 harness.main()
 """
@@ -330,18 +335,22 @@ harness.main()
 
 class Tests(KernelTest):
     def test_unread(self):
-        """a test itself, interrupted when nobody reads its results: it has failed, and cleans up after itself"""
-        for mark in ("", "@harness.together"):
-            proc = subprocess.Popen([sys.executable, "-c", TEST % mark, os.path.dirname(harness.__file__)],
-                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            self.addCleanup(proc.wait)
-            self.addCleanup(proc.kill)
-            self.assertEqual(proc.stderr.readline(), "begun\n")
-            proc.stdout.close()
-            proc.send_signal(signal.SIGTERM)
-            with proc.stderr:
-                self.assertEqual(proc.stderr.read(), "cleaned up\n")
-            self.assertEqual(proc.wait(harness.PATIENCE_S), 1)
+        """a test itself, ended or interrupted when nobody reads its results: cleans up, is the last, and the run has failed"""
+        env = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+        together = "@harness.together"
+        for marks in (("", ""), (together, ""), (together, together)):
+            for end in (lambda proc: proc.send_signal(signal.SIGTERM), lambda proc: proc.stdin.close()):
+                proc = subprocess.Popen([sys.executable, "-c", TEST % marks, os.path.dirname(harness.__file__)], text=True,
+                                        env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                self.addCleanup(proc.wait)
+                self.addCleanup(proc.kill)
+                self.addCleanup(proc.stdin.close)
+                self.assertEqual(proc.stderr.readline(), "begun\n")
+                proc.stdout.close()
+                end(proc)
+                with proc.stderr:
+                    self.assertEqual(proc.stderr.read(), "cleaned up\n")
+                self.assertEqual(proc.wait(harness.PATIENCE_S), 1)
 
 
 if __name__ == "__main__":
