@@ -3,6 +3,7 @@
 
 Everything a test starts or creates is undone when it ends, fails or is interrupted.
 """
+import collections
 import contextlib
 import ctypes
 import fcntl
@@ -371,6 +372,15 @@ def stat_of(pid):
             return f.read().rpartition(")")[2].split()
     except OSError:
         return []
+
+
+Schedstat = collections.namedtuple("Schedstat", "ran_ns waited_ns turns")
+
+
+def schedstat_of(task):
+    """/proc/PID/schedstat, of a thread too (PID/task/TID): how long it ran, waited for a CPU, and how often it got one."""
+    with open("/proc/%s/schedstat" % task, encoding="ascii") as f:
+        return Schedstat(*map(int, f.read().split()))
 
 
 def children_of(pid):

@@ -35,7 +35,8 @@ class Watch(threading.Thread):
     def __init__(self, pid):
         super().__init__(daemon=True)
         self.pid, self.began, self.took = pid, time.monotonic(), None
-        self.main_kib, self.worker_kib, self.ran_s, self.waited_s, self.grace_s = 0, 0, 0, 0, 0
+        self.main_kib, self.worker_kib, self.grace_s = 0, 0, 0
+        self.cpu = harness.Schedstat(0, 0, 0)
         self.looked, self.unseen_s = self.began, 0  # when last, and the longest time between two looks
         self.slept_s = collections.Counter()  # by what main or a thread of it slept in
         self.workers_waited_s = {}  # for a processor, by pid
@@ -52,12 +53,6 @@ class Watch(threading.Thread):
         name = re.search(r"^Name:\t(.*)$", text, re.M)
         peak = re.search(r"^VmHWM:\s+(\d+) kB$", text, re.M)
         return name.group(1) if name else "", int(peak.group(1)) if peak else 0
-
-    @staticmethod
-    def ran_and_waited(pid):
-        """For how many seconds it ran, and waited for a processor."""
-        with open("/proc/%d/schedstat" % pid, encoding="ascii") as f:
-            return [int(ns) / 1e9 for ns in f.read().split()[:2]]
 
     @staticmethod
     def stack_of(task):
@@ -80,7 +75,7 @@ class Watch(threading.Thread):
     def spent(self):
         """In words, for who wants to know what took so long."""
         most = ", ".join("%.2f s in %s" % (s, calls) for calls, s in self.slept_s.most_common(5))
-        return "ran %.2f s, slept %s; longest between two looks %.2f s" % (self.ran_s, most, self.unseen_s)
+        return "ran %.2f s, slept %s; longest between two looks %.2f s" % (self.cpu.ran_ns / 1e9, most, self.unseen_s)
 
     def look(self):
         before, self.looked = self.looked, time.monotonic()
@@ -91,7 +86,7 @@ class Watch(threading.Thread):
         self.unseen_s = max(self.unseen_s, self.looked - before)
         self.main_kib = max(self.main_kib, self.peak_kib(self.pid)[1])
         try:
-            self.ran_s, self.waited_s = self.ran_and_waited(self.pid)
+            self.cpu = harness.schedstat_of(self.pid)
             with open("/proc/%d/task/%d/children" % (self.pid, self.pid), encoding="ascii") as f:
                 now = {int(p) for p in f.read().split()}
         except OSError:
@@ -102,7 +97,7 @@ class Watch(threading.Thread):
                 self.children.add(pid)
                 self.worker_kib = max(self.worker_kib, peak)
                 try:
-                    self.workers_waited_s[pid] = self.ran_and_waited(pid)[1]
+                    self.workers_waited_s[pid] = harness.schedstat_of(pid).waited_ns / 1e9
                 except OSError:
                     pass  # it was ended meanwhile
             elif name == "waitscope-open":
@@ -165,7 +160,7 @@ class HostileTest(KernelTest):
     @staticmethod
     def limit(quiet_s, watch):
         """In seconds: more for main having waited for a processor, and for grace periods that other work draws out."""
-        return quiet_s + watch.waited_s + max(0, watch.grace_s - GRACE_S)
+        return quiet_s + watch.cpu.waited_ns / 1e9 + max(0, watch.grace_s - GRACE_S)
 
     def check_report(self, report, watch, end_s=END_S):
         limit = self.limit(end_s, watch)

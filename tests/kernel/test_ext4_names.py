@@ -48,12 +48,6 @@ def umount(path):
     raise AssertionError(done.stderr)
 
 
-def turns_of(pid):
-    """How often it was given a CPU."""
-    with open("/proc/%d/schedstat" % pid) as f:
-        return int(f.read().split()[2])
-
-
 def asleep(pid):
     return harness.stat_of(pid)[0] == "S"
 
@@ -194,12 +188,12 @@ class Mounts(NamesTest):
         fs.umount()
         tool = self.tool("-s", "ext4", "-i", 60).ready()
         self.until(lambda: asleep(tool.proc.pid), "it waits for something to do")
-        turns = turns_of(tool.proc.pid)
+        turns = harness.schedstat_of(tool.proc.pid).turns
         fs.mount(fs.image, fs.path, "-o", "loop")
         dev = fs.dev
         fsync_in(fs.file("f"))
         # A busy machine may not have let it look at the mounts.
-        self.until(lambda: turns_of(tool.proc.pid) > turns and asleep(tool.proc.pid), "it was told")
+        self.until(lambda: harness.schedstat_of(tool.proc.pid).turns > turns and asleep(tool.proc.pid), "it was told")
         fs.umount()
         got = {k: n for k, n in fsyncs(tool.stop().final).items() if k[0] == dev}
         self.assertEqual(got, {(dev, fs.path): 1})

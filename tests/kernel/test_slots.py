@@ -17,8 +17,7 @@ WAITS_MAX = 10_000_000
 def rests(pid, tid):
     """(does it sleep?, its sum of waits)"""
     task = "%d/task/%d" % (pid, tid)
-    with open("/proc/%s/schedstat" % task) as f:
-        return harness.stat_of(task)[0] == "S", int(f.read().split()[1])
+    return harness.stat_of(task)[0] == "S", harness.schedstat_of(task).waited_ns
 
 
 class Crowd:

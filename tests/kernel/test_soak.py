@@ -48,11 +48,6 @@ def anon_bytes(pid):
     raise AssertionError("no RssAnon")
 
 
-def cpu_ns(pid):
-    with open("/proc/%d/schedstat" % pid) as f:
-        return int(f.read().split()[0])
-
-
 def slope(points):
     """Of the line through (x, y) with the least squares."""
     n = len(points)
@@ -72,7 +67,7 @@ class Soaked:
     def look(self, processes):
         pid = self.tool.proc.pid
         self.looks.append(
-            Look(processes, anon_bytes(pid), len(os.listdir("/proc/%d/fd" % pid)), cpu_ns(pid),
+            Look(processes, anon_bytes(pid), len(os.listdir("/proc/%d/fd" % pid)), harness.schedstat_of(pid).ran_ns,
                  self.reports())
         )
 

@@ -70,8 +70,7 @@ def used_ns(group):
     total = 0
     for pid in pids:
         for tid in os.listdir("/proc/%s/task" % pid):
-            with open("/proc/%s/task/%s/schedstat" % (pid, tid)) as f:
-                total += int(f.read().split()[0])
+            total += harness.schedstat_of("%s/task/%s" % (pid, tid)).ran_ns
     return total
 
 
