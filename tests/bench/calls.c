@@ -87,14 +87,6 @@ static const struct {
 
 #define MODES (sizeof(modes) / sizeof(modes[0]))
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
-
 static void repeat(struct state *s, void (*op)(struct state *s), unsigned long n)
 {
 	while (n--)
@@ -103,11 +95,12 @@ static void repeat(struct state *s, void (*op)(struct state *s), unsigned long n
 
 static void measure(struct state *s, void (*op)(struct state *s), unsigned long n)
 {
-	uint64_t cpu = cpu_ns(), start_ns = load_now_ns(), wall_ns;
+	uint64_t cpu = load_cpu_ns(), start_ns = load_now_ns(), wall_ns;
 
 	repeat(s, op, n);
 	wall_ns = load_now_ns() - start_ns;
-	printf("%.2f %.2f\n", (double)wall_ns / (double)n, (double)(cpu_ns() - cpu) / (double)n);
+	printf("%.2f %.2f\n", (double)wall_ns / (double)n,
+	       (double)(load_cpu_ns() - cpu) / (double)n);
 }
 
 int main(int argc, char **argv)

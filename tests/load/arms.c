@@ -190,7 +190,6 @@ static void pin(int cpu)
 static void *work(void *arg)
 {
 	struct worker *w = arg;
-	struct timespec cpu;
 	uint64_t now;
 
 	pin(w->id);
@@ -200,8 +199,7 @@ static void *work(void *arg)
 		(w->unsure ? maybe : shapes[shape])(w->which, 3, &own[w->id][shape], ROUNDS);
 		w->ops += ROUNDS;
 	}
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-	w->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+	w->cpu_ns = load_cpu_ns();
 	return NULL;
 }
 

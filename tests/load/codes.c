@@ -258,12 +258,10 @@ static const struct {
 static void *work(void *arg)
 {
 	struct worker *w = arg;
-	struct timespec cpu;
 
 	while (load_now_ns() < end_ns)
 		w->run(w);
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-	w->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+	w->cpu_ns = load_cpu_ns();
 	return NULL;
 }
 

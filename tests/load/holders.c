@@ -96,24 +96,16 @@ static void sem_take(sem_t *s)
 		;
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
-
 static struct account account(pid_t tid)
 {
-	return (struct account){load_now_ns(), cpu_ns(), load_schedstat(tid).delay_ns};
+	return (struct account){load_now_ns(), load_cpu_ns(), load_schedstat(tid).delay_ns};
 }
 
 static void compute(uint64_t ns)
 {
-	uint64_t end = cpu_ns() + ns;
+	uint64_t end = load_cpu_ns() + ns;
 
-	while (cpu_ns() < end)
+	while (load_cpu_ns() < end)
 		;
 }
 

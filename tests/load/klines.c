@@ -75,15 +75,13 @@ static const struct {
 static void *work(void *arg)
 {
 	struct worker *w = arg;
-	struct timespec cpu;
 
 	load_pin((unsigned int)w->id);
 	while (load_now_ns() < w->s->end_ns) {
 		w->s->op(w->s, w->id);
 		w->ops++;
 	}
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-	w->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+	w->cpu_ns = load_cpu_ns();
 	return NULL;
 }
 

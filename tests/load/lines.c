@@ -228,7 +228,6 @@ static void *work(void *arg)
 {
 	struct worker *w = arg;
 	uint64_t x = 88172645463325252ULL + (uint64_t)w->id;
-	struct timespec cpu;
 	uint64_t round = 0;
 
 	pin(w->id);
@@ -239,8 +238,7 @@ static void *work(void *arg)
 		if (modes[w->mode].threads == 1 && !(++round % 1000))
 			pin((int)(round / 1000 & 1));
 	}
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-	w->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+	w->cpu_ns = load_cpu_ns();
 	return NULL;
 }
 

@@ -29,12 +29,23 @@ static inline unsigned long load_number(const char *text, unsigned long min, uns
 	return v;
 }
 
-static inline uint64_t load_now_ns(void)
+static inline uint64_t load_clock_ns(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+static inline uint64_t load_now_ns(void)
+{
+	return load_clock_ns(CLOCK_MONOTONIC);
+}
+
+/* What this thread has run. */
+static inline uint64_t load_cpu_ns(void)
+{
+	return load_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static inline pid_t load_tid(void)

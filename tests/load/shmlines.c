@@ -86,7 +86,6 @@ static char *page_of(const char *mode, int id, int fd, void *anon)
 static void work(char *page, int id, struct shared *s, uint64_t seconds)
 {
 	volatile uint64_t *mine = (volatile uint64_t *)(page + AT) + id;
-	struct timespec cpu;
 	uint64_t end;
 
 	load_pin((unsigned int)id);
@@ -94,8 +93,7 @@ static void work(char *page, int id, struct shared *s, uint64_t seconds)
 	while (load_now_ns() < end)
 		for (int k = 0; k < STEP; k++)
 			++*mine;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	s->cpu_ns[id] = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+	s->cpu_ns[id] = load_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 int main(int argc, char **argv)
