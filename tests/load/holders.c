@@ -13,7 +13,7 @@
  *						waited all along, comes later, or comes when it has taken it anew
  *	holders file DIR ROUNDS	processes that write to the same file: its inode's semaphore
  *	holders names DIR ROUNDS	... that make and rename files in the same directory
- *	holders stress ROUNDS	eight threads and a lock that is never free for long
+ *	holders stress SECONDS ROUNDS	eight threads and a lock that is never free for long, until either is over
  *
  *	stdout: {"pid":P}, then after a byte on stdin what was done, in one line
  */
@@ -44,6 +44,7 @@ struct stage {
 	pthread_mutex_t lock;
 	sem_t held, done;
 	volatile bool end;
+	int ended;
 	uint64_t waits, waited_ns;
 	struct account did; /* of the holder, while it held */
 	pid_t holder, waiter, owner;
@@ -651,24 +652,34 @@ static void *contends(void *arg)
 {
 	struct stage *s = arg;
 
-	for (unsigned long i = 0; i < s->rounds; i++) {
+	for (unsigned long i = 0; i < s->rounds && !s->end; i++) {
 		(void)pthread_mutex_lock(&s->lock);
 		sched_yield();
 		s->waits++;
 		(void)pthread_mutex_unlock(&s->lock);
 	}
+	__atomic_add_fetch(&s->ended, 1, __ATOMIC_RELAXED);
 	return NULL;
 }
 
-static void stress(struct stage *s)
+/*
+ * Each yield gives the CPU to whoever else wants it: on a busy machine that takes minutes. And to join a thread is a wait
+ * for a futex, too, which would be out of the histograms' range by then.
+ */
+static void stress(struct stage *s, uint64_t ns)
 {
 	pthread_t t[STRESS];
+	uint64_t end;
 	int i;
 
 	lock_init(&s->lock, "normal");
 	begin();
+	end = load_now_ns() + ns;
 	for (i = 0; i < STRESS; i++)
 		t[i] = start(contends, s);
+	while (__atomic_load_n(&s->ended, __ATOMIC_RELAXED) < STRESS && load_now_ns() < end)
+		load_sleep_ns(10000000);
+	s->end = true;
 	for (i = 0; i < STRESS; i++)
 		pthread_join(t[i], NULL);
 	print(s);
@@ -714,8 +725,8 @@ int main(int argc, char **argv)
 		writers(argv[2], s->rounds, write_file);
 	} else if (!strcmp(mode, "names") && argc == 4) {
 		writers(argv[2], s->rounds, make_names);
-	} else if (!strcmp(mode, "stress")) {
-		stress(s);
+	} else if (!strcmp(mode, "stress") && argc == 4) {
+		stress(s, load_number(argv[2], 1, 86400, "SECONDS") * 1000000000ULL);
 	} else {
 		errx(2, "usage: see the top of %s", __FILE__);
 	}
