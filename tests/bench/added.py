@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Added time per operation: all sides in turn, all loads of the group on each, round after round."""
-import time
-
 import machine
 import stats
 from sides import Failed
@@ -16,13 +14,12 @@ class Quiet:
         self.say = say
 
     def wait(self):
-        began = time.monotonic()
         try:
-            machine.wait_quiet(self.limit_s)
+            self.limit_s -= machine.wait_quiet(self.limit_s)
         except machine.Noisy as e:
+            self.limit_s = 0
             self.noisy += 1
             self.say(str(e))
-        self.limit_s = max(0, self.limit_s - (time.monotonic() - began))
 
 
 class Budget:

@@ -119,14 +119,14 @@ def busy(seconds=LOOK_S):
 
 
 def wait_quiet(limit_s):
-    """Returns when nobody works; Noisy when that takes longer than limit_s."""
-    end = time.monotonic() + limit_s
-    while True:
-        part = busy()
-        if part <= BUSY_MAX:
-            return
-        if time.monotonic() > end:
+    """Returns when nobody works, and how many seconds that took beyond a first look; Noisy if more than limit_s."""
+    part, began, waited = busy(), time.monotonic(), 0.0
+    while part > BUSY_MAX:
+        if waited > limit_s:
             raise Noisy("machine not quiet: %.0f %% of its CPUs busy with other work" % (100 * part))
+        part = busy()
+        waited = time.monotonic() - began
+    return waited
 
 
 def other_tracers():
