@@ -37,14 +37,20 @@ def linked(pid):
     return False
 
 
-def attach_s(build):
-    """From before fork and exec to the first link among its descriptors: the poll only adds."""
-    began = time.monotonic()
+def started(build):
+    """Once a link is among its descriptors: the poll only adds."""
     process = start(build)
     while not linked(process.pid):
         time.sleep(0.001)
         if process.poll() is not None:
             raise RuntimeError("waitscope ended before it attached")
+    return process
+
+
+def attach_s(build):
+    """From before fork and exec to the first link."""
+    began = time.monotonic()
+    process = started(build)
     took = time.monotonic() - began
     stop(process)
     return took
@@ -68,8 +74,8 @@ def stripped_bytes(build):
 
 
 def steady(build, seconds):
-    process = start(build)
-    time.sleep(2.5)  # loaded, and the first interval behind it
+    process = started(build)
+    time.sleep(2.5)  # all is loaded, and the first interval is behind it
     before, began = run_ns(process.pid), time.monotonic()
     time.sleep(seconds)
     used, took = run_ns(process.pid) - before, time.monotonic() - began
