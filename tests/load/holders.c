@@ -44,7 +44,6 @@ struct stage {
 	pthread_mutex_t lock;
 	sem_t held, done;
 	volatile bool end;
-	int ended;
 	uint64_t waits, waited_ns;
 	struct account did; /* of the holder, while it held */
 	pid_t holder, waiter, owner;
@@ -658,13 +657,12 @@ static void *contends(void *arg)
 		s->waits++;
 		(void)pthread_mutex_unlock(&s->lock);
 	}
-	__atomic_add_fetch(&s->ended, 1, __ATOMIC_RELAXED);
 	return NULL;
 }
 
 /*
- * Each yield gives the CPU to whoever else wants it: on a busy machine that takes minutes. And to join a thread is a wait
- * for a futex, too, which would be out of the histograms' range by then.
+ * Each yield gives the CPU to whoever else wants it: on a busy machine that takes minutes. And pthread_join() waits for
+ * a futex, too, which would be out of the histograms' range by then.
  */
 static void stress(struct stage *s, uint64_t ns)
 {
@@ -677,11 +675,11 @@ static void stress(struct stage *s, uint64_t ns)
 	end = load_now_ns() + ns;
 	for (i = 0; i < STRESS; i++)
 		t[i] = start(contends, s);
-	while (__atomic_load_n(&s->ended, __ATOMIC_RELAXED) < STRESS && load_now_ns() < end)
-		load_sleep_ns(10000000);
-	s->end = true;
 	for (i = 0; i < STRESS; i++)
-		pthread_join(t[i], NULL);
+		while (pthread_tryjoin_np(t[i], NULL)) {
+			s->end = load_now_ns() >= end;
+			load_sleep_ns(10000000);
+		}
 	print(s);
 }
 
