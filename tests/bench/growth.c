@@ -139,10 +139,7 @@ static double resident_mb(void)
 
 static uint64_t cpu_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return load_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* As keyed_walk.c has them read, and nothing else; 0: this kernel lets no program walk over maps, they are copied. */

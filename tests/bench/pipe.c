@@ -39,18 +39,9 @@ static void trips(int to, int from, unsigned long n)
 	}
 }
 
-static uint64_t cpu_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	if (clock_gettime(clock, &ts))
-		err(1, "CPU clock");
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
-
 static uint64_t cpu_of_both(clockid_t other)
 {
-	return cpu_ns(CLOCK_PROCESS_CPUTIME_ID) + cpu_ns(other);
+	return load_clock_ns(CLOCK_PROCESS_CPUTIME_ID) + load_clock_ns(other);
 }
 
 static void measure(int to, int from, unsigned long n, clockid_t other)

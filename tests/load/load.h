@@ -33,7 +33,8 @@ static inline uint64_t load_clock_ns(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(clock, &ts);
+	if (clock_gettime(clock, &ts))
+		err(1, "clock %d", (int)clock);
 	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
 }
 
