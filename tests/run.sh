@@ -291,6 +291,7 @@ all_suites() {
 		suite san/golden tests/golden/run.sh "$SAN_O/tests/golden/render"
 	fi
 	suite compare python3 tests/compare/test_compare.py
+	suite bench python3 tests/bench/test_added.py
 	suite insn/arm64 python3 tests/insn/test_arm64.py
 	suite compare/records python3 tests/compare/test_records.py
 	one lint scripts/lint.sh

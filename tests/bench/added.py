@@ -15,7 +15,7 @@ class Quiet:
 
     def wait(self):
         try:
-            self.limit_s -= machine.wait_quiet(self.limit_s)
+            self.limit_s = max(0, self.limit_s - machine.wait_quiet(self.limit_s))
         except machine.Noisy as e:
             self.limit_s = 0
             self.noisy += 1
