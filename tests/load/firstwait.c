@@ -3,16 +3,18 @@
  * Each round a thread that nobody ever waited for holds a lock and does one thing all the time; another waits for
  * the lock in the midst of it, and gives up.
  *
- *	firstwait asleep|computing|queued|comes|wakes|renamed ROUNDS
+ *	firstwait asleep|computing|queued|comes|wakes|comes-sleeps|wakes-sleeps|renamed ROUNDS
  *
  * queued: on its CPU another runs with a real-time priority. comes: the same until a byte comes on stdin, then it
- * computes a little and gives the lock up. wakes: the same, but it slept before. renamed: it sleeps, and has its process's
- * number, by an exec.
+ * computes a little and gives the lock up. wakes: the same, but it slept before. comes-sleeps, wakes-sleeps: it computes
+ * until a second byte comes, and sleeps a little before it gives the lock up; comes-sleeps: the other takes the CPU from it
+ * once more, before the line {} asks for that byte. renamed: it sleeps, and has its process's number, by an exec.
  *
  *	stdout: {"pid":P}, then after a byte on stdin {"tids":[holders],"waits":N,"queued_ns":...,"behind_ns":...,
- *		"preempted":N}
+ *		"ran_ns":...,"preempted":N}
  *
- * behind_ns: from the beginning of the wait until that byte came. preempted: holders, while they held it.
+ * behind_ns: from the beginning of the wait until the first byte came. ran_ns: of the last holder, since it came to its CPU
+ * after that byte. preempted: holders, while they held it.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -20,19 +22,22 @@
 
 #include "load.h"
 
+#define MAX_ROUNDS 1000
 #define BEFORE_NS 20000000 /* the wait */
 #define WAIT_NS 60000000
 #define HOLD_NS 150000000
 #define COME_NS 20000000 /* how long it computes, if it could not until then */
-#define LONGER 8	 /* times as long, if it has to come to its CPU meanwhile */
+#define LONGER 16	 /* times as long, if it has to come to its CPU meanwhile */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *does;
 static sem_t held;
-static volatile bool stop;
+static volatile bool stop, leave;
 static volatile pid_t holder_tid;
 static uint64_t queued_ns; /* holders, while they held it */
+static uint64_t ran_ns;
 static long preempted;
+static pid_t holders[MAX_ROUNDS];
 static volatile uint64_t wait_ns, stop_ns;
 static int cpu, other_cpu;
 
@@ -54,29 +59,33 @@ static bool is(const char *what)
 	return !strcmp(does, what);
 }
 
+/* It sleeps, and another has its CPU when it wakes. */
+static bool wakes(void)
+{
+	return is("wakes") || is("wakes-sleeps");
+}
+
+/* It sleeps before it gives the lock up. */
+static bool sleeps(void)
+{
+	return is("comes-sleeps") || is("wakes-sleeps");
+}
+
+/* A byte tells when the one that has its CPU stops. */
+static bool told(void)
+{
+	return is("comes") || wakes() || sleeps();
+}
+
 /* Another has its CPU. */
 static bool behind(void)
 {
-	return is("queued") || is("comes") || is("wakes");
-}
-
-/* A byte tells when that one stops. */
-static bool told(void)
-{
-	return is("comes") || is("wakes");
+	return is("queued") || told();
 }
 
 static uint64_t longer(uint64_t ns)
 {
 	return told() ? LONGER * ns : ns;
-}
-
-static void *stops(void *arg)
-{
-	load_wait_stdin();
-	stop_ns = load_now_ns();
-	stop = true;
-	return arg;
 }
 
 static pthread_t start(void *(*run)(void *))
@@ -89,9 +98,34 @@ static pthread_t start(void *(*run)(void *))
 	return t;
 }
 
+static void *stops(void *arg)
+{
+	pthread_t t;
+
+	load_wait_stdin();
+	stop_ns = load_now_ns();
+	stop = true;
+	if (!sleeps())
+		return arg;
+	load_sleep_ns(COME_NS);
+	if (is("comes-sleeps")) {
+		stop = false;
+		t = start(hog);
+		load_sleep_ns(COME_NS);
+		stop = true;
+		pthread_join(t, NULL);
+		load_sleep_ns(COME_NS);
+	}
+	printf("{}\n");
+	fflush(stdout);
+	load_wait_stdin();
+	leave = true;
+	return arg;
+}
+
 static void *holds(void *arg)
 {
-	uint64_t end = load_now_ns() + longer(HOLD_NS), before;
+	uint64_t end = load_now_ns() + longer(HOLD_NS), before, came;
 	struct rusage r;
 	pthread_t t = 0;
 
@@ -101,16 +135,20 @@ static void *holds(void *arg)
 	(void)pthread_mutex_lock(&lock);
 	sem_post(&held);
 	before = load_schedstat(holder_tid).delay_ns;
-	if (behind() && !is("wakes"))
+	if (behind() && !wakes())
 		t = start(hog); /* on the same CPU: it does not run until that one stops */
-	if (is("asleep") || is("wakes"))
-		load_sleep_ns(is("wakes") ? 2 * HOLD_NS : HOLD_NS);
+	if (is("asleep") || wakes())
+		load_sleep_ns(wakes() ? 2 * HOLD_NS : HOLD_NS);
 	while (told() && !stop)
 		;
+	came = load_cpu_ns();
 	if (told())
 		end = load_now_ns() + COME_NS;
-	while (!is("asleep") && load_now_ns() < end)
+	while (sleeps() ? !leave : !is("asleep") && load_now_ns() < end)
 		;
+	if (sleeps())
+		load_sleep_ns(COME_NS);
+	ran_ns = load_cpu_ns() - came;
 	queued_ns += load_schedstat(holder_tid).delay_ns - before;
 	(void)getrusage(RUSAGE_THREAD, &r); /* cannot fail */
 	preempted += r.ru_nivcsw;
@@ -129,7 +167,7 @@ static unsigned long waits(void)
 
 	sem_wait(&held);
 	load_sleep_ns(BEFORE_NS);
-	if (is("wakes"))
+	if (wakes())
 		t = start(hog);
 	ts = load_deadline(longer(WAIT_NS));
 	wait_ns = load_now_ns();
@@ -149,15 +187,14 @@ static void *waits_once(void *arg)
 
 static void rounds(unsigned long n)
 {
-	unsigned long waited = 0;
+	unsigned long waited = 0, i;
 
 	if (behind())
 		load_pin((unsigned int)other_cpu);
-	printf("{\"tids\":[");
-	while (n--) {
+	for (i = 0; i < n; i++) {
 		pthread_t t, stopper = 0;
 
-		stop = false;
+		stop = leave = false;
 		t = start(holds);
 		if (told())
 			stopper = start(stops);
@@ -166,11 +203,14 @@ static void rounds(unsigned long n)
 		pthread_join(t, NULL);
 		if (told())
 			pthread_join(stopper, NULL);
-		printf("%d%s", (int)holder_tid, n ? "," : "");
+		holders[i] = holder_tid;
 	}
+	printf("{\"tids\":[");
+	for (i = 0; i < n; i++)
+		printf("%s%d", i ? "," : "", (int)holders[i]);
 	printf("],\"waits\":%lu,\"queued_ns\":%" PRIu64 ",\"behind_ns\":%" PRIu64
-	       ",\"preempted\":%ld}\n",
-	       waited, queued_ns, stop_ns > wait_ns ? stop_ns - wait_ns : 0, preempted);
+	       ",\"ran_ns\":%" PRIu64 ",\"preempted\":%ld}\n",
+	       waited, queued_ns, stop_ns > wait_ns ? stop_ns - wait_ns : 0, ran_ns, preempted);
 }
 
 /* After the exec: who is asleep with the lock is the first thread, which another had been. */
@@ -197,7 +237,7 @@ static void *execs(void *arg)
 
 int main(int argc, char **argv)
 {
-	unsigned long n = argc == 3 ? load_number(argv[2], 1, 1000, "ROUNDS") : 0;
+	unsigned long n = argc == 3 ? load_number(argv[2], 1, MAX_ROUNDS, "ROUNDS") : 0;
 	cpu_set_t set;
 
 	does = argc == 3 ? argv[1] : "";
@@ -210,8 +250,7 @@ int main(int argc, char **argv)
 		;
 	if (is("again")) {
 		renamed();
-	} else if (is("asleep") || is("computing") || is("queued") || is("comes") || is("wakes") ||
-		   is("renamed")) {
+	} else if (is("asleep") || is("computing") || behind() || is("renamed")) {
 		printf("{\"pid\":%d}\n", (int)getpid());
 		fflush(stdout);
 		load_wait_stdin();
