@@ -207,6 +207,13 @@ static __always_inline u64 compat_task_waits(struct task_struct *p, u64 clock)
 	return queued && clock > queued ? clock - queued : 0;
 }
 
+/*
+ * An address is a number; as a pointer the verifier lets it be read, where faults give 0, since a35b9af4ec2c ("bpf: Add
+ * a kfunc for generic type cast", 6.2): a move of a register, where a helper is a call or several. A program that has
+ * it is loaded only where the kernel does.
+ */
+extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
+
 #ifdef WS_WHY
 #define TASK_ON_RQ_MIGRATING 2 /* kernel/sched/sched.h: on its way from one queue to another */
 
@@ -249,6 +256,21 @@ static __always_inline u64 compat_steal_at(s64 from_rq)
 	u64 rq = (u64)BPF_CORE_READ(cur, se.cfs_rq, rq);
 
 	return rq ? rq + from_rq : 0;
+}
+
+struct kvm_steal_time___own {
+	u64 steal;
+} __attribute__((preserve_access_index));
+
+/* What lies there, by a cast. Of another hypervisor, or on arm64, there is no such type, nor an address. */
+static __always_inline u64 compat_steal(u64 at)
+{
+	const struct kvm_steal_time___own *t;
+
+	if (!bpf_core_type_exists(struct kvm_steal_time___own))
+		return 0;
+	t = bpf_rdonly_cast((void *)at, bpf_core_type_id_kernel(struct kvm_steal_time___own));
+	return t->steal;
 }
 #endif
 

@@ -150,12 +150,8 @@ int ws_es_end(u64 *ctx)
 
 /*
  * Where nothing of all this is asked, nor any id: who looks up matters only while our own task is on
- * a CPU. To ask is a call, a quarter of an empty program's cost. The task's address is a number; as
- * a pointer the verifier lets it be read, where faults give 0, since a35b9af4ec2c ("bpf: Add a
- * kfunc for generic type cast", 6.2): a move of a register, no call.
+ * a CPU. To ask is a call, a quarter of an empty program's cost; to read that task, by a cast, is none.
  */
-extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
-
 const volatile __u64 self_task; /* its address */
 
 SEC("tp_btf/ext4_es_lookup_extent_exit")

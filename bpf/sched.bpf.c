@@ -149,7 +149,7 @@ static __noinline u32 last_out(struct abi_counts *bank, struct task_struct *p, u
 }
 
 /* With --why: `s`, which is not NULL, and the moment `at`, which is read once. */
-static __always_inline void switched(u64 *ctx, struct why_cpu *s, u64 at)
+static __always_inline void switched(u64 *ctx, struct why_cpu *s, u64 at, bool casts)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	bool preempted = ctx[0] & 1; /* whatever its state */
@@ -167,7 +167,7 @@ static __always_inline void switched(u64 *ctx, struct why_cpu *s, u64 at)
 	state = OPTION(switch_has_state, true) ? (u32)((volatile u64 *)ctx)[3]
 					       : (u32)compat_task_state(prev);
 	if (WHY)
-		why_switch(s, next, preempted || !state, at);
+		why_switch(s, next, preempted || !state, at, casts);
 	if (by_record()) {
 		if (keeps_ledgers)
 			op_leaves(bank, prev, preempted || !state);
@@ -214,8 +214,8 @@ static __always_inline void why_later(struct why_cpu *s, u64 *ctx)
 }
 #endif
 
-TRACEPOINT(sched_switch)
-int ws_switch(u64 *ctx)
+/* `casts`: bpf_rdonly_cast() is to be had. */
+static __always_inline int any_switch(u64 *ctx, bool casts)
 {
 	u64 now = WHY ? bpf_ktime_get_ns() : 0;
 	struct why_cpu *s = why_own();
@@ -223,11 +223,26 @@ int ws_switch(u64 *ctx)
 	tasks_switch(ctx, now);
 	if (WHY && !s)
 		return 0;
-	switched(ctx, s, now);
+	switched(ctx, s, now, casts);
 	if (WHY)
 		why_later(s, ctx);
 	return 0;
 }
+
+TRACEPOINT(sched_switch)
+int ws_switch(u64 *ctx)
+{
+	return any_switch(ctx, false);
+}
+
+#ifdef WS_WHY
+/* In its place where that is so. */
+TRACEPOINT(sched_switch)
+int ws_switch_cast(u64 *ctx)
+{
+	return any_switch(ctx, true);
+}
+#endif
 
 /*
  * A row of --by pid or tid has the name that its task has now: one that does not wait again after

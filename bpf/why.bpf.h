@@ -356,8 +356,7 @@ static __always_inline bool why_simple(struct why_cpu *s, struct task_struct *p,
 {
 	const struct why_stay *now = why_begun(s);
 	u64 stay = s->nstays - 2, due = 0;
-	const struct why_stay *t = &s->stays[stay & (WHY_STAYS - 1)];
-	const struct why_stay *before = &s->stays[(stay - 1) & (WHY_STAYS - 1)];
+	const struct why_stay *t = why_stay_at(s, stay), *before = why_stay_at(s, stay - 1);
 
 	if (!ns)
 		return true;

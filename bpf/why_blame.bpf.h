@@ -183,24 +183,37 @@ static __always_inline bool why_add_simple(const struct abi_key *key, u64 ns, u6
 
 /* ---- most waits: one part, besides what was due to the kernel ---- */
 
-static __always_inline struct why_pair *why_pairs_of(struct why_cpu *s,
-						     const struct abi_key *victim, u64 who, u64 ep)
+/* The key of a wait's entry, but for its length and who is blamed. In place of a stack, as all of that. */
+static __always_inline struct abi_key *why_key_begin(struct why_cpu *s, struct task_struct *p,
+						     u32 kind)
 {
-	u64 h = victim->id ^ who;
+	struct abi_key *key = &s->walk.key;
 
-	h ^= h >> 32;
-	h ^= h >> 16;
-	h ^= h >> 8;
-	return &s->pairs[ep & 1][h * WHY_PAIR_WAYS & (WHY_PAIRS - 1)];
+	__builtin_memset(key, 0, sizeof(*key));
+	key->kind = kind;
+	group_key(key, p);
+	return key;
 }
 
-/* Of that CPU, which is in all keys here. */
-static __always_inline bool why_pair_is(const struct why_pair *q, const struct abi_key *victim,
+/* Those of one hash, by its highest bits. */
+static __always_inline struct why_pair *why_pairs_of(struct why_cpu *s, u64 victim, u64 who, u64 ep)
+{
+	u64 h = (victim ^ who) * 0x9e3779b97f4a7c15ULL / (~0ULL / WHY_PAIRS + 1);
+	struct why_pair *q = &s->pairs[ep & 1][h & (WHY_PAIRS - WHY_PAIR_WAYS)];
+
+	asm("" : "+r"(q)); /* as why_stay_at() */
+	return q;
+}
+
+/* Of that CPU, which is in all keys here. Without groups nobody's key has an id. */
+static __always_inline bool why_pair_is(const struct why_pair *q, u64 id, u64 born, u32 kind,
 					u64 low, u64 high, u64 all_ns)
 {
-	u64 other = (q->key.id ^ victim->id) | (q->key.born ^ victim->born) | (q->who[0] ^ low) |
-		    (q->who[1] ^ high) | ((q->key.kind ^ victim->kind) & (ABI_WHY_KINDS - 1));
+	u64 other = (q->who[0] ^ low) | (q->who[1] ^ high) |
+		    ((q->key.kind ^ kind) & (ABI_WHY_KINDS - 1));
 
+	if (keyed.by != ABI_BY_NONE)
+		other |= (q->key.id ^ id) | (q->key.born ^ born);
 	return !other && all_ns - q->least_ns <= q->span_ns;
 }
 
@@ -256,18 +269,24 @@ static __always_inline bool why_blame_simple(struct why_cpu *s, struct task_stru
 					     const struct why_stay *t, u64 ns, u64 due_ns, u64 ep)
 {
 	u64 low = kind == ABI_WHY_TASK ? t->key[0] : 0, high = kind == ABI_WHY_TASK ? t->key[1] : 0;
-	struct abi_key *key = &s->walk.key; /* in place of a stack, as all of that */
+	u64 id = 0, born = 0;
+	struct abi_key *key;
 	struct why_pair *q;
 
 	if (keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID)
 		return false;
-	__builtin_memset(key, 0, sizeof(*key));
-	key->kind = kind;
-	group_key(key, p);
-	q = why_pairs_of(s, key, low, ep);
-	if (!why_pair_is(q, key, low, high, ns + due_ns)) {
-		if (!why_pair_is(&q[1], key, low, high, ns + due_ns))
+	if (keyed.by != ABI_BY_NONE) {
+		key = why_key_begin(s, p, kind);
+		id = key->id;
+		born = key->born;
+	}
+	q = why_pairs_of(s, id, low, ep);
+	if (!why_pair_is(q, id, born, kind, low, high, ns + due_ns)) {
+		if (!why_pair_is(&q[1], id, born, kind, low, high, ns + due_ns)) {
+			if (keyed.by == ABI_BY_NONE)
+				why_key_begin(s, p, kind);
 			return why_pair_new(s, q, ns, due_ns, ep);
+		}
 		q++;
 	}
 	if (ns) {

@@ -173,25 +173,43 @@ static __always_inline u64 why_minus(u64 a, u64 b)
 	return a > b ? a - b : 0;
 }
 
+static __always_inline u64 why_steal_at(struct why_cpu *s)
+{
+	if (!s->steal_at)
+		s->steal_at = compat_steal_at(s->steal_from_rq);
+	return s->steal_at;
+}
+
 /*
  * In its own time, since it began to count. Not asked again at once: what can have been stolen since is
  * less than that time, and is found by the next reading.
  */
 static __always_inline u64 why_steal(struct why_cpu *s, u64 now)
 {
-	u64 ns = 0;
+	u64 ns = 0, at;
 
 	if (!s->steal_from_rq)
 		return 0;
 	if (now - s->steal_asked < WHY_STEAL_NS)
 		return s->steal_ns;
-	if (!s->steal_at)
-		s->steal_at = compat_steal_at(s->steal_from_rq);
-	if (s->steal_at)
-		bpf_probe_read_kernel(&ns, sizeof(ns), (void *)s->steal_at);
+	at = why_steal_at(s);
+	if (at)
+		bpf_probe_read_kernel(&ns, sizeof(ns), (void *)at);
 	s->steal_asked = now;
 	s->steal_ns = ns;
 	return ns;
+}
+
+/* The same where it costs next to nothing to ask: at each switch. */
+static __always_inline u64 why_steal_asked(struct why_cpu *s, u64 now)
+{
+	u64 at;
+
+	if (!s->steal_from_rq)
+		return 0;
+	at = why_steal_at(s);
+	s->steal_asked = now;
+	return s->steal_ns = at ? compat_steal(at) : 0;
 }
 
 /* Sums at `now` on this CPU. */
@@ -383,10 +401,19 @@ int ws_resched_due(u64 *ctx)
 
 #include "why_group.bpf.h"
 
+/* One by its number. Clang would reckon the place anew for each member: it shall not know where it lies. */
+static __always_inline struct why_stay *why_stay_at(struct why_cpu *s, u64 n)
+{
+	struct why_stay *t = &s->stays[n & (WHY_STAYS - 1)];
+
+	asm("" : "+r"(t));
+	return t;
+}
+
 /* The stay that begins with the switch that is being reported. */
 static __always_inline struct why_stay *why_begun(struct why_cpu *s)
 {
-	return &s->stays[(s->nstays - 1) & (WHY_STAYS - 1)];
+	return why_stay_at(s, s->nstays - 1);
 }
 
 /* An interrupt whose end was not reported. */
@@ -425,7 +452,7 @@ static __noinline u32 why_lap(struct why_cpu *s)
 /* A switch: one stay ends, the next begins. Interrupts do not nest around it, so that their sums are
  * at hand. */
 static __always_inline void why_switch(struct why_cpu *s, struct task_struct *next, bool runnable,
-				       u64 now)
+				       u64 now, bool casts)
 {
 	struct why_stay *t, *last;
 	u64 n;
@@ -434,17 +461,17 @@ static __always_inline void why_switch(struct why_cpu *s, struct task_struct *ne
 		why_uninterrupted(s);
 	/* Who blocked may have been picked again since: then it was no more due, unseen. */
 	n = s->nstays;
-	last = &s->stays[(n - 1) & (WHY_STAYS - 1)];
+	last = why_stay_at(s, n - 1);
 	if (s->due_at) {
 		if (runnable)
 			last->due_ns = now - why_minus(compat_rq_clock(next), s->due_at);
 		s->due_at = 0;
 	}
-	t = &s->stays[n & (WHY_STAYS - 1)];
+	t = why_stay_at(s, n);
 	t->m.at = now;
 	t->m.irq = s->irq_ns + s->nmi_ns;
 	t->m.softirq = s->soft[s->soft_at & 1].ns;
-	t->m.steal = why_steal(s, now);
+	t->m.steal = casts ? why_steal_asked(s, now) : why_steal(s, now);
 	t->m.tid = TASK_READ(next, pid);
 	t->due_ns = 0;
 	if (t->m.tid) /* idle is a CPU's own task, nobody to be blamed */

@@ -137,9 +137,10 @@ class Wait:
         """One that begins with a preemption."""
         self.wake()
         self.switch(False)
-        out = self.seen["ws_switch"]
+        (name,) = (n for n in self.seen if n.startswith("ws_switch"))
+        out = self.seen[name]
         self.switch(True)
-        return {"a-preemption": tuple(sum(both) for both in zip(out, self.seen["ws_switch"]))}
+        return {"a-preemption": tuple(sum(both) for both in zip(out, self.seen[name]))}
 
     def counters(self):
         """{map: what its bank has before its histograms, but for the switches, which are its first word}"""

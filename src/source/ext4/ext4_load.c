@@ -117,8 +117,7 @@ static int choose_look_up(struct ext4 *x, const struct btf *kernel)
 	struct ext4_bpf *skel = x->skel;
 	bool plain = !skel->rodata->es_by && !skel->rodata->es_time &&
 		     !skel->rodata->filter.asks_late && skel->rodata->filter.ids == ABI_IDS_NONE &&
-		     !x->cfg->btf &&
-		     btf__find_by_name_kind(kernel, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0 &&
+		     !x->cfg->btf && kernel_has_kfunc(kernel, "bpf_rdonly_cast") &&
 		     struct_has_member(kernel, "task_struct", "on_cpu");
 	uint64_t task = 0;
 	int ret;

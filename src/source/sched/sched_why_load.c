@@ -58,6 +58,17 @@ static int configure_hooks(const struct sched *s, const struct btf *btf)
 	return 0;
 }
 
+/* Which of the two programs is at sched_switch? Of another kernel's types (--btf) functions are unknown. */
+static int configure_switch(const struct sched *s, const struct btf *btf)
+{
+	bool casts = !s->cfg->btf && kernel_has_kfunc(btf, "bpf_rdonly_cast");
+	struct bpf_program *cast = bpf_object__find_program_by_name(s->bpf.obj, "ws_switch_cast");
+	struct bpf_program *p = bpf_object__find_program_by_name(s->bpf.obj, "ws_switch");
+	int ret = bpf_program__set_autoload(cast, casts);
+
+	return ret ? ret : bpf_program__set_autoload(p, !casts);
+}
+
 /* What hides what a hypervisor takes from us; NULL: nothing, or there is none. `from_rq`: bytes from a CPU's
  * struct rq to what it is told. */
 static const char *steal_lack(const struct btf *btf, int64_t *from_rq)
@@ -154,6 +165,8 @@ int sched_why_configure(struct sched *s, const struct btf *btf)
 		ret = configure_moves(s);
 	if (!ret)
 		ret = configure_hooks(s, btf);
+	if (!ret)
+		ret = configure_switch(s, btf);
 	find_lacks(s, btf);
 	s->why_pairs = !bpf_test_runs();
 	return ret;
