@@ -214,7 +214,7 @@ static __always_inline void why_later(struct why_cpu *s, u64 *ctx)
 }
 #endif
 
-/* `casts`: bpf_rdonly_cast() is to be had. */
+/* `casts`: the kernel has bpf_rdonly_cast(). */
 static __always_inline int any_switch(u64 *ctx, bool casts)
 {
 	u64 now = WHY ? bpf_ktime_get_ns() : 0;
@@ -236,7 +236,7 @@ int ws_switch(u64 *ctx)
 }
 
 #ifdef WS_WHY
-/* In its place where that is so. */
+/* Loaded in place of ws_switch where the kernel has bpf_rdonly_cast(). */
 TRACEPOINT(sched_switch)
 int ws_switch_cast(u64 *ctx)
 {

@@ -150,7 +150,7 @@ static __noinline u32 leaves(struct task_struct *p, u32 runnable, u64 now)
 	return 0;
 }
 
-/* What a host hides are its own tasks' switch-outs: this one's was seen, for it ran the program itself. */
+/* Its switch-out was seen, for the program ran in its own context: a host hides what runs in that of its tasks. */
 static __noinline u32 comes(struct task_struct *p, u64 now)
 {
 	struct abi_ledger *l = ledger_by_tid((u32)p->pid);

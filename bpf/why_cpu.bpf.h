@@ -401,7 +401,7 @@ int ws_resched_due(u64 *ctx)
 
 #include "why_group.bpf.h"
 
-/* One by its number. Clang would reckon the place anew for each member: it shall not know where it lies. */
+/* The stay of that number. The empty asm keeps its address in a register: clang would reckon it anew for each member. */
 static __always_inline struct why_stay *why_stay_at(struct why_cpu *s, u64 n)
 {
 	struct why_stay *t = &s->stays[n & (WHY_STAYS - 1)];

@@ -111,13 +111,13 @@ static int hook_args(const struct kernel_types *t, const char *name)
 
 /* ---- configuring ---- */
 
-/* Which of the two programs counts look-ups? Of another kernel's types (--btf) functions are unknown. */
+/* Which of the two programs counts look-ups? */
 static int choose_look_up(struct ext4 *x, const struct btf *kernel)
 {
 	struct ext4_bpf *skel = x->skel;
 	bool plain = !skel->rodata->es_by && !skel->rodata->es_time &&
 		     !skel->rodata->filter.asks_late && skel->rodata->filter.ids == ABI_IDS_NONE &&
-		     !x->cfg->btf && kernel_has_kfunc(kernel, "bpf_rdonly_cast") &&
+		     kernel_casts(kernel, x->cfg->btf) &&
 		     struct_has_member(kernel, "task_struct", "on_cpu");
 	uint64_t task = 0;
 	int ret;

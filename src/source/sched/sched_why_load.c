@@ -58,10 +58,10 @@ static int configure_hooks(const struct sched *s, const struct btf *btf)
 	return 0;
 }
 
-/* Which of the two programs is at sched_switch? Of another kernel's types (--btf) functions are unknown. */
+/* Which of the two programs is at sched_switch? */
 static int configure_switch(const struct sched *s, const struct btf *btf)
 {
-	bool casts = !s->cfg->btf && kernel_has_kfunc(btf, "bpf_rdonly_cast");
+	bool casts = kernel_casts(btf, s->cfg->btf);
 	struct bpf_program *cast = bpf_object__find_program_by_name(s->bpf.obj, "ws_switch_cast");
 	struct bpf_program *p = bpf_object__find_program_by_name(s->bpf.obj, "ws_switch");
 	int ret = bpf_program__set_autoload(cast, casts);

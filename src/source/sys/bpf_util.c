@@ -201,9 +201,9 @@ bool struct_has_member(const struct btf *btf, const char *name, const char *memb
 	return id > 0 && !member_offset(btf, (__u32)id, member, &offset);
 }
 
-bool kernel_has_kfunc(const struct btf *btf, const char *name)
+bool kernel_casts(const struct btf *btf, const char *path)
 {
-	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
+	return !path && btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 }
 
 int preempt_count_offset(const struct btf *btf, int64_t *from_rq)

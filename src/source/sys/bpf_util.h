@@ -50,8 +50,9 @@ int btf_section_var(const struct btf *btf, const char *section, const char *name
  */
 bool kernel_keeps_record(const struct btf *btf);
 bool struct_has_member(const struct btf *btf, const char *name, const char *member);
-/* May programs call that function of the kernel's? */
-bool kernel_has_kfunc(const struct btf *btf, const char *name);
+/* May a program read through a number (bpf_rdonly_cast, compat.bpf.h)? `path`: the file of --btf, or NULL; of another
+ * kernel's types functions are unknown. */
+bool kernel_casts(const struct btf *btf, const char *path);
 /* May a program read the registers of the task that it runs in (bpf_task_pt_regs, dd6e10fbd9fb, 5.15)? */
 bool kernel_gives_pt_regs(void);
 
