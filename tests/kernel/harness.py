@@ -383,6 +383,13 @@ def schedstat_of(task):
         return Schedstat(*map(int, f.read().split()))
 
 
+def switches_of(task):
+    """(voluntary, involuntary) switches of a process's first thread, or of a thread (PID/task/TID), by the kernel's count."""
+    with open("/proc/%s/status" % task, encoding="ascii", errors="replace") as f:
+        lines = dict(line.rstrip("\n").split(":", 1) for line in f)
+    return int(lines["voluntary_ctxt_switches"]), int(lines["nonvoluntary_ctxt_switches"])
+
+
 def children_of(pid):
     """Processes whose parent is pid, now."""
     return {int(p) for p in os.listdir("/proc") if p.isdigit() and stat_of(p)[1:2] == [str(pid)]}

@@ -221,25 +221,20 @@ class First(HoldersTest):
         self.until(lambda: self.asked_about(kept, pid), "somebody to ask about the holder")
         time.sleep(0.1)
         holder = self.asked_about(kept, pid)
+        task = "%d/task/%d" % (pid, holder)
         self.look(kept, holder, 0)
-        self.until(lambda: harness.stat_of("%d/task/%d" % (pid, holder))[:1] == ["R"], "the holder to be queued")
+        self.until(lambda: harness.stat_of(task)[:1] == ["R"], "the holder to be queued")
         time.sleep(0.1)
         load.go()
         words = load.line()
         if not words: # looked at again, and as a task's own switch-out is never hidden, that has to be the first seen
-            came = harness.schedstat_of("%d/task/%d" % (pid, holder)).turns
+            came = harness.schedstat_of(task).turns
             self.look(kept, holder, 1)
-            ran = came > self.switches(pid, holder)
+            ran = came > sum(harness.switches_of(task))
             load.go()
             words = dict(load.line(), ran=ran)
         load.end()
         return self.longest(tool.stop(), "futex"), words
-
-    @staticmethod
-    def switches(pid, tid):
-        """How often the thread has left a CPU."""
-        with open("/proc/%d/task/%d/status" % (pid, tid), encoding="ascii") as f:
-            return sum(int(line.split()[1]) for line in f if "_ctxt_switches:" in line)
 
     @staticmethod
     def asked_about(kept, pid):
@@ -257,6 +252,7 @@ class First(HoldersTest):
 
     def check_unseen(self, does, source, enough=lambda words: True):
         """(the holder, what it was waited for, of that queued, the load's words)"""
+        self.two_cpus()
         for _ in range(8):
             row, words = self.unseen(does, source)
             holder = held(row).get(words["tids"][0])
@@ -274,7 +270,6 @@ class First(HoldersTest):
 
     def test_unseen(self):
         """it comes to its CPU by a switch that nobody reports: when, the kernel's own record says"""
-        self.two_cpus()
         for source in ("sched,futex", "futex"):
             holder, waited, queued, words = self.check_unseen("comes", source)
             self.assertGreaterEqual(queued, words["behind_ns"] - 0.01 * waited)
@@ -292,7 +287,6 @@ class First(HoldersTest):
 
     def test_unseen_until_it_sleeps(self):
         """its next switch-out is reported: what it ran by then, though it came twice, is as its own account says"""
-        self.two_cpus()
         for source in ("sched,futex", "futex"):
             holder, waited, queued, words = self.check_unseen("comes-sleeps", source, lambda words: words["ran"])
             self.assertGreaterEqual(queued, words["behind_ns"] - 0.01 * waited)

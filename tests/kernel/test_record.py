@@ -16,13 +16,6 @@ from harness import TOOL, KernelTest, count, groups, metric, ref, total_ns
 BTF = "/sys/kernel/btf/vmlinux"
 
 
-def switches(pid, tid):
-    """(voluntary, involuntary) switches of a thread, by the kernel's count."""
-    with open("/proc/%d/task/%d/status" % (pid, tid)) as f:
-        lines = dict(line.rstrip("\n").split(":", 1) for line in f)
-    return int(lines["voluntary_ctxt_switches"]), int(lines["nonvoluntary_ctxt_switches"])
-
-
 class Hooks(KernelTest):
     def test_hooks(self):
         """two hooks are enough"""
@@ -87,14 +80,14 @@ class FoundRunning(KernelTest):
         load = self.load("early", cpu, 3, 2)
         first = load.line()
         pid, tids = first["pid"], first["tids"]
-        before = [switches(pid, tid) for tid in tids]
+        before = [harness.switches_of("%d/task/%d" % (pid, tid)) for tid in tids]
         tool = self.tool("-t", ",".join(map(str, tids))).ready()
         with ref.Tracer(buffer_kb) as tracer:
             load.go()
             for _ in tids:
                 load.line()
             events = tracer.stop()
-        after = [switches(pid, tid) for tid in tids]
+        after = [harness.switches_of("%d/task/%d" % (pid, tid)) for tid in tids]
         final = tool.stop().final
         load.end()
         wakings = sum(e.name == "sched_waking" and e.fields["pid"] in tids for e in events)
