@@ -14,6 +14,7 @@ import why_trace as why_ref
 from harness import Cgroup, KernelTest, metric, mount_of, runs, total_ns
 
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+MANY = 24  # WHY_PAIRS of bpf/why_pair.bpf.h is 16
 
 
 def culprits(frame):
@@ -108,6 +109,33 @@ class Sums(KernelTest):
             self.assertGreater(waited, 0)
             rest = blame(report.final, kind="unexplained")
             self.note("by %s: %.0f ms, %.1f %% unexplained", key, waited / 1e6, 100 * rest / waited)
+
+    def test_each(self):
+        """more groups that wait for one task than a CPU has places for: the parts of each add up to what it waited"""
+        cpu = self.two_cpus()[1]
+        self.load("hog", "--cpu", cpu, 1, 60).line()
+        names = ["ws-why-%d-%d" % (i, os.getpid()) for i in range(MANY)]
+
+        def enter(group):
+            group.add(os.getpid())
+            os.sched_setaffinity(0, {cpu})
+
+        for name in names:
+            group = Cgroup(self, name=name)
+            self.load("naps", 1, 1, preexec_fn=lambda group=group: enter(group)).line()
+        for _ in range(4):  # a kernel may have no memory for an entry at the moment
+            final = self.tool("--why", "-b", "cgroup", "-d", "2").end().final
+            if not final["quality"]["map_full"]:
+                break
+        self.assertEqual(final["quality"]["map_full"], 0)
+        blamed = collections.Counter()
+        for r in culprits(final):
+            blamed[r["victim"]["cgroup"].rpartition("/")[2]] += r["wait_ns"]
+        waited = {label.rpartition("/")[2]: m for label, m in harness.groups(final, "sched_run_delay", "cgroup").items()}
+        self.note("%d waits of %d groups", sum(waited[name]["count"] for name in names), MANY)
+        for name in names:
+            self.assertGreater(waited[name]["count"], 20)
+            self.assertEqual(blamed[name], waited[name]["sum"], name)
 
     def test_nothing_without(self):
         """without --why there is no table, and none of its hooks"""
