@@ -68,9 +68,14 @@ def compare(build, place, quick, parts, quiet, rounds):
     }
 
 
+def rounds_of(quick):
+    """How many rounds, and how many at most."""
+    return (QUICK_ROUNDS, QUICK_ROUNDS) if quick else (9, ROUNDS_MAX)
+
+
 def inflated(build, quick, quiet):
     with LoadGroup():
-        rows = inflation.measure(build, 2 if quick else 9, 300 if quick else 1000)
+        rows = inflation.measure(build, *rounds_of(quick), 300 if quick else 1000)
     return rows, inflation.verdicts(rows, quiet.noisy > 0)
 
 
@@ -94,7 +99,7 @@ def others(build, place, quick, quiet):
         "growth": lambda: grown(build, quick),
         "programs": lambda: (programs_cost.ns_per_event(build, place, quick), []),
         "inflation": lambda: inflated(build, quick, quiet),
-        "sampling": lambda: judged(sampling.measure(build, 2 if quick else 9, 1 if quick else 3), sampling),
+        "sampling": lambda: judged(sampling.measure(build, *rounds_of(quick), 1 if quick else 3), sampling),
         "held": lambda: judged(held.measure(build, 3 if quick else 30), held),
     }
 

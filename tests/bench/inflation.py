@@ -8,7 +8,8 @@ import sides
 import stats
 from loads import Begun
 
-EVERY = (("the first", "0"), ("1 in 100", "100"), ("each, as far as lock.bpf.h bounds them", "1"))
+JUDGED = "1 in 100"
+EVERY = (("the first", "0"), (JUDGED, "100"), ("each, as far as lock.bpf.h bounds them", "1"))
 LIMIT = 1.1  # of the p50 with the fewest stacks
 WAITS_MIN = 300  # fewer say nothing
 WHAT = "p50 of a pipe's mutex: stack of 1 wait in 100 / of the first"
@@ -53,20 +54,31 @@ def side(rounds, name):
     }
 
 
-def measure(build, rounds, ms):
-    done = [one_round(build, ms) for _ in range(rounds)]
+def summary(done):
     compared = [r for r in done if r]
     return {
-        "rounds": rounds,
+        "rounds": len(done),
         "compared": len(compared),
         "sides": [side(compared, name) for name, _ in EVERY] if compared else [],
     }
 
 
+def judged(result):
+    """The interval that the verdict is of."""
+    rows = [row["of_first"] for row in result["sides"] if row["stacks"] == JUDGED]
+    return rows[0] if rows else {"value": None}
+
+
+def measure(build, rounds, rounds_max, ms):
+    return summary(stats.enough(lambda: one_round(build, ms), rounds, rounds_max,
+                                lambda done: stats.verdict(judged(summary(done)), LIMIT)))
+
+
 def verdicts(result, noisy):
-    out = {"what": WHAT, "value": None, "limit": LIMIT, "verdict": "not measured"}
-    for row in result["sides"]:
-        if row["stacks"] == "1 in 100":
-            out["value"] = row["of_first"]["value"]
-            out["verdict"] = "refused: machine not quiet" if noisy else stats.verdict(row["of_first"], LIMIT)
-    return [out]
+    ratio = judged(result)
+    return [{
+        "what": WHAT,
+        "value": ratio["value"],
+        "limit": LIMIT,
+        "verdict": "refused: machine not quiet" if noisy else stats.verdict(ratio, LIMIT),
+    }]

@@ -53,10 +53,15 @@ def summary(rounds, name):
     }
 
 
-def measure(build, rounds, seconds):
+def judged(done):
+    return stats.verdict(summary(done, OURS)["added"], LIMIT)
+
+
+def measure(build, rounds, rounds_max, seconds):
     some = all_sides(build)
-    done = [{name: once(build, side, seconds) for name, side in some.items()} for _ in range(rounds)]
-    return {"rounds": rounds, "seconds": seconds, "raw": done, "sides": [summary(done, name) for name in some]}
+    done = stats.enough(lambda: {name: once(build, side, seconds) for name, side in some.items()},
+                        rounds, rounds_max, judged)
+    return {"rounds": len(done), "seconds": seconds, "raw": done, "sides": [summary(done, name) for name in some]}
 
 
 def verdicts(result):

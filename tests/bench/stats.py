@@ -88,6 +88,14 @@ def undecided(words):
     return words.startswith("refused")
 
 
+def enough(one_round, rounds, rounds_max, verdict_of):
+    """What each round gave: `rounds` of them, then as many as verdict_of(all so far) needs, rounds_max at most."""
+    done = [one_round() for _ in range(rounds)]
+    while len(done) < rounds_max and undecided(verdict_of(done)):
+        done.append(one_round())
+    return done
+
+
 def verdict(ratio, limit):
     """"met", "missed", or why neither can be said."""
     if ratio["value"] is None:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How `make bench` waits for a quiet machine, with looks at it that are made up. TAP."""
+"""How `make bench` waits for a quiet machine, and how many rounds it takes, with looks and rounds made up. TAP."""
 import os
 import sys
 from unittest import mock
@@ -8,6 +8,7 @@ from unittest import mock
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import added  # noqa: E402
 import machine  # noqa: E402
+import stats  # noqa: E402
 import tap  # noqa: E402
 
 LOOK_S = 0.25  # added up without rounding
@@ -52,4 +53,24 @@ def test_gives_up():
     assert said == ["machine not quiet: 50 % of its CPUs busy with other work"] * 2, said
 
 
-tap.run(test_looks, test_waits, test_gives_up)
+def took_rounds(words):
+    """How many rounds are taken, of 3 to 6, where the verdict after the n-th is words[n]."""
+    return len(stats.enough(lambda: None, 3, 6, lambda done: words[len(done)]))
+
+
+SPANS = stats.verdict({"value": 1.0, "low": 0.8, "high": 1.14}, 1.1)
+
+
+def test_decided():
+    """what is decided after the first rounds takes no more"""
+    for words in "met", "missed", "not measured":
+        assert took_rounds({3: words}) == 3, words
+
+
+def test_undecided():
+    """what is refused takes more, until it is decided, and no more than there may be"""
+    assert took_rounds({3: SPANS, 4: SPANS, 5: "met"}) == 5
+    assert took_rounds(dict.fromkeys(range(3, 7), SPANS)) == 6
+
+
+tap.run(test_looks, test_waits, test_gives_up, test_decided, test_undecided)
