@@ -1,7 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tasks of SCHED_FIFO that wait for each other, so that others' work has no part in it; each says by its own clock what it kept."""
+import os
 import subprocess
 import sys
+import unittest
+
+
+def refused():
+    """Why no task may be SCHED_FIFO here, or None. Root is refused, too, where its cgroup has no time for such tasks:
+    CONFIG_RT_GROUP_SCHED, cpu.rt_runtime_us."""
+    was = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except OSError as e:
+        return "no SCHED_FIFO: %s" % e.strerror
+    os.sched_setscheduler(0, *was)
+    return None
+
+
+REFUSED = refused()
+needed = unittest.skipIf(REFUSED, REFUSED)
 
 
 def start(test, text, *args, fds=()):

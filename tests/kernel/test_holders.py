@@ -8,6 +8,7 @@ import tempfile
 import time
 
 import harness
+import realtime
 from harness import KernelTest, together
 
 PARTS = ("running_ns", "runnable_ns", "throttled_ns", "blocked_ns")
@@ -205,6 +206,7 @@ class First(HoldersTest):
         self.assertLessEqual(did["blocked_ns"], 0.01 * waited)
         self.assertLessEqual(did["runnable_ns"] + did["throttled_ns"], words["queued_ns"] + 0.01 * waited)
 
+    @realtime.needed
     def test_queued(self):
         """queued behind a task of a real-time class"""
         self.two_cpus()
@@ -268,6 +270,7 @@ class First(HoldersTest):
         self.assertLessEqual(queued, words["queued_ns"] + 0.01 * waited)
         return holder, waited, queued, words
 
+    @realtime.needed
     def test_unseen(self):
         """it comes to its CPU by a switch that nobody reports: when, the kernel's own record says"""
         for source in ("sched,futex", "futex"):
@@ -275,6 +278,7 @@ class First(HoldersTest):
             self.assertGreaterEqual(queued, words["behind_ns"] - 0.01 * waited)
             self.assertLessEqual(holder["blocked_ns"], 0.01 * waited)
 
+    @realtime.needed
     def test_unseen_waking(self):
         """neither that switch nor what woke it is reported: blocked until then"""
         for source in ("sched,futex", "futex"):
@@ -285,6 +289,7 @@ class First(HoldersTest):
                 self.assertLessEqual(blocked + queued, words["behind_ns"] + 0.01 * waited)
                 self.assertGreaterEqual(queued, words["queued_ns"] - 0.01 * waited)
 
+    @realtime.needed
     def test_unseen_until_it_sleeps(self):
         """its next switch-out is reported: what it ran by then, though it came twice, is as its own account says"""
         for source in ("sched,futex", "futex"):
@@ -294,6 +299,7 @@ class First(HoldersTest):
                 self.assertGreater(words["ran_ns"], 0.05 * waited)
                 self.assertWithin(holder["running_ns"], words["ran_ns"], 0, 0.01 * waited, words)
 
+    @realtime.needed
     def test_unseen_waking_until_it_sleeps(self):
         """the same where what woke it was not reported either: how long it was queued, the kernel's own record says"""
         for source in ("sched,futex", "futex"):

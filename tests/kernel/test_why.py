@@ -175,6 +175,7 @@ class Truths(KernelTest):
         self.note("ratio %.2f", ran[0] / ran[1])
         self.assertTrue(all(runs(t) for t in tids))
 
+    @realtime.needed
     def test_often(self):
         """a CPU that switches far more often in a wait than its ring has room: tasks, if not which"""
         cpu = self.two_cpus()[1]
@@ -204,6 +205,7 @@ class Truths(KernelTest):
         # So many are told by class, up to a lap at the beginning of a wait; what is older is not.
         self.assertLess(by.get("unexplained", 0), 0.05 + max(0, 1 - 260000 / switches))
 
+    @realtime.needed
     def test_fifo(self):
         """a pinned SCHED_FIFO task is blamed as itself"""
         cpu = self.two_cpus()[1]
@@ -332,6 +334,7 @@ class Tail(KernelTest):
         (tail,) = [line for line in shown.splitlines() if line.startswith("of the tail")]
         return all_waits, tail
 
+    @realtime.needed
     def test_verdict(self):
         """the largest culprit of all waits, and that of the tail: by who woke the victim, by slow waits, by buckets"""
         report, (short_ns, long_ns) = self.wait_for_both()
@@ -367,6 +370,7 @@ class Tail(KernelTest):
                       tail)
 
 
+    @realtime.needed
     def test_lengths(self):
         """short and longer waits for the same task: each has its length, by that task's own clock
 

@@ -48,6 +48,7 @@ class Whom(KernelTest):
     ROUNDS = 12
     MS = (4, 12, 3)  # on one, on the other, and back
 
+    @realtime.needed
     def test_whom(self):
         """a wait that goes on on another CPU and back: who kept each is blamed for the time there, by the mover's clock"""
         cpus = self.two_cpus()
