@@ -20,17 +20,40 @@ AT_REST = ("--comm", "ws-nobody")
 MADE_UP = "mount --bind \"$1\" %s && shift && exec \"$@\"" % POSSIBLE
 
 
-def of_maps(pid):
-    """Bytes; each map once."""
+def possible():
+    """CPUs that the kernel may ever have."""
+    with open(POSSIBLE) as f:
+        return int(re.search(r"\d+$", f.read()).group()) + 1
+
+
+HASH, TASK_STORAGE = 1, 29  # types of maps
+NO_PREALLOC = 1
+
+
+def each_cpu(info):
+    """Bytes of a map that the kernel has for each of its own possible CPUs, whatever is made up: hashtab.c has a number for
+    each of 8 locks and, of elements that are there from the start, one more and its place; bpf_local_storage.c a bucket."""
+    if info["map_type"] == TASK_STORAGE:
+        return 16
+    if info["map_type"] != HASH:
+        return 0
+    locks = 8 * 4
+    if info["map_flags"] & NO_PREALLOC:
+        return locks
+    return locks + 48 + -(-info["key_size"] // 8) * 8 + -(-info["value_size"] // 8) * 8 + 8
+
+
+def of_maps(pid, more=0):
+    """Bytes; each map once. As with `more` CPUs than the kernel has."""
     maps = {}
     for fd in os.listdir("/proc/%d/fdinfo" % pid):
         try:
             with open("/proc/%d/fdinfo/%s" % (pid, fd)) as f:
-                info = dict(re.findall(r"^(map_id|memlock):\s+(\d+)$", f.read(), re.M))
+                info = {k: int(n, 0) for k, n in re.findall(r"^(\w+):\s+(0x\w+|\d+)$", f.read(), re.M) if k != "flags"}
         except OSError:
             continue  # closed meanwhile
         if "map_id" in info:
-            maps[info["map_id"]] = int(info["memlock"])
+            maps[info["map_id"]] = info["memlock"] + more * each_cpu(info)
     return sum(maps.values())
 
 
@@ -51,7 +74,7 @@ def kb(tool, sources, cpus=None, options=AT_REST, seconds=0):
             if not process.stdout.readline():
                 raise RuntimeError("waitscope ended before it attached")
             time.sleep(seconds)
-            return of_maps(process.pid) / 1024
+            return of_maps(process.pid, cpus - possible() if cpus else 0) / 1024
         finally:
             process.terminate()
             process.communicate()

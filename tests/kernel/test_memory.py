@@ -59,12 +59,12 @@ class Memory(KernelTest):
     @unittest.skipIf(mounted() > 2, "many ext4 file systems")
     def test_default(self):
         """kernel memory of the default sources: 96 KB for each possible CPU, 256 KB once"""
-        few, many = (memory.kb(TOOL, memory.DEFAULT, cpus) for cpus in (2, memory.MANY))
-        each = (many - few) / (memory.MANY - 2)
-        once = few - 2 * each
-        self.note("%.1f KB for each of %d CPUs, %.1f KB once", each, memory.MANY, once)
-        self.assertLessEqual(each, 96)
-        self.assertLessEqual(once, 256)
+        # Numbers that are no powers of two, and one more than a power: the kernel rounds tables up.
+        for cpus in (2, 6, 16, 24, 40, memory.MANY, 96, 129, 512):
+            kb = memory.kb(TOOL, memory.DEFAULT, cpus)
+            self.note("%.0f KB with %d CPUs: %.1f for each, %.0f once", kb, cpus, memory.PER_CPU_KB,
+                      kb - memory.PER_CPU_KB * cpus)
+            self.assertLessEqual(kb, memory.ONCE_KB + memory.PER_CPU_KB * cpus)
 
 
 class Groups(KernelTest):

@@ -9,7 +9,7 @@
 #include "source/inodes/ext4_places.h"
 
 #define RING_BYTES_OF_CPU (8U << 10)
-#define KEYS 511 /* with the others' entry a power of two for each CPU: no bucket idles */
+#define ENTRIES_OF_CPU 512 /* the others' among them */
 #define LATER_MAX 1024
 #define DRAIN_MAX 256 /* records at a time */
 #define DRAIN_BYTES_MIN (DRAIN_MAX * sizeof(struct abi_contend_sample))
@@ -26,14 +26,17 @@ static int map_fd(const struct contend *c, const char *name)
 
 /* ---- opening ---- */
 
-/* A power of two, as ring buffers are. */
 static uint32_t ring_bytes(const struct contend *c)
 {
-	uint32_t bytes = c->ops->ring_bytes;
+	uint32_t bytes = map_setup_pow2(c->ncpus * RING_BYTES_OF_CPU);
 
-	while (bytes < c->ncpus * RING_BYTES_OF_CPU)
-		bytes *= 2;
-	return bytes;
+	return bytes > c->ops->ring_bytes ? bytes : c->ops->ring_bytes;
+}
+
+/* Of a CPU; with the others' entries they fill the table's buckets, so that none idles. */
+static uint32_t keys(const struct contend *c)
+{
+	return map_setup_pow2(c->ncpus * ENTRIES_OF_CPU) / c->ncpus - c->ops->others;
 }
 
 int contend_setup(struct contend *c, struct bpf_object *obj, const struct btf *btf,
@@ -48,7 +51,7 @@ int contend_setup(struct contend *c, struct bpf_object *obj, const struct btf *b
 		.by = group_abi(c->cfg->by),
 		.nhists = 1,
 		.schema = ABI_KEY_SCHEMA,
-		.keys = c->cfg->max_keys_given ? c->cfg->max_keys : KEYS,
+		.keys = c->cfg->max_keys_given ? c->cfg->max_keys : keys(c),
 		.per_cpu = true,
 		.others = c->ops->others,
 		.ncpus = c->ncpus,

@@ -21,8 +21,8 @@
 #define EVENTS_OF_GROUP 2
 /* Direct I/O in flight that nobody waits for. The devices' queues bound it: a thousand requests are
  * many for a machine, whose CPUs share them. */
-#define DIOS 2048
-#define DIOS_OF_CPU 64 /* at least */
+#define DIOS 2048 /* at least */
+#define DIOS_OF_CPU 64
 
 /* ---- what the machine has ---- */
 
@@ -245,7 +245,7 @@ static int configure_maps(struct ext4 *x, const struct btf *btf)
 	uint32_t devs =
 		x->devs->nwanted ? (uint32_t)x->devs->nwanted : ext4_devs_mounted() + DEVS_SPARE;
 	uint32_t op_devs = on_demand || devs < DEVS_PREALLOCATED ? devs : DEVS_PREALLOCATED;
-	uint32_t dios = DIOS;
+	uint32_t dios = map_setup_pow2(times(DIOS_OF_CPU, x->ncpus));
 	struct map_setup_keyed keyed = {
 		.used = true,
 		.by = x->cfg->by == BY_FILE ? ABI_BY_FILE : group_abi(x->cfg->by),
@@ -257,8 +257,6 @@ static int configure_maps(struct ext4 *x, const struct btf *btf)
 	};
 	int ret = map_setup_banks(skel->obj, x->ncpus, sizeof(struct abi_counts));
 
-	while (dios < times(DIOS_OF_CPU, x->ncpus))
-		dios *= 2; /* a power of two, as the kernel's table of buckets is: no bucket idles */
 	x->base.schemas.keyed = keyed.schema;
 	if (!ret)
 		ret = map_setup_keyed(skel->obj, (struct abi_keyed *)&skel->rodata->keyed, btf,
@@ -269,7 +267,7 @@ static int configure_maps(struct ext4 *x, const struct btf *btf)
 	if (!ret)
 		ret = configure_look_ups(x, devs);
 	if (!ret)
-		ret = bpf_map__set_max_entries(skel->maps.dios, dios);
+		ret = bpf_map__set_max_entries(skel->maps.dios, dios > DIOS ? dios : DIOS);
 	return ret;
 }
 

@@ -28,6 +28,13 @@ int map_setup_create(struct bpf_object *obj, const char *name, bool create)
 	return m ? bpf_map__set_autocreate(m, create) : -ENOENT;
 }
 
+uint32_t map_setup_pow2(uint32_t n)
+{
+	while (n & (n - 1))
+		n &= n - 1;
+	return n;
+}
+
 int map_setup_leave_out(struct bpf_object *obj, const char *const *names, size_t n)
 {
 	int ret = 0;

@@ -17,6 +17,12 @@ struct btf;
 int map_setup_entries(struct bpf_object *obj, const char *name, uint32_t entries);
 int map_setup_create(struct bpf_object *obj, const char *name, bool create);
 
+/*
+ * The largest power of two that is at most n, for what the kernel rounds up to one: a hash table's
+ * buckets, and ring buffers have to be one. Else 33 CPUs would take what 64 do. n is not 0.
+ */
+uint32_t map_setup_pow2(uint32_t n);
+
 /* Those of n names, as far as the object has them, are not made. */
 int map_setup_leave_out(struct bpf_object *obj, const char *const *names, size_t n);
 
