@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernel memory of the BPF maps that waitscope holds, by their own account: for this machine and for
-CPUs that it has not (a file of ours in the place of /sys's list of possible CPUs)."""
+"""Kernel memory of the BPF maps that waitscope holds, by their own account: for this machine, and for others, with CPUs
+that it has not and one ext4 (a file and a directory of ours in the place of /sys's and /proc's)."""
 import os
 import re
 import subprocess
@@ -11,13 +11,14 @@ import time
 PROCESSES = 3000
 GROUP_KB = 4
 POSSIBLE = "/sys/devices/system/cpu/possible"
+MOUNTED = "/proc/fs/ext4"
 DEFAULT = ("sched", "ext4", "lock")
 MANY = 64  # CPUs
 PER_CPU_KB, ONCE_KB = 96, 256  # default sources
 SECONDS = 5
 # Lets nobody's waits through: no entry is made of any
 AT_REST = ("--comm", "ws-nobody")
-MADE_UP = "mount --bind \"$1\" %s && shift && exec \"$@\"" % POSSIBLE
+MADE_UP = "mount --bind \"$1\" %s && mount --bind \"$2\" %s && shift 2 && exec \"$@\"" % (POSSIBLE, MOUNTED)
 
 
 def possible():
@@ -57,17 +58,19 @@ def of_maps(pid, more=0):
     return sum(maps.values())
 
 
-def with_cpus(cpus, listing):
-    """The command's first words, for a machine with so many possible CPUs."""
-    listing.write("0-%d\n" % (cpus - 1))
-    listing.flush()
-    return ["unshare", "-m", "sh", "-c", MADE_UP, "sh", listing.name]
+def made_up(cpus, place):
+    """The command's first words, for a machine with so many possible CPUs and one ext4; `place` is a directory for that."""
+    listing, mounted = place + "/possible", place + "/mounted"
+    with open(listing, "w") as f:
+        f.write("0-%d\n" % (cpus - 1))
+    os.makedirs(mounted + "/vda")
+    return ["unshare", "-m", "sh", "-c", MADE_UP, "sh", listing, mounted]
 
 
 def kb(tool, sources, cpus=None, options=AT_REST, seconds=0):
     """`seconds` after its programs are attached."""
-    with tempfile.NamedTemporaryFile("w") as listing:
-        command = with_cpus(cpus, listing) if cpus else []
+    with tempfile.TemporaryDirectory(prefix="ws-") as place:
+        command = made_up(cpus, place) if cpus else []
         command += [tool, "-q", "-o", "json", "-s", ",".join(sources), *options]
         process = subprocess.Popen(command, stdout=subprocess.PIPE)
         try:
