@@ -82,10 +82,15 @@ class Tutorial(KernelTest):
 
     # ---- what each command must find ----
 
+    def found(self, pattern, out):
+        match = re.search(pattern, out, re.M)
+        self.assertIsNotNone(match, "%s in:\n%s" % (pattern, out))
+        return match
+
     def waits(self, out):
-        samples = re.search(r"^Wakeup latency \(usec\) +([0-9,]+) samples", out, re.M)
+        samples = self.found(r"^Wakeup latency \(usec\) +([0-9,]+) samples", out)
         self.assertGreater(number(samples[1]), 50, out)
-        syncs = re.search(r"^fsync +/run/shop/data +([0-9,]+)", out, re.M)
+        syncs = self.found(r"^fsync +/run/shop/data +([0-9,]+)", out)
         self.assertGreater(number(syncs[1]), 5, out)
 
     def batch(self, out):
@@ -124,14 +129,14 @@ class Tutorial(KernelTest):
         self.assertRegex(out, r"(?m)^shop`stats\.(accepted|rejected) +false ")
         for place in ("32..39", "40..47"):
             self.assertRegex(out, r"CPU \d+ writes %s" % re.escape(place))
-        where = re.search(r"shop\.c:(\d+)", out)
+        where = self.found(r"shop\.c:(\d+)", out)
         self.assertIn("declared in `shop.c`, line %s." % where[1], page())
 
     def archive(self, out):
-        first = re.search(r"^COMM +OP .*\n(\S+) +(\S+) +\S+ +([0-9,]+)", out, re.M)
+        first = self.found(r"^COMM +OP .*\n(\S+) +(\S+) +\S+ +([0-9,]+)", out)
         self.assertTrue(is_shown_as("shop-archive", first[1]), out)
         self.assertEqual(first[2], "fsync", out)
-        every = re.search(r"^fsync +\S+ +([0-9,]+)", out, re.M)
+        every = self.found(r"^fsync +\S+ +([0-9,]+)", out)
         self.assertGreater(number(first[3]), number(every[1]) / 2, out)
 
     def slow_syncs(self, out):

@@ -208,6 +208,9 @@ class Truths(KernelTest):
     @realtime.needed
     def test_fifo(self):
         """a pinned SCHED_FIFO task is blamed as itself"""
+        self.by_chance(self.beside_fifo) # it comes to its CPU once, for all the time: a host may hide that
+
+    def beside_fifo(self):
         cpu = self.two_cpus()[1]
         victim = self.load("hog", "--cpu", cpu, "--wait", 1, 2)
         victim.line()
@@ -223,7 +226,7 @@ class Truths(KernelTest):
         waited = total_ns(final, "sched_run_delay")
         got = blame(final, victim=victim.pid, pid=fifo.pid)
         self.note("waited %.0f ms, %.0f of it for the FIFO task", waited / 1e6, got / 1e6)
-        self.assertGreater(got, 0.6e9)  # the kernel leaves other tasks 5 % (or more, in a fair server)
+        self.assertGreater(got, 0.6e9, culprits(final))  # others are left 5 % (or more, in a fair server)
         self.assertEqual(blame(final, victim=victim.pid, kind="throttle"), 0)
 
     def test_throttle(self):
