@@ -27,6 +27,7 @@ def possible():
         return int(re.search(r"\d+$", f.read()).group()) + 1
 
 
+FIELD = re.compile(r"^(map_id|map_type|map_flags|key_size|value_size|memlock):\s+(0x\w+|\d+)$", re.M)
 HASH, TASK_STORAGE = 1, 29  # types of maps
 NO_PREALLOC = 1
 
@@ -50,7 +51,7 @@ def of_maps(pid, more=0):
     for fd in os.listdir("/proc/%d/fdinfo" % pid):
         try:
             with open("/proc/%d/fdinfo/%s" % (pid, fd)) as f:
-                info = {k: int(n, 0) for k, n in re.findall(r"^(\w+):\s+(0x\w+|\d+)$", f.read(), re.M) if k != "flags"}
+                info = {k: int(n, 0) for k, n in FIELD.findall(f.read())}
         except OSError:
             continue  # closed meanwhile
         if "map_id" in info:

@@ -53,14 +53,10 @@ def summary(rounds, name):
     }
 
 
-def judged(done):
-    return stats.verdict(summary(done, OURS)["added"], LIMIT)
-
-
 def measure(build, rounds, rounds_max, seconds):
     some = all_sides(build)
     done = stats.enough(lambda: {name: once(build, side, seconds) for name, side in some.items()},
-                        rounds, rounds_max, judged)
+                        rounds, rounds_max, lambda done: stats.verdict(summary(done, OURS)["added"], LIMIT))
     return {"rounds": len(done), "seconds": seconds, "raw": done, "sides": [summary(done, name) for name in some]}
 
 
