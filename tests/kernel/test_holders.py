@@ -77,10 +77,12 @@ class HoldersTest(KernelTest):
         return max(rows, key=lambda r: r["wait_ns"]["sum"])
 
     def assertNothingLost(self, frame, source="futex"):
-        """Of the scheduler's waits a host may hide some, and some go on at the end."""
-        hidden = ("unpaired", "in_flight") if source == "futex" else ()
-        for loss in ("clamped", "map_full", "lost_events", "over_range", "recursion_misses", *hidden):
+        """Of the scheduler's waits a host may hide some, some go on at the end, and of its many tasks one may get
+        no entry: assertComplete says why."""
+        hidden = ("unpaired", "in_flight", "map_full") if source == "futex" else ()
+        for loss in ("clamped", "lost_events", "over_range", "recursion_misses", *hidden):
             self.assertEqual(frame["quality"][loss], 0, frame["quality"])
+        self.assertLessEqual(frame["quality"]["map_full"], 3, frame["quality"])
 
 
 class Held(HoldersTest):
@@ -103,8 +105,11 @@ class Held(HoldersTest):
         # And before it waits: what the holder did by then is in its account alone.
         missed = max(0, words["held_ns"] - holder["wait_ns"])
         room = missed + 0.03 * words["held_ns"]
-        slept = words["held_ns"] - words["ran_ns"] - words["queued_ns"]
-        self.assertWithin(holder["running_ns"], words["ran_ns"], 0, room, words)
+        # What its account knows nothing of it slept, or a host or an interrupt took while it had its CPU.
+        rest = words["held_ns"] - words["ran_ns"] - words["queued_ns"]
+        slept, taken = (rest, 0) if what == "asleep" else (0, max(0, rest))
+        self.assertGreaterEqual(holder["running_ns"], words["ran_ns"] - room, words)
+        self.assertLessEqual(holder["running_ns"], words["ran_ns"] + taken + room, words)
         self.assertWithin(holder["runnable_ns"] + holder["throttled_ns"], words["queued_ns"], 0, room, words)
         self.assertWithin(holder["blocked_ns"], slept, 0, room, words)
         return row, holder, words
