@@ -75,6 +75,12 @@ class Timeline:
         self.cpus = collections.defaultdict(Cpu)
         self.moves = collections.defaultdict(list)
         self.gaps = []
+        with sched_trace.ahead():
+            self._take(events)
+        self.gaps.sort()
+        self.starts = {c: [s.start for s in v.segments] for c, v in self.cpus.items()}
+
+    def _take(self, events):
         last = {}
         for e in events:
             if e.name == "sched_migrate_task":
@@ -85,8 +91,6 @@ class Timeline:
             if before and (before.name, e.name) in ADJACENT:
                 self.gaps.append(e.ts - before.ts)
             last[e.cpu] = e
-        self.gaps.sort()
-        self.starts = {c: [s.start for s in v.segments] for c, v in self.cpus.items()}
 
     def edge_ns(self):
         """What the tracers at one event took in all, of the events of this trace: in 19 of 20 it was not more."""
