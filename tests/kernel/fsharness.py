@@ -25,7 +25,7 @@ def run(*command):
 
 def in_memory(size):
     """A directory whose files are in memory, with room for some of `size` bytes; None where there is none. Beside a
-    load on the disk, that disk's queue would be most of a test's time, and no test asks for it."""
+    load on the disk, that disk's queue would be most of a test's time."""
     try:
         st = os.statvfs("/dev/shm")
     except OSError:
@@ -35,17 +35,17 @@ def in_memory(size):
 
 
 class LoopFs:
-    """A file system in a file, mounted on a private directory; gone when the test ends."""
+    """A file system in a file, mounted on a private directory; gone when the test ends. The file lies in `where`."""
 
     MIN_MB = {"xfs": 320, "btrfs": 128}
 
-    def __init__(self, test, fstype="ext4", size_mb=256, mkfs=(), options=()):
+    def __init__(self, test, fstype="ext4", size_mb=256, mkfs=(), options=(), where=None):
         if not can_mount(fstype):
             test.skipTest("no %s here: kernel or mkfs lacks it" % fstype)
         self.fstype = fstype
         size = max(size_mb, self.MIN_MB.get(fstype, 0)) << 20
         with undisturbed():
-            self.dir = tempfile.mkdtemp(prefix="ws-fs-", dir=in_memory(size))
+            self.dir = tempfile.mkdtemp(prefix="ws-fs-", dir=where or in_memory(size))
             test.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
         self.image = os.path.join(self.dir, "image")
         self.path = os.path.join(self.dir, "mnt")

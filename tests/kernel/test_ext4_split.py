@@ -3,7 +3,6 @@
 """ext4: where an operation's time went: blocked, on the run queue, on a CPU."""
 import os
 import subprocess
-import tempfile
 import time
 
 import harness
@@ -74,11 +73,7 @@ class Split(KernelTest):
     def stacked(self):
         """(a file system, one in a file of it, a load ready to fsync in that, the tool)"""
         below = LoopFs(self, size_mb=320)
-        tempfile.tempdir = below.path
-        try:
-            fs = LoopFs(self, size_mb=64)
-        finally:
-            tempfile.tempdir = None
+        fs = LoopFs(self, size_mb=64, where=below.path)
         load = self.load("fswrite", "--fsync", fs.file("a"), 1, 4096)
         load.line()
         below.sync()
