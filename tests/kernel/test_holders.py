@@ -275,6 +275,13 @@ class First(HoldersTest):
         self.assertLessEqual(queued, words["queued_ns"] + 0.01 * waited)
         return holder, waited, queued, words
 
+    def check_ran(self, holder, words, least):
+        """As its own account says, which leaves out what a host or an interrupt took while it had its CPU."""
+        room = 0.01 * holder["wait_ns"]
+        self.assertGreater(words["ran_ns"] + words["taken_ns"], least * holder["wait_ns"])
+        self.assertGreaterEqual(holder["running_ns"], words["ran_ns"] - room, words)
+        self.assertLessEqual(holder["running_ns"], words["ran_ns"] + words["taken_ns"] + room, words)
+
     @realtime.needed
     def test_unseen(self):
         """it comes to its CPU by a switch that nobody reports: when, the kernel's own record says"""
@@ -291,7 +298,7 @@ class First(HoldersTest):
             blocked = holder["blocked_ns"]
             self.assertGreaterEqual(blocked + queued, words["behind_ns"] - 0.01 * waited)
             if not words["preempted"]: # else it has come to its CPU again, and the record has the last time
-                self.assertLessEqual(blocked + queued, words["behind_ns"] + 0.01 * waited)
+                self.assertLessEqual(blocked + queued, words["behind_ns"] + words["late_ns"] + 0.01 * waited)
                 self.assertGreaterEqual(queued, words["queued_ns"] - 0.01 * waited)
 
     @realtime.needed
@@ -301,8 +308,7 @@ class First(HoldersTest):
             holder, waited, queued, words = self.check_unseen("comes-sleeps", source, lambda words: words["ran"])
             self.assertGreaterEqual(queued, words["behind_ns"] - 0.01 * waited)
             if words["ran"]:
-                self.assertGreater(words["ran_ns"], 0.05 * waited)
-                self.assertWithin(holder["running_ns"], words["ran_ns"], 0, 0.01 * waited, words)
+                self.check_ran(holder, words, 0.05)
 
     @realtime.needed
     def test_unseen_waking_until_it_sleeps(self):
@@ -310,8 +316,7 @@ class First(HoldersTest):
         for source in ("sched,futex", "futex"):
             holder, waited, queued, words = self.check_unseen("wakes-sleeps", source, lambda words: not words["preempted"])
             if not words["preempted"]:
-                self.assertGreater(words["ran_ns"], 0.02 * waited)
-                self.assertWithin(holder["running_ns"], words["ran_ns"], 0, 0.01 * waited, words)
+                self.check_ran(holder, words, 0.02)
                 self.assertWithin(queued, words["queued_ns"], 0, 0.01 * waited, words)
 
     @together

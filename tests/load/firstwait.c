@@ -11,10 +11,11 @@
  * once more, before the line {} asks for that byte. renamed: it sleeps, and has its process's number, by an exec.
  *
  *	stdout: {"pid":P}, then after a byte on stdin {"tids":[holders],"waits":N,"queued_ns":...,"behind_ns":...,
- *		"ran_ns":...,"preempted":N}
+ *		"late_ns":...,"ran_ns":...,"taken_ns":...,"preempted":N}
  *
- * behind_ns: from the beginning of the wait until the first byte came. ran_ns: of the last holder, since it came to its CPU
- * after that byte. preempted: holders, while they held it.
+ * behind_ns: from the beginning of the wait until the first byte came. late_ns: from that byte until the last holder had come
+ * to its CPU. ran_ns: of that one since then. taken_ns: what a host or interrupts took of that time before it slept.
+ * preempted: holders, while they held it.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -35,7 +36,8 @@ static sem_t held;
 static volatile bool stop, leave;
 static volatile pid_t holder_tid;
 static uint64_t queued_ns; /* holders, while they held it */
-static uint64_t ran_ns;
+static uint64_t came_ns, ran_ns;
+static int64_t taken_ns; /* clocks differ: some ns below 0 */
 static long preempted;
 static pid_t holders[MAX_ROUNDS];
 static volatile uint64_t wait_ns, stop_ns;
@@ -125,7 +127,8 @@ static void *stops(void *arg)
 
 static void *holds(void *arg)
 {
-	uint64_t end = load_now_ns() + longer(HOLD_NS), before, came;
+	uint64_t end = load_now_ns() + longer(HOLD_NS), before;
+	struct load_account came, did;
 	struct rusage r;
 	pthread_t t = 0;
 
@@ -141,14 +144,17 @@ static void *holds(void *arg)
 		load_sleep_ns(wakes() ? 2 * HOLD_NS : HOLD_NS);
 	while (told() && !stop)
 		;
-	came = load_cpu_ns();
+	came = load_account(holder_tid);
+	came_ns = came.wall_ns;
 	if (told())
 		end = load_now_ns() + COME_NS;
 	while (sleeps() ? !leave : !is("asleep") && load_now_ns() < end)
 		;
+	did = load_account_since(&came, holder_tid);
 	if (sleeps())
 		load_sleep_ns(COME_NS);
-	ran_ns = load_cpu_ns() - came;
+	ran_ns = load_cpu_ns() - came.ran_ns;
+	taken_ns = (int64_t)(did.wall_ns - did.ran_ns - did.queued_ns);
 	queued_ns += load_schedstat(holder_tid).delay_ns - before;
 	(void)getrusage(RUSAGE_THREAD, &r); /* cannot fail */
 	preempted += r.ru_nivcsw;
@@ -209,8 +215,10 @@ static void rounds(unsigned long n)
 	for (i = 0; i < n; i++)
 		printf("%s%d", i ? "," : "", (int)holders[i]);
 	printf("],\"waits\":%lu,\"queued_ns\":%" PRIu64 ",\"behind_ns\":%" PRIu64
-	       ",\"ran_ns\":%" PRIu64 ",\"preempted\":%ld}\n",
-	       waited, queued_ns, stop_ns > wait_ns ? stop_ns - wait_ns : 0, ran_ns, preempted);
+	       ",\"late_ns\":%" PRIu64 ",\"ran_ns\":%" PRIu64 ",\"taken_ns\":%" PRId64
+	       ",\"preempted\":%ld}\n",
+	       waited, queued_ns, stop_ns > wait_ns ? stop_ns - wait_ns : 0,
+	       came_ns > stop_ns ? came_ns - stop_ns : 0, ran_ns, taken_ns, preempted);
 }
 
 /* After the exec: who is asleep with the lock is the first thread, which another had been. */

@@ -35,17 +35,13 @@
 
 enum what { STARVED, ASLEEP, COMPUTING };
 
-struct account {
-	uint64_t wall_ns, ran_ns, queued_ns;
-};
-
 /* Shared by parent and child. */
 struct stage {
 	pthread_mutex_t lock;
 	sem_t held, done;
 	volatile bool end;
 	uint64_t waits, waited_ns;
-	struct account did; /* of the holder, while it held */
+	struct load_account did; /* of the holder, while it held */
 	pid_t holder, waiter, owner;
 	enum what what;
 	unsigned long rounds;
@@ -96,11 +92,6 @@ static void sem_take(sem_t *s)
 		;
 }
 
-static struct account account(pid_t tid)
-{
-	return (struct account){load_now_ns(), load_cpu_ns(), load_schedstat(tid).delay_ns};
-}
-
 static void compute(uint64_t ns)
 {
 	uint64_t end = load_cpu_ns() + ns;
@@ -122,21 +113,21 @@ static void *hog(void *arg)
 /* The code that has it: tests know it by this name. */
 static __attribute__((noinline)) void take_and_hold(struct stage *s)
 {
-	struct account a, b;
+	struct load_account then, took;
 
 	(void)pthread_mutex_lock(&s->lock);
 	s->owner = s->lock.__data.__owner;
-	a = account(s->holder);
+	then = load_account(s->holder);
 	sem_post(&s->held);
 	if (s->what == ASLEEP)
 		load_sleep_ns(50000000);
 	else
 		compute(s->what == STARVED ? 15000000 : 40000000);
-	b = account(s->holder);
+	took = load_account_since(&then, s->holder);
 	(void)pthread_mutex_unlock(&s->lock);
-	s->did.wall_ns += b.wall_ns - a.wall_ns;
-	s->did.ran_ns += b.ran_ns - a.ran_ns;
-	s->did.queued_ns += b.queued_ns - a.queued_ns;
+	s->did.wall_ns += took.wall_ns;
+	s->did.ran_ns += took.ran_ns;
+	s->did.queued_ns += took.queued_ns;
 }
 
 static void *holder(void *arg)

@@ -153,4 +153,23 @@ static inline struct load_schedstat load_schedstat(pid_t tid)
 	return s;
 }
 
+/* What passed, and of that what the calling thread, `tid`, ran and was queued. The rest it slept, or a host or an interrupt
+ * took its CPU. */
+struct load_account {
+	uint64_t wall_ns, ran_ns, queued_ns;
+};
+
+static inline struct load_account load_account(pid_t tid)
+{
+	return (struct load_account){load_now_ns(), load_cpu_ns(), load_schedstat(tid).delay_ns};
+}
+
+static inline struct load_account load_account_since(const struct load_account *then, pid_t tid)
+{
+	struct load_account now = load_account(tid);
+
+	return (struct load_account){now.wall_ns - then->wall_ns, now.ran_ns - then->ran_ns,
+				     now.queued_ns - then->queued_ns};
+}
+
 #endif
