@@ -36,8 +36,7 @@ static sem_t held;
 static volatile bool stop, leave;
 static volatile pid_t holder_tid;
 static uint64_t queued_ns; /* holders, while they held it */
-static uint64_t came_ns, ran_ns;
-static int64_t taken_ns; /* clocks differ: some ns below 0 */
+static uint64_t came_ns, ran_ns, taken_ns;
 static long preempted;
 static pid_t holders[MAX_ROUNDS];
 static volatile uint64_t wait_ns, stop_ns;
@@ -154,7 +153,7 @@ static void *holds(void *arg)
 	if (sleeps())
 		load_sleep_ns(COME_NS);
 	ran_ns = load_cpu_ns() - came.ran_ns;
-	taken_ns = (int64_t)(did.wall_ns - did.ran_ns - did.queued_ns);
+	taken_ns = load_account_rest(&did);
 	queued_ns += load_schedstat(holder_tid).delay_ns - before;
 	(void)getrusage(RUSAGE_THREAD, &r); /* cannot fail */
 	preempted += r.ru_nivcsw;
@@ -215,7 +214,7 @@ static void rounds(unsigned long n)
 	for (i = 0; i < n; i++)
 		printf("%s%d", i ? "," : "", (int)holders[i]);
 	printf("],\"waits\":%lu,\"queued_ns\":%" PRIu64 ",\"behind_ns\":%" PRIu64
-	       ",\"late_ns\":%" PRIu64 ",\"ran_ns\":%" PRIu64 ",\"taken_ns\":%" PRId64
+	       ",\"late_ns\":%" PRIu64 ",\"ran_ns\":%" PRIu64 ",\"taken_ns\":%" PRIu64
 	       ",\"preempted\":%ld}\n",
 	       waited, queued_ns, stop_ns > wait_ns ? stop_ns - wait_ns : 0,
 	       came_ns > stop_ns ? came_ns - stop_ns : 0, ran_ns, taken_ns, preempted);

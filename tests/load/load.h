@@ -153,15 +153,22 @@ static inline struct load_schedstat load_schedstat(pid_t tid)
 	return s;
 }
 
-/* What passed, and of that what the calling thread, `tid`, ran and was queued. The rest it slept, or a host or an interrupt
- * took its CPU. */
+/* What passed, and of that what the calling thread, `tid`, ran and was queued. */
 struct load_account {
 	uint64_t wall_ns, ran_ns, queued_ns;
 };
 
+/* All of one moment: again, if it was queued between the first look and the last. */
 static inline struct load_account load_account(pid_t tid)
 {
-	return (struct load_account){load_now_ns(), load_cpu_ns(), load_schedstat(tid).delay_ns};
+	struct load_account a;
+
+	do {
+		a.queued_ns = load_schedstat(tid).delay_ns;
+		a.wall_ns = load_now_ns();
+		a.ran_ns = load_cpu_ns();
+	} while (load_schedstat(tid).delay_ns != a.queued_ns);
+	return a;
 }
 
 static inline struct load_account load_account_since(const struct load_account *then, pid_t tid)
@@ -170,6 +177,14 @@ static inline struct load_account load_account_since(const struct load_account *
 
 	return (struct load_account){now.wall_ns - then->wall_ns, now.ran_ns - then->ran_ns,
 				     now.queued_ns - then->queued_ns};
+}
+
+/* The rest it slept, or a host or an interrupt took its CPU. The two clocks may differ by some ns. */
+static inline uint64_t load_account_rest(const struct load_account *a)
+{
+	uint64_t known = a->ran_ns + a->queued_ns;
+
+	return a->wall_ns > known ? a->wall_ns - known : 0;
 }
 
 #endif
