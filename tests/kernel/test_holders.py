@@ -84,6 +84,11 @@ class HoldersTest(KernelTest):
             self.assertEqual(frame["quality"][loss], 0, frame["quality"])
         self.assertLessEqual(frame["quality"]["map_full"], 3, frame["quality"])
 
+    def assertRan(self, holder, words, taken, room):
+        """As its own account says, which leaves out what a host or an interrupt took while it had its CPU."""
+        self.assertGreaterEqual(holder["running_ns"], words["ran_ns"] - room, words)
+        self.assertLessEqual(holder["running_ns"], words["ran_ns"] + taken + room, words)
+
 
 class Held(HoldersTest):
     def check(self, what, kind, *tool_args, source="futex"):
@@ -105,11 +110,10 @@ class Held(HoldersTest):
         # And before it waits: what the holder did by then is in its account alone.
         missed = max(0, words["held_ns"] - holder["wait_ns"])
         room = missed + 0.03 * words["held_ns"]
-        # What its account knows nothing of it slept, or a host or an interrupt took while it had its CPU.
+        # What its account knows nothing of it slept, or was taken from it.
         rest = words["held_ns"] - words["ran_ns"] - words["queued_ns"]
         slept, taken = (rest, 0) if what == "asleep" else (0, max(0, rest))
-        self.assertGreaterEqual(holder["running_ns"], words["ran_ns"] - room, words)
-        self.assertLessEqual(holder["running_ns"], words["ran_ns"] + taken + room, words)
+        self.assertRan(holder, words, taken, room)
         self.assertWithin(holder["runnable_ns"] + holder["throttled_ns"], words["queued_ns"], 0, room, words)
         self.assertWithin(holder["blocked_ns"], slept, 0, room, words)
         return row, holder, words
@@ -276,11 +280,8 @@ class First(HoldersTest):
         return holder, waited, queued, words
 
     def check_ran(self, holder, words, least):
-        """As its own account says, which leaves out what a host or an interrupt took while it had its CPU."""
-        room = 0.01 * holder["wait_ns"]
         self.assertGreater(words["ran_ns"] + words["taken_ns"], least * holder["wait_ns"])
-        self.assertGreaterEqual(holder["running_ns"], words["ran_ns"] - room, words)
-        self.assertLessEqual(holder["running_ns"], words["ran_ns"] + words["taken_ns"] + room, words)
+        self.assertRan(holder, words, words["taken_ns"], 0.01 * holder["wait_ns"])
 
     @realtime.needed
     def test_unseen(self):
