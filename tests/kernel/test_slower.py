@@ -61,6 +61,7 @@ class Slower(KernelTest):
             end = time.monotonic_ns()
             report = tool.stop()
             tracer.stop()
+        self.events = tracer.events
         replay = ref.replay(tracer.events)
         self.holes = self.by_tid(replay.holes)
         return report, [w for w in replay.waits if w.tid != tool.proc.pid], start, end
@@ -89,6 +90,17 @@ class Slower(KernelTest):
         return (min(abs(ended), abs(began)) < self.NEAR_NS
                 and (w.cpu, w.kind, w.prev) == (s["cpu"], s["kind"], s["prev"] and s["prev"]["tid"]))
 
+    def waker_unheard(self, w):
+        """From T0 on nothing was heard of the waker's CPU until less than the limit of the wait was left.
+
+        The host had taken that CPU. If it did so between the reference's look at its clock and ours, then the
+        wait is not slow by our T0. That is never later than the CPU's next event, nor than T1.
+        """
+        wakers = {e.cpu for e in self.events
+                  if e.name == "sched_waking" and (e.ts, e.fields["pid"]) == (w.t0, w.tid)}
+        heard = min((e.ts for e in self.events if e.cpu in wakers and e.ts > w.t0), default=w.t1)
+        return w.t2 - min(heard, w.t1) < self.LIMIT_NS
+
     def test_reference(self):
         """--slower prints no wait that the reference has not, and misses none of its"""
         self.keep_busy()
@@ -116,6 +128,8 @@ class Slower(KernelTest):
         missed = [w for w in sure
                   if not any(abs(w.t2 - s["mono_ns"]) < self.NEAR_NS or self.one_end(w, s)
                              for s in ours.near(w.tid, w.t2, ref.length(w), self.NEAR_NS))]
+        unheard = [w for w in missed if self.waker_unheard(w)]
+        missed = [w for w in missed if w not in unheard]
         withheld = harness.withheld(report.final)
         self.assertLessEqual(len(missed), withheld, "only in the reference: %s" % missed)
         kinds = collections.Counter(w.kind for w in sure)
@@ -123,7 +137,9 @@ class Slower(KernelTest):
                   len(report.slow), len(sure), dict(kinds), len(waits))
         self.note("hidden from the reference %d, from waitscope %d (it counted %d)",
                   hidden, len(missed), withheld)
-        self.note("with one end alike %d", differ)
+        self.note("with one end alike %d, slow only by a T0 before the host took the waker's CPU %d",
+                  differ, len(unheard))
+        self.assertLessEqual(len(unheard), 2 + len(sure) // 1000)
         self.assertLessEqual(differ, 2 + len(report.slow) // 100)
         self.assertLessEqual(hidden, 5 + len(report.slow) // 50)
         for kind in ("wakeup", "preempt", "new"):
