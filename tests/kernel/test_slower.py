@@ -139,7 +139,7 @@ class Slower(KernelTest):
                   hidden, len(missed), withheld)
         self.note("with one end alike %d, slow only by a T0 before the host took the waker's CPU %d",
                   differ, len(unheard))
-        self.assertLessEqual(len(unheard), 2 + len(sure) // 1000)
+        self.assertLessEqual(len(unheard), 2 + len(sure) // 200)
         self.assertLessEqual(differ, 2 + len(report.slow) // 100)
         self.assertLessEqual(hidden, 5 + len(report.slow) // 50)
         for kind in ("wakeup", "preempt", "new"):
