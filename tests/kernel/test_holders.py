@@ -35,7 +35,8 @@ class HoldersTest(KernelTest):
         losses = ("recursion_misses",) if "--slower" in kwargs.get("tool_args", ()) else ("recursion_misses", "names_refused")
         return self.lossless(lambda: self.run_once(*args, **kwargs), losses)
 
-    def run_once(self, *args, source="futex", tool_args=(), prefix=(), name="holders"):
+    def run_once(self, *args, source="futex", tool_args=(), prefix=(), name="holders", stay=False):
+        """`stay`: the load is there until a report after its last wait has asked for its names."""
         command = [*prefix, harness.load_path(name), *args]
         load = self.load(*command) # a path of its own
         first = load.line()
@@ -45,6 +46,8 @@ class HoldersTest(KernelTest):
         tool = self.tool("-s", source, "--why", "-i", "500ms", "-p", ",".join(map(str, pids)), *tool_args).ready()
         load.go()
         words = dict(first, **load.line())
+        if stay:
+            self.next_report(tool, 2)
         load.go()
         load.end()
         report = tool.end() # its target has ended
@@ -191,8 +194,8 @@ class Held(HoldersTest):
 class First(HoldersTest):
     """A holder that nobody asked about before, in the midst of what it does, and who waits gives up before that is over."""
 
-    def check(self, does, source="sched,futex"):
-        report, words = self.run_load(does, 5, source=source, name="firstwait")
+    def check(self, does, source="sched,futex", stay=False):
+        report, words = self.run_load(does, 5, source=source, name="firstwait", stay=stay)
         self.assertNothingLost(report.final, source)
         (row,) = [r for r in report.final["tables"]["contended"] if (r["name"] or "").endswith("`lock")]
         self.assertEqual(row["count"], words["waits"])
@@ -323,7 +326,7 @@ class First(HoldersTest):
     @together
     def test_renamed(self):
         """with the number of its process, which it has by an exec from a thread"""
-        did, waited, _ = self.check("renamed")
+        did, waited, _ = self.check("renamed", stay=True) # what it was until the exec has no names to give
         self.assertGreaterEqual(did["blocked_ns"], 0.99 * waited)
 
 
