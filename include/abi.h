@@ -309,8 +309,9 @@ struct abi_slow {
 
 _Static_assert(sizeof(struct abi_slow) == 80 + 48, "abi_slow size");
 
-/* A stamp where it is sooner found than in task storage (sched_slots.bpf.h), a cache line each. */
-#define ABI_SLOTS 768
+/* A stamp where it is sooner found than in task storage (sched_slots.bpf.h), a cache line each.
+ * Twelve pages hold 768; two are left out for the object's other variables, which took a page of their own. */
+#define ABI_SLOTS 766
 
 struct abi_slot {
 	__u64 words[6]; /* as in struct stamp, and its bytes from `kind` on */
