@@ -47,10 +47,11 @@ static bool is_rust_lock(const char *name)
 static bool is_library_member(bool rust, const char *type, const char *member)
 {
 	static const char *const rust_types[] = {
-		"Mutex<",    "RwLock<", "ReentrantMutex<", "ReentrantLock<", "OnceLock<",
-		"LazyLock<", NULL,
+		"Mutex<",    "RwLock<",	     "ReentrantMutex<", "ReentrantLock<", "OnceLock<",
+		"LazyLock<", "MovableMutex", "MovableRwLock", /* the last two as in Rust 1.63 */
+		NULL,
 	};
-	static const char *const rust_members[] = {"inner", "raw", "once", NULL};
+	static const char *const rust_members[] = {"inner", "raw", "once", "__0", NULL};
 	static const char *const types[] = {
 		"mutex",	"recursive_mutex",	  "timed_mutex",
 		"shared_mutex", "shared_timed_mutex",	  "recursive_timed_mutex",
