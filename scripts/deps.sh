@@ -42,6 +42,7 @@ rows() {
 		test c:python3 python3 python3
 		test c:fio fio fio
 		test c:stress-ng stress-ng stress-ng
+		test c:pgrep procps procps-ng
 		test c:mkfs.ext4 e2fsprogs e2fsprogs
 		test c:mkfs.xfs xfsprogs xfsprogs
 		test c:mkfs.btrfs btrfs-progs btrfs-progs

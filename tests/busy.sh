@@ -6,10 +6,12 @@
 # or is interrupted, and should this script be killed, the load ends by itself after BUSY_LIMIT_S (an hour).
 set -eu
 
-command -v stress-ng >/dev/null || {
-	echo "busy.sh: no stress-ng (make deps installs it)" >&2
-	exit 1
-}
+for needed in stress-ng pgrep; do
+	command -v "$needed" >/dev/null || {
+		echo "busy.sh: no $needed (make deps installs it)" >&2
+		exit 1
+	}
+done
 dir=$(mktemp -d "${TMPDIR:-/tmp}/ws-busy-XXXXXX")
 load='' child=''
 

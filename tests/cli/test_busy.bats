@@ -3,7 +3,9 @@
 # The load of `make check-busy`: it is there while the command runs, and nothing of it is left after that.
 
 setup() {
-	command -v stress-ng >/dev/null || skip "no stress-ng"
+	for needed in stress-ng pgrep; do
+		command -v "$needed" >/dev/null || skip "no $needed"
+	done
 	export TMPDIR="$BATS_TEST_TMPDIR"
 	busy="$BATS_TEST_DIRNAME/../busy.sh"
 	echo 'echo $PPID >"$TMPDIR/busy"; pgrep -P $PPID -x stress-ng >"$TMPDIR/load"; pgrep -c -P "$(cat "$TMPDIR/load")"' \
@@ -31,7 +33,10 @@ left() {
 		env --default-signal=INT "$busy" sh -c '. "$TMPDIR/look"; trap "echo ended; exit 0" TERM
 			echo up; while :; do sleep 0.1; done' >"$TMPDIR/out" &
 		pid=$!
-		until grep -qs up "$TMPDIR/out"; do sleep 0.1; done
+		until grep -qs up "$TMPDIR/out"; do
+			kill -0 "$pid"
+			sleep 0.1
+		done
 		kill -s "$signal" "$pid"
 		status=0
 		wait "$pid" || status=$?
