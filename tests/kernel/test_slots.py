@@ -10,7 +10,7 @@ from harness import KernelTest, count, groups, total_ns
 from test_record import Epoch
 from test_why import comm_of
 
-SLOTS = 768
+SLOTS = 766
 WAITS_MAX = 10_000_000
 
 
