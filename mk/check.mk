@@ -20,7 +20,7 @@ check-unit: $(UNIT_BINS) $(GOLDEN_BIN) ## unit and golden tests: no root, under 
 
 .PHONY: check check-unit
 
-# The kernel suites beside a load that never lets the machine rest, ROUNDS times: about 20 minutes each.
+# The kernel suites beside a load that never lets the machine rest, ROUNDS times: about half an hour each.
 ROUNDS ?= 1
 check-busy: $(O)/waitscope $(LOAD_BINS) $(KERNEL_TEST_BINS) ## kernel suites beside stress-ng (as root) [ROUNDS=5] [TESTS=kernel/drain]
 	$(Q)for round in $$(seq $(ROUNDS)); do \
