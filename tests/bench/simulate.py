@@ -11,7 +11,6 @@ STACK, STACK_SIZE = 1 << 56, 4096
 MAPS, MAP_SHIFT = 1 << 60, 32  # a map's object, and its values behind it
 ALLOCATED = 1 << 58
 STEPS_MAX = 1_000_000
-SLOTS = slice(64, 64 + 768 * 64)  # sched_slots.bpf.h: behind `epoch`, on a cache line of its own
 SIZES = {0x00: 4, 0x08: 2, 0x10: 1, 0x18: 8}
 
 
@@ -55,9 +54,17 @@ class Maps:
     def data(self, ident):
         row = json.loads(bpftool("-j", "map", "lookup", "id", str(ident), "key", "0", "0", "0", "0"))
         value = bytearray(int(b, 16) for b in row["value"])
-        if self.info(ident).get("name", "").endswith(".bss") and len(value) >= SLOTS.stop:
-            value[SLOTS] = bytes(SLOTS.stop - SLOTS.start)  # the machine's own tasks have some of them
+        at, size = self.variable(ident, "slots")  # sched_slots.bpf.h: the machine's own tasks have some of them
+        value[at:at + size] = bytes(size)
         return bytes(value)
+
+    def variable(self, ident, name):
+        """(offset, size) of a program's variable, by the BTF of the map that holds it; (0, 0) if another does."""
+        types = json.loads(bpftool("-j", "btf", "dump", "id", str(self.info(ident)["btf_id"])))["types"]
+        names = {t["id"]: t["name"] for t in types if t["kind"] == "VAR"}
+        held = [v for t in types if t["kind"] == "DATASEC" and self.info(ident)["name"].endswith(t["name"])
+                for v in t["vars"] if names.get(v["type_id"]) == name]
+        return (held[0]["offset"], held[0]["size"]) if held else (0, 0)
 
 
 class Machine:
