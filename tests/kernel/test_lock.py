@@ -236,6 +236,7 @@ class Reports(LockTest):
     def median_wait(self, every):
         """Of a pipe's mutex, in ns, with a stack of one wait in `every`."""
         row = self.waited_for(self.pipe, "pipe", 2, args=("--stack-every", every))
+        self.assertEqual(row["kind"], "mutex")
         stacks = sum(s["count"] for s in row["sites"])
         p50 = row["wait_ns"]["p"]["50"]
         self.note("every %d: %d waits, %d stacks, p50 %d ns", every, row["count"], stacks, p50)
