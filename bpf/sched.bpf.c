@@ -350,9 +350,24 @@ int ws_types_fit(u64 *ctx)
 	       ours[0] == theirs[0] && compat_on_cpu(p) && !compat_task_state(p);
 }
 #else
+/*
+ * The stamps of all tasks that are there, before counting begins. One timer interrupt may wake a lot of
+ * tasks, and a CPU's allocator has memory for four of them at first: it is refilled only when interrupts
+ * are on again (prefill_mem_cache(), kernel/bpf/memalloc.c). The hash has its memory from the start.
+ */
+static __always_inline void stamp_early(struct task_struct *p)
+{
+	if (TASK_STORAGE && p && TASK_READ(p, pid) && filter_early(p))
+		stamp_stored(p, true);
+}
+
+/* Also run once before counting begins. */
 SEC("iter/task")
 int ws_in_flight(struct bpf_iter__task *ctx)
 {
-	return look_at(ctx->task);
+	if (started_ns)
+		return look_at(ctx->task);
+	stamp_early(ctx->task);
+	return 0;
 }
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stamps in the table of slots (bpf/sched_slots.bpf.h): of more tasks than it has, and of tasks that died unseen."""
+"""Stamps: of tasks that were there before, in the table of slots (bpf/sched_slots.bpf.h), and of tasks that died unseen."""
 import subprocess
 import sys
 import time
@@ -87,6 +87,27 @@ os._exit(0)
         self.proc.stdin.close()
         self.proc.stdout.close()
         self.proc.wait()
+
+
+class Together(KernelTest):
+    """
+    One interrupt wakes many tasks of which nothing has been seen yet. A CPU has memory for four new stamps until interrupts
+    are on again.
+    """
+
+    def test_first(self):
+        """the first wakeups of 64 threads, by one interrupt of a timer: none is missed"""
+        cpu = self.two_cpus()[1]
+        load = self.load("together", 64, cpu)
+        tids = load.line()["tids"]
+        tool = self.tool("-t", ",".join(map(str, tids))).ready()
+        load.go()
+        load.line()
+        final = tool.stop().final
+        load.end()
+        quality = final["quality"]
+        self.assertEqual((quality["map_full"], quality["missed"]), (0, 0))
+        self.assertLessEqual(abs(count(final, "sched_wakeup_latency") - len(tids)), harness.hidden(final))
 
 
 class Slots(KernelTest):

@@ -160,8 +160,12 @@ static int sched_start(struct source *src, struct err *e)
 	struct sched *s = sched_of(src);
 	int ret;
 
-	if (!s->base.epoch)
+	if (!s->base.epoch) {
+		ret = sched_stamp_tasks(s);
+		if (ret)
+			return err_sys(e, ret, "sched: tasks that are there already");
 		*sched_object_started(&s->bpf) = mono_now_ns();
+	}
 	if (bpf_source_begin(&s->base))
 		return 0;
 	ret = collect(s, true, e);

@@ -83,5 +83,7 @@ int sched_slow_open(struct sched *s, struct err *e);
 
 /* sched_flight.c: tasks still waiting now; 0 or negative errno */
 int sched_in_flight(const struct sched *s, struct abi_in_flight *out);
+/* Before counting begins, where tasks have storage: a stamp for each that is there. 0 or negative errno. */
+int sched_stamp_tasks(const struct sched *s);
 
 #endif

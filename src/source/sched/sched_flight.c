@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who is still waiting. Without BTF there is no iterator over tasks: a walk over their stamps, and
- * the program is run for those that wait. */
+/*
+ * Walks over all tasks: at first a stamp for each, and at a report who is still waiting. Without BTF there is no
+ * iterator over tasks: a walk over their stamps, and the program is run for those that wait.
+ */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -77,4 +79,9 @@ int sched_in_flight(const struct sched *s, struct abi_in_flight *out)
 	if (!ret && bpf_map_lookup_elem(map, &key, out))
 		ret = -errno;
 	return ret;
+}
+
+int sched_stamp_tasks(const struct sched *s)
+{
+	return s->bpf.raw ? 0 : bpf_iter_run(sched_object_iter(&s->bpf));
 }
