@@ -29,6 +29,7 @@ int ws_moved(u64 *ctx)
 	struct why_moves *m;
 	struct stamp *st;
 	u64 part, now, base, i;
+	bool first;
 
 	if (!epoch || p->on_rq != TASK_ON_RQ_MIGRATING || !filter_early(p))
 		return 0;
@@ -37,14 +38,17 @@ int ws_moved(u64 *ctx)
 		return 0;
 	base = by_record() ? st->delay_ns : st->t1;
 	now = bpf_ktime_get_ns();
-	m = bpf_task_storage_get(&why_moved, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!m)
+	m = bpf_task_storage_get(&why_moved, p, NULL, 0);
+	if (!m && !st->moved) /* else an earlier move of this wait is lost, see below */
+		m = bpf_task_storage_get(&why_moved, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	first = !st->moved;
+	st->moved = 1;
+	if (!m) /* no memory, see stamp_early(): all of the wait is unexplained, as it is not known where it waited */
 		return 0;
-	if (!st->moved || m->base_ns != base) {
+	if (first || m->base_ns != base) {
 		m->n = m->sum_ns = 0;
 		m->base_ns = base;
 	}
-	st->moved = 1;
 	part = why_minus(by_record() ? compat_run_delay(p) : now, base + m->sum_ns);
 	m->sum_ns += part;
 	i = m->n++;

@@ -98,27 +98,30 @@ for line in sys.stdin:
         pass
 """
 
-# Priority, how many times, "CPU:ns" of each stay[,...], the victim, pipes of the victim and of the keepers: wakes the victim
-# while all its CPUs are kept, and moves it from one to the next; where it is last it has the CPU at the end of its stay. Says
-# how long it waited in each stay.
+# Priority, how many times, "CPU:ns" of each stay[,...], the victims[,...], pipes of the victims and of the keepers: wakes a
+# victim, each in its turn, while all its CPUs are kept, and moves it from one to the next; where it is last it has the CPU at the
+# end of its stay. Says how long they waited in each stay.
 MOVER = """
-priority, n, stays, victim, wake, *keepers = sys.argv[1:]
+priority, n, stays, victims, *pipes = sys.argv[1:]
 stays = [tuple(map(int, stay.split(":"))) for stay in stays.split(",")]
+victims, pipes = list(map(int, victims.split(","))), list(map(int, pipes))
+wake, keepers = pipes[:len(victims)], pipes[len(victims):]
 begin(priority)
 sys.stdin.readline()
 waited = [0] * len(stays)
-for _ in range(int(n)):
-    os.sched_setaffinity(int(victim), {stays[0][0]})
+for turn in range(int(n)):
+    who = turn % len(victims)
+    os.sched_setaffinity(victims[who], {stays[0][0]})
     end = time.monotonic_ns() + sum(ns for cpu, ns in stays) + 3000000
     for fd in keepers:
-        os.write(int(fd), b"%d\\n" % end)
+        os.write(fd, b"%d\\n" % end)
     time.sleep(0.003)
     since = time.monotonic_ns()
-    os.write(int(wake), b"x")
+    os.write(wake[who], b"x")
     for i, (cpu, ns) in enumerate(stays):
         if i + 1 < len(stays):
             time.sleep(ns * 1e-9)
-            os.sched_setaffinity(int(victim), {stays[i + 1][0]})
+            os.sched_setaffinity(victims[who], {stays[i + 1][0]})
         at = min(time.monotonic_ns(), end) if i + 1 < len(stays) else end
         waited[i] += max(at - since, 0)
         since = at

@@ -31,22 +31,22 @@ def blame(frame, **wanted):
     )
 
 
-def cpu_group(test, name):
-    """A cgroup with the CPU controller, by v2 or v1, whichever has it."""
-    for mount in (mount_of("cgroup2"), mount_of("cgroup", "cpu")):
+def controlled_group(test, name, controller):
+    """A cgroup with this controller, by v2 or v1, whichever has it."""
+    for mount in (mount_of("cgroup2"), mount_of("cgroup", controller)):
         if not mount:
             continue
         control = mount + "/cgroup.subtree_control"
         if os.path.exists(control):
             with open(mount + "/cgroup.controllers") as f:
-                if "cpu" not in f.read().split():
+                if controller not in f.read().split():
                     continue
             with open(control, "w") as f:
-                f.write("+cpu")
+                f.write("+" + controller)
         group = Cgroup(test, name="ws-why-%s-%d" % (name, os.getpid()), mount=mount)
         group.v1 = not os.path.exists(control)
         return group
-    return test.skipTest("no cgroup CPU bandwidth control")
+    return test.skipTest("no cgroup controller: %s" % controller)
 
 
 def put(group, name, text):
@@ -148,7 +148,7 @@ class Truths(KernelTest):
         """two hogs of weights 3:1 on one CPU share the blame as their cgroups' accounts say"""
         cpu, hogs, groups = self.two_cpus()[1], [], []
         for name, weight in (("heavy", 300), ("light", 100)):
-            group = cpu_group(self, name)
+            group = controlled_group(self, name, "cpu")
             put(group, "cpu.shares" if group.v1 else "cpu.weight",
                 weight * 1024 // 100 if group.v1 else weight)
             hogs.append(self.load("hog", "--cpu", cpu, "--wait", 1, 3, preexec_fn=group.enter()))
@@ -228,7 +228,7 @@ class Truths(KernelTest):
 
     def test_throttle(self):
         """out of quota: as throttle_wait says, and the cgroup's account within 2 %"""
-        cpu, group = self.two_cpus()[1], cpu_group(self, "quota")
+        cpu, group = self.two_cpus()[1], controlled_group(self, "quota", "cpu")
         if group.v1:
             put(group, "cpu.cfs_period_us", 50000)
             put(group, "cpu.cfs_quota_us", 5000)

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """--why: waits that go on on another CPU, and whom they waited for on each."""
+import os
 import threading
 
 import harness
 import realtime
 import test_record
 from harness import KernelTest, metric, total_ns
-from test_why import blame, culprits
+from test_why import blame, controlled_group, culprits, put
 
 
 class Pushed(test_record.Moved):
@@ -73,6 +74,63 @@ class Whom(KernelTest):
             self.note("%s: blamed for %.1f of %.1f ms", name, got / 1e6, ns / 1e6)
             self.assertWithin(got, ns, 0.1, other)
         self.assertLess(rest, 0.1 * sum(waited))
+
+
+class Forgotten(KernelTest):
+    """
+    The kernel has no memory for what is to be remembered of a move: it is taken on account of the cgroup that the tool began in,
+    which is allowed no more.
+    """
+
+    VICTIMS = 60  # there is some memory left for a part of them
+    MS = (8, 4)  # on one CPU, and on the other
+
+    def started(self, group, *options):
+        """The tool, which is in the group no more; nor may the group have more."""
+        tool = self.tool(*options, prefix=("sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', group.path)).ready()
+        with open(group.path + "/cgroup.procs") as f:
+            pids = f.read().split()
+        for pid in pids:
+            with open(group.mount + "/cgroup.procs", "w") as f:
+                f.write(pid)
+        if not group.v1:
+            put(group, "memory.max", 0)
+            return tool
+        try:
+            put(group, "memory.limit_in_bytes", 4096)
+        except OSError:
+            pass  # more is used; what the CPUs have in stock was given back
+        with open(group.path + "/memory.usage_in_bytes") as f:
+            put(group, "memory.limit_in_bytes", f.read())
+        return tool
+
+    @realtime.needed
+    def test_forgotten(self):
+        """a wait that goes on on another CPU, and nothing could be remembered of the one before: nobody is blamed for it"""
+        cpus = self.two_cpus()
+        group = controlled_group(self, "memory", "memory")
+        names = dict(zip(cpus, ("ws-here", "ws-there")))
+        keepers = [realtime.start(self, realtime.KEEPER, cpu, 50, names[cpu]) for cpu in cpus]
+        victims = [realtime.start(self, realtime.VICTIM, cpus[0], 10) for _ in range(self.VICTIMS)]
+        pids = ",".join(str(p.pid) for p in victims)
+        stays = ",".join("%d:%d" % (cpu, ms * 1_000_000) for cpu, ms in zip(cpus, self.MS))
+        mover = realtime.start(self, realtime.MOVER, 60, self.VICTIMS, stays, pids,
+                               fds=[p.stdin.fileno() for p in (*victims, *keepers)])
+        realtime.all_ready(self, *keepers, *victims, mover)
+        tool = self.started(group, "--why", "-t", pids)
+        waited = realtime.run(mover)
+        final = tool.stop().final
+        rest = blame(final, kind="unexplained")
+        total = sum(r["wait_ns"] for r in culprits(final))
+        self.assertEqual(total, total_ns(final, "sched_run_delay") + total_ns(final, "sched_throttle_wait"))
+        other = sum(r["wait_ns"] for r in culprits(final) if r["comm"] not in names.values()) - rest
+        for name, ns in zip(names.values(), waited):
+            got = blame(final, comm=name)
+            self.note("%s: blamed for %.1f of %.1f ms", name, got / 1e6, ns / 1e6)
+            self.assertLess(got, 1.1 * ns + other)
+        self.note("%.1f ms by others, %.1f unexplained", other / 1e6, rest / 1e6)
+        if rest < 10_000_000 * sum(self.MS):
+            self.skipTest("the kernel had memory for all moves")
 
 
 if __name__ == "__main__":
