@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """--why: waits that go on on another CPU, and whom they waited for on each."""
-import os
 import threading
+import time
 
 import harness
 import realtime
@@ -86,23 +86,31 @@ class Forgotten(KernelTest):
     MS = (8, 4)  # on one CPU, and on the other
 
     def started(self, group, *options):
-        """The tool, which is in the group no more; nor may the group have more."""
+        """The tool, which is in the group no more."""
         tool = self.tool(*options, prefix=("sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', group.path)).ready()
         with open(group.path + "/cgroup.procs") as f:
             pids = f.read().split()
         for pid in pids:
             with open(group.mount + "/cgroup.procs", "w") as f:
                 f.write(pid)
-        if not group.v1:
-            put(group, "memory.max", 0)
-            return tool
-        try:
-            put(group, "memory.limit_in_bytes", 4096)
-        except OSError:
-            pass  # more is used; what the CPUs have in stock was given back
-        with open(group.path + "/memory.usage_in_bytes") as f:
-            put(group, "memory.limit_in_bytes", f.read())
         return tool
+
+    @staticmethod
+    def allow(group, used):
+        try:
+            put(group, "memory.limit_in_bytes" if group.v1 else "memory.max", used)
+        except OSError:
+            pass  # v1: more is used; but what the CPUs had in stock was given back
+
+    def squeeze(self, group, done):
+        """The group may have what it has, and what it gives back it may not have again."""
+        while True:
+            self.allow(group, 0)
+            if group.v1:
+                with open(group.path + "/memory.usage_in_bytes") as f:
+                    self.allow(group, f.read())
+            if done.wait(0.01):
+                return
 
     @realtime.needed
     def test_forgotten(self):
@@ -118,7 +126,13 @@ class Forgotten(KernelTest):
                                fds=[p.stdin.fileno() for p in (*victims, *keepers)])
         realtime.all_ready(self, *keepers, *victims, mover)
         tool = self.started(group, "--why", "-t", pids)
+        done = threading.Event()
+        squeezer = threading.Thread(target=self.squeeze, args=(group, done))
+        squeezer.start()
+        time.sleep(0.1)
         waited = realtime.run(mover)
+        done.set()
+        squeezer.join()
         final = tool.stop().final
         rest = blame(final, kind="unexplained")
         total = sum(r["wait_ns"] for r in culprits(final))
