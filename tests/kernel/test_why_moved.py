@@ -43,6 +43,19 @@ class Pushed(test_record.Moved):
             self.assertLess(rest, 0.1 * waited)
 
 
+def ready(test, stays, count, rounds):
+    """Tasks that wait in `stays`, of (CPU, ms) each: who keeps each CPU, {CPU: name}, the numbers of those `count` that wait, and
+    the one that moves them, in turn, `rounds` times."""
+    names = {stays[0][0]: "ws-here", stays[1][0]: "ws-there"}
+    keepers = [realtime.start(test, realtime.KEEPER, cpu, 50, name) for cpu, name in names.items()]
+    victims = [realtime.start(test, realtime.VICTIM, stays[0][0], 10) for _ in range(count)]
+    pids = ",".join(str(p.pid) for p in victims)
+    mover = realtime.start(test, realtime.MOVER, 60, rounds, ",".join("%d:%d" % (cpu, ms * 1_000_000) for cpu, ms in stays),
+                           pids, fds=[p.stdin.fileno() for p in (*victims, *keepers)])
+    realtime.all_ready(test, *keepers, *victims, mover)
+    return names, pids, mover
+
+
 class Whom(KernelTest):
     """A wait on two CPUs in turn, each of which one task keeps all the time."""
 
@@ -52,16 +65,10 @@ class Whom(KernelTest):
     @realtime.needed
     def test_whom(self):
         """a wait that goes on on another CPU and back: who kept each is blamed for the time there, by the mover's clock"""
-        cpus = self.two_cpus()
-        names = dict(zip(cpus, ("ws-here", "ws-there")))
-        victim = realtime.start(self, realtime.VICTIM, cpus[0], 10)
-        keepers = [realtime.start(self, realtime.KEEPER, cpu, 50, names[cpu]) for cpu in cpus]
-        on = (cpus[0], cpus[1], cpus[0])
-        stays = ",".join("%d:%d" % (cpu, ms * 1_000_000) for cpu, ms in zip(on, self.MS))
-        mover = realtime.start(self, realtime.MOVER, 60, self.ROUNDS, stays, victim.pid,
-                               fds=[p.stdin.fileno() for p in (victim, *keepers)])
-        realtime.all_ready(self, victim, *keepers, mover)
-        tool = self.tool("--why", "-t", victim.pid).ready()
+        here, there = self.two_cpus()
+        on = (here, there, here)
+        names, pids, mover = ready(self, tuple(zip(on, self.MS)), 1, self.ROUNDS)
+        tool = self.tool("--why", "-t", pids).ready()
         waited = realtime.run(mover)
         final = tool.stop().final
         rest = blame(final, kind="unexplained")
@@ -118,14 +125,7 @@ class Forgotten(KernelTest):
         """a wait that goes on on another CPU, and nothing could be remembered of the one before: nobody is blamed for it"""
         cpus = self.two_cpus()
         group = controlled_group(self, "memory", "memory")
-        names = dict(zip(cpus, ("ws-here", "ws-there")))
-        keepers = [realtime.start(self, realtime.KEEPER, cpu, 50, names[cpu]) for cpu in cpus]
-        victims = [realtime.start(self, realtime.VICTIM, cpus[0], 10) for _ in range(self.VICTIMS)]
-        pids = ",".join(str(p.pid) for p in victims)
-        stays = ",".join("%d:%d" % (cpu, ms * 1_000_000) for cpu, ms in zip(cpus, self.MS))
-        mover = realtime.start(self, realtime.MOVER, 60, self.VICTIMS, stays, pids,
-                               fds=[p.stdin.fileno() for p in (*victims, *keepers)])
-        realtime.all_ready(self, *keepers, *victims, mover)
+        names, pids, mover = ready(self, tuple(zip(cpus, self.MS)), self.VICTIMS, self.VICTIMS)
         tool = self.started(group, "--why", "-t", pids)
         done = threading.Event()
         squeezer = threading.Thread(target=self.squeeze_on, args=(group, done))
