@@ -27,6 +27,7 @@ MAIN_KIB, WORKER_KIB = 40 << 10, 256 << 10
 BASE = "base`hostile_lock"
 CC = os.environ.get("CC", "cc")
 PAUSE_S = 0.01
+LONG_S = 1  # that main sleeps in one call of the kernel: then who else is in the kernel, and may hold what it waits for
 
 
 class Watch(threading.Thread):
@@ -39,6 +40,7 @@ class Watch(threading.Thread):
         self.cpu = harness.Schedstat(0, 0, 0)
         self.looked, self.unseen_s = self.began, 0  # when last, and the longest time between two looks
         self.slept_s = collections.Counter()  # by what main or a thread of it slept in
+        self.meanwhile = {}  # by a call in which main slept for long: the tasks that ran or were blocked, with theirs
         self.workers_waited_s = {}  # for a processor, by pid
         self.children, self.zombies = set(), {}
         self.start()
@@ -55,10 +57,11 @@ class Watch(threading.Thread):
         return name.group(1) if name else "", int(peak.group(1)) if peak else 0
 
     @staticmethod
-    def stack_of(task):
+    def calls_of(task):
+        """Of the kernel, in which a task is that has no processor: the innermost six."""
         try:
             with open("/proc/%s/stack" % task, encoding="ascii") as f:
-                return f.read()
+                return " < ".join(re.findall(r"^\[<0>\] (\S+?)\+", f.read(), re.M)[:6])
         except OSError:
             return ""  # it has ended
 
@@ -68,14 +71,22 @@ class Watch(threading.Thread):
         for task in glob.glob("%d/task/*" % self.pid, root_dir="/proc"):
             state = harness.stat_of(task)[:1]
             if state == ["D"] or (state == ["S"] and task.endswith("/%d" % self.pid)):
-                calls = re.findall(r"^\[<0>\] (\S+?)\+", self.stack_of(task), re.M)
-                stacks.add(" < ".join(calls[:6]))
+                stacks.add(self.calls_of(task))
         return stacks
+
+    def others(self):
+        """A task each that is ready, runs or is blocked, with its last calls of the kernel."""
+        for task in glob.glob("[0-9]*/task/*", root_dir="/proc"):
+            stat = harness.stat_of(task)
+            if stat[:1] in (["R"], ["D"]):
+                yield "%s, %s, nice %s, CPU %s: %s" % (task, stat[0], stat[16], stat[36], self.calls_of(task))
 
     def spent(self):
         """In words, for who wants to know what took so long."""
         most = ", ".join("%.2f s in %s" % (s, calls) for calls, s in self.slept_s.most_common(5))
-        return "ran %.2f s, slept %s; longest between two looks %.2f s" % (self.cpu.ran_ns / 1e9, most, self.unseen_s)
+        beside = "".join("\nbeside %s: %s" % (calls, task) for calls, tasks in self.meanwhile.items() for task in tasks)
+        return "ran %.2f s, slept %s; longest between two looks %.2f s%s" % (
+            self.cpu.ran_ns / 1e9, most, self.unseen_s, beside)
 
     def look(self):
         before, self.looked = self.looked, time.monotonic()
@@ -83,6 +94,9 @@ class Watch(threading.Thread):
         if any(GRACE.search(calls) for calls in stacks):
             self.grace_s += self.looked - before
         self.slept_s.update({calls: self.looked - before for calls in stacks})
+        for calls in stacks - self.meanwhile.keys():
+            if self.slept_s[calls] > LONG_S and "epoll" not in calls:
+                self.meanwhile[calls] = list(self.others())
         self.unseen_s = max(self.unseen_s, self.looked - before)
         self.main_kib = max(self.main_kib, self.peak_kib(self.pid)[1])
         try:
