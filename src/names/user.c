@@ -151,6 +151,8 @@ static int read_process(struct user *u, uint32_t pid, struct user_proc **out)
 	fresh.used = ++u->clock;
 	fresh.read_ns = wire_now_ns();
 	fresh.took_ns = fresh.read_ns - began;
+	if (fresh.partial && u->work->woken)
+		fresh.read_ns = 0; /* a question came meanwhile: it may be read again at once */
 	proc_free(p);
 	*p = fresh;
 	make_room(u, p);

@@ -54,11 +54,11 @@ void maps_free(struct maps *m); /* not the elf files */
 
 struct user_proc {
 	uint32_t pid;
-	uint64_t start;	     /* of /proc/PID/stat: tells two processes of one number apart */
-	uint64_t generation; /* of the maps: another number for each that was ever read */
-	uint64_t used, read_ns;
-	uint64_t took_ns; /* to read it: the more, the less often that is done */
-	bool partial;	  /* its files are not all held yet: the time was over */
+	uint64_t start;		/* of /proc/PID/stat: tells two processes of one number apart */
+	uint64_t generation;	/* of the maps: another number for each that was ever read */
+	uint64_t used, read_ns; /* 0: a question cut it short */
+	uint64_t took_ns;	/* to read it: the more, the less often that is done */
+	bool partial;		/* its files are not all held yet: the time was over */
 	struct maps maps;
 };
 
