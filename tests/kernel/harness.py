@@ -221,6 +221,18 @@ def hidden(frame):
     return withheld(frame) + frame["quality"]["inferred"]
 
 
+def send_around(tid):
+    """To another CPU and back, which queues a running thread anew and wakes nobody: before what is counted of it, and after.
+
+    A switch-in that a sandbox hides from us is known from the thread's next one that it does not, if there was one
+    before: of the first wait that was none, the last one has no next.
+    """
+    cpus = os.sched_getaffinity(tid)
+    for cpu in sorted(cpus)[:2] * 2:
+        os.sched_setaffinity(tid, {cpu})
+    os.sched_setaffinity(tid, cpus)
+
+
 def groups(frame, name, key):
     """{label value: metric} of a --by report."""
     return {

@@ -31,10 +31,11 @@ class Split(KernelTest):
     def hogs(self, cpu, n):
         self.load("hog", "--cpu", cpu, n, 600).line()
 
-    def fsyncs(self, fs, cpu, n):
+    def fsyncs(self, fs, cpu, n, nice):
         """(what a trace says of `n` fsyncs by a process on this CPU, its run delay by schedstat)"""
         def pinned():
             os.sched_setaffinity(0, {cpu})
+            os.nice(nice)
 
         load = self.load("fswrite", "--fsync", fs.file("a"), n, 4096, preexec_fn=pinned)
         load.line()
@@ -130,18 +131,19 @@ class Split(KernelTest):
         """an operation's run-queue time is what schedstat says, alone and in a crowd on its CPU"""
         cpu = self.two_cpus()[1]
         fs = LoopFs(self)
-        for name, crowd in (("alone", 0), ("crowded", 3)):
+        # As nice as the hogs it may get the CPU at every wakeup: so it is the nicer.
+        for name, crowd, nice in (("alone", 0, 0), ("crowded", 3, 10)):
             if crowd:
                 self.hogs(cpu, crowd)
-            m, delay_ns = self.fsyncs(fs, cpu, 200)
+            m, delay_ns = self.fsyncs(fs, cpu, 200, nice)
             self.note("%s: %.1f ms, blocked %.1f, run queue %.1f, schedstat %.1f", name,
                       m["sum"] / 1e6, m["blocked_ns"] / 1e6, m["run_queue_ns"] / 1e6, delay_ns / 1e6)
             self.assertEqual(m["count"], 200)
             # Waiting begins with the waker, queueing a moment later. Between two fsyncs there is little.
             self.assertLessEqual(m["run_queue_ns"], 1.05 * delay_ns + 200 * 50_000)
             self.assertGreaterEqual(m["run_queue_ns"], 0.7 * delay_ns - 1_000_000)
-        # How long a waker's turn takes is the scheduler's affair: 0.04 to 0.7 ms a turn were seen.
-        self.assertGreater(m["run_queue_ns"], 2_000_000)
+        # How long a turn of the others takes is the scheduler's affair: 0.04 to 1.4 ms for each fsync were seen.
+        self.assertGreater(m["run_queue_ns"], 8_000_000)
 
 
 class Together(Split):

@@ -65,23 +65,11 @@ class Counts(KernelTest):
         return ids, self.sleep(sleeper, ids["tid"], tool)
 
     def sleep(self, sleeper, tid, tool):
-        """The sleeps, between switches of the thread that are none of them.
-
-        A switch-in that a sandbox hides from us is known from the thread's next one that it does not, if there was
-        one before: of the first sleep that was none, the last one has no next. So it is sent to another CPU and
-        back, which queues it anew and wakes nobody, before its sleeps and after them.
-        """
-        self.send_around(tid)
+        harness.send_around(tid)
         sleeper.go()
         self.assertEqual(sleeper.line()["blocked"], self.PRIME)
-        self.send_around(tid)
+        harness.send_around(tid)
         return tool.stop()
-
-    def send_around(self, tid):
-        cpus = os.sched_getaffinity(tid)
-        for cpu in sorted(cpus)[:2] * 2:
-            os.sched_setaffinity(tid, {cpu})
-        os.sched_setaffinity(tid, cpus)
 
     def test_tid(self):
         """a thread that sleeps 997 times has 997 wakeups (-t)"""
