@@ -221,12 +221,21 @@ def hidden(frame):
     return withheld(frame) + frame["quality"]["inferred"]
 
 
-def send_around(tid):
-    """To another CPU and back, which queues a running thread anew and wakes nobody: before what is counted of it, and after.
+def sleeps(sleeper, tid):
+    """All sleeps of the load, between switches of the thread that are none of them: how often it blocked.
 
-    A switch-in that a sandbox hides from us is known from the thread's next one that it does not, if there was one
-    before: of the first wait that was none, the last one has no next.
+    A switch-in that a sandbox hides from us is known from the thread's next one that it does not, if there was
+    one before: of the first sleep that was none, the last one has no next.
     """
+    send_around(tid)
+    sleeper.go()
+    blocked = sleeper.line()["blocked"]
+    send_around(tid)
+    return blocked
+
+
+def send_around(tid):
+    """To another CPU and back, which queues a running thread anew and wakes nobody."""
     cpus = os.sched_getaffinity(tid)
     for cpu in sorted(cpus)[:2] * 2:
         os.sched_setaffinity(tid, {cpu})

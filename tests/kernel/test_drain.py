@@ -26,10 +26,7 @@ class Fold(KernelTest):
         sleeper = self.load("sleeper", WAKES, PERIOD_US)
         tid = sleeper.line()["tid"]
         tool = self.run_tool(tid, *options)
-        harness.send_around(tid)
-        sleeper.go()
-        naps = sleeper.line()["blocked"]
-        harness.send_around(tid)
+        naps = harness.sleeps(sleeper, tid)
         tool.send_signal(signal.SIGINT)
         frames = [json.loads(line) for line in tool.stdout]
         harness.check_report(frames)

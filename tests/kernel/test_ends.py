@@ -93,10 +93,7 @@ class Signals(KernelTest):
         sleeper = self.load("sleeper", 211, 300)
         tid = sleeper.line()["tid"]
         tool = self.tool("-t", tid, "-i", "3600").ready()
-        harness.send_around(tid)
-        sleeper.go()
-        self.assertEqual(sleeper.line()["blocked"], 211)
-        harness.send_around(tid)
+        self.assertEqual(harness.sleeps(sleeper, tid), 211)
         report = tool.stop(signal.SIGTERM)
         self.assertCounted(report.final, count(report.final, "sched_wakeup_latency"), 211)
 
@@ -105,10 +102,7 @@ class Signals(KernelTest):
         sleeper = self.load("sleeper", 101, 300)
         tid = sleeper.line()["tid"]
         tool = self.tool("-t", tid, "-i", "3600").ready()
-        harness.send_around(tid)
-        sleeper.go()
-        self.assertEqual(sleeper.line()["blocked"], 101)
-        harness.send_around(tid)
+        self.assertEqual(harness.sleeps(sleeper, tid), 101)
         tool.send(signal.SIGUSR1)
         tool.await_line('"type":"interval"')
         self.assertIsNone(tool.proc.poll())

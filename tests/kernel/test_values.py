@@ -65,10 +65,7 @@ class Counts(KernelTest):
         return ids, self.sleep(sleeper, ids["tid"], tool)
 
     def sleep(self, sleeper, tid, tool):
-        harness.send_around(tid)
-        sleeper.go()
-        self.assertEqual(sleeper.line()["blocked"], self.PRIME)
-        harness.send_around(tid)
+        self.assertEqual(harness.sleeps(sleeper, tid), self.PRIME)
         return tool.stop()
 
     def test_tid(self):

@@ -25,7 +25,6 @@ struct ends {
 	pid_t worker;
 	int ask, opener; /* our ends of its sockets */
 	int opener_given;
-	int mark;
 };
 
 static void socket_pair(int *ours, int *others)
@@ -41,22 +40,22 @@ static void socket_pair(int *ours, int *others)
 static int begin(void **state)
 {
 	struct ends *e = calloc(1, sizeof(*e));
-	int asked;
+	int asked, mark = memfd_create("mark", MFD_CLOEXEC);
 
 	assert_non_null(e);
 	socket_pair(&e->ask, &asked);
 	socket_pair(&e->opener, &e->opener_given);
-	e->mark = memfd_create("mark", MFD_CLOEXEC);
-	assert_int_equal(ftruncate(e->mark, sizeof(struct mark)), 0);
+	assert_int_equal(ftruncate(mark, sizeof(struct mark)), 0);
 	e->worker = fork();
 	assert_true(e->worker >= 0);
 	if (!e->worker) {
 		close(e->ask);
 		close(e->opener);
 		close(e->opener_given);
-		_exit(worker_main(asked, -1, e->mark, false));
+		_exit(worker_main(asked, -1, mark, false));
 	}
 	close(asked);
+	close(mark);
 	*state = e;
 	return 0;
 }
@@ -69,7 +68,6 @@ static int end(void **state)
 	close(e->ask);
 	close(e->opener);
 	close(e->opener_given);
-	close(e->mark);
 	assert_int_equal(waitpid(e->worker, &status, 0), e->worker);
 	assert_int_equal(status, 0);
 	free(e);
