@@ -264,7 +264,8 @@ class Quantiles(KernelTest):
 
     def test_own(self):
         """histograms against the waits themselves (--slower 0): quantiles 1.1 %, min, max, sum exact"""
-        report, _ = self.run_load(1000, "--slower", "0")
+        # Of several waits that a sandbox hid in a row the sum is known, not each: no line tells of them.
+        report, _ = self.lossless(lambda: self.run_load(1000, "--slower", "0"), ("inferred",), attempts=10)
         self.assertEqual(report.final["quality"]["lost_events"], 0)
         own = self.own_waits(report)
         for name in ("sched_wakeup_latency", "sched_preempt_wait"):
