@@ -42,7 +42,7 @@ pick() { # REGEX: of all files
 }
 
 mapfile -t all < <(files | grep -vE '^(LICENSE$|tests/golden/(fixtures|expected)/)') # not ours to shape
-mapfile -t code < <(pick '^(src|include|bpf|tests)/.*\.[ch]$')
+mapfile -t code < <(pick '^(src|include|bpf|tests|bench)/.*\.[ch]$')
 mapfile -t kernel_code < <(pick '^(include|bpf)/.*\.[ch]$')
 mapfile -t shell < <(pick '(\.sh|\.bash)$|^\.ci/run$')
 mapfile -t spdx < <(pick '\.([ch]|sh|bats|py|mk|awk|in|scd)$|(^|/)Makefile$|^\.ci/run$')
@@ -127,7 +127,7 @@ long_files() { # LIMIT FILE...
 		if [ "$name" != total ] && [ "$n" -gt "$limit" ]; then echo "$name: $n lines"; fi
 	done
 }
-mapfile -t rest < <(printf '%s\n' "${code[@]}" | grep -v '^tests/')
+mapfile -t rest < <(printf '%s\n' "${code[@]}" | grep -vE '^(tests|bench)/')
 forbid "at most $FILE_LINES" long_files "$FILE_LINES" "${code[@]}"
 # Only a warning: a table or a switch may be the clearer for it.
 awk -v limit="$FUNCTION_LINES" '

@@ -291,7 +291,7 @@ all_suites() {
 		suite san/golden tests/golden/run.sh "$SAN_O/tests/golden/render"
 	fi
 	suite compare python3 tests/compare/test_compare.py
-	suite bench python3 tests/bench/test_added.py
+	suite bench python3 bench/test_added.py
 	suite insn/arm64 python3 tests/insn/test_arm64.py
 	suite compare/records python3 tests/compare/test_records.py
 	one lint scripts/lint.sh
@@ -341,9 +341,9 @@ all_suites() {
 	suite kernel/walk "$O/tests/kernel/test_walk"
 	suite kernel/line_pmu "$O/tests/kernel/test_line_pmu"
 	suite kernel/line_feed tests/kernel/pmu.sh "$O/tests/kernel/test_line_feed"
-	suite insns env O="$O" python3 tests/bench/insns.py
-	suite insns/executed env O="$O" python3 tests/bench/executed.py
-	suite insns/stack env O="$O" python3 tests/bench/stack.py
+	suite insns env O="$O" python3 bench/insns.py
+	suite insns/executed env O="$O" python3 bench/executed.py
+	suite insns/stack env O="$O" python3 bench/stack.py
 	suite privs tests/privs/privs.sh "$O/waitscope"
 	suite cycles tests/privs/cycles.sh "$O/waitscope" 24
 }

@@ -12,7 +12,7 @@ import unittest
 import harness
 from harness import BUILD, KernelTest, ROOT, TOOL
 
-sys.path.insert(0, os.path.join(ROOT, "tests", "bench"))
+sys.path.insert(0, os.path.join(ROOT, "bench"))
 import loader  # noqa: E402
 import memory  # noqa: E402
 

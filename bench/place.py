@@ -6,7 +6,7 @@ import sys
 
 from sides import Failed
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "kernel"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "kernel"))
 import fsharness  # pylint: disable=wrong-import-position
 
 

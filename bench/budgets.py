@@ -16,7 +16,7 @@ from sides import Failed
 
 class Budgets:
     def __init__(self, name, head, what, update):
-        self.path = os.path.join(os.path.dirname(__file__), "..", "expect", name)
+        self.path = os.path.join(os.path.dirname(__file__), "..", "tests", "expect", name)
         self.head = head
         self.what = what  # in words
         self.update = update  # the target that writes the file anew

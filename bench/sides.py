@@ -153,7 +153,7 @@ def own(build, *options):
     return tool(build, " ".join(("waitscope",) + options), *options)
 
 
-NOBTF = os.path.join(os.path.dirname(__file__), "..", "kernel", "nobtf.sh")
+NOBTF = os.path.join(os.path.dirname(__file__), "..", "tests", "kernel", "nobtf.sh")
 
 
 def own_raw(build, *options):
@@ -162,7 +162,7 @@ def own_raw(build, *options):
     return Tool("waitscope on raw tracepoints", [*command, *options])
 
 
-PMU = os.path.join(os.path.dirname(__file__), "..", "kernel", "pmu.sh")
+PMU = os.path.join(os.path.dirname(__file__), "..", "tests", "kernel", "pmu.sh")
 
 
 def own_pmu(build, *options):
@@ -171,7 +171,7 @@ def own_pmu(build, *options):
 
 
 def attached(build, name, stem):
-    """A BPF object of tests/bench."""
+    """A BPF object of bench."""
     bench = os.path.join(build, "bench")
     return Side(name, [bench + "/attach", "%s/%s.bpf.o" % (bench, stem)])
 

@@ -9,7 +9,7 @@ import sys
 
 import table
 
-PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "BENCHMARKS.md")
+PAGE = os.path.join(os.path.dirname(__file__), "..", "docs", "BENCHMARKS.md")
 BEGIN, END = "<!-- make bench -->\n", "<!-- end -->\n"
 HEAD = "### "  # of a processor's section
 VERDICTS = re.compile(r"^#+ Verdicts\n\n\|.*\n\|.*\n((?:\|.*\n)+)", re.M)

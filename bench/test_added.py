@@ -5,7 +5,7 @@ import os
 import sys
 from unittest import mock
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests"))
 import added  # noqa: E402
 import machine  # noqa: E402
 import stats  # noqa: E402
