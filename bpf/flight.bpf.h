@@ -17,11 +17,17 @@ static __always_inline struct abi_in_flight *flight_get(void)
 	return bpf_map_lookup_elem(&in_flight, &key);
 }
 
-/* It waits, since then. */
+/*
+ * The task waits since then. How long is told as of out->at_ns, the end of the period: the walk comes later, and a
+ * wait that began after it is the next period's. At the end of the run there is none: then a later stamp was taken by
+ * a program that had begun before.
+ */
 static __always_inline void flight_add(struct abi_in_flight *out, struct task_struct *p, u64 since)
 {
-	u64 now = bpf_ktime_get_ns(), wait = now > since ? now - since : 0;
+	u64 wait = out->at_ns > since ? out->at_ns - since : 0;
 
+	if (since > out->at_ns && epoch)
+		return;
 	out->count++;
 	if (wait < out->longest_ns)
 		return;

@@ -305,6 +305,8 @@ static __always_inline void look_at_record(struct abi_in_flight *out, struct tas
 		out->unseen++;
 		return;
 	}
+	if (since > out->at_ns) /* the record goes on when counting has ended */
+		return;
 	if (!st && filter.asks_late)
 		st = stamp_get(p, true); /* a new task: no event has made it */
 	if (!filter.asks_late || (st && filter_late(st, p)))

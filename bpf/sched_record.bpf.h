@@ -421,7 +421,7 @@ static __always_inline u64 record_waits_since(struct task_struct *p, const struc
 		return st->t0;
 	if (!last_queued || (runs && !queued && !(st && st->flags & STAMP_SEEN)))
 		return 0;
-	waited = compat_since(p, last_queued);
+	waited = compat_task_waits(p, compat_task_clock(p));
 	if (st && st->flags & STAMP_DELAY)
 		waited += compat_run_delay(p) - st->delay_ns;
 	return bpf_ktime_get_ns() - waited;

@@ -325,8 +325,9 @@ struct abi_slot {
 #define ABI_STAMP_BYTES 80
 #define ABI_STAMP_T1 8
 
-/* What the end-of-run walk over all tasks finds still waiting. */
+/* What the walk over all tasks at a report finds still waiting. */
 struct abi_in_flight {
+	__u64 at_ns; /* user space writes it: when counting of the period ended, CLOCK_MONOTONIC */
 	__u64 count;
 	__u64 longest_ns;
 	__u64 unseen; /* queued since before the start and not yet run: `missed` */
@@ -335,6 +336,6 @@ struct abi_in_flight {
 	char comm[ABI_COMM_LEN];
 };
 
-_Static_assert(sizeof(struct abi_in_flight) == 48, "abi_in_flight size");
+_Static_assert(sizeof(struct abi_in_flight) == 56, "abi_in_flight size");
 
 #endif

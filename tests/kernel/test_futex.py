@@ -275,6 +275,24 @@ class Ends(FutexTest):
         self.assertEqual(final["quality"]["in_flight"], 0)
         self.assertNothingLost(final)
 
+    def in_flight_of(self, sources, *args):
+        """(waits in flight at the end of a run, the longest, the longest by the program's own clock), in ns."""
+        load = self.load("briefly", 8)
+        pid = load.line()["pid"]
+        quality = self.tool("-s", sources, "-p", pid, *args, "0.3", "1").end().final["quality"]
+        (truth,) = load.end()
+        self.note("%s: %d in flight, longest %.2f ms of %.2f", sources, quality["in_flight"],
+                  quality["in_flight_longest_ns"] / 1e6, truth["longest_ns"] / 1e6)
+        return quality["in_flight"], quality["in_flight_longest_ns"], truth["longest_ns"]
+
+    def test_ages(self):
+        """what is in flight has not waited longer than any wait took: names are looked up later"""
+        found = [self.in_flight_of("futex") for _ in range(3)]
+        found += [self.in_flight_of("sched,lock,futex", *args) for args in ((), ("--by", "tid"))]
+        for n, longest_ns, truth_ns in found:
+            self.assertIn(n, range(1, 2 * 8 + 1))
+            self.assertLessEqual(longest_ns, truth_ns)
+
     def test_edges(self):
         """waits begun before the start are missed, those that go on at the end are in flight"""
         load = self.load("futex", "killed")

@@ -98,9 +98,11 @@ const char *const *bpf_source_hooks(const struct source *src)
 
 /* ---- counting ---- */
 
-/* The word the programs read; raising it ends the interval for them. */
-static void set_epoch(const struct bpf_source *b, uint64_t epoch)
+/* The word the programs read; raising it ends the interval for them. The clock is read first: then no wait seems longer
+ * than it is, whatever comes in between. */
+static void set_epoch(struct bpf_source *b, uint64_t epoch)
 {
+	b->ended_ns = mono_now_ns();
 	__atomic_store_n(b->epoch_word, epoch, __ATOMIC_SEQ_CST);
 }
 
@@ -159,16 +161,16 @@ void bpf_source_quality(struct bpf_source *b, const struct counts *c,
 
 /* ---- waiting ---- */
 
-int flight_walk(const struct bpf_link *link, int map_fd, struct abi_in_flight *out)
+int bpf_source_in_flight(const struct bpf_source *b, const struct bpf_link *link, int map_fd,
+			 struct abi_in_flight *out)
 {
-	const struct abi_in_flight zero = {0};
 	uint32_t key = 0;
 	int ret;
 
-	*out = zero;
+	*out = (struct abi_in_flight){.at_ns = b->ended_ns};
 	if (!link)
 		return -ENOTSUP;
-	if (bpf_map_update_elem(map_fd, &key, &zero, BPF_ANY))
+	if (bpf_map_update_elem(map_fd, &key, out, BPF_ANY))
 		return -errno;
 	ret = bpf_iter_run(link);
 	if (!ret && bpf_map_lookup_elem(map_fd, &key, out))

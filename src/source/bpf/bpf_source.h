@@ -25,6 +25,7 @@ struct bpf_source {
 	struct bpf_object *obj;	       /* the source's; NULL: not loaded */
 	volatile __u64 *epoch_word;    /* in its memory: the programs read it */
 	uint64_t epoch;		       /* 0: not counting */
+	uint64_t ended_ns; /* when the last epoch ended, or counting did; CLOCK_MONOTONIC */
 	bool stopped;
 	struct cost_sampler cost;
 	uint64_t misses_start, misses_seen; /* recursion misses */
@@ -56,8 +57,10 @@ void bpf_source_quality(struct bpf_source *b, const struct counts *c,
 			const struct abi_in_flight *flight, struct source_report *r);
 
 /* Who is still waiting, at a report: the program behind `link` walks over all tasks in the kernel
- * (bpf_iter, 5.8) and fills the one entry of map_fd. 0 or negative errno. */
-int flight_walk(const struct bpf_link *link, int map_fd, struct abi_in_flight *out);
+ * (bpf_iter, 5.8) and fills the one entry of map_fd. Ages are of ended_ns, but a wait that has ended by the time of
+ * the walk may be missed: it comes before anything that takes long. 0 or negative errno. */
+int bpf_source_in_flight(const struct bpf_source *b, const struct bpf_link *link, int map_fd,
+			 struct abi_in_flight *out);
 
 /* One more of what its event_fd waits for, beside the targets that may end; none if fd < 0. */
 int bpf_source_poll(struct bpf_source *b, int fd, struct err *e);

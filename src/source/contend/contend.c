@@ -284,8 +284,11 @@ int contend_collect(struct source *src, struct source_report *r, struct err *e)
 	struct contend *c = source_of(src);
 	struct abi_in_flight flight;
 	uint64_t lost;
-	int ret = collect(c, true, e);
+	int ret = bpf_source_in_flight(&c->base, c->flight, map_fd(c, "in_flight"), &flight);
 
+	if (ret)
+		return err_sys(e, ret, "%s: tasks still waiting", c->ops->source->name);
+	ret = collect(c, true, e);
 	if (ret)
 		return ret;
 	arena_reset(&c->arena);
@@ -298,9 +301,6 @@ int contend_collect(struct source *src, struct source_report *r, struct err *e)
 	lost = holders_lost(c->holders) + ledgers_lost(c->args.shared);
 	c->banks.counts.interval.keys_full += lost;
 	c->banks.counts.total.keys_full += lost;
-	ret = flight_walk(c->flight, map_fd(c, "in_flight"), &flight);
-	if (ret)
-		return err_sys(e, ret, "%s: tasks still waiting", c->ops->source->name);
 	bpf_source_quality(&c->base, &c->banks.counts, &flight, r);
 	return 0;
 }

@@ -149,20 +149,21 @@ static int in_flight(const struct ext4 *x, struct abi_in_flight *out)
 {
 	uint32_t left = bpf_map__max_entries(x->skel->maps.dios);
 	int fd = bpf_map__fd(x->skel->maps.dios);
-	uint64_t key, *prev = NULL, now = mono_now_ns();
+	uint64_t key, *prev = NULL, at = x->base.ended_ns, ns;
 	struct abi_ext4_dio d;
-	int ret =
-		flight_walk(x->skel->links.ws_in_flight, bpf_map__fd(x->skel->maps.in_flight), out);
+	int ret = bpf_source_in_flight(&x->base, x->skel->links.ws_in_flight,
+				       bpf_map__fd(x->skel->maps.in_flight), out);
 
 	/* bounded: where a key goes away under us the kernel begins anew */
 	for (; !ret && left && !bpf_map_get_next_key(fd, prev, &key); left--) {
 		prev = &key;
-		if (bpf_map_lookup_elem(fd, &key, &d))
+		if (bpf_map_lookup_elem(fd, &key, &d) || (d.start_ns > at && !x->base.stopped))
 			continue;
 		out->count++;
-		if (now < d.start_ns || now - d.start_ns < out->longest_ns)
+		ns = at > d.start_ns ? at - d.start_ns : 0;
+		if (ns < out->longest_ns)
 			continue;
-		out->longest_ns = now - d.start_ns;
+		out->longest_ns = ns;
 		out->tid = d.tid;
 		out->pid = d.pid;
 		memcpy(out->comm, d.comm, sizeof(out->comm));
@@ -174,8 +175,11 @@ static int ext4_collect(struct source *src, struct source_report *r, struct err 
 {
 	struct ext4 *x = ext4_of(src);
 	struct abi_in_flight flight;
-	int ret = collect(x, true, e);
+	int ret = in_flight(x, &flight);
 
+	if (ret)
+		return err_sys(e, ret, "ext4: operations in flight");
+	ret = collect(x, true, e);
 	if (ret)
 		return ret;
 	ext4_texts_drop(&x->devs->old);
@@ -186,9 +190,6 @@ static int ext4_collect(struct source *src, struct source_report *r, struct err 
 		ret = ext4_rows_push(x, r);
 	if (ret)
 		return err_sys(e, ret, "ext4: report");
-	ret = in_flight(x, &flight);
-	if (ret)
-		return err_sys(e, ret, "ext4: operations in flight");
 	bpf_source_quality(&x->base, &x->counts, &flight, r);
 	return 0;
 }

@@ -183,8 +183,10 @@ static int sched_collect(struct source *src, struct source_report *r, struct err
 {
 	struct sched *s = sched_of(src);
 	struct abi_in_flight flight;
-	int ret;
+	int ret = sched_in_flight(s, &flight);
 
+	if (ret)
+		return err_sys(e, ret, "sched: tasks still waiting");
 	ret = collect(s, true, e);
 	if (ret)
 		return ret;
@@ -195,9 +197,6 @@ static int sched_collect(struct source *src, struct source_report *r, struct err
 		ret = sched_why_push(s->why, r);
 	if (ret)
 		return err_sys(e, ret, "sched: report");
-	ret = sched_in_flight(s, &flight);
-	if (ret)
-		return err_sys(e, ret, "sched: tasks still waiting");
 	bpf_source_quality(&s->base, &s->banks.counts, &flight, r);
 	return 0;
 }

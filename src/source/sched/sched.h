@@ -81,7 +81,7 @@ int sched_why_fill(const struct sched *s); /* after the load */
 /* sched_slow.c: --slower */
 int sched_slow_open(struct sched *s, struct err *e);
 
-/* sched_flight.c: tasks still waiting now; 0 or negative errno */
+/* sched_flight.c: tasks that still wait, as bpf_source_in_flight() */
 int sched_in_flight(const struct sched *s, struct abi_in_flight *out);
 /* Before counting begins, where tasks have storage: a stamp for each that is there. 0 or negative errno. */
 int sched_stamp_tasks(const struct sched *s);

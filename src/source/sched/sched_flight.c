@@ -66,14 +66,13 @@ static int walk_stamps(const struct sched *s)
 
 int sched_in_flight(const struct sched *s, struct abi_in_flight *out)
 {
-	const struct abi_in_flight zero = {0};
 	int map = sched_object_map(&s->bpf, "in_flight"), ret;
 	uint32_t key = 0;
 
 	if (!s->bpf.raw)
-		return flight_walk(sched_object_iter(&s->bpf), map, out);
-	*out = zero;
-	if (bpf_map_update_elem(map, &key, &zero, BPF_ANY))
+		return bpf_source_in_flight(&s->base, sched_object_iter(&s->bpf), map, out);
+	*out = (struct abi_in_flight){.at_ns = s->base.ended_ns};
+	if (bpf_map_update_elem(map, &key, out, BPF_ANY))
 		return -errno;
 	ret = walk_stamps(s);
 	if (!ret && bpf_map_lookup_elem(map, &key, out))
