@@ -5,7 +5,7 @@ CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(ARMS
 	$(COMPARE_BIN) $(KNAMES_BINS) $(KNAMES_TOOLS) $(NAMES_ASK) $(NAMES_WALLS) $(INSN_TOOL) \
 	$(O)/core-reloc/corecheck $(PROBES) $(FUZZ_BINS) bench-bins
 ifndef SAN
-CHECK_DEPS += $(SAN_BINS)
+CHECK_DEPS += $(SAN_BINS) $(SAN_TOOL)
 CHECK_SAN_O = $(O)/fuzz
 endif
 
@@ -15,7 +15,7 @@ check: $$(CHECK_DEPS) ## all tests (as root) [TESTS='unit kernel/lock': only tho
 	$(Q)O=$(O) SAN_O=$(CHECK_SAN_O) tests/run.sh $(if $(JOBS),-j $(JOBS)) $(TESTS)
 
 # No kernel, no root: what to run after each change.
-check-unit: $(UNIT_BINS) $(GOLDEN_BIN) ## unit and golden tests: no root, under a minute [TESTS=unit/opts]
+check-unit: $(UNIT_BINS) $(GOLDEN_BIN) $(O)/waitscope ## unit and golden tests: no root, under a minute [TESTS=unit/opts]
 	$(Q)O=$(O) tests/run.sh $(if $(JOBS),-j $(JOBS)) $(or $(TESTS),unit golden)
 
 .PHONY: check check-unit

@@ -29,14 +29,19 @@ $(FUZZ_BINS): $(O)/fuzz/%: $(O)/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
-# What `make check` runs a second time, with the sanitizers, is made of the same objects.
+# What `make check` runs with the sanitizers is made of the same objects.
 SAN_BINS := $(patsubst $(O)/%,$(O)/fuzz/%,$(UNIT_BINS) $(GOLDEN_BIN) $(COMPARE_BIN) $(NAMES_ASK))
-SAN_OBJS := $(SAN_BINS:%=%.o)
+SAN_TOOL := $(O)/fuzz/waitscope
+SAN_OBJS := $(SAN_BINS:%=%.o) $(O)/fuzz/src/main.o
 $(O)/fuzz/tests/unit/test_bucket.o: | $(O)/gen/boundaries.inc
 $(O)/fuzz/tests/unit/test_text.o: | $(O)/gen/unseen.inc
 $(SAN_BINS): %: %.o $(FUZZ_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -o $@ $< $(UNTRACED) $(FUZZ_LIB) $(LDLIBS) -lcmocka
+
+$(SAN_TOOL): $(O)/fuzz/src/main.o $(FUZZ_LIB)
+	$(call say,LINK,$@)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -o $@ $^ $(LDLIBS)
 
 # This one decodes all of libc: what the fuzzer wants to know of each branch takes longer than the decoding.
 UNTRACED_OBJS := $(patsubst $(O)/%,$(O)/fuzz/untraced/%,$(filter $(O)/src/insn/%,$(OBJS)))

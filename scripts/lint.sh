@@ -41,7 +41,7 @@ pick() { # REGEX: of all files
 	printf '%s\n' "${all[@]}" | grep -E "$1"
 }
 
-mapfile -t all < <(files | grep -vE '^(LICENSE$|tests/golden/(fixtures|expected)/)') # not ours to shape
+mapfile -t all < <(files | grep -vE '^(LICENSE$|tests/golden/expected/)') # not ours to shape
 mapfile -t code < <(pick '^(src|include|bpf|tests|bench)/.*\.[ch]$')
 mapfile -t kernel_code < <(pick '^(include|bpf)/.*\.[ch]$')
 mapfile -t shell < <(pick '(\.sh|\.bash)$|^\.ci/run$')

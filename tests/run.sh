@@ -286,9 +286,9 @@ all_suites() {
 		name=${t##*/test_}
 		suite "readers/${name%.py}" python3 "$t"
 	done
-	suite golden tests/golden/run.sh "$O/tests/golden/render"
+	suite golden python3 tests/golden/test_golden.py
 	if [ -n "$SAN_O" ]; then
-		suite san/golden tests/golden/run.sh "$SAN_O/tests/golden/render"
+		suite san/golden env O="$SAN_O" python3 tests/golden/test_golden.py
 	fi
 	suite compare python3 tests/compare/test_compare.py
 	suite bench python3 bench/test_added.py
@@ -311,8 +311,8 @@ all_suites() {
 		name=${t##*/test_}
 		suite "names/${name%.py}" python3 "$t"
 	done
-	suite export/prom python3 tests/export/test_prom.py "$O/tests/golden/render"
-	suite export/otlp python3 tests/export/test_otlp.py "$O/tests/golden/render"
+	suite export/prom python3 tests/export/test_prom.py
+	suite export/otlp python3 tests/export/test_otlp.py
 	suite export/deploy python3 tests/export/test_deploy.py
 	suite export/listen python3 tests/export/test_listen.py
 	suite export/systemd python3 tests/export/test_systemd.py

@@ -400,6 +400,8 @@ struct frame_own *frame_own_copy(const struct frame *f)
 const struct frame *frame_own_view(struct frame_own *o)
 {
 	own_rows_view(o);
+	if (!o->error)
+		metric_share(o->series.v, o->series.n);
 	o->frame.series = o->series.v;
 	o->frame.nseries = o->series.n;
 	culprits_view(o);

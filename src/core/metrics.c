@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/arena.h"
+#include "core/frame.h"
 
 #define OPS "ext4_op_latency"
 #define OPS_TITLE "ext4 operations"
@@ -128,4 +129,20 @@ const struct metric_desc *metric_keep(const struct metric_desc *desc, struct are
 		.counter = desc->counter,
 	};
 	return copy->name && (copy->title || !desc->title) ? copy : NULL;
+}
+
+void metric_share(struct series *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		const struct metric_desc *desc = v[i].desc;
+
+		if (desc >= metric_list && desc < metric_list + METRICS)
+			continue;
+		for (size_t k = i; k-- > 0;) /* mostly the one before */
+			if (v[k].desc->counter == desc->counter &&
+			    !strcmp(v[k].desc->name, desc->name)) {
+				v[i].desc = v[k].desc;
+				break;
+			}
+	}
 }

@@ -9,6 +9,7 @@
 #define WS_METRICS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* What part a metric plays in the tables; formats that print everything ignore it. */
 enum metric_role {
@@ -112,5 +113,11 @@ const struct metric_desc *metric_find(const char *name);
  * memory.
  */
 const struct metric_desc *metric_keep(const struct metric_desc *desc, struct arena *a);
+/*
+ * Series that are of one metric get one description, as whoever groups them compares the pointers. Those
+ * of the registry have that already; of others metric_keep() made a copy for each series.
+ */
+struct series;
+void metric_share(struct series *v, size_t n);
 
 #endif

@@ -144,6 +144,8 @@ void json_in_metrics(struct json_in *in, const struct json *o, struct frame *f)
 {
 	f->series =
 		json_in_rows(in, o, "metrics", &f->nseries, sizeof(*f->series), NULL, read_series);
+	if (!in->error)
+		metric_share((struct series *)f->series, f->nseries); /* the record's own */
 }
 
 /* ---- rows of the contended table, with what a cache line has besides ---- */

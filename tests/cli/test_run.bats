@@ -90,6 +90,27 @@ types() {
 	[ "$(jq -r 'select(.type == "final").type' "$jsonl")" = final ]
 }
 
+@test "SIGHUP: both files of each format begin as a file does; a page is in the second alone" {
+	local format file
+	declare -A begins=([table]='waitscope' [csv]='type,seq,' [hlog]='#[Logged ' [html]='<!DOCTYPE' [perfetto]=$'\n')
+
+	cd "$BATS_TEST_TMPDIR"
+	background -i 0.05 -o table:table -o csv:csv -o hlog:hlog -o html:html -o perfetto:perfetto
+	sleep 0.2
+	for format in "${!begins[@]}"; do mv "$format" "$format.1"; done
+	kill -HUP "$pid"
+	sleep 0.3
+	kill -INT "$pid"
+	ended
+	[ "$status" -eq 0 ]
+	[ ! -s html.1 ] && cp html html.1
+	for format in "${!begins[@]}"; do
+		for file in "$format" "$format.1"; do
+			head -c ${#begins[$format]} "$file" | cmp - <(printf %s "${begins[$format]}") || fail "$file"
+		done
+	done
+}
+
 @test "SIGHUP when the file cannot be opened again: exit 1 with the name" {
 	mkdir "$BATS_TEST_TMPDIR/d"
 	jsonl=$BATS_TEST_TMPDIR/d/f

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Records as OTLP/JSON, parsed by opentelemetry-proto, against the records themselves; and collectors that are slow, gone,
-or refuse. TAP. test_otlp.py RENDER"""
-import glob
+or refuse. TAP."""
 import http.server
 import json
 import os
@@ -15,11 +14,8 @@ import tempfile
 import threading
 import time
 
-from truth import TOP, fetched, recorded_labels, rendered, say
+from truth import TOP, WS, fetched, recorded_labels, records, rendered, say
 
-RENDER = sys.argv[1]
-WS = os.path.join(os.environ.get("O", "build"), "waitscope")
-GOLDEN = os.path.join(TOP, "tests/golden")
 NS = 10**9
 INTERVAL_S = 0.2
 LATE_S, LATE_MOST_S = 0.1, 2  # as a rule, and all but one on a busy machine; who waited would be as late as collectors
@@ -79,8 +75,8 @@ def problems_of(got, truth):
             yield f"{key}: from {p['min']} to {p['max']}"
 
 
-def check_fixture(python, fixture):
-    lines, truth = rendered(RENDER, "otlp", fixture)
+def check_record(python, record):
+    lines, truth = rendered("otlp", record)
     got = parsed(python, lines)
     if not got:
         return [] if truth.end_ns is None else ["nothing was written"]
@@ -365,14 +361,14 @@ COLLECTORS = (takes_all, two_of_a_host, slow, gone, comes_later, says_nothing, r
 def main():
     bad, n = 0, 0
     env = fetched("otlp")
-    for fixture in sorted(glob.glob(os.path.join(GOLDEN, "fixtures", "*.txt"))) if env else ():
+    for record in records() if env else ():
         n += 1
         try:
-            problems = check_fixture(os.path.join(env, "bin/python"), fixture)
+            problems = check_record(os.path.join(env, "bin/python"), record)
         except (ValueError, subprocess.CalledProcessError) as e:
             problems = [repr(e)]
         bad += bool(problems)
-        say(n, os.path.basename(fixture)[:-4], problems)
+        say(n, os.path.basename(record)[:-5], problems)
     if not env:
         n += 1
         print(f"ok {n} - records # SKIP no opentelemetry-proto: tests/vm/fetch.sh otlp failed")

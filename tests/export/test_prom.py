@@ -1,21 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Records written for Prometheus, read back by others' readers, against the record itself. TAP.
-
-test_prom.py RENDER: every record of the golden tests (tests/golden/render).
-"""
-import glob
+"""The records of the golden tests written for Prometheus, read back by others' readers, against the record itself. TAP."""
 import os
 import subprocess
 import sys
 
-from truth import EDGES, TOP, families, fetched, recorded_labels, rendered, say, system_python
+from truth import EDGES, families, fetched, recorded_labels, records, rendered, say, system_python
 
 system_python("prometheus_client", "google.protobuf")
 from prometheus_client.parser import text_string_to_metric_families  # noqa: E402
 
-RENDER = sys.argv[1]
-GOLDEN = os.path.join(TOP, "tests/golden")
 NS = 10**9
 ZERO_THRESHOLD = 2.0**-30
 
@@ -147,16 +141,15 @@ def hist_problems(one, h, start_ns, native):
 
 
 def main():
-    fixtures = sorted(glob.glob(os.path.join(GOLDEN, "fixtures", "*.txt")))
     promtool = fetched("prometheus")
     bad, n = 0, 0
-    for fixture in fixtures:
-        name = os.path.basename(fixture)[:-4]
+    for record in records():
+        name = os.path.basename(record)[:-5]
         results = []
         try:
-            text, truth = rendered(RENDER, "prom", fixture)
+            text, truth = rendered("prom", record)
             results.append(("text", problems_of(seen_in_text(text.decode()), truth, False)))
-            data, truth = rendered(RENDER, "prom-proto", fixture)
+            data, truth = rendered("prom-proto", record)
             results.append(("protobuf", problems_of(seen_in_proto(data), truth, True)))
         except (ValueError, subprocess.CalledProcessError, AssertionError) as e:
             results.append(("read", [repr(e)]))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a record (JSON Lines) says that Prometheus and OTLP must be told: an account of its own, in exact
 arithmetic, from the intervals of the record alone. And readers of what was written."""
+import glob
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import unicodedata
 from datetime import datetime, timezone
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+WS = os.path.join(os.environ.get("O", "build"), "waitscope")
 LOSSES = ("unpaired", "clamped", "map_full", "recursion_misses", "lost_events")
 NOTED = ("missed", "over_range", "inferred", "pending", "names_refused")
 EDGES = range(-20, 7)  # 1 us to 64 s
@@ -132,22 +134,19 @@ class Truth:
             self.counts[key] = self.counts.get(key, 0) + m["value"]
 
 
-def rendered(render, sink, fixture):
-    """What a sink makes of a fixture of the golden tests, and what its record says of that."""
-    name, golden = os.path.basename(fixture)[:-4], os.path.join(TOP, "tests/golden")
-    record = os.path.join(golden, "fixtures", name + ".jsonl")
-    if not os.path.exists(record):
-        record = os.path.join(golden, "expected", name + ".json")
-    with open(fixture, encoding="utf-8") as f:
-        words = f.read().split()
-    by = words[words.index("-b") + 1] if "-b" in words else None
-    # Frames alone: what a fixture says of screens, or of which lines are shown, is for tables.
+def records():
+    """The records of the golden tests."""
+    return sorted(glob.glob(os.path.join(TOP, "tests/golden/expected/*.json")))
+
+
+def rendered(sink, record):
+    """What a sink makes of a record, and what the record says of that."""
+    with open(record, encoding="utf-8") as f:
+        by = (json.loads(f.readline()).get("options") or {}).get("by")
     with tempfile.TemporaryDirectory() as d:
-        options, to = os.path.join(d, "options"), os.path.join(d, "out")
-        with open(options, "w", encoding="utf-8") as f:
-            f.write(f"options{f' -b {by}' if by else ''}\n")
-        subprocess.run([render, sink, options, record, to], check=True, stderr=subprocess.PIPE)
-        if sorted(os.listdir(d)) != ["options", "out"]:
+        to = os.path.join(d, "out")
+        subprocess.run([WS, "report", "-q", record, "-o", f"{sink}:{to}"], check=True, stderr=subprocess.PIPE)
+        if os.listdir(d) != ["out"]:
             raise ValueError(f"left behind: {os.listdir(d)}")
         with open(to, "rb") as f:
             return f.read(), Truth(record, by)

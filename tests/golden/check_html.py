@@ -9,6 +9,8 @@ import re
 import sys
 from html.parser import HTMLParser
 
+# Labels whose values are columns of a counter.
+PIVOTS = {"ext4_es_lookups": "result", "ext4_es_hits": "kind", "line_samples": "result"}
 VOID = {"meta"}
 TAGS = set("""html head meta title style body header h1 h2 h3 p dl dt dd code details summary ul li nav a main div
 table caption thead tbody tr th td small strong figure figcaption svg g path rect text script i""".split())
@@ -142,14 +144,14 @@ def cleaned(text):
 def counter_sum(metrics, row, field):
     """What the counters of a column's metric and value come to, for the labels of the row."""
     name, _, value = field.partition(" ")
-    pivot = {"ext4_es_lookups": "result", "ext4_events": None}.get(name, "kind")
-    mine = {k: v for k, v in row["labels"].items() if k not in ("result", "kind") or not pivot}
+    pivot = PIVOTS.get(name)  # its values are columns
+    columns = PIVOTS.values() if pivot else ()
+    mine = {k: v for k, v in row["labels"].items() if k not in columns}
     total = 0
     for m in metrics:
         labels = dict(m["labels"])
         if m["name"] == name and cleaned(labels.pop(pivot, "") if pivot else "") == value:
-            total += m["value"] if {k: v for k, v in labels.items() if k not in ("result", "kind")
-                                    or not pivot} == mine else 0
+            total += m["value"] if {k: v for k, v in labels.items() if k not in columns} == mine else 0
     return total
 
 
