@@ -16,6 +16,7 @@
 #include "run.h"
 #include "source/sys/bpf_util.h"
 #include "source/sys/btf_check.h"
+#include "source/sys/fd_keeper.h"
 #include "source/privs.h"
 
 static void print_error(const struct err *e, int ret)
@@ -174,6 +175,8 @@ int main(int argc, char **argv)
 	int ret = names_child_main(argc, argv), status = 0;
 	bool began = false, bisect = false;
 
+	if (ret < 0)
+		ret = fd_keeper_main(argc, argv);
 	if (ret >= 0)
 		return ret;
 	ret = open_standard_fds(&e);

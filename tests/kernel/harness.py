@@ -559,7 +559,7 @@ def bpf_map_element(command, ident, key, value):
     return value
 
 
-def bpf_leaked(before, patience_s=PATIENCE_S / 4):
+def bpf_leaked(before, patience_s=PATIENCE_S):
     """What was made since `before` and nobody holds; the kernel frees some time after the close."""
     end = time.monotonic() + patience_s
     while True:

@@ -177,6 +177,96 @@ class Signals(KernelTest):
         self.fail("no %d lines in %s" % (n, path))
 
 
+KEEPER = "waitscope: keep"
+
+
+def keeper_of(pid):
+    """The child that holds what takes the kernel long to close."""
+    for child in children_of(pid):
+        with open("/proc/%d/comm" % child) as f:
+            if f.read().strip() == KEEPER:
+                return child
+    return None
+
+
+class AtOnce(KernelTest):
+    """-s futex has perf events of tracepoints, whose closes wait for grace periods of the kernel."""
+
+    def futex(self, *args):
+        """(tool, its keeper)"""
+        tool = self.tool("-s", "futex", *args).ready()
+        self.until(lambda: keeper_of(tool.proc.pid), "the keeper is there")
+        return tool, keeper_of(tool.proc.pid)
+
+    def gone(self, keeper, before):
+        self.until(lambda: not runs(keeper), "the keeper has ended")
+        self.assertEqual(bpf_leaked(before), set())
+
+    def test_holds(self):
+        """the keeper holds its links, its pipe and tracefs, no memory of BPF maps, no directory, and has no right"""
+        tool, keeper = self.futex()
+        files = [os.readlink("/proc/%d/fd/%s" % (keeper, fd)) for fd in os.listdir("/proc/%d/fd" % keeper)]
+        links = [f for f in files if f in ("anon_inode:bpf_link", "anon_inode:bpf-link", "anon_inode:[perf_event]")]
+        self.note("%d links of %d files", len(links), len(files))
+        self.assertGreaterEqual(len(links), 2)
+        self.assertEqual(len([f for f in files if f.startswith("pipe:")]), 1)
+        rest = [f for f in files if f not in links and not f.startswith("pipe:")]
+        self.assertIn(rest, ([], ["/events"], ["/sys/kernel/tracing/events"], ["/sys/kernel/debug/tracing/events"]))
+        with open("/proc/%d/maps" % keeper) as f:
+            self.assertNotIn("bpf-map", f.read())
+        self.assertEqual(os.readlink("/proc/%d/cwd" % keeper), "/")
+        with open("/proc/%d/status" % keeper) as f:
+            status = dict(l.rstrip("\n").split(":\t", 1) for l in f if ":\t" in l)
+        self.assertEqual([int(status[c], 16) for c in ("CapPrm", "CapEff", "CapInh")], [0, 0, 0])
+        tool.stop()
+
+    def ends_first(self, end):
+        """The tool is gone while its keeper still closes, unless the kernel was quick."""
+        before = bpf_ids()
+        tool, keeper = self.futex()
+        end(tool)
+        first = runs(keeper)
+        self.gone(keeper, before)
+        self.assertTrue(first, "the keeper has not ended before the tool")
+
+    def test_end(self):
+        """the end does not wait for the kernel's grace periods: -d, SIGINT, SIGKILL; and nothing is left behind"""
+        for end in (
+            lambda tool: tool.stop(signal.SIGINT),
+            lambda tool: tool.stop(signal.SIGTERM),
+            lambda tool: tool.kill(),
+        ):
+            self.by_chance(lambda end=end: self.ends_first(end))
+
+    def test_no_keeper(self):
+        """a run whose keeper was killed ends as well, and leaves nothing behind"""
+        before = bpf_ids()
+        tool, keeper = self.futex()
+        os.kill(keeper, signal.SIGKILL)
+        self.assertEqual(tool.stop().lines[-1]["type"], "final")
+        self.gone(keeper, before)
+
+    def last_to_end_s(self, *args):
+        """From the last byte of a run's records to the end of the process: 0.3 s at most."""
+        proc = subprocess.Popen([harness.TOOL, "-q", "-d", "0.3", "-o", "json", *args], stdout=subprocess.PIPE,
+                                stdin=subprocess.DEVNULL)
+        self.addCleanup(proc.wait)
+        self.addCleanup(proc.kill)
+        with proc.stdout:
+            while os.read(proc.stdout.fileno(), 1 << 20):
+                last = time.monotonic()
+        self.assertEqual(proc.wait(harness.PATIENCE_S), 0)
+        took = time.monotonic() - last
+        self.assertLess(took, 0.3, args)
+        return took
+
+    def test_time(self):
+        """0.3 s from the last record to the end, for single sources and all with --why"""
+        for args in ([], ["-s", "sched"], ["-s", "futex"], ["-s", "sched,lock,futex", "--why"]):
+            took = self.by_chance(lambda args=args: self.last_to_end_s(*args))
+            self.note("%s: %.3f s", " ".join(args) or "default", took)
+
+
 class ClosedPipe(KernelTest):
     def head(self, *args):
         """stderr and status of a run whose reader leaves after a line."""

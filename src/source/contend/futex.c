@@ -4,12 +4,12 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/capability.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "source/contend/futex.h"
+#include "source/sys/fd_keeper.h"
 #include "source/sys/tracefs.h"
 
 #include "futex.skel.h" /* needs abi.h */
@@ -31,12 +31,12 @@ struct futex {
 	struct contend c;
 	struct futex_bpf *skel;
 	struct futex_addrs *addrs;
-	bool raw;    /* the tracepoints of all calls, not those of single ones */
-	int *events; /* of the latter, from load to attach; -1: none */
+	bool raw;	/* the tracepoints of all calls, not those of single ones */
+	int events_dir; /* of tracefs, from load to attach; -1: none */
+	int *events;	/* of single calls' tracepoints, from load to attach; -1: none */
 	struct bpf_link **links;
 	size_t nlinks;
-	pthread_t *detaching; /* threads that end the links */
-	size_t ndetaching;
+	struct fd_keeper keeper; /* of what takes long to close */
 };
 
 static struct futex *futex_of(struct contend *c)
@@ -181,49 +181,64 @@ static struct bpf_program *prog_at(const struct futex *f, size_t offset)
 
 /* ---- which tracepoints ---- */
 
-/* Perf events of the single calls' tracepoints: fds[i] enters, fds[TRACED + i] leaves. */
-static int open_events(int fds[2 * TRACED])
+/* Opens perf events of the single calls' tracepoints: events[i] enters, events[TRACED + i] leaves. */
+static int open_events(struct futex *f)
 {
-	int dir = tracefs_events(), ret = 0;
+	int *fds = f->events, dir = tracefs_events();
 
-	for (size_t i = 0; i < 2 * TRACED; i++)
-		fds[i] = -1;
+	f->events_dir = dir;
 	if (dir < 0)
 		return dir;
-	for (size_t i = 0; !ret && i < TRACED; i++) {
+	for (size_t i = 0; i < TRACED; i++) {
 		fds[i] = tracefs_perf_event(dir, "syscalls", traced[i].enter);
 		fds[TRACED + i] = tracefs_perf_event(dir, "syscalls", traced[i].exit);
 		if (fds[i] >= 0 && fds[TRACED + i] >= 0)
 			continue;
 		if (traced[i].must || fds[i] >= 0 || fds[TRACED + i] >= 0)
-			ret = fds[i] < 0 ? fds[i] : fds[TRACED + i];
+			return fds[i] < 0 ? fds[i] : fds[TRACED + i];
 	}
-	close(dir);
-	return ret;
-}
-
-static void close_events(int fds[2 * TRACED])
-{
-	for (size_t i = 0; i < 2 * TRACED; i++) {
-		if (fds[i] >= 0)
-			close(fds[i]);
-		fds[i] = -1;
-	}
+	return 0;
 }
 
 /*
- * Are there tracepoints of single calls, for us? What was opened to see it is what gets attached:
- * at each closing the kernel waits for grace periods, 12 times.
+ * Are there tracepoints of single calls, for us? What was opened to see it is what gets attached, as
+ * the kernel waits for grace periods at each closing.
  */
 static int choose_events(struct futex *f)
 {
-	f->events = calloc(2 * TRACED, sizeof(*f->events));
+	f->events = malloc(2 * TRACED * sizeof(*f->events));
 	if (!f->events)
 		return -ENOMEM;
-	f->raw = open_events(f->events) < 0; /* whatever the reason */
-	if (f->raw)
-		close_events(f->events);
+	for (size_t i = 0; i < 2 * TRACED; i++)
+		f->events[i] = -1;
+	f->raw = open_events(f) < 0; /* whatever the reason */
 	return 0;
+}
+
+/*
+ * Closes what is open beside the links. A keeper has copies of it and of the links by then, so that
+ * neither this nor the end of the links waits. Without a keeper they do.
+ */
+static void close_events(struct futex *f)
+{
+	int fds[4 * TRACED + 1];
+	size_t i, n = 0;
+
+	if (!f->events)
+		return;
+	if (f->events_dir >= 0)
+		fds[n++] = f->events_dir;
+	for (i = 0; i < 2 * TRACED; i++)
+		if (f->events[i] >= 0)
+			fds[n++] = f->events[i];
+	for (i = 0; i < f->nlinks; i++)
+		fds[n++] = bpf_link__fd(f->links[i]);
+	if (n)
+		(void)fd_keeper_start(&f->keeper, fds, n);
+	for (i = 0; i < n - f->nlinks; i++)
+		close(fds[i]);
+	free(f->events);
+	f->events = NULL;
 }
 
 static void choose_programs(struct futex *f)
@@ -284,8 +299,7 @@ static int attach_traced(struct futex *f)
 	int *fds = f->events, ret;
 
 	f->links = calloc(2 * TRACED, sizeof(struct bpf_link *));
-	f->detaching = calloc(2 * TRACED, sizeof(*f->detaching));
-	ret = f->links && f->detaching ? 0 : -ENOMEM;
+	ret = f->links ? 0 : -ENOMEM;
 	for (size_t i = 0; !ret && i < TRACED; i++)
 		if (fds[TRACED + i] >= 0)
 			ret = attach_event(f, traced[i].exit_prog, &fds[TRACED + i],
@@ -308,49 +322,30 @@ static int attach(struct contend *c, struct err *e)
 	c->base.epoch_word = &f->skel->bss->epoch;
 	ret = bpf_source_attach(&c->base, c->skel, e);
 	c->flight = f->skel->links.ws_in_flight;
-	if (ret || f->raw)
+	if (ret)
 		return ret;
-	ret = attach_traced(f);
+	ret = f->raw ? 0 : attach_traced(f);
+	close_events(f);
 	return ret ? bpf_fail(e, ret, "futex: attach BPF programs") : 0;
 }
 
 /* ---- detach ---- */
 
-static void *detach(void *link)
+static void detach(struct futex *f)
 {
-	(void)bpf_link__destroy(link); /* nothing to do about a failure */
-	return NULL;
+	while (f->nlinks)
+		(void)bpf_link__destroy(f->links[--f->nlinks]); /* nothing to do about a failure */
+	fd_keeper_end(&f->keeper);
 }
 
-/*
- * At each of the closings the kernel waits for grace periods again, and other work draws these out. So
- * all are closed at once. Half of the time then passes for all together; for the rest each holds a lock
- * (event_mutex in perf_trace_destroy()).
- */
-static void detach_begin(struct futex *f)
-{
-	while (f->nlinks) {
-		struct bpf_link *link = f->links[--f->nlinks];
-
-		if (pthread_create(&f->detaching[f->ndetaching], NULL, detach, link))
-			(void)detach(link);
-		else
-			f->ndetaching++;
-	}
-}
-
-static void detach_end(struct futex *f)
-{
-	while (f->ndetaching)
-		(void)pthread_join(f->detaching[--f->ndetaching], NULL);
-}
-
-/* Programs do nothing from here on, attached or not: the report is made meanwhile. */
+/* Programs do nothing from here on, attached or not: the kernel detaches them beside the last report. */
 static int futex_stop(struct source *src, struct err *e)
 {
+	struct futex *f = (struct futex *)src;
 	int ret = bpf_source_stop(src, e);
 
-	detach_begin((struct futex *)src);
+	if (f->keeper.pid)
+		detach(f);
 	return ret;
 }
 
@@ -358,13 +353,9 @@ static void unload(struct contend *c)
 {
 	struct futex *f = futex_of(c);
 
-	detach_begin(f);
-	detach_end(f);
-	free(f->detaching);
+	close_events(f);
+	detach(f);
 	free(f->links);
-	if (f->events)
-		close_events(f->events);
-	free(f->events);
 	futex_bpf__destroy(f->skel);
 	futex_addrs_close(f->addrs);
 }
