@@ -19,16 +19,39 @@ static __always_inline void follow_task(struct task_struct *p)
 }
 
 /* Children of a followed task join before they run; without --follow its threads do. */
-TRACEPOINT(sched_process_fork)
-int ws_fork(u64 *ctx)
+static __always_inline void join_parent(struct task_struct *parent, struct task_struct *child)
 {
-	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
-
 	/* It is of a dead one at this address, whose end nobody reported, and which may have been followed. */
 	STAMP_SLOT_FREE(child);
 	if (filter_early(parent) &&
 	    (filter.follow || TASK_READ(child, tgid) == TASK_READ(parent, tgid)))
 		follow_task(child);
+}
+
+/*
+ * The kernel makes threads of a process by itself, and reports no fork of them: workers of io_uring
+ * (3bfe6106693b "io-wq: fork worker threads from original task", 5.12) and of vhost (6e890c5d5021
+ * "vhost: use vhost_tasks for worker threads", 6.4). This tracepoint has them too; their creator is
+ * the current task.
+ */
+TRACEPOINT(task_newtask)
+int ws_newtask(u64 *ctx)
+{
+#ifdef WS_RAW_TP
+	struct task_struct *creator = (void *)bpf_get_current_task();
+#else
+	struct task_struct *creator = bpf_get_current_task_btf();
+#endif
+
+	join_parent(creator, (void *)ctx[0]);
+	return 0;
+}
+
+/* Where there is no bpf_get_current_task_btf (before 5.11), nor are there such threads. */
+TRACEPOINT(sched_process_fork)
+int ws_fork(u64 *ctx)
+{
+	join_parent((void *)ctx[0], (void *)ctx[1]);
 	return 0;
 }
 

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Is it counted for whom it should, and for nobody else? (rule 1)"""
+import json
 import os
+import subprocess
 import time
 
 import harness
+from fsharness import LoopFs
 from harness import KernelTest, count, groups, load_path, metric, together, withheld
 
 
@@ -285,6 +288,68 @@ class Follow(KernelTest):
         report = self.tool("--", "/bin/sh", "-c", script).end()
         # The subshell and spawn are new as well, where the shell forks for them.
         self.check(report, 100, 101, 102)
+
+
+FSYNCS = 61
+
+
+class Workers(KernelTest):
+    """io_uring's worker threads join their process without a fork event; all fsyncs of the load are theirs."""
+
+    def setUp(self):
+        super().setUp()
+        self.fs = LoopFs(self)
+        self.file = os.path.join(self.fs.path, "data")
+        probe = subprocess.run([load_path("uring"), self.file, "1"], stdin=subprocess.DEVNULL, capture_output=True)
+        if probe.returncode == 77:
+            self.skipTest("io_uring: not in this kernel, or forbidden (kernel.io_uring_disabled)")
+
+    def fsyncs(self, report):
+        quality = report.final["quality"]
+        self.note("unpaired %d, missed %d", quality["unpaired"], quality["missed"])
+        return count(report.final, "ext4_op_latency", op="fsync")
+
+    def command(self, *args, load=()):
+        tool = self.tool("-s", "ext4", *args, "--", load_path("uring"), *load, self.file, FSYNCS)
+        return self.fsyncs(tool.end())
+
+    def attached(self, option, *args, load=(), who="tid"):
+        uring = self.load("uring", *load, self.file, FSYNCS)
+        ids = uring.line()
+        tool = self.tool("-s", "ext4", option, ids[who], *args).ready()
+        uring.go()
+        uring.end()
+        return self.fsyncs(tool.stop())
+
+    def test_command(self):
+        """-- COMMAND: io_uring's workers belong to it, also without --follow, and those of a second thread"""
+        self.assertEqual(self.command(), FSYNCS)
+        self.assertEqual(self.command("--no-follow"), FSYNCS)
+        self.assertEqual(self.command(load=("--thread",)), FSYNCS)
+
+    def test_tid(self):
+        """-t TID --follow: the workers that this thread makes, be it the first of its process or another"""
+        self.assertEqual(self.attached("-t", "--follow"), FSYNCS)
+        self.assertEqual(self.attached("-t", "--follow", load=("--thread",)), FSYNCS)
+
+    def test_tid_not(self):
+        """-t TID: not those that another thread makes (--follow), none at all (without)"""
+        self.assertEqual(self.attached("-t", "--follow", load=("--thread",), who="pid"), 0)
+        self.assertEqual(self.attached("-t"), 0)
+
+    def test_pid(self):
+        """-p PID: all workers of the process"""
+        self.assertEqual(self.attached("-p"), FSYNCS)
+
+    def test_rows(self):
+        """-- COMMAND --by tid: each worker has a row of its waits for a CPU"""
+        tool = self.tool("-s", "sched", "--by", "tid", "--", load_path("uring"), self.file, FSYNCS)
+        final = tool.end().final
+        workers = json.loads(tool.stdout().splitlines()[1])["workers"]
+        self.assertTrue(workers)
+        rows = groups(final, "sched_run_delay", "tid")
+        self.note("workers %s, rows %s", workers, sorted(rows))
+        self.assertLessEqual({str(w) for w in workers}, set(rows))
 
 
 if __name__ == "__main__":

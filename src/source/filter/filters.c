@@ -111,14 +111,18 @@ static int size_target_ids(const struct filters *f, struct bpf_object *obj)
 static int setup_ids(const struct filters *f, struct bpf_object *obj, struct abi_filter *ro)
 {
 	const struct filter *filter = &f->cfg->filter;
-	bool command = f->command_pid != 0;
+	bool command = f->command_pid != 0, joins = command || filter->follow;
+	/* Can the programs ask about the current task? */
+	bool asks_current = ro->task_storage || !bpf_object__find_map_by_name(obj, "stamps");
 	int ret;
 
 	ro->follow = filter->follow;
 	ro->command_tgid = f->command_pid;
 	ret = autoload(obj, "ws_exec", command);
 	if (!ret)
-		ret = autoload(obj, "ws_fork", command || filter->follow);
+		ret = autoload(obj, "ws_newtask", joins && asks_current);
+	if (!ret)
+		ret = autoload(obj, "ws_fork", joins && !asks_current);
 	if (ret || (!f->named && !command))
 		return ret;
 	ro->asks_task = true;
