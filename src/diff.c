@@ -192,6 +192,76 @@ static int note_differences(struct reader *r)
 
 /* ---- comparing ---- */
 
+static int compare_doubles(double x, double y)
+{
+	return (x > y) - (x < y);
+}
+
+/* Rows with the same numbers on both sides stand together, of these what has the fewest labels first. */
+static int compare_numbers(const void *a, const void *b)
+{
+	const struct diff_row *x = *(struct diff_row *const *)a, *y = *(struct diff_row *const *)b;
+	const struct compare_stat *p = x->result.stats + x->result.nquantiles;
+	const struct compare_stat *q = y->result.stats + y->result.nquantiles;
+	int order = strcmp(x->desc->name, y->desc->name);
+
+	order = order
+			?: (x->result.count_base > y->result.count_base) -
+				   (x->result.count_base < y->result.count_base);
+	order = order
+			?: (x->result.count_new > y->result.count_new) -
+				   (x->result.count_new < y->result.count_new);
+	for (size_t i = 0; !order && i < COMPARE_MORE; i++)
+		order = compare_doubles(p[i].base, q[i].base)
+				?: compare_doubles(p[i].new, q[i].new);
+	return order;
+}
+
+static int compare_for_repeats(const void *a, const void *b)
+{
+	const struct diff_row *x = *(struct diff_row *const *)a, *y = *(struct diff_row *const *)b;
+	int order = compare_numbers(a, b);
+
+	return order ?: (x->nlabels > y->nlabels) - (x->nlabels < y->nlabels);
+}
+
+/* Has a group all the labels that what it may be a group of has? */
+static bool is_group_of(const struct diff_row *r, const struct diff_row *whole)
+{
+	uint32_t i, j;
+
+	for (i = 0; i < whole->nlabels; i++) {
+		for (j = 0; j < r->nlabels; j++)
+			if (!strcmp(whole->labels[i].key, r->labels[j].key) &&
+			    !strcmp(whole->labels[i].value, r->labels[j].value))
+				break;
+		if (j == r->nlabels)
+			return false;
+	}
+	return r->nlabels > whole->nlabels;
+}
+
+static int find_repeats(struct diff *d)
+{
+	struct diff_row **v = calloc(d->nrows + 1, sizeof(struct diff_row *));
+	size_t n = 0, i, from = 0;
+
+	if (!v)
+		return -ENOMEM;
+	for (i = 0; i < d->nrows; i++)
+		if (d->rows[i]->in[DIFF_BASE] && d->rows[i]->in[DIFF_NEW])
+			v[n++] = d->rows[i];
+	qsort(v, n, sizeof(struct diff_row *), compare_for_repeats);
+	for (i = 1; i < n; i++) {
+		if (compare_numbers(&v[from], &v[i]))
+			from = i;
+		else if (is_group_of(v[i], v[from]))
+			v[i]->repeats = v[from];
+	}
+	free(v);
+	return 0;
+}
+
 static int compare_all(struct diff *d, double noise, struct err *e)
 {
 	struct compare_result **list = calloc(d->nrows + 1, sizeof(struct compare_result *));
@@ -214,7 +284,7 @@ static int compare_all(struct diff *d, double noise, struct err *e)
 		list[n++] = &r->result;
 	}
 	if (!ret)
-		ret = compare_decide(list, n, noise);
+		ret = compare_decide(list, n, noise) ?: find_repeats(d);
 	compare_work_free(work);
 	free(list);
 	return ret ? err_sys(e, ret, "diff") : 0;

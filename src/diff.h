@@ -40,6 +40,9 @@ struct diff_row {
 	struct compare_row **given[DIFF_SIDES]; /* the same, NULL where the file lacks it */
 	bool in[DIFF_SIDES];
 	struct compare_result result; /* if it is in both */
+	/* A group that has all of what it is a group of, on both sides: the row of that, whose numbers are the same; else
+	 * NULL. It has no lines of its own where people read. */
+	const struct diff_row *repeats;
 };
 
 struct diff {
@@ -59,14 +62,24 @@ struct diff {
 int diff_main(int argc, char **argv, FILE *out, FILE *notes, int *status, bool *bisect, bool *began,
 	      struct err *e);
 
+#define DIFF_INTERVAL_BYTES 40
+/* A ratio's bound beyond these says that a side may as well have had next to nothing, and no more than that. */
+#define DIFF_BOUND_LEAST 0.01
+#define DIFF_BOUND_MOST 100.0
+
 /* A statistic of a row that is in both. */
 struct diff_line {
 	const struct diff_row *row;
 	size_t stat;
 };
 
-/* diff_print.c: all of them, *n, worst first; from malloc, NULL: no memory. */
+/* diff_print.c: all of them but those of groups that repeat a whole, *n, worst first; from malloc, NULL: no memory. */
 struct diff_line *diff_lines(const struct diff *d, size_t *n);
+/* A ratio's interval, "0.542-1.871"; of a bound beyond those above only the other one, "over 0.542",
+ * "under 1.871"; "-" if neither does, or there is none. */
+const char *diff_interval_text(const struct compare_stat *s, char out[DIFF_INTERVAL_BYTES]);
+/* "1.234", "12,345": the ratio, "-" if there is none */
+const char *diff_ratio_text(double ratio, char out[DIFF_INTERVAL_BYTES]);
 /* "p99", "mean", ... of the i-th statistic */
 const char *diff_stat_name(const struct diff *d, size_t i, char out[24]);
 /* Its value, with its unit. */

@@ -66,11 +66,24 @@ static void put_number(struct out *out, bool known, double v, const char *shown)
 		out_text(out, "<td></td>");
 }
 
-static void put_ratio(struct out *out, bool known, double v)
+static void put_ratio(struct out *out, double v)
 {
-	char text[24];
+	char text[DIFF_INTERVAL_BYTES];
 
-	(void)snprintf(text, sizeof(text), "%.3f", v); /* fits */
+	put_number(out, v > 0, v, diff_ratio_text(v, text));
+}
+
+/* Of an interval: shown as in the table, where no bound beyond these is given. */
+static void put_bound(struct out *out, bool known, double v)
+{
+	char text[DIFF_INTERVAL_BYTES];
+
+	if (v < DIFF_BOUND_LEAST)
+		(void)snprintf(text, sizeof(text), "&lt;%.2f", DIFF_BOUND_LEAST);
+	else if (v > DIFF_BOUND_MOST)
+		(void)snprintf(text, sizeof(text), "&gt;%.0f", DIFF_BOUND_MOST);
+	else
+		(void)snprintf(text, sizeof(text), "%.3f", v); /* these fit */
 	put_number(out, known, v, text);
 }
 
@@ -91,10 +104,11 @@ static void put_line(struct out *out, const struct diff *d, const struct diff_li
 		   diff_stat_name(d, l->stat, name));
 	put_number(out, true, s->base, diff_value_text(d, l->stat, s->base, value));
 	put_number(out, true, s->new, diff_value_text(d, l->stat, s->new, value));
-	put_ratio(out, s->ratio > 0, s->ratio);
-	put_ratio(out, s->hi > 0, s->lo);
-	put_ratio(out, s->hi > 0, s->hi);
-	put_ratio(out, s->hi > 0, s->p);
+	put_ratio(out, s->ratio);
+	put_bound(out, s->hi > 0, s->lo);
+	put_bound(out, s->hi > 0, s->hi);
+	(void)snprintf(value, sizeof(value), "%.3f", s->p); /* fits */
+	put_number(out, s->hi > 0, s->p, value);
 	out_printf(out, "<td data-v=%" PRIu64 ">%" PRIu64 "</td></tr>\n", s->beyond, s->beyond);
 }
 
@@ -133,6 +147,20 @@ static int put_table(struct out *out, const struct diff *d)
 		"percentile, on the side with fewer of them.</p>\n");
 	free(lines);
 	return 0;
+}
+
+static void put_repeats(struct out *out, const struct diff *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->nrows; i++) {
+		if (!d->rows[i]->repeats)
+			continue;
+		if (!n++)
+			out_text(out, "<h3>All of their metric, not repeated</h3>\n<ul>");
+		html_element(out, "li", d->rows[i]->key);
+	}
+	out_text(out, n ? "</ul>\n" : "");
 }
 
 static void put_lonely(struct out *out, const struct diff *d)
@@ -253,7 +281,7 @@ static int put_pictures(struct out *out, const struct diff *d)
 	for (size_t i = 0; i < d->nrows && !ret; i++) {
 		const struct diff_row *r = d->rows[i];
 
-		if (!r->in[DIFF_BASE] || !r->in[DIFF_NEW])
+		if (!r->in[DIFF_BASE] || !r->in[DIFF_NEW] || r->repeats)
 			continue;
 		if (out->len > HTML_BYTES)
 			left++;
@@ -284,6 +312,7 @@ int diff_print_html(const struct diff *d, FILE *f)
 	ret = put_caveats(&out, d);
 	if (!ret)
 		ret = put_table(&out, d);
+	put_repeats(&out, d);
 	put_lonely(&out, d);
 	if (!ret)
 		ret = put_pictures(&out, d);

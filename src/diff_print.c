@@ -22,6 +22,12 @@ static bool in_both(const struct diff_row *r)
 	return r->in[DIFF_BASE] && r->in[DIFF_NEW];
 }
 
+/* Has it lines of its own? */
+static bool listed(const struct diff_row *r)
+{
+	return in_both(r) && !r->repeats;
+}
+
 const char *diff_stat_name(const struct diff *d, size_t i, char out[24])
 {
 	static const char *const more[] = {
@@ -87,6 +93,36 @@ const char *diff_value_text(const struct diff *d, size_t stat, double v, char ou
 	return out;
 }
 
+const char *diff_ratio_text(double ratio, char out[DIFF_INTERVAL_BYTES])
+{
+	if (ratio <= 0)
+		return "-";
+	if (ratio >= 1000)
+		return format_count(out, DIFF_INTERVAL_BYTES, (uint64_t)fmin(ratio, 1e18));
+	(void)snprintf(out, DIFF_INTERVAL_BYTES, "%.3f", ratio); /* these fit */
+	return out;
+}
+
+const char *diff_interval_text(const struct compare_stat *s, char out[DIFF_INTERVAL_BYTES])
+{
+	bool above = s->hi > 0 && s->lo >= DIFF_BOUND_LEAST,
+	     below = s->hi > 0 && s->hi <= DIFF_BOUND_MOST;
+
+	if (above && below)
+		(void)snprintf(out, DIFF_INTERVAL_BYTES, "%.3f-%.3f", s->lo, s->hi);
+	else if (above && s->lo < DIFF_BOUND_MOST)
+		(void)snprintf(out, DIFF_INTERVAL_BYTES, "over %.3f", s->lo);
+	else if (above)
+		(void)snprintf(out, DIFF_INTERVAL_BYTES, "over %.0f", DIFF_BOUND_MOST);
+	else if (below && s->hi > DIFF_BOUND_LEAST)
+		(void)snprintf(out, DIFF_INTERVAL_BYTES, "under %.3f", s->hi);
+	else if (below)
+		(void)snprintf(out, DIFF_INTERVAL_BYTES, "under %.2f", DIFF_BOUND_LEAST);
+	else
+		return "-";
+	return out;
+}
+
 #define TABLE_COLUMNS 71 /* of a line, before the metric */
 
 static void print_line(const struct diff *d, const struct diff_line *l,
@@ -94,16 +130,14 @@ static void print_line(const struct diff *d, const struct diff_line *l,
 {
 	const struct compare_stat *s = stat_of(l);
 	char drawn[DIFF_PLOT_BYTES];
-	char base[24], new[24], name[24], ci[40] = "-", ratio[16] = "-", clean[CLEAN];
+	char base[24], new[24], name[24], clean[CLEAN];
+	char ci[DIFF_INTERVAL_BYTES], ratio[DIFF_INTERVAL_BYTES];
 
-	if (s->ratio > 0)
-		(void)snprintf(ratio, sizeof(ratio), "%.3f", s->ratio);
-	if (s->hi > 0)
-		(void)snprintf(ci, sizeof(ci), "%.3f-%.3f", s->lo, s->hi);
 	fprintf(f, "%-9s  %-6s  %11s  %11s  %7s  %-13s  %s%s%s\n", compare_verdict_text(s->verdict),
 		diff_stat_name(d, l->stat, name), diff_value_text(d, l->stat, s->base, base),
-		diff_value_text(d, l->stat, s->new, new), ratio, ci, diff_plot_line(plot, s, drawn),
-		plot->width ? "  " : "", text_clean(clean, sizeof(clean), l->row->key, SIZE_MAX));
+		diff_value_text(d, l->stat, s->new, new), diff_ratio_text(s->ratio, ratio),
+		diff_interval_text(s, ci), diff_plot_line(plot, s, drawn), plot->width ? "  " : "",
+		text_clean(clean, sizeof(clean), l->row->key, SIZE_MAX));
 }
 
 static void print_side(const struct diff *d, int side, const char *name, FILE *f)
@@ -127,7 +161,7 @@ static size_t count_few(const struct diff *d)
 	size_t i, j, n = 0;
 
 	for (i = 0; i < d->nrows; i++)
-		for (j = 0; in_both(d->rows[i]) && j < d->nquantiles; j++)
+		for (j = 0; listed(d->rows[i]) && j < d->nquantiles; j++)
 			n += d->rows[i]->result.stats[j].beyond < COMPARE_BEYOND;
 	return n;
 }
@@ -138,7 +172,7 @@ static size_t count_wide(const struct diff *d)
 	size_t i, j, n = 0;
 
 	for (i = 0; i < d->nrows; i++)
-		for (j = 0; in_both(d->rows[i]) && !d->rows[i]->result.few_runs && j < nstats(d);
+		for (j = 0; listed(d->rows[i]) && !d->rows[i]->result.few_runs && j < nstats(d);
 		     j++)
 			n += d->rows[i]->result.stats[j].verdict == COMPARE_UNDECIDED &&
 			     d->rows[i]->result.stats[j].hi > 0;
@@ -181,6 +215,16 @@ void diff_print_caveats(const struct diff *d, FILE *f)
 			wide);
 }
 
+static void print_repeats(const struct diff *d, FILE *f)
+{
+	char clean[CLEAN];
+
+	for (size_t i = 0; i < d->nrows; i++)
+		if (d->rows[i]->repeats)
+			fprintf(f, "all of its metric, not repeated: %s\n",
+				text_clean(clean, sizeof(clean), d->rows[i]->key, SIZE_MAX));
+}
+
 static void print_lonely(const struct diff *d, int side, const char *name, FILE *f)
 {
 	char clean[CLEAN];
@@ -214,9 +258,12 @@ struct diff_line *diff_lines(const struct diff *d, size_t *n)
 	struct diff_line *lines = calloc(d->nrows * nstats(d) + 1, sizeof(*lines));
 
 	*n = 0;
-	for (size_t i = 0; lines && i < d->nrows; i++)
-		for (size_t j = 0; in_both(d->rows[i]) && j < nstats(d); j++)
+	for (size_t i = 0; lines && i < d->nrows; i++) {
+		if (!listed(d->rows[i]))
+			continue;
+		for (size_t j = 0; j < nstats(d); j++)
 			lines[(*n)++] = (struct diff_line){d->rows[i], j};
+	}
 	if (lines)
 		qsort(lines, *n, sizeof(*lines), worst_first);
 	return lines;
@@ -241,6 +288,7 @@ void diff_print_table(const struct diff *d, FILE *f)
 		print_line(d, &lines[i], &plot, f);
 	if (shown < n)
 		fprintf(f, "... %zu more (-n 0 shows all)\n", n - shown);
+	print_repeats(d, f);
 	print_lonely(d, DIFF_BASE, "base", f);
 	print_lonely(d, DIFF_NEW, "new", f);
 	free(lines);

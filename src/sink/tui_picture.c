@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Pictures of cells: latencies over time, percentiles with the tail stretched, a row's trend. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,7 +188,7 @@ void tui_draw_heat(struct tui *t, size_t line, size_t x, size_t height, size_t w
 {
 	size_t columns = width - LABEL, rows = height - 1;
 	const struct hist *h[HEAT_COLUMNS];
-	uint64_t last = tui_last_shown(t);
+	uint64_t last = tui_last_shown(t), kept;
 	struct heat heat = {.most = 1};
 	char text[64];
 
@@ -205,7 +206,11 @@ void tui_draw_heat(struct tui *t, size_t line, size_t x, size_t height, size_t w
 		heat_most(h[i], &heat);
 	for (size_t i = 0; i < columns; i++)
 		heat_column(t, h[i], &heat, line + rows - 1, x + LABEL + columns - 1 - i);
-	(void)snprintf(text, sizeof(text), "the last %zu intervals", columns); /* fits */
+	/* As many as there are by now, or are kept. */
+	kept = last + 1 - t->keep.gone;
+	kept = kept < columns ? kept : columns;
+	(void)snprintf(text, sizeof(text), "the last %" PRIu64 " interval%s", kept,
+		       kept == 1 ? "" : "s"); /* fits */
 	(void)tui_text(&t->canvas, line + height - 1, x + LABEL, columns, TUI_DIM, text);
 }
 

@@ -79,6 +79,46 @@ row() {
 	lacks -q '^undecided: ' "$out"
 }
 
+@test "no bound of an interval that says nothing: the other one, or none" {
+	# One interval has a wait of two days: whoever draws it is a thousand times slower, whoever does not is as before.
+	jq -c 'if .type == "interval" and .seq == 30 then .metrics |= map(if .name == "sched_wakeup_latency" and .labels == {} then
+		(259 - .buckets.offset - (.buckets.counts | length)) as $n | .count += 1 | .sum += 2e14 | .max = 200000000000000 |
+		.buckets.counts += [range($n) | 0] + [1] else . end) else . end' "$A" > once.json
+	ws diff "$A" once.json -o json
+	row sched_wakeup_latency sum | jq -e '.ci[0] > 0.01 and .ci[1] > 1000 and .ratio > 1000' # machines have it exactly
+	ws diff "$A" once.json -n 0
+	grep -qE '^undecided  sum  .*  [0-9],[0-9]{3}  over 0\.[0-9]{3}  +sched_wakeup_latency$|^undecided  sum  .* [0-9,]{5,7}  over [01]\.[0-9]{3}' "$out" ||
+		fail "$(grep ' sum ' "$out")"
+	ws diff once.json "$A" -n 0
+	grep -qE '^undecided  sum  .*  under [0-9]\.[0-9]{3}  +sched_wakeup_latency$' "$out" || fail "$(grep ' sum ' "$out")"
+	ws diff once.json once.json -n 0
+	grep -qE '^undecided  sum  .*  1\.000  -  +sched_wakeup_latency$' "$out" || fail "$(grep ' sum ' "$out")"
+	ws diff "$A" once.json -n 0 -o html
+	grep -qE '<td data-v=[0-9.]{8,}>&gt;100</td>' "$out"
+	# Neither a number that says nothing, nor one that is wider than its column.
+	ws diff "$A" once.json -n 0
+	[ -z "$(awk -F '  +' '/^(slower|faster|undecided|same) / && length($6) > 13' "$out")" ]
+}
+
+@test "a group that is all of its metric is not listed again, but named" {
+	# The whole twice, once as a group; of another metric a group has a part.
+	jq -c 'if .metrics then .metrics |= (. + map(select(.name == "sched_run_delay" and .labels == {}) | .labels = {"comm": "only"}) +
+		map(select(.name == "sched_queue_to_run" and .labels == {}) | .labels = {"comm": "part"} | .count += 1 | .sum += 1 |
+		.buckets.zero += 1 | .min = 0)) else . end' "$A" > one.json
+	ws diff one.json one.json -n 0
+	[ "$(grep -cE '^(same|undecided) .* sched_run_delay$' "$out")" -eq 7 ]
+	lacks -q '^[su].* sched_run_delay{' "$out"
+	grep -q '^all of its metric, not repeated: sched_run_delay{comm="only"}$' "$out"
+	[ "$(grep -c 'not repeated' "$out")" -eq 1 ]
+	[ "$(grep -cE '^(same|undecided) .* sched_queue_to_run{comm="part"}$' "$out")" -eq 7 ]
+	ws diff one.json one.json -n 0 -o html
+	[ "$(grep -c '<th scope=row>sched_run_delay{' "$out")" -eq 0 ]
+	grep -q '<li>sched_run_delay{comm=&quot;only&quot;}</li>' "$out" || fail "$(grep -o '<li>sched_run[^/]*' "$out")"
+	# Other programs get all of them.
+	ws diff one.json one.json -o json
+	[ "$(jq '[.rows[] | select(.metric == "sched_run_delay" and .labels.comm == "only")] | length' "$out")" -eq 7 ]
+}
+
 @test "a shift plot where the window has room: the interval on an axis around 1" {
 	local tty=$BATS_TEST_DIRNAME/ontty.py
 

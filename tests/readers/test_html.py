@@ -258,6 +258,25 @@ def opened():
         assert not b.complaints(), b.complaints()
 
 
+CUT = """[...document.querySelectorAll('.wide')].filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth)
+.map(e => e.getAttribute('aria-label'))"""
+# A row of these has more columns than there are on a window.
+WIDER = {"Contended addresses", "Who held it", "Cache lines", "Slow waits", "Slow operations"}
+
+
+def uncut():
+    """On windows of 1000 pixels and more no column of the overview is cut off, from 1200 on none of any table of metrics."""
+    need_browser()
+    with browser.Browser() as b:
+        for html in (page("none", "-i", "0.1", "-d", "0.5")[0], full(), records()[2]):
+            b.open(html)
+            for width in (1000, 1200, 1280, 1320, 1440):
+                b.picture(width, 900)
+                cut = set(b.run(CUT))
+                assert "All waits, by metric" not in cut, f"{os.path.basename(html)}, {width}: {cut}"
+                assert width < 1200 or cut <= WIDER, f"{os.path.basename(html)}, {width}: {cut}"
+
+
 SORTED = """(() => { const t = [...document.querySelectorAll('table[data-f=metrics]')][1];
 const i = [...t.tHead.rows[0].cells].findIndex(c => c.dataset.f === 'count');
 t.tHead.rows[0].cells[i].querySelector('button').click();
@@ -506,5 +525,5 @@ def compared_opened():
 
 
 if __name__ == "__main__":
-    others.run(numbers, told_apart, hour, opened, driven, keyboard, spoken, on_paper, printed, without_script,
+    others.run(numbers, told_apart, hour, opened, uncut, driven, keyboard, spoken, on_paper, printed, without_script,
                compared, compared_opened)

@@ -307,7 +307,8 @@ static void test_detail(void **state)
 	assert_shows(s, "100, 100/s   min 4.0, mean 22.0, max 40.0 usec   2.2 ms/s waited");
 	assert_shows(s, "p99.9");
 	assert_shows(s, "│");
-	assert_shows(s, "the last 29 intervals");
+	assert_shows(s,
+		     "the last 4 intervals"); /* there were no more, whatever there is room for */
 	press(s, "[");
 	assert_shows(s, "min 3.0, mean 16.5, max 30.0");
 	press(s, ">");
@@ -320,6 +321,25 @@ static void test_detail(void **state)
 	press_key(s, TUI_KEY_HOME);
 	press_key(s, TUI_KEY_ENTER); /* of a title: its page */
 	assert_shows(s, "all tasks and CPUs");
+	close_seen(s);
+}
+
+/* A picture says over how many intervals it goes: as many as there are, or as it has columns. */
+static void test_detail_intervals(void **state)
+{
+	struct seen *s = open_seen(BY_NONE);
+
+	add(s, usual(1));
+	(void)look(s);
+	press_key(s, TUI_KEY_ENTER);
+	assert_shows(s, "the last 1 interval");
+	assert_hides(s, "the last 1 intervals");
+	for (uint64_t i = 2; i <= 29; i++)
+		add(s, usual(i));
+	assert_shows(s, "the last 29 intervals");
+	for (uint64_t i = 1; i <= 9; i++)
+		add(s, usual(i));
+	assert_shows(s, "the last 29 intervals");
 	close_seen(s);
 }
 
@@ -596,10 +616,10 @@ int main(void)
 		cmocka_unit_test(test_sort),	     cmocka_unit_test(test_filter),
 		cmocka_unit_test(test_time),	     cmocka_unit_test(test_oldest_goes),
 		cmocka_unit_test(test_small_window), cmocka_unit_test(test_cursor_stays_on_its_row),
-		cmocka_unit_test(test_detail),	     cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_culprits),     cmocka_unit_test(test_pairs),
-		cmocka_unit_test(test_holders),	     cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_ascii),
+		cmocka_unit_test(test_detail),	     cmocka_unit_test(test_detail_intervals),
+		cmocka_unit_test(test_addresses),    cmocka_unit_test(test_culprits),
+		cmocka_unit_test(test_pairs),	     cmocka_unit_test(test_holders),
+		cmocka_unit_test(test_sizes),	     cmocka_unit_test(test_ascii),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
