@@ -143,6 +143,27 @@ char *format_share(char *out, size_t len, uint64_t part, uint64_t all, int most)
 	return out;
 }
 
+char *format_time_share(char *out, size_t len, uint64_t ns, uint64_t dur_ns)
+{
+	double times = dur_ns ? (double)ns / (double)dur_ns : 0;
+	char count[COUNT_CHARS];
+
+	if (!dur_ns || !ns)
+		return put(out, len, dur_ns ? "0" : "-");
+	if (times >= 9.95) /* all are cut like put */
+		(void)snprintf(out, len, "%sx",
+			       format_count(count, sizeof(count), (uint64_t)(times + 0.5)));
+	else if (times >= 1.0005)
+		(void)snprintf(out, len, "%.1fx", times);
+	else if (times >= 0.9995)
+		(void)snprintf(out, len, "100");
+	else if (times >= 0.00095)
+		(void)snprintf(out, len, "%.1f", 100 * times);
+	else
+		(void)snprintf(out, len, "%.2f", times > 0.0001 ? 100 * times : 0.01);
+	return out;
+}
+
 char *format_rate(char *out, size_t len, uint64_t n, uint64_t dur_ns)
 {
 	double rate = dur_ns ? (double)n * 1e9 / (double)dur_ns : 0, least = 0.1;

@@ -20,7 +20,8 @@
 
 const struct metric_desc metric_list[METRICS] = {
 	[METRIC_SCHED_WAKEUP_LATENCY] = {WAKEUPS, "Wakeup latency", METRIC_HEADLINE,
-					 "Time from the waking of a task to its running"},
+					 "Time from the waking of a task to its running",
+					 .brief = "wakeup"},
 	[METRIC_SCHED_WAKE_TO_QUEUE] = {"sched_wake_to_queue", "wake-to-queue", METRIC_LEG,
 					"Time from the waking of a task to its being queued",
 					.part_of = WAKEUPS},
@@ -33,7 +34,7 @@ const struct metric_desc metric_list[METRICS] = {
 		 .part_of = WAKEUPS},
 	[METRIC_SCHED_THROTTLE_WAIT] = {"sched_throttle_wait", "throttle-wait", METRIC_SIDE,
 					"Waits of runnable tasks whose cgroup was out of CPU quota",
-					.part_of = WAKEUPS},
+					.part_of = WAKEUPS, .ranks_as = "throttled"},
 	[METRIC_SCHED_RUN_DELAY] = {"sched_run_delay", "run-delay", METRIC_SIDE,
 				    "Time on a run queue: queue_to_run and preempt_wait together",
 				    .part_of = WAKEUPS, .ranks = true},

@@ -37,10 +37,17 @@ struct metric_desc {
 	const char *pivot;
 	const char *joins;
 	/*
-	 * METRIC_SIDE: who has most of it waits most. Its sum, and that as a share of the time,
-	 * stand in every row of the headline's groups (--by), which are sorted by it.
+	 * METRIC_SIDE: who has most of it waits most. The rows of the headline's groups (--by) show
+	 * its percentiles, its sum and that as a share of the time, and are sorted by it.
 	 */
 	bool ranks;
+	/*
+	 * METRIC_SIDE: time that those rows' tasks waited besides. Its sum counts in their order and
+	 * in the share, and has a column with this heading where a row has some; NULL: none.
+	 */
+	const char *ranks_as;
+	/* METRIC_HEADLINE: its short name, for its columns beside the metric that ranks. */
+	const char *brief;
 	const char *part_of; /* METRIC_LEG, METRIC_SIDE: the headline's name; NULL: stands alone */
 	const char *unit;    /* of a counter, as UCUM has it: "By", "{sample}"; histograms: "s" */
 };

@@ -17,10 +17,13 @@
 #define VIEW_COLUMNS 24 /* values of all pivots of a table of counters; more are not shown */
 
 struct view_row {
-	/* The series shown: of a CPU or group the headline's (without one: of the metric that
-	 * ranks), else the row's own; NULL in tables of addresses. */
+	/* The series shown: of a group that of the metric that ranks, or else of the one that counts
+	 * besides, or the headline's; of a CPU without --by the headline's; else the row's own. NULL
+	 * in tables of addresses. */
 	const struct series *s;
-	const struct series *wait;  /* of the metric that ranks the groups; NULL: no sample */
+	/* Of a CPU or group, NULL without a sample: the metric that ranks the groups, the one that
+	 * counts besides (metrics.h), and the headline (of a CPU also without a sample). */
+	const struct series *wait, *besides, *head;
 	const struct series *first; /* of a CPU or group: all its series, one after another */
 	size_t n;
 	const struct contended *c;
@@ -40,6 +43,9 @@ struct view_table {
 	size_t limit;  /* -n: at most so many are asked for, the others apart; 0: all */
 	bool cpus;     /* rows are CPUs, */
 	bool in_place; /* in number order as long as all of them are shown: view_first() */
+	/* Of CPUs or groups: the metric that ranks them, and the one whose sum counts besides; NULL:
+	 * no row has a sample of it. */
+	const struct metric_desc *ranked, *besides;
 };
 
 enum view_kind {
@@ -118,6 +124,9 @@ uint64_t view_sum(const struct view *v, const struct view_section *s, const stru
 /* Is the series one of a headline's metrics, of a CPU or a group? */
 bool view_is_group(const struct series *s);
 bool view_is_cpu(const struct series *s);
+/* What a CPU or group waited, by which groups are ordered: ns, of the metric that ranks and of the one
+ * that counts besides. */
+uint64_t view_waited_ns(const struct view_row *row);
 /* The key of the labels that --by makes; NULL without. */
 const char *view_by(enum by_key by);
 

@@ -29,9 +29,9 @@ static size_t group_length(const struct series *s, const struct series *end)
 }
 
 /* Of another headline it says nothing about this one's groups. */
-static bool ranks(const struct metric_desc *desc, const struct metric_desc *head)
+static bool is_of(const struct metric_desc *desc, const struct metric_desc *head)
 {
-	return desc->ranks && (!desc->part_of || !strcmp(desc->part_of, head->name));
+	return !desc->part_of || !strcmp(desc->part_of, head->name);
 }
 
 /* A group's head without samples is none; a CPU's is: that it idles is an answer. */
@@ -43,30 +43,41 @@ static void fill_group(struct view_row *row, const struct metric_desc *head, boo
 		bool empty = view_series_empty(s);
 
 		if (!strcmp(s->desc->name, head->name) && (cpus || !empty))
-			row->s = s;
-		if (rank && !empty && ranks(s->desc, head))
+			row->head = s;
+		if (!rank || empty || !is_of(s->desc, head))
+			continue;
+		if (s->desc->ranks)
 			row->wait = s;
+		if (s->desc->ranks_as)
+			row->besides = s;
 	}
-	if (!row->s)
-		row->s = row->wait;
+	row->s = row->wait ?: row->besides ?: row->head;
+}
+
+uint64_t view_waited_ns(const struct view_row *row)
+{
+	return (row->wait ? row->wait->hist->sum_ns : 0) +
+	       (row->besides ? row->besides->hist->sum_ns : 0);
 }
 
 /* By what was waited, if any row of the table says that. */
-static uint64_t group_weight(const struct view_row *row, const struct metric_desc *head,
-			     enum sort_key sort, bool ranked)
+static uint64_t group_weight(const struct view_row *row, const struct view_table *t,
+			     enum sort_key sort)
 {
+	bool ranked = t->ranked || t->besides;
+
 	if (ranked && (sort == SORT_DEFAULT || sort == SORT_SUM))
-		return row->wait ? row->wait->hist->sum_ns : 0;
-	if (!row->s || strcmp(row->s->desc->name, head->name) != 0)
-		return 0;
-	return view_series_weight(row->s, sort == SORT_DEFAULT ? SORT_P99 : sort);
+		return view_waited_ns(row);
+	if (ranked)
+		return row->wait ? view_series_weight(row->wait, sort) : 0;
+	return row->head ? view_series_weight(row->head, sort == SORT_DEFAULT ? SORT_P99 : sort)
+			 : 0;
 }
 
 int view_add_groups(const struct look *l, struct view_table *t, const struct metric_desc *head,
 		    bool cpus, bool rank, bool all)
 {
 	const struct series *s = l->f->series, *end = l->f->nseries ? s + l->f->nseries : s;
-	bool ranked = false;
 	int ret = 0;
 
 	*t = (struct view_table){.from = l->v->nrows};
@@ -81,14 +92,17 @@ int view_add_groups(const struct look *l, struct view_table *t, const struct met
 		if (!group || view_is_cpu(row.first) != cpus)
 			continue;
 		fill_group(&row, head, cpus, rank);
-		ranked |= row.wait != NULL;
+		if (row.wait)
+			t->ranked = row.wait->desc;
+		if (row.besides)
+			t->besides = row.besides->desc;
 		if (row.s || all)
 			ret = view_push(l->v, t, &row);
 	}
 	for (size_t i = 0; i < t->n; i++) {
 		struct view_row *row = &l->v->rows[t->from + i];
 
-		row->weight = group_weight(row, head, l->cfg->sort, ranked);
+		row->weight = group_weight(row, t, l->cfg->sort);
 	}
 	return ret;
 }

@@ -93,7 +93,7 @@ static int compare_culprits(const struct culprit *x, const struct culprit *y)
 	return ret ? ret : (x > y) - (x < y);
 }
 
-/* A group that waited, but has no sample of the headline, comes after those that have. */
+/* Of equal weight, a group without a sample of the headline comes after those that have some. */
 static int compare_rows(const void *a, const void *b)
 {
 	const struct view_row *x = a, *y = b;
@@ -108,8 +108,8 @@ static int compare_rows(const void *a, const void *b)
 		return compare_addresses(x->c, y->c);
 	if (x->k)
 		return compare_culprits(x->k, y->k);
-	ex = !x->s || x->s == x->wait || view_series_empty(x->s);
-	ey = !y->s || y->s == y->wait || view_series_empty(y->s);
+	ex = !x->head || view_series_empty(x->head);
+	ey = !y->head || view_series_empty(y->head);
 	if (ex != ey)
 		return ex ? 1 : -1;
 	ret = view_compare_labels(x->first, y->first);

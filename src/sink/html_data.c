@@ -71,27 +71,30 @@ static struct html_row *new_row(struct html_data *d, const char *key)
 	return r;
 }
 
-/* Has it a picture of its own on the page? Of CPUs and groups, the headlines alone. */
-static bool has_figure(const struct series *s)
+/* Has its CPU or group samples of the metric that ranks groups? They stand after it. */
+static bool is_ranked(const struct frame *f, const struct series *s)
 {
-	enum metric_role role = s->desc->role;
+	const struct series *end = f->series + f->nseries, *at;
 
-	return s->hist && s->hist->count &&
-	       (!s->nlabels || role == METRIC_HEADLINE || role == METRIC_ROWS);
+	for (at = s + 1; at < end && view_is_group(at) && series_same_labels(s, at); at++)
+		if (at->desc->ranks && at->hist->count)
+			return true;
+	return false;
 }
 
-/* Of a group that was not woken the page shows its run delay instead. */
-static bool stands_in(const struct frame *f, const struct series *s)
+/* Has it a picture of its own on the page? Of a CPU the headline alone (with --by cpu, that which
+ * ranks), of a group what its row shows. */
+static bool has_figure(const struct frame *f, const struct series *s)
 {
-	const struct series *head;
+	const struct metric_desc *d = s->desc;
 
-	if (!s->nlabels || !s->hist || !s->hist->count || !s->desc->ranks)
+	if (!s->hist || !s->hist->count)
 		return false;
-	for (head = s; head > f->series; head--)
-		if (!head[-1].nlabels || strcmp(head[-1].labels[0].key, s->labels[0].key) != 0 ||
-		    strcmp(head[-1].labels[0].value, s->labels[0].value) != 0)
-			break;
-	return head->desc->role != METRIC_HEADLINE || !head->hist || !head->hist->count;
+	if (!s->nlabels || d->role == METRIC_ROWS || d->ranks)
+		return true;
+	if (view_is_cpu(s))
+		return d->role == METRIC_HEADLINE;
+	return (d->role == METRIC_HEADLINE || d->ranks_as) && !is_ranked(f, s);
 }
 
 static struct html_row *find_row(const struct html_data *d, const char *key)
@@ -128,7 +131,7 @@ int html_data_add(struct html_data *d, const struct frame *f)
 		compare_run_init(&d->run);
 	compare_run_next(&d->run, f->dur_ns);
 	for (size_t i = 0; i < f->nseries && !ret; i++)
-		if (has_figure(&f->series[i]) || stands_in(f, &f->series[i]))
+		if (has_figure(f, &f->series[i]))
 			ret = add_series(d, &f->series[i]);
 	return ret;
 }

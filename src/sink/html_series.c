@@ -172,49 +172,104 @@ void html_rest(struct html_page *p, const struct view_table *t)
 			   word_count(left).s);
 }
 
-static void series_table(struct html_page *p, const struct view_table *t, const char *caption)
+/* Of groups, before the columns of the metric that ranks them. */
+static void rank_heads(struct html_page *p, const struct view_table *t)
+{
+	html_head(p->out, "time_share", "of the time", "%");
+	if (t->besides)
+		html_head(p->out, "sum", t->besides->ranks_as, unit_of(p));
+}
+
+/* A cell of another metric than the row's has that one's number. */
+static void other_cell(struct html_page *p, const struct series *s, uint64_t v, const char *shown)
+{
+	out_printf(p->out, "<td data-i=%td data-v=%" PRIu64 ">%s</td>", s - p->f->series, v, shown);
+}
+
+static void rank_cells(struct html_page *p, const struct view_table *t, const struct view_row *r)
+{
+	const struct series *s = r->besides;
+	uint64_t ns = view_waited_ns(r);
+	char share[32];
+
+	html_number(p->out, ns, format_time_share(share, sizeof(share), ns, p->f->dur_ns));
+	if (s)
+		other_cell(p, s, s->hist->sum_ns, word_time(s->hist->sum_ns, p->cfg->unit).s);
+	else if (t->besides)
+		html_empty(p->out, 1);
+}
+
+/* ... and after them: the headline's, by its short name. */
+static void brief_heads(struct html_page *p, const struct metric_desc *head)
+{
+	char field[32], title[48];
+
+	(void)snprintf(title, sizeof(title), "%ss", head->brief); /* all fit */
+	html_head(p->out, "count", title, NULL);
+	for (size_t i = 0; i < p->cfg->nquantiles; i++) {
+		(void)snprintf(field, sizeof(field), "p.%s", p->cfg->quantiles[i].text);
+		(void)snprintf(title, sizeof(title), "%s p%s", head->brief,
+			       p->cfg->quantiles[i].text);
+		html_head(p->out, field, title, unit_of(p));
+	}
+}
+
+static void brief_cells(struct html_page *p, const struct series *s)
+{
+	char shown[80];
+
+	if (!s || !s->hist->count) {
+		html_empty(p->out, 1 + p->cfg->nquantiles);
+		return;
+	}
+	other_cell(p, s, s->hist->count, word_count(s->hist->count).s);
+	for (size_t i = 0; i < p->cfg->nquantiles; i++) {
+		struct quantile_value v = hist_quantile(s->hist, &p->cfg->quantiles[i]);
+
+		(void)snprintf(shown, sizeof(shown), "%s%s", word_time(v.ns, p->cfg->unit).s,
+			       v.few ? "*" : ""); /* fits */
+		other_cell(p, s, v.ns, shown);
+	}
+}
+
+static void series_table(struct html_page *p, const struct view_table *t,
+			 const struct metric_desc *head, const char *caption)
 {
 	size_t n = html_shown(t);
 	const struct view_row *rows = view_first((struct view *)p->view, t, n);
-	const struct series *rank = NULL;
-	bool split = false, never_woken = false;
+	bool split = false, ranked = t->ranked || t->besides;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		split |= rows[i].s && rows[i].s->split;
-		rank = rank ? rank : rows[i].wait;
-	}
 	html_table(p->out, "metrics", caption);
 	html_text_head(p->out, "labels", "labels");
-	if (rank)
-		html_head(p->out, "run_delay", rank->desc->title, unit_of(p));
+	if (ranked)
+		rank_heads(p, t);
 	html_series_heads(p, split);
+	if (ranked && head->brief)
+		brief_heads(p, head);
 	html_table_body(p->out);
 	for (size_t i = 0; i < n; i++) {
 		const struct view_row *r = &rows[i];
 
 		begin_row(p, r->s, r->s);
-		if (rank && r->wait)
-			out_printf(p->out, "<td data-i=%td data-v=%" PRIu64 ">%s</td>",
-				   r->wait - p->f->series, r->wait->hist->sum_ns,
-				   word_time(r->wait->hist->sum_ns, p->cfg->unit).s);
-		else if (rank)
-			html_empty(p->out, 1);
-		if (r->s == r->wait) { /* a group that was never woken: that sum is all it has */
+		if (ranked)
+			rank_cells(p, t, r);
+		if (ranked && !r->wait)
 			html_empty(p->out, p->cfg->nquantiles + 4);
-			never_woken = true;
-		} else {
+		else
 			html_hist_cells(p, r->s->hist);
-		}
 		if (split)
 			split_cells(p, r->s);
+		if (ranked && head->brief)
+			brief_cells(p, r->head);
 		out_text(p->out, "</tr>\n");
 	}
 	html_table_end(p->out);
-	if (never_woken)
+	if (t->ranked)
 		out_printf(p->out,
-			   "<p class=dim>A row without percentiles was never woken in the run: "
-			   "its pictures are of %s.</p>\n",
-			   rank->desc->title);
+			   "<p class=dim>Count, sum, percentiles and pictures are of %s.</p>\n",
+			   t->ranked->title);
 	html_rest(p, t);
 }
 
@@ -373,7 +428,7 @@ static int section_table(struct html_page *p, const struct view_section *sec,
 		counts_table(p, sec, t, title);
 		return 0;
 	}
-	series_table(p, t, title);
+	series_table(p, t, sec->desc, title);
 	return panels(p, t);
 }
 

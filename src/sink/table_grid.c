@@ -4,9 +4,10 @@
  *	  7  postgres              6,310      4.9      28.1      50.7       118~    1,201
  *
  * Two passes over the rows, no copy of their cells: one measures, one prints. What does not fit
- * gives way in this order: wide gaps, columns that yield first, long names, quantiles but for the
- * first and the 99th, columns that yield late, names once more, the first quantile, and columns
- * that yield last; in the end any but the first two. No number is printed in part.
+ * gives way in this order: wide gaps, columns that yield first (of quantiles the 99th last), long
+ * names, quantiles but for the first and the 99th, columns that yield late, names once more, the
+ * first quantile, and columns that yield last; in the end any but the first two. No number is
+ * printed in part.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -119,6 +120,20 @@ static bool grid_drop(struct grid *g, enum field_yield yield)
 	return false;
 }
 
+/* Of the quantiles that yield first: the last one that is not the 99th. */
+static bool grid_drop_extra(struct grid *g)
+{
+	for (size_t i = g->n; i-- > 0;) {
+		const struct grid_column *c = &g->col[i];
+
+		if (c->kind == GRID_QUANTILE && c->yield == YIELD_FIRST && c->q.ppb != PPB_P99) {
+			grid_remove(g, i);
+			return true;
+		}
+	}
+	return false;
+}
+
 /* As short as this column's text may be: `hard` when little else is left to give way. */
 static size_t grid_shortest(const struct grid_column *c, bool hard)
 {
@@ -154,7 +169,7 @@ static struct grid_quantiles grid_find_quantiles(const struct grid *g)
 	size_t i;
 
 	for (i = 0; i < g->n; i++) {
-		if (g->col[i].kind != GRID_QUANTILE)
+		if (g->col[i].kind != GRID_QUANTILE || g->col[i].yield != YIELD_NEVER)
 			continue;
 		if (!q.n++)
 			q.first = i;
@@ -195,10 +210,10 @@ static bool grid_drop_first_quantile(struct grid *g)
 /* One thing that gives way for what sticks out; false: nothing is left. */
 static bool grid_give_way(struct grid *g, size_t excess)
 {
-	return grid_drop(g, YIELD_FIRST) || grid_shrink_name(g, excess, false) ||
-	       grid_drop_quantile(g) || grid_drop(g, YIELD_LATE) ||
-	       grid_shrink_name(g, excess, true) || grid_drop_first_quantile(g) ||
-	       grid_drop(g, YIELD_LAST);
+	return grid_drop_extra(g) || grid_drop(g, YIELD_FIRST) ||
+	       grid_shrink_name(g, excess, false) || grid_drop_quantile(g) ||
+	       grid_drop(g, YIELD_LATE) || grid_shrink_name(g, excess, true) ||
+	       grid_drop_first_quantile(g) || grid_drop(g, YIELD_LAST);
 }
 
 static void grid_fit(struct grid *g, size_t columns)

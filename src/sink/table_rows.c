@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Grids of series: CPUs and groups of a headline, with --by those that wait most first, with the sum
- * of the metric that ranks them and its share of the time;
+ * Grids of series: CPUs and groups of a headline, with --by those that wait most first, with the
+ * percentiles of the metric that ranks them, its sum, time waited besides where there is some, and
+ * both as a share of the time; where there is room the headline's percentiles, too;
  *
- *	PID   COMM     samples    50th    99th  99.9th      max  run-delay  time%
- *	4711  hog            -       -       -       -        -      2.7 s   67.4
- *	4690  sh           812     4.2    31.0    90.1      127    14.1 ms    0.4
+ *	PID   COMM     samples    50th    99th  99.9th      max  run-delay  throttled  time%
+ *	4711  hog          681   3,992   7,984   8,010    8,122      2.7 s          -   67.4
+ *	4713  web           12     9.1    12.0    12.0     12.0    80.2 us     2.1 s    52.5
+ *	4690  sh           812     4.2    31.0    90.1      127    14.1 ms          -    0.4
  *
  * metrics whose series are rows, sorted by their sums;
  *
@@ -86,35 +88,30 @@ static const char *series_cell(const struct grid_column *c, struct table_page *p
 	return table_hist_cell(c, page, s->hist, out, len);
 }
 
-/* Of the time of one task that waits all the time; more where several wait. */
-static const char *time_cell(const struct hist *h, uint64_t dur_ns, char *out, size_t len)
-{
-	double percent = dur_ns ? 100.0 * (double)h->sum_ns / (double)dur_ns : 0;
+/* Of which metric a column of groups is; GROUP_HEAD without one that ranks them. */
+enum group_column { GROUP_HEAD, GROUP_WAIT, GROUP_BESIDES };
 
-	if (!h->sum_ns)
-		return "0";
-	if (percent >= 999.95)
-		return format_count(out, len, (uint64_t)(percent + 0.5));
-	if (percent >= 0.095)
-		(void)snprintf(out, len, "%.1f", percent); /* fits, as the next */
-	else
-		(void)snprintf(out, len, "%.2f", percent > 0.01 ? percent : 0.01);
-	return out;
-}
-
-/* A row without a sample of the headline has waited, but never for a wakeup. */
 static const char *group_cell(const struct grid_column *c, struct table_page *page,
 			      const struct view_row *row, char *out, size_t len)
 {
-	const struct series *wait = row->wait;
+	const struct series *const of[] = {
+		[GROUP_HEAD] = row->head,
+		[GROUP_WAIT] = row->wait,
+		[GROUP_BESIDES] = row->besides,
+	};
+	const struct series *s;
 
+	if (c->kind == GRID_LABEL)
+		return label_cell(row->first, c->key, out, len);
 	if (c->kind == GRID_SHARE)
-		return wait ? time_cell(wait->hist, page->f->dur_ns, out, len) : "-";
-	if (c->kind == GRID_TOTAL && c->index)
-		return wait ? format_duration(out, len, wait->hist->sum_ns) : "-";
-	if (c->kind == GRID_LABEL || row->s != wait)
-		return series_cell(c, page, row, out, len);
-	return c->kind == GRID_QUANTILE ? "- " : c->kind == GRID_COUNT ? "0" : "-";
+		return format_time_share(out, len, view_waited_ns(row), page->f->dur_ns);
+	s = of[c->index];
+	if (c->kind == GRID_COUNT)
+		return format_count(out, len,
+				    !s		       ? 0
+				    : s->desc->counter ? s->value
+						       : s->hist->count);
+	return table_hist_cell(c, page, s ? s->hist : NULL, out, len);
 }
 
 static const char *counts_cell(const struct grid_column *c, struct table_page *page,
@@ -189,28 +186,48 @@ static void label_columns(struct grid *g, const struct table_page *page,
 
 /* ---- columns ---- */
 
+/* "wakeup-50th  wakeup-99th  wakeups": the headline's, where there is room for them. */
+static void head_columns(struct grid *g, const struct config *cfg, const struct metric_desc *head)
+{
+	char text[32];
+
+	for (size_t i = 0; i < cfg->nquantiles; i++) {
+		(void)snprintf(text, sizeof(text), "%s-%sth ", head->brief,
+			       cfg->quantiles[i].text); /* heads may be cut */
+		grid_add(g, GRID_QUANTILE, text, NUMBER_WIDTH, YIELD_FIRST)->q = cfg->quantiles[i];
+	}
+	(void)snprintf(text, sizeof(text), "%ss", head->brief);
+	grid_add(g, GRID_COUNT, text, NUMBER_WIDTH, YIELD_FIRST);
+}
+
 static void group_columns(struct grid *g, const struct table_page *page,
 			  const struct view_row *rows, size_t n)
 {
 	const struct metric_desc *head = page->section->desc;
+	const struct view_table *t = &page->section->rows;
 	const struct config *cfg = page->cfg;
-	const struct series *wait = NULL;
-	size_t least;
+	bool ranked = t->ranked || t->besides;
+	size_t least = ranked ? NUMBER_WIDTH : 0;
 
-	for (size_t i = 0; i < n && !wait; i++)
-		wait = rows[i].wait;
-	least = wait ? NUMBER_WIDTH : 0;
 	grid_add(g, GRID_COUNT, head->counter ? "count" : "samples", least, YIELD_NEVER);
 	if (head->counter)
 		return;
 	grid_add_quantiles(g, cfg->quantiles, cfg->nquantiles, least);
 	grid_add(g, GRID_MAX, "max", least, YIELD_NEVER);
-	if (wait) {
-		grid_add(g, GRID_TOTAL, wait->desc->title, 0, YIELD_NEVER)->index = 1;
-		grid_add(g, GRID_SHARE, "time%", 0, YIELD_NEVER);
-	} else if (cfg->sort == SORT_SUM || page->printer.columns >= WIDE_COLUMNS) {
+	if (!ranked && (cfg->sort == SORT_SUM || page->printer.columns >= WIDE_COLUMNS))
 		grid_add_total(g, cfg);
-	}
+	if (!ranked)
+		return;
+	if (t->ranked)
+		grid_add(g, GRID_TOTAL, t->ranked->title, 0, YIELD_NEVER);
+	for (size_t i = 0; i < g->n; i++)
+		g->col[i].index = GROUP_WAIT;
+	if (t->besides)
+		grid_add(g, GRID_TOTAL, t->besides->ranks_as, 0, YIELD_NEVER)->index =
+			GROUP_BESIDES;
+	grid_add(g, GRID_SHARE, "time%", 0, YIELD_NEVER);
+	if (head->brief)
+		head_columns(g, cfg, head);
 }
 
 static void op_columns(struct grid *g, const struct table_page *page, const struct view_row *rows,

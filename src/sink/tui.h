@@ -114,13 +114,15 @@ enum tui_column_kind {
 	TUI_COLUMN_QUANTILE,
 	TUI_COLUMN_MAX,
 	TUI_COLUMN_MEAN,
-	TUI_COLUMN_SUM,	  /* waited in each second */
-	TUI_COLUMN_SHARE, /* the same as a share of the time */
+	TUI_COLUMN_SUM,	    /* waited in each second */
+	TUI_COLUMN_BESIDES, /* of a group: the same of the metric that counts besides */
+	TUI_COLUMN_SHARE,   /* both as a share of the time */
+	TUI_COLUMN_HEAD,    /* of a group: the 99th percentile of its headline */
 	TUI_COLUMN_WHO,
 	TUI_COLUMN_SPARK, /* p99 of the last intervals */
 };
 
-#define TUI_COLUMNS 20
+#define TUI_COLUMNS 22
 
 struct tui_column {
 	enum tui_column_kind kind;

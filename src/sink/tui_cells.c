@@ -20,15 +20,17 @@ const struct hist *tui_hist(const struct view_row *r)
 {
 	if (r->c)
 		return r->c->wait;
-	return r->s ? r->s->hist : NULL;
+	/* What counts besides has no percentiles among those of the metric that ranks. */
+	return r->s && r->s != r->besides ? r->s->hist : NULL;
 }
 
-/* What a group waited: of the metric that ranks, where there is one. */
-static const struct hist *waited(const struct tui_row *r)
+static uint64_t waited_ns(const struct tui_row *r)
 {
-	if (r->kind == TUI_ROW_GROUP && r->r.wait)
-		return r->r.wait->hist;
-	return tui_hist(&r->r);
+	const struct hist *h = tui_hist(&r->r);
+
+	if (r->r.wait || r->r.besides)
+		return view_waited_ns(&r->r);
+	return h ? h->sum_ns : 0;
 }
 
 static uint64_t count_of(const struct tui *t, const struct tui_row *r)
@@ -48,7 +50,7 @@ static const struct quantile p99 = {PPB_P99, "99"};
 
 uint64_t tui_weight(const struct tui *t, const struct tui_row *r, const struct tui_column *c)
 {
-	const struct hist *h = tui_hist(&r->r), *w = waited(r);
+	const struct hist *h = tui_hist(&r->r);
 
 	if (r->kind == TUI_ROW_HEADING || r->kind == TUI_ROW_REST)
 		return 0;
@@ -58,10 +60,16 @@ uint64_t tui_weight(const struct tui *t, const struct tui_row *r, const struct t
 		return count_of(t, r);
 	if (r->r.k) /* all that there is of one */
 		return r->r.k->wait_ns;
-	if (c->kind == TUI_COLUMN_SUM || c->kind == TUI_COLUMN_SHARE)
-		return w ? w->sum_ns : 0;
+	if (c->kind == TUI_COLUMN_SHARE)
+		return waited_ns(r);
+	if (c->kind == TUI_COLUMN_BESIDES)
+		return r->r.besides ? r->r.besides->hist->sum_ns : 0;
+	if (c->kind == TUI_COLUMN_HEAD)
+		h = r->r.head ? r->r.head->hist : NULL;
 	if (!h || !h->count)
 		return 0;
+	if (c->kind == TUI_COLUMN_SUM)
+		return h->sum_ns;
 	if (c->kind == TUI_COLUMN_MEAN)
 		return h->sum_ns / h->count;
 	if (c->kind == TUI_COLUMN_MAX)
@@ -244,16 +252,21 @@ char *tui_quantile_text(const struct hist *h, const struct quantile *q, enum uni
 }
 
 /* Waited in each second: of all together, so it may be more than one. */
-static void per_second(const struct tui *t, const struct hist *h, bool share, char *out, size_t len)
+static void per_second(const struct tui *t, const struct hist *h, char *out, size_t len)
 {
 	uint64_t dur = tui_frame(t)->dur_ns;
 
-	if (!h || !h->count || !dur)
-		(void)snprintf(out, len, "-");
-	else if (share)
-		(void)snprintf(out, len, "%.1f %%", (double)h->sum_ns * 100 / (double)dur);
-	else
+	if (h && h->count && dur)
 		format_duration(out, len, (uint64_t)((double)h->sum_ns * 1e9 / (double)dur));
+}
+
+/* "67.4 %", or of several tasks together "3.7x" */
+static void of_time(const struct tui *t, uint64_t ns, char *out, size_t len)
+{
+	char share[32];
+
+	format_time_share(share, sizeof(share), ns, tui_frame(t)->dur_ns);
+	(void)snprintf(out, len, "%s%s", share, strpbrk(share, "x-") ? "" : " %"); /* fits */
 }
 
 /* A time of seconds among those of microseconds would be cut: it has its own unit then, and as many
@@ -261,7 +274,7 @@ static void per_second(const struct tui *t, const struct hist *h, bool share, ch
 static void fit_time(char *out, size_t len, uint64_t ns, const struct tui_column *c)
 {
 	size_t end = strlen(out);
-	char mark[2] = {c->kind == TUI_COLUMN_QUANTILE && end ? out[end - 1] : '\0'};
+	char mark[2] = {c->q && end ? out[end - 1] : '\0'};
 	bool seconds = ns >= 1000000000;
 
 	if (!c->width || end < c->width)
@@ -279,7 +292,7 @@ static const char *time_cell(const struct tui *t, const struct hist *h, const st
 {
 	uint64_t ns = c->kind == TUI_COLUMN_MAX ? h->max_ns : h->sum_ns / h->count;
 
-	if (c->kind == TUI_COLUMN_QUANTILE) {
+	if (c->q) {
 		ns = hist_quantile(h, c->q).ns;
 		tui_quantile_text(h, c->q, t->cfg->unit, out, len);
 	} else {
@@ -295,10 +308,12 @@ const char *tui_cell(const struct tui *t, const struct tui_row *r, const struct 
 	const struct hist *h = tui_hist(&r->r);
 	bool some = h && h->count;
 
-	(void)snprintf(out, len, c->kind == TUI_COLUMN_QUANTILE ? "- " : "-");
+	(void)snprintf(out, len, c->q ? "- " : "-");
 	if (some && (c->kind == TUI_COLUMN_QUANTILE || c->kind == TUI_COLUMN_MAX ||
 		     c->kind == TUI_COLUMN_MEAN))
 		return time_cell(t, h, c, out, len);
+	if (c->kind == TUI_COLUMN_HEAD && r->r.head && r->r.head->hist->count)
+		return time_cell(t, r->r.head->hist, c, out, len);
 	if (r->w && c->kind == TUI_COLUMN_MAX)
 		return format_time(out, len, r->w->wait_ns, t->cfg->unit);
 	switch (c->kind) {
@@ -311,10 +326,17 @@ const char *tui_cell(const struct tui *t, const struct tui_row *r, const struct 
 	case TUI_COLUMN_QUANTILE:
 	case TUI_COLUMN_MAX:
 	case TUI_COLUMN_MEAN:
+	case TUI_COLUMN_HEAD:
 		break; /* without a sample */
 	case TUI_COLUMN_SUM:
+		per_second(t, h, out, len);
+		break;
+	case TUI_COLUMN_BESIDES:
+		per_second(t, r->r.besides ? r->r.besides->hist : NULL, out, len);
+		break;
 	case TUI_COLUMN_SHARE:
-		per_second(t, waited(r), c->kind == TUI_COLUMN_SHARE, out, len);
+		if (waited_ns(r) || some)
+			of_time(t, waited_ns(r), out, len);
 		break;
 	case TUI_COLUMN_WHO:
 		who(t, r, out, len);
@@ -350,6 +372,18 @@ static uint32_t quantile_yield(const struct quantile *q, size_t i)
 	return !strcmp(q->text, "99.9") ? 3 : 12 + (uint32_t)i;
 }
 
+/* Did a group wait for what counts besides the metric that ranks them? */
+static bool any_besides(const struct tui *t)
+{
+	const struct frame *f = tui_frame(t);
+
+	for (size_t i = 0; f && i < f->nseries; i++)
+		if (f->series[i].desc->ranks_as && f->series[i].nlabels &&
+		    !view_is_cpu(&f->series[i]) && f->series[i].hist->count)
+			return true;
+	return false;
+}
+
 static void add_columns(struct tui *t)
 {
 	const struct config *cfg = t->cfg;
@@ -365,7 +399,7 @@ static void add_columns(struct tui *t)
 	}
 	(void)column(t, TUI_COLUMN_RATE, "/s", 9, 0);
 	(void)column(t, TUI_COLUMN_COUNT, "count", 12, 23);
-	for (size_t i = 0; i < cfg->nquantiles && t->ncolumns < TUI_COLUMNS - 6; i++) {
+	for (size_t i = 0; i < cfg->nquantiles && t->ncolumns < TUI_COLUMNS - 8; i++) {
 		struct tui_column *c = column(t, TUI_COLUMN_QUANTILE, "p", 8,
 					      quantile_yield(&cfg->quantiles[i], i));
 
@@ -375,7 +409,11 @@ static void add_columns(struct tui *t)
 	(void)column(t, TUI_COLUMN_MAX, "max", 8, 4);
 	(void)column(t, TUI_COLUMN_MEAN, "mean", 8, 22);
 	(void)column(t, TUI_COLUMN_SUM, groups ? "delay/s" : "wait/s", 10, groups ? 5 : 20);
-	(void)column(t, TUI_COLUMN_SHARE, "of time", 9, groups ? 5 : 21);
+	if (groups)
+		(void)column(t, TUI_COLUMN_BESIDES, "throttled/s", 12, any_besides(t) ? 2 : 40);
+	(void)column(t, TUI_COLUMN_SHARE, "of time", 9, groups ? 2 : 21);
+	if (groups)
+		column(t, TUI_COLUMN_HEAD, "wake p99 ", 10, 18)->q = &p99;
 	(void)column(t, TUI_COLUMN_WHO, "  who, where", WHO_LEAST, groups ? 30 : 19);
 	(void)column(t, TUI_COLUMN_SPARK, "  p99 over time", SPARK_LEAST, groups ? 11 : 10);
 }

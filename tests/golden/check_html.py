@@ -126,8 +126,6 @@ HIST = {"sum": "sum", "min": "min", "max": "max"}
 
 
 def of_metric(metric, field):
-    if field == "run_delay":
-        return metric["sum"]
     return at_path(metric, field)
 
 
@@ -182,6 +180,9 @@ def check_numbers(table, final, counted, find):
         for head, cell in cells:
             if "data-v" not in cell.at:
                 continue
+            if head.at.get("data-f") == "time_share":
+                check_time_share(final, row, cells, cell)
+                continue
             want = find(final, row, cell, head.at.get("data-f"))
             if str(want) != cell.at["data-v"]:
                 fail(f"{table.at['data-f']}: {head.text()} of '{next(row.find('th')).text()}': "
@@ -191,9 +192,24 @@ def check_numbers(table, final, counted, find):
     return n
 
 
+def check_time_share(final, row, cells, cell):
+    """What a group waited: of the metric of its row and of the one whose sum stands beside it, in percent, never more
+    than 100: what several tasks waited together is a multiple of the time."""
+    shown = {cell.at["data-i"] for head, cell in cells if head.text().startswith("throttled") and "data-i" in cell.at}
+    parts = {int(i) for i in shown | {row.at["data-i"]}}
+    waited = sum(final["metrics"][i]["sum"] for i in parts)
+    times, text = waited / final["dur_ns"], cell.text()
+    many = text.endswith("x")
+    number = float(text.rstrip("x").replace(",", ""))
+    if str(waited) != cell.at["data-v"] or (number if not many else 1) > 100 or many != (times > 1.0005):
+        fail(f"'{next(row.find('th')).text()}' waited {waited} ns of {final['dur_ns']}: {text}")
+    if abs(number - (times if many else 100 * times)) > max(0.06, 0.06 * number):
+        fail(f"{text} of the time, but it is {times} times")
+
+
 def metric_value(final, row, cell, field):
     metric = final["metrics"][int(cell.at.get("data-i", row.at["data-i"]))]
-    if "data-i" not in cell.at and field != "run_delay":
+    if "data-i" not in cell.at:
         check_labels(row, metric["labels"])
         if not metric["labels"] and next(row.find("th")).text() != metric["name"]:
             fail(f"the row '{next(row.find('th')).text()}' is of {metric['name']}")

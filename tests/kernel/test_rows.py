@@ -154,6 +154,12 @@ class Names(KernelTest):
                 self.run_steps(by, ("name", "renamed"), ())
 
 
+def of_time(cell):
+    """A cell of time%: 67.4, or of several tasks together 3.7x."""
+    text = cell.replace(",", "")
+    return 100 * float(text[:-1]) if text.endswith("x") else float(text)
+
+
 class Waits(KernelTest):
     """Three hogs pinned on one CPU beside a shell that is woken all the time: who waits most?"""
 
@@ -181,7 +187,7 @@ class Waits(KernelTest):
         return hogs, names, ["-c", group.path, "-c", beside.path]
 
     def measure(self, by):
-        """(final report, {row: the kernel's account of its hogs' run delay}, tables)"""
+        """(final report, {row: the kernel's account of its hogs: (run delay, turns on a CPU)})"""
         hogs, names, filters = self.begin(by)
         self.dir = tempfile.mkdtemp(prefix="ws-rows-")
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
@@ -189,13 +195,13 @@ class Waits(KernelTest):
         tool = self.tool("--by", by, *filters, *more).ready()
         for h in hogs:
             h.go()
-        delays = [h.line() for h in hogs]
-        delays = [l["after"]["delay_ns"] - l["before"]["delay_ns"] for l in delays]
+        lines = [h.line() for h in hogs]
+        delays = [tuple(l["after"][k] - l["before"][k] for k in ("delay_ns", "slices")) for l in lines]
         final = tool.stop().final
         for h in hogs:
             h.end()
         if len(names) == 1:
-            delays = [sum(delays)]
+            delays = [tuple(map(sum, zip(*delays)))]
         return final, dict(zip(names, delays))
 
     def csv_rows(self, by):
@@ -225,14 +231,16 @@ class Waits(KernelTest):
         final, want = self.measure(by)
         dur = final["dur_ns"]
         slack = 30e6  # a wait at each end, of each hog
-        for name, delay in want.items():
-            got = harness.total_ns(final, "sched_run_delay", **{by: name})
-            self.note("%s %s: run delay %.1f ms, schedstat %.1f ms", by, name, got / 1e6, delay / 1e6)
-            self.assertWithin(got, delay, 0.02, slack)
+        for name, (delay, turns) in want.items():
+            m = harness.metric(final, "sched_run_delay", **{by: name})
+            self.note("%s %s: run delay %.1f ms in %d waits, schedstat %.1f ms, %d turns", by, name,
+                      m["sum"] / 1e6, m["count"], delay / 1e6, turns)
+            self.assertWithin(m["sum"], delay, 0.02, slack)
+            self.assertWithin(m["count"], turns, 0.05, 20)  # at its start and end
         rows = self.csv_rows(by)
         self.assertEqual({name for name, _ in rows[: len(want)]}, set(want), "first in CSV")
         for name, row in rows[: len(want)]:
-            share = want[name] / dur
+            share = want[name][0] / dur
             self.assertWithin(float(row["sum_share"]), share, 0.05)
             self.assertEqual(int(row["sum_ns"]), harness.total_ns(final, "sched_run_delay", **{by: name}))
         sums = [int(row["sum_ns"]) for _, row in rows]
@@ -242,10 +250,22 @@ class Waits(KernelTest):
         self.assertEqual({n[-8:] for n in cells}, {n[-8:] for n in want}, "first in the table")
         for row in table:
             name = next(n for n in want if n.endswith(row[by.upper()][-8:]))
-            self.assertWithin(float(row["time%"].replace(",", "")), 100 * want[name] / dur, 0.05)
+            self.assertWithin(of_time(row["time%"]), 100 * want[name][0] / dur, 0.05, 5)
+            self.check_percentiles(row, harness.metric(final, "sched_run_delay", **{by: name}))
         # Each had a third of the CPU at most, while it ran.
-        for name, delay in want.items():
+        for name, (delay, _) in want.items():
             self.assertGreater(delay, 0.55 * self.SECONDS * 1e9 * (3 if len(want) == 1 else 1))
+
+    def check_percentiles(self, row, m):
+        """A hog, which is never woken, has the percentiles of its run delay, of as many waits as it had turns."""
+        self.assertEqual(int(row["samples"].replace(",", "")), m["count"])
+        for q in ("50", "99"):
+            shown = 1000 * float(row[q + "th"].rstrip("~").replace(",", ""))
+            self.assertWithin(shown, m["p"][q], 0.02, 100)
+        self.assertWithin(1000 * float(row["max"].replace(",", "")), m["max"], 0.01)
+        # It waits for the two others in turn: for the mean, within what the scheduler's slices vary.
+        mean = m["sum"] / m["count"]
+        self.assertTrue(0.02 * mean <= m["p"]["50"] <= 10 * mean and m["p"]["99"] >= 0.5 * mean, (mean, m["p"]))
 
     def test_pid(self):
         """three pinned hogs are the first rows of --by pid, with what schedstat says they waited"""

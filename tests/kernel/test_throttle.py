@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rule 9: out of CPU quota is not waiting for a CPU."""
+import csv
 import os
+import re
+import subprocess
+import tempfile
 
 import harness
 from harness import Cgroup, KernelTest, count, mount_of, total_ns
@@ -90,6 +94,69 @@ class Throttle(KernelTest):
         self.assertGreaterEqual(throttled + preempted, 0.98 * waited - 1_000_000)
         # Once it has told its account it may be out of quota once more, before we end.
         self.assertLessEqual(throttled + preempted, 1.02 * waited + 1_000_000 + self.PERIOD_US * 1000)
+
+    def table_row(self, path, pid):
+        """(place, {heading: cell}) of a process in the last table of a file"""
+        with open(path, encoding="utf-8") as f:
+            lines = [re.sub(r"(\d) (s|ms|us|ns)\b", r"\1\2", line) for line in f]
+        at = max(i for i, line in enumerate(lines) if line.split()[:1] == ["PID"] and "run-delay" in line)
+        heads = lines[at].split()
+        for place, line in enumerate(lines[at + 1:]):
+            cells = line.split()
+            if len(cells) != len(heads):
+                break
+            if cells[0] == pid:
+                return place, dict(zip(heads, cells))
+        self.fail("no row of %s below %s" % (pid, heads))
+
+    def test_row(self):
+        """a process out of quota is the first row of --by, with that time in a column: in every format, also with -n 1"""
+        group = self.limited()
+        cpus = self.two_cpus()
+        hog = self.load("hog", "--cpu", cpus[1], "--wait", 1, self.SECONDS, preexec_fn=group.enter())
+        hog.line()
+        with tempfile.TemporaryDirectory(prefix="ws-throttle-") as tmp:
+            outs = [a for f in ("table", "csv", "html") for a in ("-o", "%s:%s/%s" % (f, tmp, f))]
+            # In and out of a run queue all the time, but it hardly waits.
+            shell = subprocess.Popen(["sh", "-c", "while :; do sleep 0.1; done"])
+            self.addCleanup(shell.wait)
+            self.addCleanup(shell.kill)
+            tool = self.tool("--by", "pid", "-n", 1, "-p", "%d,%d" % (hog.pid, shell.pid), *outs).ready()
+            times, before = self.by_kernel(group)
+            hog.go()
+            hog.line()
+            after_times, ns = self.by_kernel(group)
+            times, ns = after_times - times, ns - before
+            final = tool.stop().final
+            place, row = self.table_row(tmp + "/table", str(hog.pid))
+            with open(tmp + "/csv", encoding="utf-8", newline="") as f:
+                first = next(r for r in csv.DictReader(f) if r["type"] == "final" and r["label1_key"] == "pid")
+            with open(tmp + "/html", encoding="utf-8") as f:
+                page = f.read()
+        m = harness.metric(final, "sched_throttle_wait", pid=hog.pid)
+        delay = total_ns(final, "sched_run_delay", pid=hog.pid)
+        others = sum(g["sum"] for name in ("sched_throttle_wait", "sched_run_delay")
+                     for pid, g in harness.groups(final, name, "pid").items() if pid != str(hog.pid))
+        self.note("pid %d: throttled %.0f ms, the kernel %.0f ms, %d times; run delay %.0f ms; others %.0f ms",
+                  hog.pid, m["sum"] / 1e6, ns / 1e6, times, delay / 1e6, others / 1e6)
+        self.assertGreaterEqual(m["sum"], 0.9 * ns)
+        self.assertWithin(m["count"], times, 0.1, 3)
+        self.assertGreater(m["sum"] + delay, others)
+        self.assertEqual(place, 0)
+        self.assertWithin(seconds(row["throttled"]), m["sum"] / 1e9, 0.06)
+        shown = row["time%"]
+        self.assertLessEqual(100 if shown.endswith("x") else float(shown), 100)
+        if not shown.endswith("x"):
+            self.assertWithin(float(shown), 100 * (m["sum"] + delay) / final["dur_ns"], 0.01, 0.1)
+        self.assertEqual(first["label1_value"], str(hog.pid))
+        self.assertIn(">throttled <small>", page)
+        self.assertIn("data-v=%d>" % m["sum"], page)
+
+
+def seconds(cell):
+    """Of "3.1s", "41ms"."""
+    number, unit = re.fullmatch(r"([\d.,]+)(s|ms|us|ns)", cell).groups()
+    return float(number.replace(",", "")) * {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[unit]
 
 
 if __name__ == "__main__":

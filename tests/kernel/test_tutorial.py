@@ -39,8 +39,8 @@ def number(text):
 
 def shop_groups(out):
     """The share of the time that each of its cgroups waited, in percent."""
-    rows = re.findall(r"^\S*/(orders|batch|archive) .* ([0-9.,]+)$", out, re.M)
-    return {name: number(share) for name, share in rows}
+    rows = re.findall(r"^\S*/(orders|batch|archive) .* ([0-9.,]+)(x?)$", out, re.M)
+    return {name: number(share) * (100 if times else 1) for name, share, times in rows}
 
 
 def is_shown_as(name, shown):

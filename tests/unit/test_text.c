@@ -313,6 +313,36 @@ static void share(void **state)
 	}
 }
 
+static void time_share(void **state)
+{
+	static const struct {
+		uint64_t ns, dur_ns;
+		const char *text, *why;
+	} rows[] = {
+		{1, 0, "-", "of no time"},
+		{0, 1000000000, "0", "nothing"},
+		{1, 1000000000, "0.01", "not 0 at least"},
+		{940000, 1000000000, "0.09", "two decimals"},
+		{950001, 1000000000, "0.1", "one"},
+		{674000000, 1000000000, "67.4", "one task"},
+		{999499999, 1000000000, "99.9", "not all"},
+		{1000000000, 1000000000, "100", "all the time"},
+		{1000499999, 1000000000, "100", "but for a hair"},
+		{1001000000, 1000000000, "1.0x", "no share is above 100"},
+		{3674000000, 1000000000, "3.7x", "several tasks"},
+		{9949000000, 1000000000, "9.9x", "the last with a decimal"},
+		{9950000000, 1000000000, "10x", "whole"},
+		{1234000000000, 1000000000, "1,234x", "thousands"},
+	};
+	char out[32];
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		print_message("%s\n", rows[i].why);
+		assert_string_equal(format_time_share(out, sizeof(out), rows[i].ns, rows[i].dur_ns),
+				    rows[i].text);
+	}
+}
+
 static void rate(void **state)
 {
 	static const struct {
@@ -440,6 +470,7 @@ int main(void)
 		cmocka_unit_test(duration),
 		cmocka_unit_test(rfc3339),
 		cmocka_unit_test(share),
+		cmocka_unit_test(time_share),
 		cmocka_unit_test(rate),
 	};
 

@@ -12,6 +12,7 @@ static const struct metric_desc head = {"wakeup", "Wakeup", METRIC_HEADLINE};
 static const struct metric_desc leg = {"leg", "leg", METRIC_LEG};
 static const struct metric_desc side = {"side", "side", METRIC_SIDE};
 static const struct metric_desc delay = {"delay", "delay", METRIC_SIDE, .ranks = true};
+static const struct metric_desc quota = {"quota", "quota", METRIC_SIDE, .ranks_as = "out"};
 static const struct metric_desc ops = {"ops", "Operations", METRIC_ROWS};
 static const struct metric_desc joined = {"jbd", "Operations", METRIC_ROWS, .joins = "ops"};
 static const struct metric_desc lookups = {"lookups", "Lookups", METRIC_COUNTS, .counter = true,
@@ -80,6 +81,15 @@ static const struct series sched[] = {
 	{&head, PID("9"), H(1, 1, 1)}, /* the pid again: another process */
 };
 
+/* A group that was out of quota for most of the time, and hardly waited for a CPU. */
+static const struct series throttled[] = {
+	{&head, {{0}}, 0, H(30, 300, 90)},    {&head, PID("1"), H(5, 90, 40)},
+	{&delay, PID("1"), H(7, 700, 500)},   {&head, PID("2"), H(5, 50, 10)},
+	{&quota, PID("2"), H(3, 3000, 1000)}, {&delay, PID("2"), H(5, 50, 10)},
+	{&quota, PID("3"), H(1, 800, 800)}, /* nothing but that */
+	{&delay, PID("4"), H(9, 100, 60)},
+};
+
 static const struct series files[] = {
 	{&joined, {{"op", "commit"}}, 1, H(1, 900, 900)},
 	{&ops, {{"op", "fsync"}}, 1, H(9, 90, 10)},
@@ -130,12 +140,24 @@ static void sections(void **state)
 		 "CPUs stand in their order; a note is no section"},
 		{{SERIES(sched)},
 		 {.by = BY_PID},
-		 "[wakeup] - leg= - side= : wakeup=10 delay=8 wakeup=9 wakeup=9",
+		 "[wakeup] - leg= - side= : delay=10 delay=8 delay=9 wakeup=9",
 		 "who waits most first; who neither waited nor ran has no row"},
+		{{SERIES(throttled)},
+		 {.by = BY_PID},
+		 "[wakeup] : delay=2 quota=3 delay=1 delay=4",
+		 "what was waited besides counts in the order"},
+		{{SERIES(throttled)},
+		 {.by = BY_PID, .sort = SORT_MAX},
+		 "[wakeup] : delay=1 delay=4 delay=2 quota=3",
+		 "and in no other order"},
+		{{.series = throttled, .nseries = 2},
+		 {.by = BY_PID, .sort = SORT_MAX},
+		 "[wakeup] : wakeup=1",
+		 "nothing ranks them"},
 		{{SERIES(sched)},
 		 {.by = BY_PID, .sort = SORT_MAX},
-		 "[wakeup] - leg= - side= : wakeup=9 wakeup=10 wakeup=9 delay=8",
-		 "another order is the headline's"},
+		 "[wakeup] - leg= - side= : delay=10 delay=8 delay=9 wakeup=9",
+		 "another order is of the same metric"},
 		{{SERIES(sched)},
 		 {.by = BY_CPU, .sort = SORT_COUNT},
 		 "[wakeup] - leg= - side= : wakeup=10 wakeup=9",
@@ -238,10 +260,46 @@ static void sums(void **state)
 	view_free(&v);
 }
 
+/* What a row shows, of which table. */
+static void ranked(void **state)
+{
+	static const struct frame f = {SERIES(throttled)},
+				  woken = {.series = throttled, .nseries = 2};
+	static const struct config cfg = {.by = BY_PID}, none = {.by = BY_NONE};
+	const struct view_table *t;
+	const struct view_row *row;
+	struct view v = {0};
+
+	assert_int_equal(view_make(&v, &f, &cfg), 0);
+	t = &v.sections[0].rows;
+	row = view_first(&v, t, t->n);
+	assert_ptr_equal(t->ranked, &delay);
+	assert_ptr_equal(t->besides, &quota);
+	assert_ptr_equal(row[0].s, &throttled[5]);
+	assert_ptr_equal(row[0].besides, &throttled[4]);
+	assert_ptr_equal(row[0].head, &throttled[3]);
+	assert_int_equal(view_waited_ns(&row[0]), 3050);
+	assert_null(row[1].wait);
+	assert_ptr_equal(row[1].s, row[1].besides);
+	assert_int_equal(view_waited_ns(&row[1]), 800);
+	assert_int_equal(view_make(&v, &woken, &cfg), 0);
+	t = &v.sections[0].rows;
+	assert_null(t->ranked);
+	assert_null(t->besides);
+	assert_ptr_equal(view_first(&v, t, t->n)->s, &throttled[1]);
+	/* Without --by a CPU's row is the headline's. */
+	assert_int_equal(view_make(&v, &(const struct frame){SERIES(sched)}, &none), 0);
+	t = &v.sections[0].rows;
+	assert_null(t->ranked);
+	assert_ptr_equal(view_first(&v, t, t->n)->s->desc, &head);
+	view_free(&v);
+}
+
 /* CSV has all groups, with all their series. */
 static void groups(void **state)
 {
 	static const struct frame f = {SERIES(sched)}, none = {.series = sched, .nseries = 6};
+	static const struct frame out = {SERIES(throttled)};
 	static const struct config cfg = {.by = BY_PID};
 	const struct view_row *row;
 	struct view_table t;
@@ -254,6 +312,8 @@ static void groups(void **state)
 	assert_int_equal(row[0].n, 2);
 	assert_ptr_equal(row[2].first, &sched[6]);
 	assert_int_equal(row[2].n, 3);
+	assert_int_equal(view_groups(&v, &out, &cfg, &t), 0);
+	assert_string_equal(view_first(&v, &t, t.n)->first->labels[0].value, "2");
 	assert_int_equal(view_groups(&v, &none, &cfg, &t), 0);
 	assert_int_equal(t.n, 0);
 	view_free(&v);
@@ -317,7 +377,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sections), cmocka_unit_test(first_rows), cmocka_unit_test(sums),
-		cmocka_unit_test(groups),   cmocka_unit_test(joins),
+		cmocka_unit_test(ranked),   cmocka_unit_test(groups),	  cmocka_unit_test(joins),
 	};
 
 	return cmocka_run_group_tests_name("view", tests, NULL, NULL);
