@@ -98,13 +98,36 @@ def test_numbers():
         assert "final report after" in t.restored()
 
 
-def test_groups():
-    """Groups of a record: the same names and counts as in JSON, in any order"""
+def in_s(text):
+    """Of "22.6 ms"."""
+    number, unit = text.split()
+    return float(number.replace(",", "")) * {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[unit]
+
+
+def test_groups_small():
+    """At 80x24 a group's row has the percentiles of what it waited, the time out of quota, and the share of both"""
     path, reports = record()
-    want = {}
+    names = {m["labels"]["comm"] for m in reports[-1]["metrics"] if "comm" in m["labels"]}
+    with replay(path) as t:
+        t.await_("final report")
+        t.press(BACK_TAB, "throttled/s")
+        head = t.screen.display[2].split("  ")
+        for word in ("p50", "p99", "throttled/s", "of time"):
+            assert any(word in h for h in head), head
+        shares = re.findall(r"(\d[\d.,]*) (%|x)|(\d[\d.,]*)x", "\n".join(t.screen.display[3:22]))
+        assert len(shares) >= min(len(names), 4) and all(float(n or 0) <= 100 for n, _, _ in shares), shares
+
+
+def test_groups():
+    """Groups of a record: the same names, counts and times out of quota as in JSON, in any order"""
+    path, reports = record()
+    want, out_s, dur_s = {}, {}, reports[-1]["dur_ns"] / 1e9
     for m in reports[-1]["metrics"]:
-        if m["name"] == "sched_wakeup_latency" and "comm" in m["labels"]:
+        if m["name"] == "sched_run_delay" and "comm" in m["labels"]:
             want[m["labels"]["comm"]] = m["count"]
+        if m["name"] == "sched_throttle_wait" and "comm" in m["labels"]:
+            out_s[m["labels"]["comm"]] = m["sum"] / 1e9
+    assert out_s
     with replay(path, lines=40, columns=200) as t:
         t.await_("final report")
         t.press(BACK_TAB, "delay/s")
@@ -116,6 +139,10 @@ def test_groups():
             line = t.line(comm + "  ")
             assert line, f"{comm!r} is not there:\n{t.text()}"
             assert f"{count:,}" in line.split(), f"{comm!r}: no {count} in {line}"
+            head = t.screen.display[2]
+            cell = line[:head.index("throttled/s") + len("throttled/s")].rsplit("  ", 1)[-1].strip()
+            shown = in_s(cell) if cell != "-" else 0
+            assert abs(shown - out_s.get(comm, 0) / dur_s) <= 0.06 * shown, (comm, cell, out_s.get(comm))
             seen += 1
         assert seen >= 4
         t.press(RIGHT + RIGHT, "▼/s")
@@ -629,6 +656,7 @@ def test_cost():
             assert max(costs.values()) < limit * slower, f"{size}: {costs} ns, limit {limit} * {slower:.2f}"
 
 
-others.run(test_numbers, test_groups, test_detail_of_address, test_keys, test_mouse, test_sizes, test_resize_storm, test_ascii,
-           test_hostile_names, test_color, test_refused, test_signals, test_replay_signals, test_stop_and_continue,
-           test_end_of_run, test_terminal_goes, test_save, test_slow, test_stdin_is_a_record, test_tmux, test_cost)
+others.run(test_numbers, test_groups, test_groups_small, test_detail_of_address, test_keys, test_mouse, test_sizes,
+           test_resize_storm, test_ascii, test_hostile_names, test_color, test_refused, test_signals, test_replay_signals,
+           test_stop_and_continue, test_end_of_run, test_terminal_goes, test_save, test_slow, test_stdin_is_a_record,
+           test_tmux, test_cost)
