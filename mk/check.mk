@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# make check: everything tests/run.sh runs. With SAN=1 all of it is built with the sanitizers; without,
-# the unit and golden tests run a second time, of the objects that the fuzz targets are made of (fuzz.mk).
+# make check: what tests/run.sh runs. With SAN=1 all of it is built with the sanitizers; without, the unit, golden and
+# name tests are, of the objects that the fuzz targets are made of (fuzz.mk).
 CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(ARMS_BINS) $(KERNEL_TEST_BINS) \
 	$(COMPARE_BIN) $(KNAMES_BINS) $(KNAMES_TOOLS) $(NAMES_ASK) $(NAMES_WALLS) $(INSN_TOOL) \
 	$(O)/core-reloc/corecheck $(PROBES) $(FUZZ_BINS) bench-bins
@@ -11,21 +11,25 @@ endif
 
 # vm.mk, which comes after this file, says what some of these are.
 .SECONDEXPANSION:
-check: $$(CHECK_DEPS) ## all tests (as root) [TESTS='unit kernel/lock': only those whose names have one of the words] [JOBS=1]
+check: $$(CHECK_DEPS) ## tests (as root) [TESTS='unit kernel/lock': suites by words in their names] [ONE='a test'] [JOBS=1]
 	$(Q)O=$(O) SAN_O=$(CHECK_SAN_O) tests/run.sh $(if $(JOBS),-j $(JOBS)) $(TESTS)
 
+# Before an issue is closed that touches BPF programs or formats, and for a release.
+check-all: $$(CHECK_DEPS) ## ... and the long ones, all kernels, the package: up to an hour (as root; Debian)
+	$(Q)O=$(O) SAN_O=$(CHECK_SAN_O) tests/all.sh
+
 # No kernel, no root: what to run after each change.
-check-unit: $(UNIT_BINS) $(GOLDEN_BIN) $(O)/waitscope ## unit and golden tests: no root, under a minute [TESTS=unit/opts]
+check-unit: $(UNIT_BINS) $(GOLDEN_BIN) $(O)/waitscope ## unit and golden tests: no root, under 30 s [TESTS=unit/opts]
 	$(Q)O=$(O) tests/run.sh $(if $(JOBS),-j $(JOBS)) $(or $(TESTS),unit golden)
 
-.PHONY: check check-unit
+.PHONY: check check-all check-unit
 
 # The kernel suites beside a load that never lets the machine rest, ROUNDS times: about half an hour each.
 ROUNDS ?= 1
 check-busy: $(O)/waitscope $(LOAD_BINS) $(KERNEL_TEST_BINS) ## kernel suites beside stress-ng (as root) [ROUNDS=5] [TESTS=kernel/drain]
 	$(Q)for round in $$(seq $(ROUNDS)); do \
 		echo "round $$round of $(ROUNDS), beside stress-ng"; \
-		O=$(O) SAN_O= AGAIN=0 tests/busy.sh tests/run.sh $(or $(TESTS),kernel/) || exit 1; done
+		O=$(O) SAN_O= tests/busy.sh tests/run.sh $(or $(TESTS),kernel/) || exit 1; done
 .PHONY: check-busy
 
 # The waits of `make check` are a million, for time: EVENTS=10000000 takes minutes.

@@ -1,20 +1,25 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# All tests. Each suite's TAP goes to $O/test-logs/SUITE.log; what failed is shown. A suite's line has its wall
-# time and the CPU time of what it waited for; the last line is
+# The tests of `make check`. The TAP of each suite goes to $O/test-logs/SUITE.log; what failed is shown. The line of a
+# suite has its wall time and the CPU time of the processes that it waited for. The last line is
 #	N passed, N failed, N skipped
-# First those that only compute, as many at once as there are CPUs (or -j N), at a low priority (nice 10: on a
-# busy machine SCHED_IDLE would not come to an end), beside them, one by one, those that look at the time but
-# mostly wait, and, also one by one, those that trace the machine and are in tests/beside, which says why; those of
-# them that rest most of the time come behind those that wait. Then the
-# rest of those that trace the machine, one by one and alone. What each has to say is said in the order below,
-# whichever ends first.
-# At the very end up to AGAIN (3) suites that look at the live machine and failed are run a second time, with nothing
-# beside them, and that counts. They are named, and the first log stays (SUITE.first.log). All others count at once.
-# AGAIN=0: none is run again.
-# A skip that tests/expect/skips does not allow counts as failed. Words select suites by name:
-#	tests/run.sh [-j N] [WORD...]		tests/run.sh kernel/slower unit
+#
+# Three kinds of suites, in lanes:
+# - Suites that compute: as many at once as there are CPUs (or -j N), at nice 10 (SCHED_IDLE would starve on a busy
+#   machine).
+# - Suites that look at the time but mostly wait, and suites in tests/beside, which trace the machine and say there why
+#   others do no harm: one of each at a time, beside those that compute.
+# - All other suites that trace the machine: one at a time, alone, at the end.
+# The output has the order below, whichever suite ends first.
+#
+# Words select suites by name. Without words all run but those in tests/long; -a runs these as well, as make check-all
+# does. With SAN_O=DIR, what was built there with the sanitizers is tested in place of $O (all_suites says what).
+#	tests/run.sh [-a] [-j N] [WORD...]		tests/run.sh kernel/slower unit
+# ONE='name of a test' runs that test of a suite, where the suite can: what failed says how to repeat it.
+#
+# A failure that tests/quarantine names is reported and does not count. A skip that tests/expect/skips does not allow
+# counts as a failure.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 unset MAKEFLAGS MAKELEVEL # a make that a test starts is no part of the one that started this
@@ -22,19 +27,25 @@ export O=${O:-build} LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 CMOCKA_MESSAGE_OUT
 SAN_O=${SAN_O:-}
 LOGS=$O/test-logs
 LIMIT_S=900 # of a suite: the longest takes 100 s alone, 280 were seen on a machine with ten times its load
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 all=''
 jobs=$(nproc)
 lane='' child='' number=0
-AGAIN=${AGAIN:-3}
+ONE=${ONE:-}
 
 usage() {
-	echo "usage: tests/run.sh [-j N] [WORD...], with N from 1 to 999" >&2
+	echo "usage: tests/run.sh [-a] [-j N] [WORD...], with N from 1 to 999" >&2
 	exit 2
 }
 
-while getopts j: option; do
-	[[ $option == j && $OPTARG =~ ^[1-9][0-9]{0,2}$ ]] || usage
-	jobs=$OPTARG
+while getopts aj: option; do
+	case $option in
+	a) all=1 ;;
+	j)
+		[[ $OPTARG =~ ^[1-9][0-9]{0,2}$ ]] || usage
+		jobs=$OPTARG
+		;;
+	*) usage ;;
+	esac
 done
 shift $((OPTIND - 1))
 
@@ -47,7 +58,9 @@ summary() {
 	cat "$STATE"/times.* 2>/dev/null | sort -rn | awk -v whole="$SECONDS" '
 		NR <= 10 { slowest = slowest (NR > 1 ? ", " : "") $2 " " $1 }
 		END { printf "%d:%02d minutes%s\n", whole / 60, whole % 60, slowest ? "; the slowest, in seconds: " slowest : "" }'
-	[ ! -s "$STATE/again" ] || echo "run a second time: $(paste -sd ' ' "$STATE/again")"
+	[ ! -s "$STATE/long" ] || echo "only in make check-all: $(sort -u "$STATE/long" | paste -sd ' ')"
+	[ ${#words[@]} -eq 0 ] || tests/changed.sh
+	[ ! -s "$STATE/quarantined" ] || echo "quarantined: $(wc -l <"$STATE/quarantined") failed, in tests/quarantine until they are mended"
 	echo "$passed passed, $failed failed, $skipped skipped" | tee "$LOGS/summary"
 }
 
@@ -78,17 +91,32 @@ results() {
 	}' "$1"
 }
 
-# allowed SUITE NAME REASON
-allowed() {
-	local suite name reason
+# The lines of a table in tests/, without comments and without spaces around the bars.
+table() {
+	sed -e '/^#/d' -e '/^$/d' -e 's/[[:space:]]*|[[:space:]]*/|/g' "tests/$1"
+}
 
-	while IFS='|' read -r suite name reason; do
-		case $suite in '' | '#'*) continue ;; esac
-		# shellcheck disable=SC2053 # patterns, on purpose
-		if [[ $1 == $suite && $2 == $name && $3 == $reason ]]; then
-			return 0
-		fi
-	done < <(sed 's/[[:space:]]*|[[:space:]]*/|/g' tests/expect/skips)
+declare -A tables
+for t in expect/skips quarantine long beside; do
+	tables[$t]=$(table "$t")
+done
+
+# listed TABLE SUITE [NAME [REASON]]: the first columns of a line are patterns that match these.
+listed() {
+	local line i of
+	local -a fields
+
+	while IFS= read -r line; do
+		IFS='|' read -r -a fields <<<"$line"
+		[ ${#fields[@]} -gt 0 ] || continue
+		i=0
+		for of in "${@:2}"; do
+			# shellcheck disable=SC2053 # patterns, on purpose
+			[[ $of == ${fields[i]} ]] || continue 2
+			i=$((i + 1))
+		done
+		return 0
+	done <<<"${tables[$1]}"
 	return 1
 }
 
@@ -105,11 +133,15 @@ cpu_ms() {
 
 # count SUITE LOG STATUS SECONDS CPU_SECONDS: adds up, and says what went wrong.
 count() {
-	local ok=0 bad=0 skip=0 state name reason
+	local ok=0 bad=0 skip=0 held=0 first='' state name reason
 
 	while IFS=$'\t' read -r state name reason; do
-		if [ "$state" = skip ] && ! allowed "$1" "$name" "$reason"; then
+		if [ "$state" = skip ] && ! listed expect/skips "$1" "$name" "$reason"; then
 			state="not ok" name="$name (skipped, which tests/expect/skips does not allow: $reason)"
+		fi
+		if [ "$state" != skip ] && listed quarantine "$1" "$name"; then
+			echo "  quarantined: $([ "$state" = ok ] && echo passed || echo failed): $name"
+			[ "$state" = ok ] || state=held
 		fi
 		case $state in
 		ok) ok=$((ok + 1)) ;;
@@ -117,35 +149,46 @@ count() {
 			skip=$((skip + 1))
 			echo "  skipped: $name ($reason)"
 			;;
+		held)
+			held=$((held + 1))
+			echo "$1: $name" >>"$STATE/quarantined"
+			;;
 		*)
-			bad=$((bad + 1))
+			bad=$((bad + 1)) first=${first:-$name}
 			echo "  FAILED: $name"
 			;;
 		esac
 	done < <(results "$2")
-	if [ "$3" -ne 0 ] && [ "$bad" -eq 0 ] && ! { [ "$3" -eq 77 ] && [ "$skip" -gt 0 ]; }; then
+	if [ "$3" -ne 0 ] && [ $((bad + held)) -eq 0 ] && ! { [ "$3" -eq 77 ] && [ "$skip" -gt 0 ]; }; then
 		bad=1
-		echo "  FAILED: the suite ended with status $3"
+		echo "  FAILED: the suite ended with status $3$([ "$3" -ne 124 ] || echo ", as it took more than $LIMIT_S s")"
 	fi
-	if [ "$bad" -gt 0 ] && postponed "$1"; then
-		mv "$2" "${2%.log}.first.log"
-		set -- "$1" "${2%.log}.first.log" "$3" "$4" "$5"
-		echo "  $1 is run again at the end"
-	else
-		passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip + held))
+	if [ "$bad" -gt 0 ]; then
+		failures "$2"
+		echo "  all of it: $2"
+		echo "  repeat: make check TESTS=$1$(one_of "$1" "$first")"
 	fi
-	[ "$bad" -eq 0 ] || sed 's/^/    /' "$2" | grep -v '^    ok ' | tail -n 60
-	printf '%-24s %4d s %4d CPU s %5d ok %s%s\n' "$1" "$4" "$5" "$ok" "$([ "$bad" -eq 0 ] || echo "$bad failed ")" \
-		"$([ "$skip" -eq 0 ] || echo "$skip skipped ")"
+	printf '%-24s %4d s %4d CPU s %5d ok %s%s%s\n' "$1" "$4" "$5" "$ok" "$([ "$bad" -eq 0 ] || echo "$bad failed ")" \
+		"$([ "$held" -eq 0 ] || echo "$held quarantined ")" "$([ "$skip" -eq 0 ] || echo "$skip skipped ")"
 }
 
-# Whether what failed is for a second run. The lanes that ask are several processes.
-postponed() {
-	[ "$lane" != again ] && looks_at_machine "$1" || return 1
-	(
-		flock 8
-		[ "$(wc -l <"$STATE/again")" -lt "$AGAIN" ] && echo "$1" >>"$STATE/again"
-	) 8>"$STATE/again.lock"
+# What a log says of its failures: each with the comments below it, and what no test said.
+failures() {
+	awk '
+		/^not ok/ { show = 1; print; next }
+		/^ok|^1\.\./ { show = 0; next }
+		show || !/^#/ { print }' "$1" | sed 's/^/    /' | tail -n 60
+}
+
+# Of suites of which one test can be run: the words that do.
+one_of() { # SUITE NAME
+	case $1 in
+	kernel/bucket | kernel/shared | kernel/walk | kernel/line_pmu | kernel/line_feed | export/* | names/kernel_*) ;;
+	kernel/* | cli/* | golden | compare* | names | readers/*)
+		printf " ONE='%s'" "${2//\'/\'\\\'\'}"
+		;;
+	esac
 }
 
 # suite NAME COMMAND...: its TAP is on stdout. Done by the first worker of its lane that comes to it.
@@ -155,12 +198,12 @@ suite() {
 	shift
 	selected "$name" || return 0
 	number=$((number + 1))
-	if [ "$lane" = again ]; then
-		grep -qxF "$name" "$STATE/again" || return 0
-	else
-		[[ $lane == "$(lane_of "$name")"* ]] || return 0
-		mkdir "$STATE/$number" 2>/dev/null || return 0
-	fi
+	[[ $lane == "$(lane_of "$name")"* ]] || return 0
+	mkdir "$STATE/$number" 2>/dev/null || return 0
+	case ${ONE:+$1} in
+	python3) set -- "$@" "$ONE" ;;
+	bats) set -- "$1" -f "^$(printf %s "$ONE" | sed 's/[^[:alnum:][:space:]]/\\&/g')\$" "${@:2}" ;;
+	esac
 	cpu_ms cpu_began
 	began=${EPOCHREALTIME/[.,]/}
 	timeout --kill-after=15 "$LIMIT_S" "$@" >"$log" 2>&1 </dev/null &
@@ -177,10 +220,6 @@ suite() {
 	cpu_ms cpu
 	cpu=$(((cpu - cpu_began + 500) / 1000))
 	echo "$took $name" >>"$STATE/times.$lane"
-	if [ "$lane" = again ]; then
-		count "$name" "$log" "$status" "$took" "$cpu"
-		return
-	fi
 	count "$name" "$log" "$status" "$took" "$cpu" >"$STATE/$number/saying"
 	mv "$STATE/$number/saying" "$STATE/$number/said"
 	say
@@ -215,9 +254,9 @@ say_rest() {
 
 beside=() beside_lanes=()
 while IFS='|' read -r pattern where _; do
-	case $pattern in '' | '#'*) continue ;; esac
+	[ -n "$pattern" ] || continue
 	beside+=("$pattern") beside_lanes+=("$where")
-done < <(sed 's/[[:space:]]*|[[:space:]]*/|/g' tests/beside)
+done <<<"${tables[beside]}"
 
 # Of a suite that traces the machine: where those that compute may go on beside it, else alone.
 tracing_lane_of() {
@@ -251,7 +290,11 @@ words=("$@")
 selected() {
 	local word
 
-	[ ${#words[@]} -gt 0 ] || return 0
+	if [ ${#words[@]} -eq 0 ]; then
+		[ -z "$all" ] && listed long "$1" || return 0
+		echo "$1" >>"$STATE/long"
+		return 1
+	fi
 	for word in "${words[@]}"; do
 		[[ $1 != *"$word"* ]] || return 0
 	done
@@ -265,31 +308,35 @@ one() {
 		[ $rc -eq 0 ] || { echo "not ok 1 - $1"; exit 1; }; echo "ok 1 - $1"' - "$@"
 }
 
-# Long ones first, so that the CPUs end together.
+# of DIR NAME COMMAND...: a suite of what was built in DIR.
+of() {
+	O=$1 suite "${@:2}"
+}
+
+# Long ones first, so that the CPUs end together. Where there is a build with the sanitizers, unit tests, golden tests,
+# names and mutants are of that; -a runs them of both.
 all_suites() {
-	for t in "$O"/tests/unit/test_*; do
+	local own=${SAN_O:-$O} runs=500 mutants=1500
+
+	[ -z "$all" ] || runs=3000 mutants=3000
+	for t in "$own"/tests/unit/test_*; do
+		case ${t##*/test_} in
+		export | tui_cost) t=$O/tests/unit/${t##*/} ;; # they look at memory and time
+		esac
 		[ ! -x "$t" ] || suite "unit/${t##*/test_}" "$t"
 	done
-	if [ -n "$SAN_O" ]; then
-		for t in "$SAN_O"/tests/unit/test_*; do
-			[ ! -x "$t" ] || suite "san/${t##*/test_}" "$t"
-		done
-	fi
 	fuzz=()
 	for t in tests/fuzz/fuzz_*.c; do
 		name=${t##*/fuzz_}
 		fuzz+=("${name%.c}")
 	done
 	# What is new is found by hand (make check-fuzz): here each run has the same inputs.
-	suite fuzz env FUZZ_RUNS=3000 tests/fuzz/run.sh "$O/fuzz" 1 "${fuzz[@]}"
+	suite fuzz env FUZZ_RUNS=$runs tests/fuzz/run.sh "$O/fuzz" 1 "${fuzz[@]}"
 	for t in tests/readers/test_*.py; do
 		name=${t##*/test_}
 		suite "readers/${name%.py}" python3 "$t"
 	done
-	suite golden python3 tests/golden/test_golden.py
-	if [ -n "$SAN_O" ]; then
-		suite san/golden env O="$SAN_O" python3 tests/golden/test_golden.py
-	fi
+	of "$own" golden python3 tests/golden/test_golden.py
 	suite compare python3 tests/compare/test_compare.py
 	suite bench python3 bench/test_added.py
 	suite insn/arm64 python3 tests/insn/test_arm64.py
@@ -299,10 +346,9 @@ all_suites() {
 		name=${t##*/test_}
 		suite "cli/${name%.bats}" bats --tap "$t"
 	done
-	suite names python3 tests/names/test_names.py
-	if [ -n "$SAN_O" ]; then
-		suite san/names env O="$SAN_O" python3 tests/names/test_names.py
-	fi
+	of "$own" names python3 tests/names/test_names.py
+	# Not beside a memory of the sanitizers.
+	[ "$own" = "$O" ] || suite names/memory python3 tests/names/test_names.py 'giving that memory back'
 	suite names/worker python3 tests/names/test_worker.py
 	for t in "$O"/tests/names/test_kernel_*; do
 		[ ! -x "$t" ] || suite "names/${t##*/test_}" "$t"
@@ -319,9 +365,13 @@ all_suites() {
 	suite export/dashboard python3 tests/fleet/dashboard.py
 	# Records of everything there is; what is larger than this has more of the same.
 	mapfile -t records < <(find tests/golden/expected -name '*.json' -size -60k | sort)
-	suite compare/mutants "$O/tests/compare/mutants" 3000 "${records[@]}"
-	if [ -n "$SAN_O" ]; then
-		suite san/mutants "$SAN_O/tests/compare/mutants" 1500 "${records[@]}"
+	suite compare/mutants "$own/tests/compare/mutants" "$mutants" "${records[@]}"
+	if [ -n "$all" ] && [ "$own" != "$O" ]; then
+		for t in "$O"/tests/unit/test_*; do
+			[ ! -x "$t" ] || suite "plain/${t##*/test_}" "$t"
+		done
+		suite plain/golden python3 tests/golden/test_golden.py
+		suite plain/names python3 tests/names/test_names.py
 	fi
 	suite core-reloc tests/core-reloc/selftest.sh "$O/core-reloc/corecheck" "$O/core-reloc" tests/btf/*.btf
 	ours=("$O"/bpf/sched_raw.bpf.o)
@@ -348,16 +398,8 @@ all_suites() {
 	suite cycles tests/privs/cycles.sh "$O/waitscope" 24
 }
 
-# What is measured, or has to happen in time, is the live machine's.
-looks_at_machine() {
-	case $1 in
-	kernel/* | names/worker | names/kernel* | export/* | cli/* | readers/tui* | */tui_cost | privs | cycles) ;;
-	*) return 1 ;;
-	esac
-}
-
 # In a process of its own: a worker, and what its suites add up to.
-run_lane() { # traces | beside | waits | computes.N | again
+run_lane() { # traces | beside | waits | computes.N
 	lane=$1 passed=0 failed=0 skipped=0
 	trap 'trap "" INT TERM; end_child; exit 130' INT TERM
 	trap 'echo "$passed $failed $skipped" >"$STATE/counts.$lane"' EXIT
@@ -398,7 +440,6 @@ mkdir -p "$LOGS"
 STATE=$(mktemp -d "$LOGS/state.XXXXXX") || exit 1
 trap 'rm -rf "$STATE"' EXIT
 : >"$STATE/next"
-: >"$STATE/again"
 interrupted=0 workers=()
 trap 'interrupted=1; [ ${#workers[@]} -eq 0 ] || kill -TERM "${workers[@]}" 2>/dev/null' INT TERM
 mapfile -t computes < <(seq -f 'computes.%.0f' "$jobs")
@@ -410,7 +451,6 @@ else
 	lanes "${computes[@]}" waits beside
 fi
 lanes traces
-[ ! -s "$STATE/again" ] || lanes again
 if [ "$interrupted" -ne 0 ]; then
 	say_rest
 	echo interrupted

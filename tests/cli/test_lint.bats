@@ -229,6 +229,31 @@ reads() { # TEXT
 	breach "'nowhere.h' file not found"
 }
 
+quarantine() { # DAYS_AGO...
+	local days
+	mkdir -p "$tree/tests"
+	for days; do echo "kernel/a | late $days | $(date -d "-$days days" +%F) | 3 ms"; done >"$tree/tests/quarantine"
+}
+
+@test "tests in quarantine, not for too long" {
+	quarantine 0 13
+	run "$lint" "$tree"
+	[ "$status" -eq 0 ]
+	quarantine 2 15
+	breach "'late 15' is due, after 15 days"
+}
+
+@test "too many tests in quarantine" {
+	quarantine 1 1 1 1 1 1 1 1 1
+	breach 'tests/quarantine: 9 tests'
+}
+
+@test "a test in quarantine of which it is not said what was seen" {
+	quarantine 1
+	sed -i 's/ | 3 ms//' "$tree/tests/quarantine"
+	breach 'expected SUITE | TEST | YYYY-MM-DD | what was seen'
+}
+
 @test "trailing whitespace" {
 	printf 'words \n' > "$tree/notes.md"
 	breach 'notes.md:1:words   (trailing whitespace)'

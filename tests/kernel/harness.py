@@ -881,7 +881,8 @@ def main():
     suite, beside = unittest.TestSuite(), []
     for case in unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]):
         for test in case:
-            if all(word in title(test) for word in sys.argv[1:]):
+            # A failed part of a test is called after it.
+            if all(word in title(test) or word.startswith(title(test)) for word in sys.argv[1:]):
                 if is_together(test):
                     beside.append(test)
                 else:
