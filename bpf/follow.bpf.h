@@ -4,6 +4,11 @@
 #ifndef WS_FOLLOW_BPF_H
 #define WS_FOLLOW_BPF_H
 
+/* What an object does with the stamp of a task that becomes a target. */
+#ifndef STAMP_JOINS
+#define STAMP_JOINS(st, p) ((void)0)
+#endif
+
 static __always_inline void follow_task(struct task_struct *p)
 {
 	struct stamp *st = stamp_get(p, true);
@@ -11,6 +16,7 @@ static __always_inline void follow_task(struct task_struct *p)
 
 	if (st) {
 		st->flags |= STAMP_FOLLOWED;
+		STAMP_JOINS(st, p);
 		return;
 	}
 	bank = bank_get(epoch);

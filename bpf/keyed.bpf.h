@@ -8,6 +8,7 @@
 #define WS_KEYED_BPF_H
 
 #include "bucket_check.bpf.h"
+#include "group.bpf.h"
 
 const volatile struct abi_keyed keyed;
 
@@ -142,68 +143,23 @@ static __always_inline void khist_add(struct abi_khead *e, u32 m, u64 v, u64 ep)
 	khist_add_n(e, m, v, 1, ep);
 }
 
-/* Up to the NUL: older kernels leave what was there before behind it (strlcpy in __set_task_comm).
- */
-static __always_inline void copy_comm(char *to, const char *from)
-{
-	u32 i;
-
-	for (i = 0; i < ABI_COMM_LEN; i++) {
-		if (!from[i])
-			break;
-		to[i] = from[i];
-	}
-}
-
-static __always_inline void group_comm(struct abi_key *key, struct task_struct *p)
-{
-	char comm[ABI_COMM_LEN] = {};
-
-	if (TASKS_TYPED) {
-		copy_comm(key->comm, p->comm);
-		return;
-	}
-	bpf_core_read(comm, sizeof(comm), &p->comm);
-	copy_comm(key->comm, comm);
-}
-
 /*
  * The group of a task (--by) into a zeroed key, and the CPU. A thread runs on one CPU at a time:
  * its entries leave the CPU out, unless the source puts it back.
  */
 static __always_inline void group_key(struct abi_key *key, struct task_struct *p)
 {
-	struct task_struct *leader;
-
-	if (keyed.by == ABI_BY_PID) {
-		leader = TASK_READ(p, group_leader);
-		key->id = (u32)TASK_READ(p, tgid);
-		key->born = leader ? TASK_READ(leader, start_time) : 0;
-	} else if (keyed.by == ABI_BY_TID) {
-		key->id = (u32)TASK_READ(p, pid);
-		key->born = TASK_READ(p, start_time);
-		return;
-	} else if (keyed.by == ABI_BY_CGROUP) {
-		key->id = task_cgroup_id(p);
-	} else if (keyed.by == ABI_BY_COMM) {
-		group_comm(key, p);
-	}
-	key->cpu = bpf_get_smp_processor_id();
+	group_id(keyed.by, key, p);
+	if (keyed.by != ABI_BY_TID)
+		key->cpu = bpf_get_smp_processor_id();
 }
 
 /* Processes and threads have a name that may change: as last seen. */
 static __always_inline void group_name(struct abi_khead *e, struct task_struct *p)
 {
-	struct task_struct *leader, *named = p;
-
 	if (keyed.by != ABI_BY_PID && keyed.by != ABI_BY_TID)
 		return;
-	if (keyed.by == ABI_BY_PID) {
-		leader = TASK_READ(p, group_leader);
-		if (leader)
-			named = leader;
-	}
-	bpf_probe_read_kernel(e->comm, sizeof(e->comm), named->comm);
+	bpf_probe_read_kernel(e->comm, sizeof(e->comm), group_named(keyed.by, p)->comm);
 	e->pid = (u32)TASK_READ(p, tgid);
 	e->named_ns = bpf_ktime_get_ns();
 }

@@ -71,7 +71,7 @@ floor '^src/[^/]*$' "$LIBBPF" 'main reaches the kernel through sources'
 
 # Within source: what a source is, the rooms that all share (sys, filter, bpf, in this order), those between
 # (inodes, cacheline), the sources; no source knows another one, but line, which watches lines.
-ONES='inodes|cacheline|contend|ext4|line|sched|synth|watch'
+ONES='inodes|cacheline|contend|ext4|line|sched|synth|times|watch'
 floor '^src/source/[^/]+$' 'source/[^/]+/' 'what a source is knows none of them'
 floor '^src/source/sys/' "source/(filter|bpf|$ONES)/" 'what the system is like knows no filter and no source'
 floor '^src/source/filter/' "source/(bpf|$ONES)/" 'filters know no source'
@@ -83,6 +83,7 @@ floor '^src/source/ext4/' 'source/(cacheline|contend|line|sched|synth|watch)/' '
 floor '^src/source/line/' 'source/(contend|ext4|sched|synth)/' 'of the other sources line knows watch alone'
 floor '^src/source/(sched|synth)/' 'source/(cacheline|contend|ext4|inodes|line|watch)/' 'a source knows no other one'
 floor '^src/source/watch/' 'source/(contend|ext4|line|sched|synth)/' 'a source knows no other one'
+floor '^src/source/times/' 'source/(cacheline|contend|ext4|inodes|line|sched|synth|watch)/' 'the account of time knows no source'
 
 # ---- no circle of includes: of files, nor of rooms (directories) of src ----
 includes() { # "FILE INCLUDED", of what lies in the tree

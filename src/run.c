@@ -109,6 +109,20 @@ static int hide_addresses(struct run *r, struct err *e)
 	return 0;
 }
 
+/* Where the time went: of the tasks that the sources are asked about. */
+static int open_times(struct run *r, struct err *e)
+{
+	const struct source_args args = {
+		.cfg = r->cfg,
+		.command_pid = r->command ? command_pid(r->command) : 0,
+	};
+	bool real = false;
+
+	for (size_t i = 0; i < r->nsources; i++)
+		real |= r->sources[i].src && !r->sources[i].ops->made_up;
+	return real ? times_open(&r->times, &args, e) : 0;
+}
+
 static int check_limits(const struct run *r, struct err *e)
 {
 	uint64_t metrics = 0;
@@ -132,6 +146,8 @@ int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e
 		ret = command_fork(&r->command, cfg->command, e);
 	if (!ret)
 		ret = open_sources(r, e);
+	if (!ret)
+		ret = open_times(r, e);
 	if (!ret)
 		ret = check_limits(r, e);
 	if (!ret)
@@ -184,6 +200,9 @@ int run_start(struct run *r, struct err *e)
 		if (ret)
 			return ret;
 	}
+	ret = r->times ? times_start(r->times, e) : 0;
+	if (ret)
+		return ret;
 	r->started = again ? r->epoch_began : moment_now();
 	r->epoch_began = r->previous = r->started;
 	r->user_ns_start = r->user_ns_previous = user_cpu_ns();
@@ -203,6 +222,8 @@ int run_next_epoch(struct run *r, struct err *e)
 	each_source (r, s)
 		if (!ret)
 			ret = s->ops->next_epoch(s->src, e);
+	if (!ret && r->times)
+		ret = times_next_epoch(r->times, false, e);
 	note_epoch(r);
 	return ret;
 }
@@ -235,6 +256,8 @@ int run_stop(struct run *r, struct err *e)
 	each_source (r, s)
 		if (!ret)
 			ret = s->ops->stop(s->src, e);
+	if (!ret && r->times)
+		ret = times_next_epoch(r->times, true, e);
 	note_epoch(r);
 	return ret;
 }
@@ -256,6 +279,8 @@ static struct frame frame_of(const struct run *r, enum frame_type type, const st
 		.ncontended = rows->contended.n,
 		.culprits = rows->culprits.v,
 		.nculprits = rows->culprits.n,
+		.times = rows->times.v,
+		.ntimes = rows->times.n,
 		.self = r->cost,
 	};
 
@@ -287,6 +312,11 @@ static int collect(struct run *r, bool totals, struct frame *interval, struct fr
 		quality_add(&qi, &r->report.quality_interval);
 		quality_add(&qt, &r->report.quality_total);
 	}
+	ret = r->times ? times_collect(r->times, &r->report, e) : 0;
+	if (ret)
+		return ret;
+	quality_add(&qi, &r->report.quality_interval);
+	quality_add(&qt, &r->report.quality_total);
 	/* Those since the last report, and all. Beside the sources': names are shared by them. */
 	qt.names_refused = names_refused(r->names.names);
 	qi.names_refused = qt.names_refused - r->names_refused;
@@ -427,6 +457,7 @@ int run_close(struct run *r, struct err *e)
 		if (s->src)
 			s->ops->close(s->src);
 	}
+	times_close(r->times);
 	shared_close(&r->shared);
 	names_shared_close(&r->names);
 	hide_end(&r->hide);

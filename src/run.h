@@ -24,6 +24,7 @@
 #include "outputs.h"
 #include "source/bpf/shared.h"
 #include "source/source.h"
+#include "source/times/times.h"
 
 /* Some moment, on both clocks. */
 struct moment {
@@ -47,6 +48,7 @@ struct run {
 	struct outputs outputs;
 	struct command *command; /* NULL without one */
 	struct source_report report;
+	struct times_run *times;		      /* NULL: all data is made up */
 	struct moment started, epoch_began, previous; /* counting began; the last two epochs */
 	struct names_shared names;		      /* the sources' */
 	struct shared_maps shared;		      /* theirs too */

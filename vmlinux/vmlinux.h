@@ -71,6 +71,7 @@ struct cfs_rq {
 
 struct sched_entity {
 	unsigned char sched_delayed;
+	u64 sum_exec_runtime;
 	struct cfs_rq *cfs_rq;
 };
 

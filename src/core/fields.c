@@ -244,6 +244,15 @@ static const struct field slow_link_rows[] = {
 };
 TABLE(slow_link_fields, slow_link_rows);
 
+static const struct field times_rows[] = {
+	{"of", FIELD_TEXT, FIELD_NEVER_NULL, AT(times, of)},
+	{"running_ns", FIELD_U64, FIELD_NEVER_NULL, AT(times, running_ns)},
+	{"waiting_ns", FIELD_U64, FIELD_NEVER_NULL, AT(times, waiting_ns)},
+	{"throttled_ns", FIELD_U64, FIELD_NEVER_NULL, AT(times, throttled_ns)},
+	{"asleep_ns", FIELD_U64, FIELD_NEVER_NULL, AT(times, asleep_ns)},
+};
+TABLE(times_fields, times_rows);
+
 static const struct field culprit_rows[] = {
 	{"kind", FIELD_TEXT, FIELD_NEVER_NULL, AT(culprit, kind)},
 	{"pid", FIELD_U32, FIELD_ZERO_IS_NULL, AT(culprit, pid)},

@@ -81,6 +81,8 @@ extern const struct field_table self_fields;
 /* Of struct site, holder, line_member, futex_counts, line_thread, line_hitm, slow, slow_op, slow_held, slow_link. */
 extern const struct field_table site_fields, holder_fields, member_fields, futex_fields,
 	thread_fields, hitm_fields, slow_fields, slow_op_fields, slow_held_fields, slow_link_fields;
+/* Of struct times, but for the group. */
+extern const struct field_table times_fields;
 /* Of struct culprit, but for who waited. */
 extern const struct field_table culprit_fields;
 /* The same of a part of a slow wait. */

@@ -193,6 +193,24 @@ struct culprit {
 	uint64_t length_ns[CULPRIT_LENGTHS];
 };
 
+/*
+ * Where the time of CPUs or threads went in this period, by the kernel's own account. The four parts of a row add
+ * up to the time that all of them were there: two threads in 1 s are 2 s.
+ */
+#define TIMES_CPUS "cpus"	/* running: busy; waiting: taken by the hypervisor; asleep: idle */
+#define TIMES_THREADS "threads" /* those that the filters ask for, or of a group */
+#define TIMES_LABELS 3
+struct times {
+	const char *of; /* TIMES_CPUS, TIMES_THREADS */
+	struct label
+		labels[TIMES_LABELS]; /* of a group (--by), as its series have them; none: all */
+	uint32_t nlabels;
+	uint64_t running_ns;
+	uint64_t waiting_ns;   /* for a CPU, */
+	uint64_t throttled_ns; /* but for this: the task's cgroup was out of CPU quota */
+	uint64_t asleep_ns;    /* the rest */
+};
+
 /* DESIGN 2.12. All counts of this report's period, but in_flight: now. */
 struct quality {
 	uint64_t unpaired;
@@ -241,6 +259,8 @@ struct frame {
 	size_t ncontended;
 	const struct culprit *culprits;
 	size_t nculprits;
+	const struct times *times; /* none: not known */
+	size_t ntimes;
 	bool why;      /* who made tasks wait for a CPU is told; there may be none */
 	bool contends; /* a source runs that reports waits for addresses */
 	bool lines;    /* one that reports cache lines */

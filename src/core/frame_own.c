@@ -293,6 +293,40 @@ static void culprits_view(struct frame_own *o)
 	o->frame.nculprits = n;
 }
 
+/* ---- where the time went ---- */
+
+static struct times *times_item(struct frame_own *o, const struct times *t, bool add)
+{
+	o->key_len = 0;
+	own_key(o, "t", 1);
+	own_key_text(o, t->of);
+	if (t->nlabels) { /* the others describe it */
+		own_key_text(o, t->labels[0].key);
+		own_key_text(o, t->labels[0].value);
+	}
+	return own_item(o, &o->times, sizeof(*t), add);
+}
+
+struct times *own_times_find(struct frame_own *o, const struct times *t)
+{
+	return times_item(o, t, false);
+}
+
+static void times_add(struct frame_own *o, const struct times *t)
+{
+	struct times *to = times_item(o, t, true);
+
+	if (!to)
+		return;
+	fields_add(&times_fields, to, t);
+	own_texts(o, &times_fields, to);
+	to->nlabels = t->nlabels;
+	for (uint32_t i = 0; i < t->nlabels; i++) {
+		to->labels[i].key = own_text(o, t->labels[i].key);
+		to->labels[i].value = own_text(o, t->labels[i].value);
+	}
+}
+
 /* ---- quality and cost ---- */
 
 void quality_add(struct quality *to, const struct quality *q)
@@ -355,6 +389,8 @@ static void add_rest(struct frame_own *o, const struct frame *f, enum frame_join
 		own_row_add(o, &f->contended[i], f->dur_ns);
 	for (size_t i = 0; i < f->nculprits; i++)
 		culprit_add(o, &f->culprits[i]);
+	for (size_t i = 0; i < f->ntimes; i++)
+		times_add(o, &f->times[i]);
 	if (how == FRAME_THEN) {
 		to->quality.in_flight = to->quality.longest_ns = 0;
 		to->quality.longest_tid = 0;
@@ -404,6 +440,8 @@ const struct frame *frame_own_view(struct frame_own *o)
 		metric_share(o->series.v, o->series.n);
 	o->frame.series = o->series.v;
 	o->frame.nseries = o->series.n;
+	o->frame.times = o->times.v;
+	o->frame.ntimes = o->times.n;
 	culprits_view(o);
 	return o->error ? NULL : &o->frame;
 }
@@ -418,6 +456,7 @@ void frame_own_reset(struct frame_own *o)
 		free(o->series.v);
 	own_rows_free(o);
 	free(o->culprits.v);
+	free(o->times.v);
 	free(o->places);
 	free(o->key);
 	arena_free(&o->kept);

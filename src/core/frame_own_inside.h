@@ -41,7 +41,7 @@ struct frame_own {
 	size_t nkeyed;	    /* then: those that have keys */
 	bool subtracted;    /* views leave out what nothing came to */
 	/* Of struct series, own_row and culprit. Histograms of series and rows are packed ones. */
-	struct own_array series, rows, culprits;
+	struct own_array series, rows, culprits, times;
 	double used_ns, costed_ns; /* periods whose cost is known: ours, and the kernel's */
 	struct own_entry **places;
 	size_t nplaces, nentries; /* places: a power of two */
@@ -73,6 +73,9 @@ double own_mean(double a, double a_weight, double b, double b_weight);
 /* frame_copy.c: o->series of a frame's. And the one that is one with this, or NULL. */
 void own_copy_series(struct frame_own *o, const struct frame *f);
 const struct series *own_copy_find(struct frame_own *o, const struct series *s);
+
+/* The row that is one with this, or NULL. */
+struct times *own_times_find(struct frame_own *o, const struct times *t);
 
 /* frame_subtract.c: takes h, of which there may be none, from one that is ours or NULL. */
 void own_hist_subtract(struct frame_own *o, const struct hist *from, const struct hist *h);

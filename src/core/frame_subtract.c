@@ -66,6 +66,14 @@ static void culprit_subtract(struct frame_own *o, const struct culprit *c)
 			own_fail(o, -EINVAL);
 }
 
+static void times_subtract(struct frame_own *o, const struct times *t)
+{
+	struct times *from = own_times_find(o, t);
+
+	if (!from || !fields_subtract(&times_fields, from, t))
+		own_fail(o, -EINVAL);
+}
+
 int frame_own_rescale(struct frame_own *o, uint32_t schema)
 {
 	const struct series *s = o->series.v;
@@ -95,5 +103,7 @@ int frame_own_subtract(struct frame_own *o, const struct frame *earlier)
 		own_row_subtract(o, &earlier->contended[i]);
 	for (size_t i = 0; i < earlier->nculprits; i++)
 		culprit_subtract(o, &earlier->culprits[i]);
+	for (size_t i = 0; i < earlier->ntimes; i++)
+		times_subtract(o, &earlier->times[i]);
 	return o->error;
 }

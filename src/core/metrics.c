@@ -34,12 +34,13 @@ const struct metric_desc metric_list[METRICS] = {
 		 .part_of = WAKEUPS},
 	[METRIC_SCHED_THROTTLE_WAIT] = {"sched_throttle_wait", "throttle-wait", METRIC_SIDE,
 					"Waits of runnable tasks whose cgroup was out of CPU quota",
-					.part_of = WAKEUPS, .ranks_as = "throttled"},
+					.part_of = WAKEUPS, .ranks_as = "throttled",
+					.waited = "out of CPU quota"},
 	[METRIC_SCHED_RUN_DELAY] = {"sched_run_delay", "run-delay", METRIC_SIDE,
 				    "Time on a run queue: queue_to_run and preempt_wait together",
-				    .part_of = WAKEUPS, .ranks = true},
+				    .part_of = WAKEUPS, .ranks = true, .waited = "for a CPU"},
 	[METRIC_EXT4_OP_LATENCY] = {OPS, OPS_TITLE, METRIC_ROWS,
-				    "Time that one ext4 operation took"},
+				    "Time that one ext4 operation took", .waited = "in ext4"},
 	[METRIC_EXT4_ES_LOOKUP_LATENCY] = JOINS_OPS(
 		"ext4_es_lookup_latency", "Time that a look-up in the extent status tree took"),
 	[METRIC_JBD2_START_WAIT] =

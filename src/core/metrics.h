@@ -49,7 +49,9 @@ struct metric_desc {
 	/* METRIC_HEADLINE: its short name, for its columns beside the metric that ranks. */
 	const char *brief;
 	const char *part_of; /* METRIC_LEG, METRIC_SIDE: the headline's name; NULL: stands alone */
-	const char *unit;    /* of a counter, as UCUM has it: "By", "{sample}"; histograms: "s" */
+	/* Its sum is what tasks waited: "for a CPU", "in ext4"; NULL: it is a part of another metric, or no wait. */
+	const char *waited;
+	const char *unit; /* of a counter, as UCUM has it: "By", "{sample}"; histograms: "s" */
 };
 
 /* Histograms of one source stand together, in the order in which its BPF programs keep them. */

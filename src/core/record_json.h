@@ -69,6 +69,7 @@ void json_in_fields(struct json_in *in, const struct json *o, const struct field
 
 /* record_rows.c: arrays of a report and of a slow wait, which is what culprits add up to. */
 void json_in_metrics(struct json_in *in, const struct json *o, struct frame *f);
+void json_in_times(struct json_in *in, const struct json *tables, struct frame *f);
 void json_in_contended(struct json_in *in, const struct json *tables, struct frame *f);
 void json_in_culprits(struct json_in *in, const struct json *tables, struct frame *f);
 void json_in_slow_culprits(struct json_in *in, const struct json *o, struct slow *w);

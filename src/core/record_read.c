@@ -172,6 +172,8 @@ static void read_report(struct json_in *in, const struct json *o, struct record 
 		f->end = json_in_text_or_null(in, o, "end");
 	json_in_metrics(in, o, f);
 	part = json_in_object(in, o, "tables");
+	if (json_in_has(in, part, "times")) /* older versions do not tell */
+		json_in_times(in, part, f);
 	f->why = json_in_has(in, part, "culprits");
 	if (f->why)
 		json_in_culprits(in, part, f);

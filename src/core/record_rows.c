@@ -300,6 +300,20 @@ void json_in_culprits(struct json_in *in, const struct json *tables, struct fram
 				   NULL, read_culprit);
 }
 
+static void read_times(struct json_in *in, const struct json *o, void *to)
+{
+	struct times *t = to;
+
+	json_in_fields(in, o, &times_fields, t);
+	t->nlabels = json_in_labels(in, o, "labels", t->labels, TIMES_LABELS, "at most 3 labels");
+}
+
+void json_in_times(struct json_in *in, const struct json *tables, struct frame *f)
+{
+	f->times =
+		json_in_rows(in, tables, "times", &f->ntimes, sizeof(*f->times), NULL, read_times);
+}
+
 static void read_part(struct json_in *in, const struct json *o, void *to)
 {
 	struct culprit *c = to;

@@ -111,6 +111,8 @@ int regroup(struct regroup *r, struct frame *f)
 	f->ncontended = joined->ncontended;
 	f->culprits = joined->culprits;
 	f->nculprits = joined->nculprits;
+	f->times = joined->times;
+	f->ntimes = joined->ntimes;
 	return 0;
 }
 

@@ -151,11 +151,30 @@ static struct json_object *json_new_culprit(struct json_build *b, const struct c
 	return o;
 }
 
+/* ---- where the time went ---- */
+
+static struct json_object *json_new_times(struct json_build *b, const struct times *t)
+{
+	struct json_object *o = json_new_object(b), *labels = json_new_object(b);
+
+	for (uint32_t i = 0; i < t->nlabels; i++)
+		json_add_text(b, labels, t->labels[i].key, t->labels[i].value);
+	json_add(b, o, "labels", labels);
+	json_add_fields(b, o, &times_fields, t);
+	return o;
+}
+
 struct json_object *json_new_tables(struct json_build *b, const struct frame *f, struct view *view,
 				    const struct config *cfg)
 {
 	struct json_object *tables = json_new_object(b), *rows;
 
+	if (f->ntimes) {
+		rows = json_new_array(b);
+		for (size_t i = 0; i < f->ntimes; i++)
+			json_append(b, rows, json_new_times(b, &f->times[i]));
+		json_add(b, tables, "times", rows);
+	}
 	if (f->why) {
 		rows = json_new_array(b);
 		for (size_t i = 0; i < f->nculprits; i++)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/summary.h"
 #include "core/text.h"
 #include "sink/sink.h"
 #include "sink/table.h"
@@ -24,10 +25,11 @@ struct table_sink {
 	struct table_plan plan;
 	bool tty, color, redraw;
 	uint32_t columns, window_lines;
-	char host[256];	   /* "waitscope  6.18.44  2 CPUs" */
-	char sources[512]; /* "sched ext4   pid=42" */
-	bool printed;	   /* something, so that a blank line sets the next block apart */
-	bool drawn;	   /* the screen is ours */
+	char host[256];		      /* "waitscope  6.18.44  2 CPUs" */
+	char sources[512];	      /* "sched ext4   pid=42" */
+	char untraced[SUMMARY_BYTES]; /* "futex: not traced (-s futex)" */
+	bool printed; /* something, so that a blank line sets the next block apart */
+	bool drawn;   /* the screen is ours */
 	unsigned int
 		slow_head; /* SLOW_* bits: of which slow lines the head stands above the next one */
 	bool progress;	   /* a transient line is on the terminal */
@@ -110,6 +112,7 @@ static int table_meta(struct sink *s, const struct meta *m, struct err *e)
 			text_join(t->sources, sizeof(t->sources), " ", m->sources[i].name);
 	}
 	table_filters(t, m);
+	summary_untraced(t->untraced, m);
 	return 0;
 }
 
@@ -139,9 +142,11 @@ static void table_cut(char *out, size_t len, const char *text, size_t room)
 /*
  *	waitscope  6.18.44  2 CPUs  interval 1.0 s   sched                    14:02:11
  *
- * In a small window the time of day gives way to the time stamp.
+ * In a small window the time of day gives way to the time stamp, and in the smallest what does not change from report
+ * to report to where the time went.
  */
-static void table_header_line(const struct table_sink *t, struct table_page *page, bool stamp)
+static void table_header_line(const struct table_sink *t, struct table_page *page, bool stamp,
+			      const char *summary)
 {
 	const struct frame *f = page->f;
 	char text[1024], cut[1024], clock[64] = "";
@@ -157,15 +162,18 @@ static void table_header_line(const struct table_sink *t, struct table_page *pag
 	(void)snprintf(text, sizeof(text), "%s  %s %s   %s", t->host,
 		       f->type == FRAME_INTERVAL ? "interval" : "total",
 		       word_duration(table_period_ns(t, f)).s, t->sources);
-	table_cut(cut, sizeof(cut), text, room);
+	table_cut(cut, sizeof(cut), *summary ? summary : text, room);
 	line_start(&l);
 	line_left(&l, cut, room + 2);
 	line_add(&l, "%s", clock);
-	printer_line(&page->printer, STYLE_DIM, &l);
+	printer_line(&page->printer, *summary ? STYLE_PLAIN : STYLE_DIM, &l);
 }
 
 static void table_header(const struct table_sink *t, struct table_page *page)
 {
+	enum table_density until = DENSITY_LEAST;
+	char summary[SUMMARY_BYTES];
+
 	const struct frame *f = page->f;
 	char stamp[64];
 
@@ -173,11 +181,35 @@ static void table_header(const struct table_sink *t, struct table_page *page)
 		format_rfc3339(stamp, sizeof(stamp), f->time.tv_sec, (uint32_t)f->time.tv_nsec);
 		if (table_only(page, DENSITY_ALL, DENSITY_SHORT))
 			printer_text(&page->printer, STYLE_DIM, stamp);
-		if (table_only(page, DENSITY_SHORT, DENSITIES))
-			table_header_line(t, page, true);
+		if (table_only(page, DENSITY_SHORT, DENSITY_LEAST))
+			table_header_line(t, page, true, "");
+		until = DENSITY_SHORT;
 	}
-	if (table_only(page, DENSITY_ALL, t->base.cfg->timestamps ? DENSITY_SHORT : DENSITIES))
-		table_header_line(t, page, false);
+	if (table_only(page, DENSITY_ALL, until))
+		table_header_line(t, page, false, "");
+	if (table_only(page, DENSITY_LEAST, DENSITIES))
+		table_header_line(t, page, t->base.cfg->timestamps, summary_text(summary, f, NULL));
+	table_always(page);
+}
+
+/* Where the time went, and what was waited for: in a small window as much of it as a line has room for. What is not
+ * traced is said once. */
+static void table_summary(const struct table_sink *t, struct table_page *page)
+{
+	bool first = !t->printed || t->redraw || page->f->type == FRAME_FINAL;
+	char text[2 * SUMMARY_BYTES + 2];
+
+	summary_text(text, page->f, NULL);
+	if (first && *t->untraced) {
+		strcat(text, *text ? "; " : ""); /* they fit */
+		strcat(text, t->untraced);
+	}
+	if (!*text)
+		return;
+	if (table_only(page, DENSITY_ALL, DENSITY_SHORT))
+		table_words(page, text);
+	if (table_only(page, DENSITY_SHORT, DENSITY_LEAST))
+		printer_text(&page->printer, STYLE_PLAIN, text);
 	table_always(page);
 }
 
@@ -195,6 +227,8 @@ static void table_draw(struct table_sink *t, struct table_page *page)
 		line_add(&l, "final report after %s: %s", word_duration(page->f->dur_ns).s, clean);
 		printer_line(&page->printer, STYLE_PLAIN, &l);
 	}
+	if (page->room >= HEADER_LEAST)
+		table_summary(t, page);
 	table_sections(page);
 	if (page->f->type == FRAME_FINAL)
 		table_verdict(page);

@@ -181,6 +181,9 @@ const char *table_numbers(const uint32_t *v, size_t nv, char *out, size_t len);
 enum { CUT_NAME = 1, CUT_OWNER = 2, CUT_CPUS = 4 };
 void table_contended_detail(struct table_page *page, const struct contended *c, uint32_t cut);
 
+/* A sentence: where a line has no room for a word, it goes on below. */
+void table_words(struct table_page *page, char *text);
+
 /* Quality and cost (table_foot.c). */
 void table_foot(struct table_page *page);
 

@@ -89,8 +89,7 @@ void table_culprits(struct table_page *page)
 	grid_rows(&g, page, rows, shown, "");
 }
 
-/* Where a line of the verdict has no room, it goes on below. */
-static void verdict_line(struct table_page *page, char *text)
+void table_words(struct table_page *page, char *text)
 {
 	struct line l;
 	char *next;
@@ -120,6 +119,6 @@ void table_verdict(struct table_page *page)
 	table_gap(page);
 	for (size_t i = 0; i < v.n; i++) {
 		text_clean(clean, sizeof(clean), v.line[i], SIZE_MAX);
-		verdict_line(page, clean);
+		table_words(page, clean);
 	}
 }

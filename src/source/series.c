@@ -25,6 +25,7 @@
 DEFINE_PUSH(series)
 DEFINE_PUSH(contended)
 DEFINE_PUSH(culprit)
+DEFINE_PUSH(times)
 
 int series_push_hists(struct source_report *r, const struct metric_desc *metrics, uint32_t n,
 		      uint32_t optional, const struct hist *interval, const struct hist *total,
@@ -51,12 +52,13 @@ int series_push_hists(struct source_report *r, const struct metric_desc *metrics
 
 void rows_forget(struct report_rows *r)
 {
-	r->series.n = r->contended.n = r->culprits.n = 0;
+	r->series.n = r->contended.n = r->culprits.n = r->times.n = 0;
 }
 
 void rows_want(struct report_rows *r, bool wanted)
 {
-	r->series.unwanted = r->contended.unwanted = r->culprits.unwanted = !wanted;
+	r->series.unwanted = r->contended.unwanted = r->culprits.unwanted = r->times.unwanted =
+		!wanted;
 }
 
 void rows_free(struct report_rows *r)
@@ -64,4 +66,5 @@ void rows_free(struct report_rows *r)
 	free(r->series.v);
 	free(r->contended.v);
 	free(r->culprits.v);
+	free(r->times.v);
 }

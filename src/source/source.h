@@ -54,11 +54,20 @@ struct culprit_list {
 };
 int culprit_push(struct culprit_list *l, const struct culprit *c); /* 0, -ENOMEM */
 
+/* And for where the time went. */
+struct times_list {
+	struct times *v;
+	size_t n, cap;
+	bool unwanted;
+};
+int times_push(struct times_list *l, const struct times *t); /* 0, -ENOMEM */
+
 /* What the sources report for one period: each puts its rows behind those of the ones before. */
 struct report_rows {
 	struct series_list series;
 	struct contended_list contended;
 	struct culprit_list culprits;
+	struct times_list times;
 };
 void rows_forget(struct report_rows *r);	    /* keeps the memory */
 void rows_want(struct report_rows *r, bool wanted); /* by the next collect */

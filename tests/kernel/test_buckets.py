@@ -115,13 +115,9 @@ class ReportTest(KernelTest):
 
     def test_quota(self):
         """waits for CPU quota"""
-        group = test_throttle.Throttle.limited(self)
+        group = test_throttle.limited_group(self)
         self.beside(lambda: self.load("hog", 2, 600, preexec_fn=group.enter()), "-s", "sched")
         self.seen([("sched_throttle_wait", ())])
-
-    has_cpu = staticmethod(test_throttle.Throttle.has_cpu)
-    write = staticmethod(test_throttle.Throttle.write)
-    QUOTA_US, PERIOD_US = test_throttle.Throttle.QUOTA_US, test_throttle.Throttle.PERIOD_US
 
     def test_ext4(self):
         """operations and the journal, of the whole and of groups"""

@@ -10,48 +10,50 @@ import tempfile
 import harness
 from harness import Cgroup, KernelTest, count, mount_of, total_ns
 
+QUOTA_US, PERIOD_US = 5_000, 50_000
+
+
+def limited_group(test):
+    """A cgroup with a tenth of a CPU, by v2 or v1, whichever has the controller.
+
+    It has the weight to use up its quota beside others: else it would wait for the CPU alone.
+    """
+    v2 = mount_of("cgroup2")
+    if v2 and has_cpu(v2):
+        group = Cgroup(test, mount=v2)
+        write(group, "cpu.max", "%d %d" % (QUOTA_US, PERIOD_US))
+        write(group, "cpu.weight", "10000")
+        return group
+    v1 = mount_of("cgroup", "cpu")
+    if not v1 or not os.path.exists(v1 + "/cpu.cfs_quota_us"):
+        test.skipTest("no cgroup CPU bandwidth control")
+    group = Cgroup(test, mount=v1)
+    write(group, "cpu.cfs_period_us", str(PERIOD_US))
+    write(group, "cpu.cfs_quota_us", str(QUOTA_US))
+    write(group, "cpu.shares", "262144")
+    return group
+
+
+def has_cpu(v2):
+    control = v2 + "/cgroup.subtree_control"
+    with open(v2 + "/cgroup.controllers") as f:
+        if "cpu" not in f.read().split():
+            return False
+    with open(control) as f:
+        if "cpu" in f.read().split():
+            return True
+    with open(control, "w") as f:
+        f.write("+cpu")
+    return True
+
+
+def write(group, name, text):
+    with open(os.path.join(group.path, name), "w") as f:
+        f.write(text)
+
 
 class Throttle(KernelTest):
-    QUOTA_US, PERIOD_US = 5_000, 50_000
     SECONDS = 2
-
-    def limited(self):
-        """A cgroup with a tenth of a CPU, by v2 or v1, whichever has the controller.
-
-        It has the weight to use up its quota beside others: else it would wait for the CPU alone.
-        """
-        v2 = mount_of("cgroup2")
-        if v2 and self.has_cpu(v2):
-            group = Cgroup(self, mount=v2)
-            self.write(group, "cpu.max", "%d %d" % (self.QUOTA_US, self.PERIOD_US))
-            self.write(group, "cpu.weight", "10000")
-            return group
-        v1 = mount_of("cgroup", "cpu")
-        if not v1 or not os.path.exists(v1 + "/cpu.cfs_quota_us"):
-            self.skipTest("no cgroup CPU bandwidth control")
-        group = Cgroup(self, mount=v1)
-        self.write(group, "cpu.cfs_period_us", str(self.PERIOD_US))
-        self.write(group, "cpu.cfs_quota_us", str(self.QUOTA_US))
-        self.write(group, "cpu.shares", "262144")
-        return group
-
-    @staticmethod
-    def has_cpu(v2):
-        control = v2 + "/cgroup.subtree_control"
-        with open(v2 + "/cgroup.controllers") as f:
-            if "cpu" not in f.read().split():
-                return False
-        with open(control) as f:
-            if "cpu" in f.read().split():
-                return True
-        with open(control, "w") as f:
-            f.write("+cpu")
-        return True
-
-    @staticmethod
-    def write(group, name, text):
-        with open(os.path.join(group.path, name), "w") as f:
-            f.write(text)
 
     @staticmethod
     def by_kernel(group):
@@ -67,7 +69,7 @@ class Throttle(KernelTest):
         How long it is out of quota depends on who else wants its CPU: a busy machine spreads its
         turn over the period. The kernel's accounts of the group and the thread say.
         """
-        group = self.limited()
+        group = limited_group(self)
         load = self.load("hog", "--cpu", self.two_cpus()[1], "--wait", 1, self.SECONDS,
                          preexec_fn=group.enter())
         tid = load.line()["tids"][0]
@@ -93,7 +95,7 @@ class Throttle(KernelTest):
         waited = account["worked_ns"] - ran
         self.assertGreaterEqual(throttled + preempted, 0.98 * waited - 1_000_000)
         # Once it has told its account it may be out of quota once more, before we end.
-        self.assertLessEqual(throttled + preempted, 1.02 * waited + 1_000_000 + self.PERIOD_US * 1000)
+        self.assertLessEqual(throttled + preempted, 1.02 * waited + 1_000_000 + PERIOD_US * 1000)
 
     def table_row(self, path, pid):
         """(place, {heading: cell}) of a process in the last table of a file"""
