@@ -323,18 +323,17 @@ static void take_name(const struct tell *t, struct name *out)
 	out->found = (enum name_found)t->found;
 	memcpy(out->text, t->text, sizeof(out->text));
 	memcpy(out->place, t->place, sizeof(out->place));
+	out->inlined_in = t->inlined_in;
 }
 
-static void ask_name(struct names_user *u, enum ask_type type, uint32_t pid, uint64_t addr,
-		     struct name *out)
+static void ask_name(struct names_user *u, struct ask ask, struct name *out)
 {
-	struct ask ask = {.type = type, .pid = pid, .addr = addr};
 	uint64_t since = wire_now_ns();
 	struct patience p = patience(u, since);
 	struct tell t = {0};
 	int ret;
 
-	name_bare(out, addr);
+	name_bare(out, ask.addr);
 	/* Without time left for them, names are not even asked for: they would be in others' way.
 	 */
 	ret = p.left_ns > LEAST_NS ? ask_worker(u, &ask) : -ETIME;
@@ -349,17 +348,20 @@ static void ask_name(struct names_user *u, enum ask_type type, uint32_t pid, uin
 
 void names_user_data(struct names *n, uint32_t pid, uint64_t addr, struct name *out)
 {
-	ask_name(n->user, ASK_DATA, pid, addr, out);
+	ask_name(n->user, (struct ask){.type = ASK_NAME, .pid = pid, .addr = addr}, out);
 }
 
-void names_user_code(struct names *n, uint32_t pid, uint64_t ip, struct name *out)
+void names_user_code(struct names *n, uint32_t pid, uint64_t ip, enum name_what what,
+		     uint32_t frame, struct name *out)
 {
-	ask_name(n->user, ASK_CODE, pid, ip, out);
+	struct ask ask = {.type = ASK_NAME, .pid = pid, .addr = ip, .what = what, .frame = frame};
+
+	ask_name(n->user, ask, out);
 }
 
-void names_note(struct names *n, uint32_t pid, uint64_t addr, bool code)
+void names_note(struct names *n, uint32_t pid, uint64_t addr, enum name_what what)
 {
-	struct ask ask = {.type = ASK_NOTE, .pid = pid, .addr = addr, .code = code};
+	struct ask ask = {.type = ASK_NOTE, .pid = pid, .addr = addr, .what = what};
 	struct names_user *u = n->user;
 
 	/* Notes have no answer: of those alone the worker would look dead. */

@@ -122,13 +122,36 @@ static bool from_cpp(struct piece *p, const char *symbol)
 #define BASE_62 "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 /*
- * An identifier with other letters than ASCII's ("u8_gdel_5qa"): the library decodes it into memory
- * that only its own way out frees. Such names are printed to their end, if that is near.
+ * "u8_gdel_5qa", an identifier with other letters than ASCII's: a "u", how many bytes follow, an underscore that may be
+ * missing, ASCII letters and an underscore if there are any, and the code of the others, of small letters and digits.
  */
+static bool is_punycode(const char *at)
+{
+	unsigned long len;
+	const char *from;
+	char *end;
+
+	if (at[0] != 'u' || !isdigit((unsigned char)at[1]))
+		return false;
+	len = strtoul(at + 1, &end, 10);
+	from = end + (*end == '_');
+	if (strnlen(from, len) < len)
+		return false;
+	while (len && from[len - 1] != '_') {
+		if (!islower((unsigned char)from[len - 1]) &&
+		    !isdigit((unsigned char)from[len - 1]))
+			return false;
+		len--;
+	}
+	return true;
+}
+
+/* The library decodes such identifiers into memory that only its own way out frees. Names that have one are printed to
+ * their end, if that is near. */
 static bool has_punycode(const char *symbol)
 {
 	for (; *symbol; symbol++)
-		if (symbol[0] == 'u' && isdigit((unsigned char)symbol[1]))
+		if (is_punycode(symbol))
 			return true;
 	return false;
 }

@@ -13,7 +13,7 @@
 #define UNITS_A_SESSION 256
 #define SAME_PLACE_MAX 16 /* descriptions of one address that are compared */
 
-/* ---- units, and lines of code ---- */
+/* ---- units ---- */
 
 bool dwarf_session_open(struct dwarf_session *s, const struct elf_look *look)
 {
@@ -82,41 +82,6 @@ const char *dwarf_basename(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
-}
-
-struct line_search {
-	uint64_t vaddr;
-	char *place;
-	size_t len;
-};
-
-static bool line_in_unit(Dwarf_Die *unit, void *ctx)
-{
-	const struct line_search *search = ctx;
-	int tag = dwarf_tag(unit), number;
-	Dwarf_Line *line;
-	const char *file;
-
-	if ((tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit) ||
-	    dwarf_haspc(unit, search->vaddr) <= 0)
-		return false;
-	line = dwarf_getsrc_die(unit, search->vaddr);
-	file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
-	if (file && !dwarf_lineno(line, &number) && number > 0)
-		(void)snprintf(search->place, search->len, "%s:%d", dwarf_basename(file),
-			       number); /* cut is fine */
-	return true;
-}
-
-bool dwarf_line_find(const struct elf_look *look, uint64_t vaddr, char *place, size_t len)
-{
-	struct line_search search = {vaddr, place, len};
-	struct dwarf_session s;
-
-	*place = '\0';
-	if (dwarf_each_unit(&s, look, line_in_unit, &search))
-		dwarf_session_close(&s);
-	return *place != '\0';
 }
 
 /* ---- the index ---- */
@@ -257,14 +222,13 @@ static void make_index(struct elf_file *f, const struct elf_look *look, bool dee
 
 /* ---- the description ---- */
 
-/* Its own name; mangled ones say the namespace too. False: it has none. */
-static bool variable_name(Dwarf_Die *var, const struct elf_symbol *symbol, char *out, size_t len)
+bool dwarf_full_name(Dwarf_Die *die, const struct elf_symbol *symbol, char *out, size_t len)
 {
 	Dwarf_Attribute a;
-	const char *linkage = NULL, *plain = dwarf_diename(var);
+	const char *linkage = NULL, *plain = dwarf_diename(die);
 
-	if (dwarf_attr_integrate(var, DW_AT_linkage_name, &a) ||
-	    dwarf_attr_integrate(var, DW_AT_MIPS_linkage_name, &a))
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &a) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &a))
 		linkage = dwarf_formstring(&a);
 	if ((linkage && demangle(out, len, linkage)) ||
 	    (symbol && demangle(out, len, symbol->name)))
@@ -282,22 +246,16 @@ static bool describe(struct dwarf_session *s, const struct dwarf_place *place, u
 	struct dwarf_path path = {
 		.text = out->text, .len = out->text_len, .steps = DWARF_STEPS, .work = s->work};
 	Dwarf_Die var, type, unit;
-	const char *file;
 	uint64_t size;
-	int line;
 
 	if (!dwarf_offdie(s->main, place->die, &var) || !die_type(&var, &type) ||
 	    !type_size(&path, &type, &size) || vaddr - place->addr >= size ||
-	    !variable_name(&var, symbol, out->text, out->text_len))
+	    !dwarf_full_name(&var, symbol, out->text, out->text_len))
 		return false;
 	path.rust = dwarf_diecu(&var, &unit, NULL, NULL) && dwarf_srclang(&unit) == DW_LANG_Rust;
 	path.at = strlen(out->text);
 	dwarf_path_append(&path, &type, vaddr - place->addr);
-	file = dwarf_decl_file(&var);
-	*out->place = '\0';
-	if (file && !dwarf_decl_line(&var, &line) && line > 0)
-		(void)snprintf(out->place, out->place_len, "%s:%d", dwarf_basename(file),
-			       line); /* cut is fine */
+	dwarf_decl_place(&var, out->place, out->place_len);
 	out->member = path.member;
 	return true;
 }

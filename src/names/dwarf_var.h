@@ -23,10 +23,28 @@ struct dwarf_answer {
  */
 bool dwarf_var_find(struct elf_file *f, const struct elf_look *look, uint64_t vaddr,
 		    const struct elf_symbol *symbol, struct dwarf_answer *out);
-/* place: "kw.c:40", of code. */
-bool dwarf_line_find(const struct elf_look *look, uint64_t vaddr, char *place, size_t len);
+
+/* A function at an address of code, and its line there. */
+struct dwarf_frame {
+	char name
+		[NAME_LEN]; /* of a function that is inlined; "" for the last one, which has a symbol */
+	char place[NAME_PLACE_LEN]; /* "kw.c:40"; "": not known */
+};
+#define DWARF_FRAMES_MAX 16
+struct dwarf_frames {
+	struct dwarf_frame
+		v[DWARF_FRAMES_MAX]; /* the innermost first; each is inlined in the next */
+	size_t n;
+};
+/* The functions that the instruction at vaddr is of. False: no unit has code there, and n is 0. */
+bool dwarf_code_find(const struct elf_look *look, uint64_t vaddr, struct dwarf_frames *out);
 
 /* ---- for both ---- */
+
+/* Where it is declared, "kw.c:15"; "": not known. */
+void dwarf_decl_place(Dwarf_Die *die, char *out, size_t len);
+/* Its own name; a mangled one says the namespace too, as `symbol` (may be NULL) may. False: it has none. */
+bool dwarf_full_name(Dwarf_Die *die, const struct elf_symbol *symbol, char *out, size_t len);
 
 struct dwarf_session {
 	Dwarf *main, *alt;

@@ -74,3 +74,18 @@ void name_print(char *to, size_t len, bool add, const char *fmt, ...)
 	(void)vsnprintf(to + at, len - at, fmt, ap);
 	va_end(ap);
 }
+
+void name_add_place(struct name *n)
+{
+	char *within = strstr(n->text, NAME_INLINED), rest[NAME_LEN];
+	char place[NAME_PLACE_LEN + 4]; /* " (kw.c:15)" */
+	size_t at = within ? (size_t)(within - n->text) : strlen(n->text), most;
+
+	if (!n->place[0])
+		return;
+	name_print(rest, sizeof(rest), false, "%s", n->text + at);
+	name_print(place, sizeof(place), false, " (%s)", n->place);
+	most = sizeof(n->text) - 1 - strlen(place);
+	at = at < most ? at : most; /* of a long name the end is less than the line */
+	name_print(n->text + at, sizeof(n->text) - at, false, "%s%s", place, rest);
+}

@@ -46,6 +46,7 @@ struct name {
 		    */
 	char text[NAME_LEN];	    /* "ext4_inode_info.i_es_lock", "app`table.lock" */
 	char place[NAME_PLACE_LEN]; /* "kw.c:15"; "also mem_cgroup_per_node"; may be empty */
+	uint32_t inlined_in; /* code: so many functions lie further out, each inlined in the next */
 	/* Kernel objects with a type: where it starts, and what type (for members_on_line). */
 	uint64_t object; /* 0: not known */
 	char type[64];	 /* "ext4_sb_info" */
@@ -154,16 +155,31 @@ size_t names_members_on_line(struct names *n, const char *type, uint64_t object,
 
 /* ---- user ---- */
 
+/* What an address of a process is. */
+enum name_what {
+	NAME_DATA,
+	NAME_INSN, /* of an instruction: an interrupted one, say */
+	NAME_CALL, /* where a call returns to: the call before it is what is named */
+};
+
 /* Remember the process's maps and hold its files; again when it has changed its maps. 0, or
  * negative errno (it has ended, no permission): no words, names fall back. */
 int names_process(struct names *n, uint32_t pid);
 /* The same without waiting for it, and a look at an address that may soon be asked for (0: none).
  * What was noted of a process that has ended is lost if another process of ours has to take over.
  */
-void names_note(struct names *n, uint32_t pid, uint64_t addr, bool code);
+void names_note(struct names *n, uint32_t pid, uint64_t addr, enum name_what what);
 void names_user_data(struct names *n, uint32_t pid, uint64_t addr, struct name *out);
-/* "app`worker+0x18", place "kw.c:15" */
-void names_user_code(struct names *n, uint32_t pid, uint64_t ip, struct name *out);
+/*
+ * "app`worker+0x18", place "kw.c:15". what: NAME_INSN or NAME_CALL. Where functions are inlined, `frame` chooses: 0 is
+ * the innermost, "app`insert inlined in worker+0x18" at its own line; out->inlined_in is the worker itself, at the line
+ * that calls.
+ */
+void names_user_code(struct names *n, uint32_t pid, uint64_t ip, enum name_what what,
+		     uint32_t frame, struct name *out);
+#define NAME_INLINED " inlined in "
+/* Adds the place to the text: "app`worker+0x18 (kw.c:31)", "app`insert (kw.c:12) inlined in worker+0x18". */
+void name_add_place(struct name *n);
 
 /* ---- addresses of names ---- */
 

@@ -22,7 +22,8 @@
 struct answer {
 	uint64_t generation; /* of the process's maps; 0: free */
 	uint64_t addr;
-	bool code;
+	enum name_what what;
+	uint32_t frame;
 	struct name name;
 };
 
@@ -35,6 +36,7 @@ struct user {
 	size_t nprocs;
 	uint64_t clock, generations;
 	struct answer *answers;
+	struct dwarf_frames frames; /* of the code that is looked up */
 };
 
 int user_open(struct user **out, bool debuginfod, struct opener *opener, struct work *work)
@@ -217,9 +219,15 @@ static uint64_t region_start(const struct maps *m, const struct map *map)
 	return map->start;
 }
 
-/* "app+0x4018", "[heap]+0x2a0", "[anon]+0x10" */
-static void name_region(const struct user_proc *p, const struct map *map, uint64_t addr,
-			struct name *out)
+/* The byte that is looked up: of a call the last one, not where it returns to. */
+static uint64_t looked_at(const struct user_ask *ask)
+{
+	return ask->addr - (ask->what == NAME_CALL && ask->addr);
+}
+
+/* "app+0x4018", "[heap]+0x2a0", "[anon]+0x10": where `at` lies, and how far from there. */
+static void name_region(const struct user_proc *p, const struct map *map, uint64_t at,
+			uint64_t offset, struct name *out)
 {
 	const struct map_source *s =
 		map->source == MAP_NO_SOURCE ? NULL : &p->maps.sources[map->source];
@@ -228,9 +236,9 @@ static void name_region(const struct user_proc *p, const struct map *map, uint64
 	uint64_t from;
 
 	out->found = NAME_REGION;
-	if (proc_elf_spot(p, map, addr, &spot)) {
+	if (proc_elf_spot(p, map, at, &spot)) {
 		what = short_name(spot.source);
-		from = addr - spot.vaddr;
+		from = at - spot.vaddr;
 	} else if (s && s->ino) {
 		what = short_name(s);
 		from = map->start - map->offset;
@@ -240,7 +248,7 @@ static void name_region(const struct user_proc *p, const struct map *map, uint64
 		if (!s)
 			(void)snprintf(out->place, sizeof(out->place), "from 0x%" PRIx64, from);
 	}
-	(void)snprintf(out->text, sizeof(out->text), "%s+0x%" PRIx64, what, addr - from);
+	(void)snprintf(out->text, sizeof(out->text), "%s+0x%" PRIx64, what, at + offset - from);
 }
 
 static void symbol_text(char *out, size_t len, const char *name, uint64_t offset)
@@ -290,8 +298,11 @@ static bool name_variable(struct user *u, const struct elf_spot *spot, bool soon
 	return true;
 }
 
-static bool name_function(struct user *u, const struct elf_spot *spot, bool soon, struct name *out)
+/* The function that has a symbol, and in u->frames those that are inlined in it. */
+static bool name_function(struct user *u, const struct elf_spot *spot, const struct user_ask *ask,
+			  struct name *out)
 {
+	uint64_t back = ask->what == NAME_CALL;
 	struct elf_symbol symbol;
 	struct elf_look look;
 	char *text;
@@ -301,27 +312,44 @@ static bool name_function(struct user *u, const struct elf_spot *spot, bool soon
 	    !elf_symbol_find(&look, spot->vaddr, true, &symbol))
 		return false;
 	text = object_text(out, spot->source, &left);
-	symbol_text(text, left, symbol.name, spot->vaddr - symbol.start);
-	if (!(spot->source->elf->slow && soon))
-		(void)dwarf_line_find(&look, spot->vaddr, out->place,
-				      sizeof(out->place)); /* or empty */
+	symbol_text(text, left, symbol.name, spot->vaddr + back - symbol.start);
+	if (!(spot->source->elf->slow && ask->soon))
+		(void)dwarf_code_find(&look, spot->vaddr, &u->frames); /* or none */
 	out->found = NAME_OBJECT;
 	return true;
 }
 
-static bool name_jit(struct user *u, const struct user_proc *p, const struct map *map, uint64_t ip,
-		     struct name *out)
+/* One of the functions at that place, from the name of the one that has a symbol. */
+static void name_frame(const struct dwarf_frames *frames, size_t i, const struct name *function,
+		       struct name *out)
+{
+	const char *tick = strchr(function->text, '`');
+	const struct dwarf_frame *f = &frames->v[i];
+
+	*out = *function;
+	if (!frames->n)
+		return;
+	memcpy(out->place, f->place, sizeof(out->place));
+	out->inlined_in = (uint32_t)(frames->n - 1 - i);
+	if (f->name[0] && tick)
+		name_print(out->text, sizeof(out->text), false, "%.*s`%.*s" NAME_INLINED "%s",
+			   (int)(tick - function->text), function->text, NAME_LEN / 2, f->name,
+			   tick + 1);
+}
+
+static bool name_jit(struct user *u, const struct user_proc *p, const struct map *map, uint64_t at,
+		     uint64_t more, struct name *out)
 {
 	char function[NAME_LEN - 32];
 	uint64_t offset;
 
 	if (!(map->perms & MAP_X) || opener_start(u->opener, p->pid) != p->start ||
-	    !jit_find(u->jit, u->opener, u->work, p->pid, ip, function, sizeof(function), &offset))
+	    !jit_find(u->jit, u->opener, u->work, p->pid, at, function, sizeof(function), &offset))
 		return false;
 	(void)snprintf(out->text, sizeof(out->text), "[jit]`%s", function); /* fits */
+	offset += more;
 	if (offset)
-		(void)snprintf(out->text + strlen(out->text), sizeof(out->text) - strlen(out->text),
-			       "+0x%" PRIx64, offset); /* fits */
+		name_print(out->text, sizeof(out->text), true, "+0x%" PRIx64, offset);
 	out->found = NAME_OBJECT;
 	return true;
 }
@@ -330,28 +358,49 @@ static bool name_jit(struct user *u, const struct user_proc *p, const struct map
 static bool name_address(struct user *u, const struct user_proc *p, const struct map *map,
 			 const struct user_ask *ask, struct name *out)
 {
+	uint64_t at = looked_at(ask), offset = ask->addr - at;
 	bool elf, found;
 	struct elf_spot spot;
 
 	name_bare(out, ask->addr);
-	elf = proc_elf_spot(p, map, ask->addr, &spot);
+	u->frames.n = 0;
+	elf = proc_elf_spot(p, map, at, &spot);
 	if (elf)
-		found = ask->code ? name_function(u, &spot, ask->soon, out)
+		found = ask->what ? name_function(u, &spot, ask, out)
 				  : name_variable(u, &spot, ask->soon, out);
 	else
-		found = ask->code && name_jit(u, p, map, ask->addr, out);
+		found = ask->what && name_jit(u, p, map, at, offset, out);
 	if (!found)
-		name_region(p, map, ask->addr, out);
-	return elf || !ask->code;
+		name_region(p, map, at, offset, out);
+	return elf || !ask->what;
 }
 
 /* Where the answer for an address is kept, if it is. */
-static struct answer *answer_place(struct user *u, const struct user_proc *p, uint64_t addr,
-				   bool code)
+static struct answer *answer_place(struct user *u, const struct answer *like)
 {
-	uint64_t key = addr ^ p->generation << 20 ^ code;
+	uint64_t key =
+		like->addr ^ like->generation << 20 ^ like->what ^ (uint64_t)like->frame << 40;
 
 	return &u->answers[(key * 0x9e3779b97f4a7c15ULL >> 40) % ANSWERS];
+}
+
+static bool is_answer_to(const struct answer *a, const struct answer *like)
+{
+	return a->generation == like->generation && a->addr == like->addr &&
+	       a->what == like->what && a->frame == like->frame;
+}
+
+/* Whoever asks for a frame may ask for those further out. */
+static void keep_answers(struct user *u, const struct user_proc *p, const struct user_ask *ask,
+			 const struct name *function)
+{
+	struct answer one = {
+		.generation = p->generation, .addr = ask->addr, .what = ask->what, .frame = 0};
+
+	do {
+		name_frame(&u->frames, one.frame, function, &one.name);
+		*answer_place(u, &one) = one;
+	} while (++one.frame < u->frames.n);
 }
 
 /* A look-up that was not done in time is begun again with more, but not for ever. */
@@ -384,27 +433,33 @@ static enum user_done look(struct user *u, struct user_proc *p, const struct map
 {
 	uint64_t began = wire_now_ns();
 	struct elf_spot spot;
-	bool elf = proc_elf_spot(p, map, ask->addr, &spot), stands, was_slow;
+	uint64_t at = looked_at(ask);
+	bool elf = proc_elf_spot(p, map, at, &spot), stands, was_slow;
+	struct name function;
+	size_t frame;
 
-	name_region(p, map, ask->addr, out);
+	name_region(p, map, at, ask->addr - at, out);
 	ask->region(ask->ctx, out);
 	if (elf ? is_refused(u, &spot)
 		: map->source != MAP_NO_SOURCE && p->maps.sources[map->source].refused)
 		return USER_REFUSED;
 	was_slow = elf && spot.source->elf->slow && ask->soon;
-	stands = name_address(u, p, map, ask, out);
+	stands = name_address(u, p, map, ask, &function);
+	frame = ask->frame < u->frames.n ? ask->frame : u->frames.n - 1;
+	name_frame(&u->frames, u->frames.n ? frame : 0, &function, out);
 	if (was_slow || (!elf && p->partial))
 		return USER_LATER;
 	if (elf ? judge(u, &spot, wire_now_ns() - began) : u->work->over)
 		return elf && is_refused(u, &spot) ? USER_REFUSED : USER_LATER;
 	if (stands)
-		*answer_place(u, p, ask->addr, ask->code) =
-			(struct answer){p->generation, ask->addr, ask->code, *out};
+		keep_answers(u, p, ask, &function);
 	return USER_DONE;
 }
 
 enum user_done user_name(struct user *u, uint32_t pid, const struct user_ask *ask, struct name *out)
 {
+	struct answer like = {.addr = ask->addr, .what = ask->what, .frame = ask->frame};
+	uint64_t at = looked_at(ask);
 	const struct map *map;
 	struct user_proc *p;
 	struct answer *a;
@@ -413,15 +468,16 @@ enum user_done user_name(struct user *u, uint32_t pid, const struct user_ask *as
 	name_bare(out, ask->addr);
 	if (refused_has(u->work->refused, NULL, pid))
 		return USER_REFUSED;
-	map = find_map(u, pid, ask->addr, &p);
+	map = find_map(u, pid, at, &p);
 	if (!map)
 		return u->work->over ? USER_LATER : USER_DONE;
-	a = answer_place(u, p, ask->addr, ask->code);
-	if (a->generation == p->generation && a->addr == ask->addr && a->code == ask->code) {
+	like.generation = p->generation;
+	a = answer_place(u, &like);
+	if (is_answer_to(a, &like)) {
 		*out = a->name;
 		return USER_DONE;
 	}
-	map = reopen(u, &p, map, ask->addr);
+	map = reopen(u, &p, map, at);
 	return map ? look(u, p, map, ask, out) : USER_DONE;
 }
 

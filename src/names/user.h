@@ -29,8 +29,9 @@ enum user_done {
 
 struct user_ask {
 	uint64_t addr;
-	bool code;
-	bool soon; /* somebody waits */
+	enum name_what what;
+	uint32_t frame; /* of code */
+	bool soon;	/* somebody waits */
 	/* Called with what is cheap to know, before more is looked for. */
 	void (*region)(void *ctx, const struct name *name);
 	void *ctx;

@@ -51,8 +51,7 @@ static inline int file_id_same(const struct file_id *a, const struct file_id *b)
 enum ask_type {
 	ASK_PROCESS = 1, /* read its maps, hold its files */
 	ASK_NOTE,	 /* the same, and look at addr already; no answer */
-	ASK_DATA,
-	ASK_CODE,
+	ASK_NAME,
 	ASK_SYMBOL,
 	ASK_MAPPED,
 	ASK_TRIM,   /* no answer */
@@ -64,7 +63,9 @@ struct ask {
 	uint32_t type;
 	uint32_t seq; /* the answer has it too */
 	uint32_t pid;
-	uint32_t code; /* ASK_NOTE: addr is one of code */
+	uint32_t what;	/* ASK_NOTE, ASK_NAME: enum name_what */
+	uint32_t frame; /* ASK_NAME: of code, 0 is the innermost */
+	uint32_t pad;
 	uint64_t addr; /* 0 in ASK_NOTE: none */
 	struct file_id file;
 	char symbol[NAME_LEN];
@@ -84,6 +85,8 @@ struct tell {
 	uint32_t found;	  /* enum name_found */
 	uint32_t refused; /* there may be more to say: not in the time there was, or never */
 	uint32_t pid;
+	uint32_t inlined_in; /* as in struct name */
+	uint32_t pad;
 	uint64_t addr, size;
 	struct file_id file;
 	char text[NAME_LEN];

@@ -21,7 +21,7 @@
 
 struct later {
 	uint32_t pid;
-	bool code;
+	enum name_what what;
 	uint64_t addr, not_before_ns;
 };
 
@@ -49,6 +49,7 @@ static void send_name(struct worker *w, enum tell_type type, uint32_t seq, const
 {
 	struct tell t = {.type = type, .seq = seq, .found = name->found, .refused = refused};
 
+	t.inlined_in = name->inlined_in;
 	memcpy(t.text, name->text, sizeof(t.text));
 	memcpy(t.place, name->place, sizeof(t.place));
 	send_tell(w, &t);
@@ -85,14 +86,20 @@ static void tell_region(void *ctx, const struct name *name)
 		send_name(a->w, TELL_REGION, a->seq, name, false);
 }
 
-static void do_later(struct worker *w, uint32_t pid, uint64_t addr, bool code)
+static enum name_what what_of(const struct ask *ask)
+{
+	return ask->what <= NAME_CALL ? (enum name_what)ask->what : NAME_DATA;
+}
+
+static void do_later(struct worker *w, const struct ask *ask)
 {
 	for (size_t i = 0; i < w->nlater; i++)
-		if (w->later[i].pid == pid && w->later[i].addr == addr && w->later[i].code == code)
+		if (w->later[i].pid == ask->pid && w->later[i].addr == ask->addr &&
+		    w->later[i].what == what_of(ask))
 			return;
 	if (w->nlater == LATER)
 		memmove(w->later, w->later + 1, --w->nlater * sizeof(w->later[0]));
-	w->later[w->nlater++] = (struct later){pid, code, addr, 0};
+	w->later[w->nlater++] = (struct later){ask->pid, what_of(ask), ask->addr, 0};
 }
 
 /* Until main has given another, what would have to be opened is not there "in time": nothing of
@@ -106,15 +113,14 @@ static void without_opener(struct worker *w)
 static void answer_name(struct worker *w, const struct ask *ask)
 {
 	struct answering a = {w, ask->type == ASK_NOTE ? 0 : ask->seq};
-	bool code = ask->type == ASK_NOTE ? ask->code : ask->type == ASK_CODE;
-	struct user_ask look = {ask->addr, code, true, tell_region, &a};
+	struct user_ask look = {ask->addr, what_of(ask), ask->frame, true, tell_region, &a};
 	struct name name;
 	enum user_done done;
 
 	without_opener(w);
 	done = user_name(w->user, ask->pid, &look, &name);
 	if (done == USER_LATER)
-		do_later(w, ask->pid, ask->addr, code);
+		do_later(w, ask);
 	if (a.seq)
 		send_name(w, TELL_ANSWER, a.seq, &name, done != USER_DONE);
 }
@@ -138,19 +144,18 @@ static void answer(struct worker *w, const struct ask *ask, struct wire_fds *fds
 		break;
 	case ASK_NOTE:
 		if (ask->addr && is_awaited(w)) { /* first what somebody waits for */
-			do_later(w, ask->pid, ask->addr, ask->code);
+			do_later(w, ask);
 			break;
 		}
 		(void)user_process(w->user, ask->pid); /* it has ended: names fall back */
 		if (ask->addr)
 			answer_name(w, ask);
 		break;
-	case ASK_DATA:
-	case ASK_CODE:
+	case ASK_NAME:
 		work_begin(&w->work, USER_AWAITED_NS, -1);
 		w->work.seq = ask->seq;
 		if (!work_is_awaited(&w->work, ask->seq))
-			do_later(w, ask->pid, ask->addr, ask->type == ASK_CODE);
+			do_later(w, ask);
 		else
 			answer_name(w, ask);
 		w->last = ask->seq;
@@ -188,7 +193,7 @@ static void work_later(struct worker *w)
 {
 	struct later l = w->later[0];
 	struct answering nobody = {w, 0};
-	struct user_ask look = {l.addr, l.code, false, tell_region, &nobody};
+	struct user_ask look = {l.addr, l.what, 0, false, tell_region, &nobody};
 	struct name name;
 
 	memmove(w->later, w->later + 1, --w->nlater * sizeof(w->later[0]));

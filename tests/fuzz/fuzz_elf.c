@@ -12,6 +12,7 @@ static void ask(struct elf_file *f, const struct elf_look *look, uint64_t vaddr)
 {
 	char text[128] = "", place[64] = "";
 	struct dwarf_answer a = {text, sizeof(text), place, sizeof(place), false};
+	static struct dwarf_frames frames;
 	struct elf_symbol symbol;
 	bool has = elf_symbol_find(look, vaddr, false, &symbol);
 
@@ -21,8 +22,13 @@ static void ask(struct elf_file *f, const struct elf_look *look, uint64_t vaddr)
 	MUST(memchr(text, '\0', sizeof(text)) && memchr(place, '\0', sizeof(place)));
 	if (elf_symbol_find(look, vaddr, true, &symbol))
 		MUST(symbol.name[0] && vaddr >= symbol.start);
-	(void)dwarf_line_find(look, vaddr, place, sizeof(place));
-	MUST(memchr(place, '\0', sizeof(place)));
+	MUST(dwarf_code_find(look, vaddr, &frames) == (frames.n > 0) &&
+	     frames.n <= DWARF_FRAMES_MAX);
+	for (size_t i = 0; i < frames.n; i++) {
+		MUST(!frames.v[i].name[0] == (i == frames.n - 1));
+		MUST(memchr(frames.v[i].name, '\0', sizeof(frames.v[i].name)) &&
+		     memchr(frames.v[i].place, '\0', sizeof(frames.v[i].place)));
+	}
 }
 
 static void ask_segments(struct elf_file *f, const struct elf_look *look)

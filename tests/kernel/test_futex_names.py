@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Futexes by name, in programs built in several ways, with locks held for a known time."""
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -221,7 +222,30 @@ class Named(KernelTest):
         self.assertHeld(row)
         self.assertEqual(row["name"], "held`app_table.lock")
         self.assertEqual(row["place"], "held.c:%d" % self.line_of(C_PROGRAM, "app_table ="))
-        self.assertIn("want_it", row["sites"][0]["sym"])
+        want = self.line_of(C_PROGRAM, "want_it(void)") + 3
+        self.assertRegex(row["sites"][0]["sym"], r"^held`want_it\+0x[0-9a-f]+ \(held\.c:%d\)$" % want)
+
+    def test_inlined(self):
+        """a function that is inlined in its caller: it is named, with its own line, and in what it is inlined"""
+        source = C_PROGRAM.replace("__attribute__((noinline)) void want_it",
+                                   "static inline __attribute__((always_inline)) void want_it")
+        path = self.build("heldin", source, "cc", "-g", "-O2", "-pthread")
+        _, row, _ = self.trace(path)
+        self.assertEqual(row["name"], "heldin`app_table.lock")
+        want = self.line_of(source, "want_it(void)") + 3
+        self.assertRegex(row["sites"][0]["sym"],
+                         r"^heldin`want_it \(heldin\.c:%d\) inlined in main\+0x[0-9a-f]+$" % want)
+
+    def test_holders(self):
+        """where holders took a lock and gave it up, by line"""
+        path = self.build("heldby", C_PROGRAM, "cc", "-g", "-O0", "-pthread")
+        (report,) = self.lossless(
+            lambda: (self.tool("-s", "futex", "--why", "--stack-every", "1", "--", path).end(),), ("names_refused",))
+        rows = [r for r in report.final["tables"]["contended"] if r["name"] == "heldby`app_table.lock"]
+        out = {h["released_at"] for r in rows for h in r["holders"] if "released_at" in h}
+        self.note("released at %s", out)
+        line = self.line_of(C_PROGRAM, "usleep(HOLD * 1000)") + 1
+        self.assertTrue([at for at in out if re.match(r"heldby`hold_it\+0x[0-9a-f]+ \(heldby\.c:%d\)$" % line, at)], out)
 
     def test_frame_pointers(self):
         """... also in a program with frame pointers"""
@@ -254,6 +278,9 @@ class Named(KernelTest):
         self.assertHeld(row)
         self.assertIn("shop::orders", row["name"])
         self.assertIn("lock", row["name"])
+        lines = {i for i, l in enumerate(CPP_PROGRAM.splitlines(), 1) if re.search(r"l\(shop|wait\(l|l\.lock|take\(\) \{", l)}
+        site = re.match(r"heldcpp`(main|shop::counter::take)[^ ]* \(heldcpp\.cc:(\d+)\)", row["sites"][0]["sym"])
+        self.assertTrue(site and int(site.group(2)) in lines, (row["sites"], lines))
         idle = [r for r in rows if r["futex"]["idle"] and "orders" in (r["name"] or "")]
         self.assertTrue(idle, "the condition variable")
 
@@ -263,10 +290,27 @@ class Named(KernelTest):
         _, row, rows = self.trace(path)
         self.assertHeld(row)
         self.assertIn("ORDERS", row["name"])
-        self.assertIn("take", row["sites"][0]["sym"])
+        self.assertRegex(row["sites"][0]["sym"], r"take\+0x[0-9a-f]+ \(heldrust\.rs:%d\)$"
+                         % self.line_of(RUST_PROGRAM, "*ORDERS.lock().unwrap() += 1"))
         for r in rows:
             if "READY" in (r["name"] or "") and r["count"]:
                 self.assertTrue(r["futex"]["idle"], r)
+
+    def test_closure(self):
+        """Rust: the closure that a thread runs, though the compiler puts it into a function of std; also without DWARF"""
+        source = RUST_PROGRAM.replace("            wait_turn(false);", "            drop(ORDERS.lock().unwrap());\n            wait_turn(false);")
+        source = source.replace("fn take() {", "fn take() {\n    let _long = ORDERS.lock().unwrap();\n    thread::sleep(Duration::from_millis(HOLD));\n}\n\npub fn not_taken() {")
+        for flags, want in ((["-g"], r"heldclosure`heldclosure::main::\{.*closure.*\(heldclosure\.rs:%d\)"),
+                            ([], r"heldclosure`std::sys::backtrace::__rust_begin_short_backtrace")):
+            path = self.build("heldclosure", source, "rustc", "-O", *flags)
+            (report,) = self.lossless(lambda path=path: self.run_once(path), ("names_refused",))
+            sites = {s["sym"] for r in report.final["tables"]["contended"] if r["source"] == "futex" and "ORDERS" in (r["name"] or "")
+                     for s in r["sites"]}
+            self.note("%s", sites)
+            line = [i for i, l in enumerate(source.splitlines(), 1) if "drop(ORDERS.lock" in l or "let mut n = ORDERS" in l]
+            want = want.replace("%d", "(%s)" % "|".join(map(str, line)))
+            self.assertTrue([s for s in sites if re.match(want, s)], (want, sites))
+            self.assertFalse([s for s in sites if "libc" in s], sites)
 
 
 if __name__ == "__main__":

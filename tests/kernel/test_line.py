@@ -8,6 +8,7 @@ again, and skipped if it never had. A line that is there is found by chance: one
 show all of it. One that is not must never be shown.
 """
 import json
+import re
 
 import harness
 from harness import KernelTest
@@ -73,7 +74,7 @@ class Found(LineTest):
         said, _, found = self.found(mode)
         for row in found:
             self.assertEqual(row["sharing"], said["sharing"], mode)
-            self.assertTrue(any(s["sym"].startswith("lines`op_" + mode) for s in row["sites"]))
+            self.assertTrue(any(re.match(r"lines`(.* inlined in )?op_" + mode, s["sym"]) for s in row["sites"]))
         return found
 
     def check(self, mode, true):

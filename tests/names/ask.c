@@ -4,7 +4,9 @@
  *	hold PID		=> the status of names_process
  *	data PID ADDR		=> FOUND TAB TEXT TAB PLACE
  *	once PID ADDR		=> the same, without asking again if it is late
- *	code PID IP		=> the same
+ *	code PID IP		=> the same, of the instruction at IP
+ *	frames PID IP		=> the functions that this instruction is of: TEXT TAB PLACE, and TAB < TAB before the next
+ *	calls PID IP		=> the same, of the call that returns to IP
  *	report			=> 0; a report's time for names begins
  *	trim			=> 0
  * With --as-reports names have the time that they have in reports, else 20 s.
@@ -30,13 +32,29 @@ static void show(const struct name *name)
 }
 
 /* A late name is there when it is asked for again: reports do so, each after an interval. */
-static void ask(struct names *n, uint32_t pid, uint64_t addr, bool code, struct name *name)
+static void ask(struct names *n, uint32_t pid, uint64_t addr, enum name_what what, uint32_t frame,
+		struct name *name)
 {
 	int tries = TRIES;
 
 	do {
-		(code ? names_user_code : names_user_data)(n, pid, addr, name);
+		if (what)
+			names_user_code(n, pid, addr, what, frame, name);
+		else
+			names_user_data(n, pid, addr, name);
 	} while (name->late && tries-- && !usleep(INTERVAL_US));
+}
+
+static void show_frames(struct names *n, uint32_t pid, uint64_t ip, enum name_what what)
+{
+	struct name name;
+	uint32_t frame = 0;
+
+	do {
+		ask(n, pid, ip, what, frame, &name);
+		printf("%s%s\t%s", frame++ ? "\t<\t" : "", name.text, name.place);
+	} while (name.inlined_in);
+	putchar('\n');
 }
 
 static void answer(struct names *n, const char *line)
@@ -48,11 +66,15 @@ static void answer(struct names *n, const char *line)
 	if (sscanf(line, "hold %" SCNu32, &pid) == 1) {
 		printf("%d\n", names_process(n, pid));
 	} else if (sscanf(line, "data %" SCNu32 " %" SCNx64, &pid, &addr) == 2) {
-		ask(n, pid, addr, false, &name);
+		ask(n, pid, addr, NAME_DATA, 0, &name);
 		show(&name);
 	} else if (sscanf(line, "code %" SCNu32 " %" SCNx64, &pid, &addr) == 2) {
-		ask(n, pid, addr, true, &name);
+		ask(n, pid, addr, NAME_INSN, 0, &name);
 		show(&name);
+	} else if (sscanf(line, "frames %" SCNu32 " %" SCNx64, &pid, &addr) == 2) {
+		show_frames(n, pid, addr, NAME_INSN);
+	} else if (sscanf(line, "calls %" SCNu32 " %" SCNx64, &pid, &addr) == 2) {
+		show_frames(n, pid, addr, NAME_CALL);
 	} else if (sscanf(line, "once %" SCNu32 " %" SCNx64, &pid, &addr) == 2) {
 		names_user_data(n, pid, addr, &name);
 		show(&name);

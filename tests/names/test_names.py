@@ -242,10 +242,11 @@ class Shapes(NamesTest):
                 self.check(self.program(self.build("kw.c", *flags)), "kw.c")
 
     def test_clang(self):
-        """C, built by clang"""
+        """C, built by clang, with DWARF 4 and 5"""
         if not shutil.which("clang"):
             self.skipTest("no clang")
-        self.check(self.program(self.build("kw.c", "-g", cc="clang")), "kw.c")
+        for version in (4, 5):  # in 5 a file may have the number 0
+            self.check(self.program(self.build("kw.c", "-gdwarf-%d" % version, cc="clang")), "kw.c")
 
     def test_symbols(self):
         """C without DWARF: symbol and offset"""
@@ -632,6 +633,114 @@ class Languages(NamesTest):
             self.assertEqual(
                 self.ask.data(p.pid, addr), ("object", "app`rs::CHOICE+0x8", place)
             )
+
+
+class Lines(NamesTest):
+    """Functions and lines of code, as addr2line -fi has them."""
+
+    def code_of(self, path, wanted):
+        """Instructions of functions whose symbol has one of the words: where, and where calls among them return to."""
+        found, inside = {}, False
+        done = subprocess.run(["objdump", "-d", path], capture_output=True, text=True, check=True)
+        for line in done.stdout.splitlines():
+            head = re.match(r"^[0-9a-f]+ <(.*)>:$", line)
+            insn = re.match(r"^ +([0-9a-f]+):\t([0-9a-f ]+)\t(.*)", line)
+            if head:
+                inside = any(word in head.group(1) for word in wanted)
+            if not insn or not inside or re.search(r"nop|xchg +%ax,%ax|int3", insn.group(3)):
+                continue
+            at, size = int(insn.group(1), 16), len(insn.group(2).replace(" ", "")) // 2
+            found[at] = at + size if re.match(r"call|blr? ", insn.group(3)) else None
+        return found
+
+    def addr2line(self, tool, path, addrs):
+        """For each address its functions and lines, the innermost first, as one of the tools of that name says."""
+        done = subprocess.run([tool, "-a", "-f", "-i", "-e", path], input="".join("0x%x\n" % a for a in addrs),
+                              capture_output=True, text=True, check=True)
+        out, lines, names = {}, iter(filter(None, done.stdout.splitlines())), []
+        for line in lines:
+            if line.startswith("0x"):
+                at = out.setdefault(int(line, 16), [])
+                continue
+            names.append(line)
+            at.append((line, re.sub(r" \(discriminator \d+\)", "", os.path.basename(next(lines)))))
+        plain = subprocess.run(["c++filt", "-p"], input="\n".join(names), capture_output=True, text=True, check=True)
+        plain = {n: re.sub(r"::h[0-9a-f]{16}$|\[[0-9a-f]{16}\]", "", t) for n, t in zip(names, plain.stdout.splitlines())}
+        return {a: [(plain[f], "" if re.search(r":[?0]$", p) else p) for f, p in frames] for a, frames in out.items()}
+
+    @staticmethod
+    def same_frames(frames, want):
+        """Ours say the scope of functions that are not mangled, and are cut where they are long."""
+        return [p for _, p in frames] == [p for _, p in want] and all(
+            f == w or f.endswith("::" + w) or (len(f) >= 100 and (w.startswith(f) or w.split("<")[0] in f))
+            for (f, _), (w, _) in zip(frames, want))
+
+    def frames_of(self, question, pid, addr):
+        """Functions and lines; of the one that has the symbol, which is last, the offset is apart."""
+        got = [f.split("\t") for f in self.ask.line("%s %d %x", question, pid, addr).split("\t<\t")]
+        frames = [(re.sub(r"^[^`]*`", "", f[-2]), f[-1]) for f in got]
+        inner = [(text.split(" inlined in ")[0], place) for text, place in frames[:-1]]
+        outer, offset = re.match(r"^(.*?)(\+0?x?[0-9a-f]*)?$", frames[-1][0]).groups()
+        return inner + [(outer, frames[-1][1])], offset
+
+    def check_code(self, path, wanted):
+        """How many sites there were, and in how many of them functions are inlined, and calls."""
+        p = self.program(path)
+        with open(path, "rb") as f:
+            pie = f.read(18)[16] == 3  # ET_DYN
+        bias = p.base("/%s$" % os.path.basename(path)) if pie else 0
+        insns = self.code_of(path, wanted)
+        want, inlined = self.addr2line("addr2line", path, insns), 0
+        # Where lists of ranges are given by an index (clang, DWARF 5) binutils misses the functions that are inlined there, and of
+        # what g++ makes with DWARF 5 it takes some files for the first one.
+        second = self.addr2line("llvm-addr2line", path, insns) if shutil.which("llvm-addr2line") else {}
+        for a, back in insns.items():
+            frames, offset = self.frames_of("frames", p.pid, a + bias)
+            if not self.same_frames(frames, want[a]):
+                self.assertTrue(self.same_frames(frames, second.get(a, frames)),
+                                "%x: %s, where addr2line says %s and LLVM's %s" % (a, frames, want[a], second.get(a)))
+            inlined += len(frames) > 1
+            if back is None:
+                continue
+            # The same line for the call, seen from where it returns to: that may be another line, or function.
+            called, after = self.frames_of("calls", p.pid, back + bias)
+            self.assertEqual(called, frames, "the call at %x" % a)
+            if offset and after and len(after) > 3:
+                self.assertEqual(int(after, 16) - int(offset, 16), back - a)
+        self.assertGreaterEqual(len(insns), 30)
+        p.end()
+        return len(insns), inlined, sum(back is not None for back in insns.values())
+
+    def check_all(self, source, builds, wanted, name):
+        for i, (cc, flags) in enumerate(builds):
+            if not shutil.which(cc):
+                continue
+            with self.subTest(cc=cc, flags=flags):
+                path = os.path.join(self.dir, "%s%d" % (name, i))
+                if cc == "rustc":
+                    self.run_tool(cc, *flags, "-o", path, os.path.join(PROG, source))
+                else:
+                    self.run_tool(cc, "-o", path, os.path.join(PROG, source), "-pthread", *flags)
+                sites, inlined, calls = self.check_code(path, wanted)
+                print("# %s %s: %d sites, %d of them in inlined functions, %d calls" % (cc, " ".join(flags), sites, inlined, calls))
+                self.assertGreater(inlined, 0)
+                self.assertGreater(calls, 0)
+
+    def test_c(self):
+        """lines of C: gcc and clang, -O0 to -O3, DWARF 4 and 5, PIE and not"""
+        builds = [(cc, ["-g", "-gdwarf-%d" % v, o, *pie]) for cc in ("gcc", "clang")
+                  for o in ("-O0", "-O1", "-O2", "-O3") for v, pie in ((4, ["-no-pie", "-fno-pie"]), (5, ["-pie", "-fPIE"]))]
+        self.check_all("code.c", builds, ("work", "main", "give_up", "leave"), "code")
+
+    def test_cpp(self):
+        """lines of C++: libraries, lambdas, templates"""
+        builds = [(cc, ["-gdwarf-%d" % v, o]) for cc in ("g++", "clang++") for o in ("-O0", "-O1", "-O2", "-O3") for v in (4, 5)]
+        self.check_all("code.cc", builds, ("shop", "main"), "code")
+
+    def test_rust(self):
+        """lines of Rust: closures, generics"""
+        builds = [("rustc", ["-g", "-Copt-level=%d" % o, "-Cdebuginfo=2", *more]) for o in range(4) for more in ([], ["-Csymbol-mangling-version=v0"])]
+        self.check_all("code.rs", builds, ("shop", "4code4main", "begin_short_backtrace"), "code")
 
 
 if __name__ == "__main__":

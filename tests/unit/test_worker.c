@@ -76,7 +76,7 @@ static int end(void **state)
 
 static void ask(const struct ends *e, uint32_t seq)
 {
-	const struct ask a = {.type = ASK_DATA,
+	const struct ask a = {.type = ASK_NAME,
 			      .seq = seq,
 			      .pid = (uint32_t)getpid(),
 			      .addr = (uint64_t)&looked_for.b};

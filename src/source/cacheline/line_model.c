@@ -93,10 +93,12 @@ static void name_data(struct line_model *m, const struct line *l, uint32_t pid, 
 
 void line_model_code(struct line_model *m, uint32_t pid, uint64_t ip, struct name *out)
 {
-	if (ip & KERNEL_HALF)
+	if (ip & KERNEL_HALF) {
 		names_kernel_code(m->names, ip, out);
-	else
-		names_user_code(m->names, pid, ip, out);
+		return;
+	}
+	names_user_code(m->names, pid, ip, NAME_INSN, 0, out);
+	name_add_place(out);
 }
 
 static const struct hist *not_empty(const struct hist *h)

@@ -33,12 +33,19 @@ struct contend;
 
 /* ---- contend_sites.c: where it is waited ---- */
 
+/* What a piece of code is to who asks where a lock is wanted. */
+enum code_role {
+	CODE_ASKS,    /* the code that wants the lock */
+	CODE_LOCKS,   /* a function for it, linked in or instantiated: its caller is what matters */
+	CODE_LIBRARY, /* the same, in a library: of no interest even where nothing else is known */
+};
+
 /* Code, named. A process's addresses mean something in it alone. */
 struct code {
 	struct cache_item item;
 	uint64_t ip;
 	uint32_t pid;
-	bool skip; /* its caller is what matters */
+	enum code_role role;
 	bool late; /* there may be more to say of it: asked for again after a while */
 	uint64_t asked_ns;
 	char *sym;
@@ -52,8 +59,8 @@ struct sites {
 };
 
 void codes_init(struct cache *codes);
-/* The innermost caller of what is to be skipped; the outermost known if all is. NULL: no stack, or
- * no memory. Valid until the next call. */
+/* The innermost code that asks. Where all of it locks: the outermost that is not of a library, if there is one. NULL: no
+ * stack, or no memory. Valid until the next call. */
 const struct code *codes_site(struct contend *c, const struct abi_contend_sample *s);
 int sites_count(struct sites *s, const struct code *code);
 /* For a frame: the most frequent first, those without room last. 0 or -ENOMEM. */
@@ -145,10 +152,10 @@ struct contend_ops {
 	void (*described)(struct contend *c, const struct abi_contend_sample *s);
 	/* Name of the address. Asked when it is first seen, and again at its first description. */
 	void (*name)(struct contend *c, const struct contend_row *r, struct name *out);
-	/* Name of code in a described wait; and is it its caller that matters? */
+	/* Name of code in a described wait (frame: of functions inlined there, 0 the innermost), and its role. */
 	void (*code)(struct contend *c, const struct abi_contend_sample *s, uint64_t ip,
-		     struct name *out);
-	bool (*skip)(struct contend *c, uint64_t ip, const struct name *name);
+		     uint32_t frame, struct name *out);
+	enum code_role (*role)(struct contend *c, uint64_t ip, const struct name *name);
 	/* Optional: what only this source knows (pid, op, futex ...), from the report's arena. */
 	void (*fill)(struct contend *c, const struct contend_row *r, bool total,
 		     struct contended *out);

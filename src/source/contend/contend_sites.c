@@ -34,24 +34,40 @@ void codes_init(struct cache *codes)
 	cache_init(codes, CODES_MAX, compare_code, free_code);
 }
 
+/* Of functions inlined at that place the innermost that asks, else the last of them. */
+static enum code_role name_code(struct contend *c, const struct abi_contend_sample *s, uint64_t ip,
+				struct name *out)
+{
+	enum code_role role;
+	uint32_t frame = 0;
+
+	do {
+		c->ops->code(c, s, ip, frame++, out);
+		role = c->ops->role(c, ip, out);
+	} while (role != CODE_ASKS && out->inlined_in);
+	if (!c->ops->kernel_code)
+		name_add_place(out);
+	return role;
+}
+
 /* NULL: no memory. A name that was late is asked for again, for its row will be shown again. */
 static struct code *code_get(struct contend *c, const struct abi_contend_sample *s, uint64_t ip)
 {
 	struct code *n, like = {.ip = ip, .pid = c->ops->kernel_code ? 0 : s->pid};
 	struct name name = {0};
+	enum code_role role;
 	char *sym;
 
-	cache_trim(&c->codes);
 	n = cache_get(&c->codes, &like, sizeof(like));
 	if (!n || (n->sym && (!n->late || mono_now_ns() - n->asked_ns < ASK_AGAIN_NS)))
 		return n;
-	c->ops->code(c, s, n->ip, &name);
+	role = name_code(c, s, n->ip, &name);
 	sym = strdup(name.text);
 	if (!sym)
 		return NULL;
 	free(n->sym);
 	n->sym = sym;
-	n->skip = c->ops->skip(c, n->ip, &name);
+	n->role = role;
 	n->late = name.late;
 	n->asked_ns = mono_now_ns();
 	return n;
@@ -59,15 +75,19 @@ static struct code *code_get(struct contend *c, const struct abi_contend_sample 
 
 const struct code *codes_site(struct contend *c, const struct abi_contend_sample *s)
 {
-	uint32_t i, n = s->nips < ABI_CONTEND_IPS ? s->nips : ABI_CONTEND_IPS;
-	const struct code *code = NULL;
+	uint32_t n = s->nips < ABI_CONTEND_IPS ? s->nips : ABI_CONTEND_IPS;
+	const struct code *best = NULL;
 
-	for (i = 0; i < n; i++) {
-		code = code_get(c, s, s->ips[i]);
-		if (!code || !code->skip)
-			break;
+	cache_trim(&c->codes);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct code *code = code_get(c, s, s->ips[i]);
+
+		if (!code || code->role == CODE_ASKS)
+			return code;
+		if (!best || code->role <= best->role)
+			best = code;
 	}
-	return code;
+	return best;
 }
 
 /* ---- of a row ---- */

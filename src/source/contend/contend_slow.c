@@ -77,6 +77,20 @@ static size_t add_holders(const struct abi_held_slow *r, struct holder *v)
 	return n;
 }
 
+/* Where they took it and gave it up, as the row's stacks say. */
+static void add_code(const struct contend_row *row, struct holder *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; v[i].tid && k < row->holders.n; k++) {
+			const struct row_holder *one = &row->holders.v[k];
+
+			if (one->tid != v[i].tid)
+				continue;
+			v[i].took_at = v[i].took_ns ? sites_most(&one->took) : NULL;
+			v[i].released_at = sites_most(&one->released);
+		}
+}
+
 /*
  * ---- the last link of its chain: what the thread waited for itself that held the lock longest, from
  * its log (abi_held.h), as far as that falls into the time that it held it. Whatever is not in the log
@@ -227,6 +241,8 @@ static int tell(struct contend *c, const struct abi_held_slow *r)
 	}
 	if (c->holders && !(c->ops->unheld >> r->key.kind & 1)) {
 		held.nholders = add_holders(r, holders);
+		if (row)
+			add_code(row, holders, held.nholders);
 		held.holders = holders;
 		longest = holder_longest(&held);
 		if (longest)

@@ -100,23 +100,37 @@ static bool begins_with_any(const char *text, const char *const *table, size_t n
 	return false;
 }
 
-static void code(struct contend *c, const struct abi_contend_sample *s, uint64_t ip,
+/* Those that run what a thread is given, which a compiler may have put into them. */
+static const char *const starters[] = {
+	"std::sys::backtrace::__rust_begin_short_backtrace",
+	"std::sys_common::backtrace::__rust_begin_short_backtrace",
+	"std::thread::_State_impl<",
+};
+
+/* A stack has addresses that calls return to, and first where the system call does. */
+static void code(struct contend *c, const struct abi_contend_sample *s, uint64_t ip, uint32_t frame,
 		 struct name *out)
 {
-	names_user_code(c->names, s->pid, ip, out);
+	names_user_code(c->names, s->pid, ip, NAME_CALL, frame, out);
 }
+
+#define BEGINS_WITH_ANY(text, table) \
+	begins_with_any(text, table, sizeof(table) / sizeof((table)[0]))
 
 /*
  * "libc.so.6`pthread_mutex_lock+0x1a", or "libc.so.6+0x8fbbb": what waits in the C library is not
  * among its dynamic symbols since glibc 2.41.
  */
-static bool skip(struct contend *c, uint64_t ip, const struct name *n)
+static enum code_role role(struct contend *c, uint64_t ip, const struct name *n)
 {
 	const char *symbol = strchr(n->text, '`');
 
-	return begins_with_any(n->text, libraries, sizeof(libraries) / sizeof(libraries[0])) ||
-	       (symbol &&
-		begins_with_any(symbol + 1, wrappers, sizeof(wrappers) / sizeof(wrappers[0])));
+	if (BEGINS_WITH_ANY(n->text, libraries))
+		return CODE_LIBRARY;
+	if (symbol && BEGINS_WITH_ANY(symbol + 1, wrappers) &&
+	    !BEGINS_WITH_ANY(symbol + 1, starters))
+		return CODE_LOCKS;
+	return CODE_ASKS;
 }
 
 /* ---- counters ---- */
@@ -379,7 +393,7 @@ static const struct contend_ops futex_ops = {
 	.described = described,
 	.name = name,
 	.code = code,
-	.skip = skip,
+	.role = role,
 	.fill = fill,
 };
 

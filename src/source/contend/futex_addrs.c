@@ -143,7 +143,7 @@ static void look_at(struct futex_addrs *a, uint32_t pid, uint64_t addr)
 	if (!p || (p->at_ns && now - p->at_ns < PROCESS_FRESH_NS))
 		return; /* no memory: without names, then */
 	p->at_ns = now;
-	names_note(a->names, pid, addr, false);
+	names_note(a->names, pid, addr, NAME_DATA);
 }
 
 /* Whose row it is in. What cannot be looked up stays by itself. */

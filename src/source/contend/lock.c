@@ -72,14 +72,14 @@ static void name_lock(struct contend *c, const struct contend_row *r, struct nam
 }
 
 static void name_code(struct contend *c, const struct abi_contend_sample *s, uint64_t ip,
-		      struct name *out)
+		      uint32_t frame, struct name *out)
 {
 	names_kernel_code(c->names, ip, out);
 }
 
 /* The locking functions, what wakes others for them, and above them what leads from the tracepoint to
  * our program (which has a name only where net.core.bpf_jit_kallsyms gives it one). */
-static bool skip_code(struct contend *c, uint64_t ip, const struct name *name)
+static enum code_role role_of(struct contend *c, uint64_t ip, const struct name *name)
 {
 	static const char *const before[] = {
 		"bpf_prog_",	     "bpf_trace_run",	   "__bpf_trace_",   "__traceiter_",
@@ -90,11 +90,11 @@ static bool skip_code(struct contend *c, uint64_t ip, const struct name *name)
 	};
 
 	if (name->found == NAME_NONE || names_is_lock_code(c->names, ip))
-		return true;
+		return CODE_LOCKS;
 	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
 		if (!strncmp(name->text, before[i], strlen(before[i])))
-			return true;
-	return false;
+			return CODE_LOCKS;
+	return CODE_ASKS;
 }
 
 /* ---- the BPF object ---- */
@@ -159,7 +159,7 @@ static const struct contend_ops lock_ops = {
 	.kind = kind_name,
 	.name = name_lock,
 	.code = name_code,
-	.skip = skip_code,
+	.role = role_of,
 };
 
 static int lock_open(struct source **out, const struct source_args *args, struct err *e)
