@@ -1,16 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "command.h"
+#include "core/array.h"
+#include "core/text.h"
+#include "source/filter/targets.h"
+#include "source/sys/bpf_util.h"
+
+/* COMMAND, or a descendant of it. */
+struct member {
+	uint32_t pid;
+	int pidfd;  /* -1: it has ended */
+	bool asked; /* it was sent SIGTERM */
+};
 
 struct command {
 	pid_t pid;
@@ -19,7 +32,11 @@ struct command {
 	int fail_fd; /* carries errno if exec fails, else end of file */
 	bool released;
 	bool ended;
-	int status;
+	int wait_status; /* once it has ended */
+	int asked;	 /* the signal that ended the run and went to it as well, or 0 */
+	pid_t group;	 /* its process group, once its members are known */
+	struct member *members;
+	size_t nmembers, members_cap;
 };
 
 static int cannot_run(struct err *e, int code, const char *name)
@@ -146,29 +163,190 @@ int command_release(struct command *c, struct err *e)
 	return n == sizeof(code) ? cannot_run(e, -code, c->name) : 0;
 }
 
-bool command_ended(struct command *c, int *status)
+bool command_released(const struct command *c)
 {
-	int ws;
+	return c->released;
+}
 
-	if (!c->ended && waitpid(c->pid, &ws, WNOHANG) == c->pid) {
+bool command_ended(struct command *c)
+{
+	if (!c->ended && waitpid(c->pid, &c->wait_status, WNOHANG) == c->pid)
 		c->ended = true;
-		c->status = WIFSIGNALED(ws) ? 128 + WTERMSIG(ws) : WEXITSTATUS(ws);
-	}
-	if (c->ended)
-		*status = c->status;
 	return c->ended;
+}
+
+int command_status(const struct command *c)
+{
+	if (!c->ended)
+		return 0;
+	if (!WIFSIGNALED(c->wait_status))
+		return WEXITSTATUS(c->wait_status);
+	return WTERMSIG(c->wait_status) == c->asked ? 0 : 128 + WTERMSIG(c->wait_status);
+}
+
+/* ---- the end of a run that COMMAND outlives ---- */
+
+static bool is_member(const struct command *c, uint32_t pid)
+{
+	for (size_t i = 0; i < c->nmembers; i++)
+		if (c->members[i].pid == pid && c->members[i].pidfd >= 0)
+			return true;
+	return false;
+}
+
+static void add_member(struct command *c, uint32_t pid)
+{
+	struct member *v;
+	int fd;
+
+	if (is_member(c, pid))
+		return;
+	v = array_room(c->members, &c->members_cap, c->nmembers, 1, sizeof(*v));
+	fd = v ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
+	if (v)
+		c->members = v;
+	if (fd >= 0) /* else it has just ended */
+		c->members[c->nmembers++] = (struct member){.pid = pid, .pidfd = fd};
+}
+
+/* Notes COMMAND and its descendants as of now; without /proc that is COMMAND alone. */
+static void find_members(struct command *c)
+{
+	uint32_t pid = (uint32_t)c->pid;
+	const struct filter command = {.pids = {.v = &pid, .n = 1}};
+	struct u32_list found = {0};
+
+	if (!command_ended(c)) {
+		c->group = getpgid(c->pid);
+		add_member(c, pid);
+	}
+	(void)targets_descendants(&command, &found);
+	for (size_t i = 0; i < found.n; i++)
+		add_member(c, found.v[i]);
+	free(found.v);
+}
+
+static bool member_runs(struct member *m)
+{
+	struct pollfd p = {.fd = m->pidfd, .events = POLLIN};
+
+	if (m->pidfd >= 0 && poll(&p, 1, 0) > 0) {
+		close(m->pidfd);
+		m->pidfd = -1;
+	}
+	return m->pidfd >= 0;
+}
+
+/* Waits until this one has ended, or until then. */
+static bool await_member(struct member *m, uint64_t deadline_ns)
+{
+	struct pollfd p = {.fd = m->pidfd, .events = POLLIN};
+	uint64_t now = mono_now_ns();
+
+	while (m->pidfd >= 0 && now < deadline_ns &&
+	       poll(&p, 1, (int)((deadline_ns - now) / 1000000 + 1)) < 0 && errno == EINTR)
+		now = mono_now_ns();
+	return !member_runs(m);
+}
+
+void command_interrupt(struct command *c)
+{
+	c->asked = SIGINT;
+	find_members(c);
+}
+
+bool command_is_interrupted(const struct command *c)
+{
+	return c->asked == SIGINT;
+}
+
+bool command_await(struct command *c, uint64_t ns)
+{
+	struct member self = {.pid = (uint32_t)c->pid, .pidfd = -1};
+
+	if (!command_ended(c)) {
+		self.pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+		(void)await_member(&self, mono_now_ns() + ns);
+		if (self.pidfd >= 0)
+			close(self.pidfd);
+	}
+	return command_ended(c);
+}
+
+void command_terminate(struct command *c)
+{
+	find_members(c);
+	if (!c->ended)
+		c->asked = SIGTERM;
+	for (size_t i = 0; i < c->nmembers; i++) {
+		struct member *m = &c->members[i];
+
+		/* Who has a process group of its own has left COMMAND's on purpose. */
+		if (!member_runs(m) || getpgid((pid_t)m->pid) != c->group)
+			continue;
+		m->asked = !syscall(SYS_pidfd_send_signal, m->pidfd, SIGTERM, NULL, 0);
+	}
+}
+
+bool command_await_all(struct command *c, uint64_t ns)
+{
+	uint64_t deadline = mono_now_ns() + ns;
+	bool all = true;
+
+	for (size_t i = 0; i < c->nmembers; i++)
+		if (c->members[i].asked)
+			all &= await_member(&c->members[i], deadline);
+	return command_ended(c) && all;
+}
+
+/* "42 sleep", to be printed. */
+static void member_text(const struct member *m, char *out, size_t len)
+{
+	char path[64], comm[64] = "", clean[64];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/comm", m->pid); /* fits */
+	f = fopen(path, "re");
+	if (f && !fgets(comm, sizeof(comm), f))
+		*comm = '\0';
+	if (f)
+		fclose(f);
+	comm[strcspn(comm, "\n")] = '\0';
+	(void)snprintf(out, len, "%u %s", m->pid,
+		       text_clean(clean, sizeof(clean), comm, SIZE_MAX)); /* fits */
+}
+
+void command_left(struct command *c, char *out, size_t len)
+{
+	size_t n = 0, more = 0;
+	char one[96];
+
+	*out = '\0';
+	for (size_t i = 0; i < c->nmembers; i++) {
+		if (!member_runs(&c->members[i]))
+			continue;
+		member_text(&c->members[i], one, sizeof(one));
+		if (n + strlen(one) + sizeof(", and 4294967295 more") > len)
+			more++;
+		else
+			n += (size_t)snprintf(out + n, len - n, "%s%s", n ? ", " : "", one);
+	}
+	if (more)
+		(void)snprintf(out + n, len - n, ", and %zu more", more); /* fits: see above */
 }
 
 void command_close(struct command *c)
 {
-	int status;
-
 	if (!c)
 		return;
-	if (!command_ended(c, &status))
-		(void)kill(c->pid, c->released ? SIGTERM : SIGKILL); /* it may just have ended */
-	if (!c->released && !c->ended)
+	if (!c->released && !c->ended) {
+		(void)kill(c->pid, SIGKILL); /* a copy of us, held before its exec */
 		(void)waitpid(c->pid, NULL, 0);
+	}
+	for (size_t i = 0; i < c->nmembers; i++)
+		if (c->members[i].pidfd >= 0)
+			close(c->members[i].pidfd);
+	free(c->members);
 	close(c->go_fd);
 	close(c->fail_fd);
 	free(c);

@@ -16,9 +16,31 @@ int command_fork(struct command **out, char **argv, struct err *e);
 uint32_t command_pid(const struct command *c);
 /* Let it go; returns once it has been executed, or with words why it could not be. */
 int command_release(struct command *c, struct err *e);
-/* Has it ended? Then *status is what to exit with: its own, or 128 + signal. Does not block. */
-bool command_ended(struct command *c, int *status);
-/* Ends what still runs (SIGTERM; SIGKILL if it was never let go) and frees. NULL is fine. */
+bool command_released(const struct command *c);
+/* Has it ended? Does not block. */
+bool command_ended(struct command *c);
+/*
+ * What to exit with:
+ *	its exit status;
+ *	128 + signal, where a signal ended it;
+ *	0, where the signal was the one that the end of the run has sent, or where it still runs.
+ */
+int command_status(const struct command *c);
+
+/* ---- the end of a run that COMMAND outlives ---- */
+
+/* SIGINT has ended the run. The terminal has sent it to COMMAND as well, which may end by itself now. */
+void command_interrupt(struct command *c);
+bool command_is_interrupted(const struct command *c);
+/* Waits so long for its end at most. Has it ended? */
+bool command_await(struct command *c, uint64_t ns);
+/* SIGTERM to COMMAND and to those of its descendants that are in its process group. */
+void command_terminate(struct command *c);
+/* Waits so long at most for COMMAND and all that command_terminate has sent SIGTERM. Have they ended? */
+bool command_await_all(struct command *c, uint64_t ns);
+/* What still runs of COMMAND and its descendants, as the calls above have found them: "42 sleep, 43 sh", or "". */
+void command_left(struct command *c, char *out, size_t len);
+/* SIGKILL if it was never let go; frees. NULL is fine. */
 void command_close(struct command *c);
 
 #endif

@@ -33,7 +33,6 @@ struct loop {
 	uint64_t next_tick_ns;
 	uint64_t reports; /* by schedule, against COUNT */
 	char why[160];
-	int status;
 	int ret; /* first failure */
 	struct err *e;
 };
@@ -308,6 +307,8 @@ static void on_signal(evutil_socket_t sig, short what, void *ctx)
 
 	switch (sig) {
 	case SIGINT:
+		if (l->run->command && command_released(l->run->command))
+			command_interrupt(l->run->command);
 		end(l, "interrupted");
 		break;
 	case SIGTERM:
@@ -321,7 +322,7 @@ static void on_signal(evutil_socket_t sig, short what, void *ctx)
 		ret = outputs_reopen(&l->run->outputs, l->e);
 		break;
 	case SIGCHLD:
-		if (l->run->command && command_ended(l->run->command, &l->status))
+		if (l->run->command && command_ended(l->run->command))
 			end(l, "command ended");
 		break;
 	case SIGWINCH:
@@ -407,7 +408,7 @@ static void tear_down(struct loop *l)
 	free(l->on_source);
 }
 
-int loop_run(struct run *r, const sigset_t *unblocked, int *status, struct err *e)
+int loop_run(struct run *r, const sigset_t *unblocked, struct err *e)
 {
 	struct loop l = {.run = r, .e = e};
 	int ret = set_up(&l);
@@ -424,7 +425,6 @@ int loop_run(struct run *r, const sigset_t *unblocked, int *status, struct err *
 		ret = err_sys(e, -EIO, "event loop");
 	if (!ret)
 		ret = l.ret;
-	*status = l.status;
 out:
 	tear_down(&l);
 	return ret;

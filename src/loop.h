@@ -12,10 +12,7 @@
  * early. */
 void loop_block_signals(sigset_t *old);
 
-/*
- * Drives an opened run to its end. *status is what to exit with if all went well: 0 or COMMAND's
- * own. 0, or negative with words in e.
- */
-int loop_run(struct run *r, const sigset_t *unblocked, int *status, struct err *e);
+/* Drives an opened run to its end. 0, or negative with words in e. */
+int loop_run(struct run *r, const sigset_t *unblocked, struct err *e);
 
 #endif

@@ -86,12 +86,43 @@ static int check_files(const struct config *cfg, struct err *e)
 	return btf_check_file(cfg->btf, e);
 }
 
+#define COMMAND_NOTE_NS 500000000ULL	    /* then the user is told what is waited for */
+#define COMMAND_INTERRUPT_NS 5000000000ULL  /* to end by itself, at Ctrl-C */
+#define COMMAND_TERMINATE_NS 10000000000ULL /* to end at SIGTERM */
+
+/*
+ * The run is over and written. A COMMAND that still runs is ended, and waited for: another Ctrl-C then ends us as any
+ * program. Returns what to exit with.
+ */
+static int end_command(struct command *c, bool quiet)
+{
+	static const char waiting[] =
+		"waitscope: note: waiting for COMMAND to end (Ctrl-C: do not wait)\n";
+	char left[512];
+
+	if (command_is_interrupted(c) && !command_await(c, COMMAND_NOTE_NS)) {
+		if (!quiet)
+			fputs(waiting, stderr);
+		(void)command_await(c, COMMAND_INTERRUPT_NS - COMMAND_NOTE_NS);
+	}
+	if (command_is_interrupted(c) || !command_ended(c))
+		command_terminate(c);
+	if (!command_await_all(c, COMMAND_NOTE_NS) && !quiet)
+		fputs(waiting, stderr);
+	(void)command_await_all(c, COMMAND_TERMINATE_NS - COMMAND_NOTE_NS);
+	command_left(c, left, sizeof(left));
+	if (*left)
+		fprintf(stderr, "waitscope: left behind, still running: %s\n", left);
+	return command_status(c);
+}
+
 static int run_all(const struct config *cfg, char **argv, int *status, bool *began, struct err *e)
 {
+	int ret, closed, limit = EXIT_DONE;
 	struct err at_close = {0};
+	struct command *command;
 	sigset_t old;
 	struct run r;
-	int ret, closed;
 
 	loop_block_signals(&old);
 	bpf_util_log(cfg->verbose);
@@ -102,13 +133,19 @@ static int run_all(const struct config *cfg, char **argv, int *status, bool *beg
 	if (!ret) {
 		print_notes(&r);
 		*began = true;
-		ret = loop_run(&r, &old, status, e);
+		ret = loop_run(&r, &old, e);
 	}
+	command = r.command;
+	ret = outputs_verdict(&r.outputs, ret, stderr, &limit, e);
+	closed = run_close(&r, ret ? &at_close : e);
+	if (command && command_released(command))
+		*status = end_command(command, cfg->quiet);
+	command_close(command);
 	if (cfg->bisect &&
 	    *status) /* COMMAND's own, whatever it means by it: nothing was measured */
 		*status = EXIT_FAILED;
-	ret = outputs_verdict(&r.outputs, ret, stderr, status, e);
-	closed = run_close(&r, ret ? &at_close : e);
+	if (*status == EXIT_DONE)
+		*status = limit;
 	return ret ? ret : closed;
 }
 

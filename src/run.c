@@ -463,7 +463,6 @@ int run_close(struct run *r, struct err *e)
 	hide_end(&r->hide);
 	hide_end(&r->hide_slow);
 	ret = outputs_close(&r->outputs, e);
-	command_close(r->command);
 	free(r->sources);
 	regroup_free(&r->groups[0]);
 	regroup_free(&r->groups[1]);

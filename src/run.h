@@ -46,7 +46,7 @@ struct run {
 	struct run_source *sources;
 	size_t nsources;
 	struct outputs outputs;
-	struct command *command; /* NULL without one */
+	struct command *command; /* NULL without one; main ends and frees it */
 	struct source_report report;
 	struct times_run *times;		      /* NULL: all data is made up */
 	struct moment started, epoch_began, previous; /* counting began; the last two epochs */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every way a run ends: signals, the command, the target, a closed pipe; and nothing is left behind."""
+import contextlib
 import fcntl
 import os
 import random
@@ -350,6 +351,124 @@ class Command(KernelTest):
         self.assertEqual(report.lines[-1]["type"], "final")
         self.assertEqual(report.status, 0)
         self.until(lambda: not runs(command), "the command does not run")
+
+    def script(self, text):
+        """A COMMAND of bash; `$1` is a directory of its own."""
+        return ["--", "/bin/bash", "-c", text, "bash", self.dir()]
+
+    def dir(self):
+        where = tempfile.mkdtemp(prefix="ws-test-")
+        self.addCleanup(shutil.rmtree, where, ignore_errors=True)
+        return where
+
+    def test_time_over(self):
+        """-d and COUNT: COMMAND gets SIGTERM, is waited for, and its status is passed on"""
+        text = 'trap "sleep 1; echo cleaned up; exit 3" TERM; while :; do sleep 0.05; done'
+        for args in (["-d", "0.5"], ["0.2", "2"]):
+            tool = self.tool("-q", *args, *self.script(text))
+            report = tool.end()
+            self.assertEqual((report.status, tool.stdout()), (3, "cleaned up\n"), args)
+            self.assertNotIn("waitscope", tool.stderr())
+            self.assertIn(report.final["end"], ("duration over", "count reached"))
+
+    def test_ended_by_us(self):
+        """a COMMAND that ends by the signal that the end of the run sends it: exit 0, and --fail-if has its say"""
+        self.assertEqual(self.tool("-d", "0.3", "--", "sleep", "60").end().status, 0)
+        limit = ("--fail-if", "sched_wakeup_latency count >= 0")
+        self.assertEqual(self.tool("-d", "0.3", *limit, "--", "sleep", "60").end().status, 4)
+        text = "kill -KILL $$"
+        self.assertEqual(self.tool("-d", "60", *limit, *self.script(text)).end().status, 128 + 9)
+
+    def descendants(self, pid):
+        found, new = set(), {pid}
+        while new:
+            new = set().union(*(children_of(p) for p in new)) - found
+            found |= new
+        return found
+
+    def test_children(self):
+        """-d: the children of COMMAND in its process group get SIGTERM as well, and none is left behind"""
+        tool = self.tool("-d", "1", *self.script("(sleep 77 & sleep 77; true) & sleep 77; true")).ready()
+        self.until(lambda: len(self.descendants(tool.proc.pid)) >= 4, "all are there")
+        there = self.descendants(tool.proc.pid)
+        report = tool.end()
+        self.assertEqual((report.status, report.stderr), (0, ""))
+        self.assertEqual([p for p in there if runs(p)], [])
+
+    def test_left_behind(self):
+        """-d: what does not end at SIGTERM, or has left the process group, is named and left alone"""
+        text = 'setsid sleep 78 & sleep 0.2; echo $! >$1/left; exec sleep 77'
+        command = self.script(text)
+        tool = self.tool("-q", "-d", "1", *command)
+        status = tool.end().status
+        with open(command[-1] + "/left") as f:
+            left = int(f.read())
+        self.addCleanup(os.kill, left, signal.SIGKILL)
+        self.assertEqual(status, 0)
+        self.assertTrue(runs(left))
+        self.assertEqual(tool.stderr(), "waitscope: left behind, still running: %d sleep\n" % left)
+
+    @staticmethod
+    def kill_group(pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+
+    def in_session(self, *args, text):
+        """A run as leader of a session, as a terminal's foreground group: (process, directory of the command)."""
+        command = self.script(text)
+        proc = subprocess.Popen([harness.TOOL, "-s", "sched", "-o", "json:" + command[-1] + "/json", *args, *command],
+                                start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                stdin=subprocess.DEVNULL, text=True,
+                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        self.addCleanup(proc.wait)
+        self.addCleanup(proc.stderr.close)
+        self.addCleanup(proc.stdout.close)
+        self.addCleanup(self.kill_group, proc.pid)
+        self.until(lambda: os.path.exists(command[-1] + "/begun"), "the command runs")
+        return proc, command[-1]
+
+    def test_ctrl_c(self):
+        """Ctrl-C: COMMAND, which has it from the terminal, cleans up for a second; its status is passed on"""
+        text = 'trap "sleep 1; echo cleaned up; exit 3" INT; trap "echo cut off; exit 4" TERM; ' \
+               '>$1/begun; while :; do sleep 0.05; done'
+        proc, where = self.in_session(text=text)
+        os.killpg(proc.pid, signal.SIGINT)
+        out, err = proc.communicate(timeout=harness.PATIENCE_S)
+        self.assertEqual((proc.returncode, out), (3, "cleaned up\n"))
+        self.assertEqual(err, "waitscope: note: waiting for COMMAND to end (Ctrl-C: do not wait)\n")
+        with open(where + "/json") as f:
+            self.assertEqual(harness.Report(f.read()).final["end"], "interrupted")
+
+    def test_ctrl_c_ignored(self):
+        """Ctrl-C: COMMAND that takes no notice has five seconds, then SIGTERM"""
+        text = 'trap "" INT; trap "echo terminated; exit 5" TERM; >$1/begun; while :; do sleep 0.05; done'
+        proc, _ = self.in_session("-q", text=text)
+        began = time.monotonic()
+        os.killpg(proc.pid, signal.SIGINT)
+        out, err = proc.communicate(timeout=harness.PATIENCE_S)
+        self.assertEqual((proc.returncode, out), (5, "terminated\n"))
+        self.assertNotIn("waitscope", err)
+        self.assertGreater(time.monotonic() - began, 4.5)
+
+    def test_ctrl_c_again(self):
+        """a second Ctrl-C while COMMAND is waited for ends at once"""
+        text = 'trap "" INT TERM; >$1/begun; while :; do sleep 0.05; done'
+        proc, _ = self.in_session(text=text)
+        os.killpg(proc.pid, signal.SIGINT)
+        self.assertIn("waiting for COMMAND", proc.stderr.readline())
+        began = time.monotonic()
+        os.killpg(proc.pid, signal.SIGINT)
+        self.assertEqual(proc.wait(harness.PATIENCE_S), -signal.SIGINT)
+        self.assertLess(time.monotonic() - began, 3)
+
+    def test_terminated(self):
+        """SIGTERM to waitscope alone: COMMAND gets one, too, is waited for, and its status is passed on"""
+        text = 'trap "echo terminated; exit 6" TERM; >$1/begun; while :; do sleep 0.05; done'
+        proc, _ = self.in_session(text=text)
+        proc.terminate()
+        out, err = proc.communicate(timeout=harness.PATIENCE_S)
+        self.assertEqual((proc.returncode, out), (6, "terminated\n"))
+        self.assertNotIn("waitscope", err)
 
 
 class Vanished(KernelTest):
