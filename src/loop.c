@@ -12,6 +12,7 @@
 #define ALIVE_PERIOD_NS 500000000ULL  /* targets without a descriptor to wait for */
 #define DRAIN_PERIOD_NS 100000000ULL  /* --slower: records wake us only when many lie there */
 #define PROGRESS_PERIOD_NS 1000000000ULL
+#define GIVE_UP_NS 1000000000ULL /* SIGTERM: a reader that has not taken the last report by then */
 
 static const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGCHLD, SIGWINCH};
 #define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
@@ -24,12 +25,14 @@ struct loop {
 	struct event_base *base;
 	struct event *on_signal[NSIGNALS];
 	struct event **on_source;
-	struct event *tick, *grace, *banks, *deadline, *cost, *alive, *drain, *progress;
+	struct event *tick, *grace, *banks, *deadline, *cost, *alive, *drain, *progress, *give_up;
 	enum pending pending;
 	enum pending next; /* asked for while banks are drained */
 	bool warming;	   /* not counting yet */
 	bool end_asked;	   /* while another report was pending */
 	bool costing;
+	bool finished; /* all is said; readers have yet to take it */
+	bool terminated;
 	uint64_t next_tick_ns;
 	uint64_t reports; /* by schedule, against COUNT */
 	char why[160];
@@ -82,6 +85,42 @@ static void fail(struct loop *l, int ret)
 	if (ret != -EPIPE && !l->ret) /* nobody reads us any more: a quiet end */
 		l->ret = ret;
 	(void)event_base_loopbreak(l->base);
+}
+
+/* Records wait for readers that do not read, and nobody waits for these any more. */
+static void on_give_up(evutil_socket_t fd, short what, void *ctx)
+{
+	struct loop *l = ctx;
+
+	fail(l, err_set(l->e, EXIT_FAILED, -ETIMEDOUT,
+			"output: %zu bytes were not read (the reader has stopped reading)",
+			outputs_queued(&l->run->outputs)));
+}
+
+/* All is said: the end, once readers have taken it. */
+static void finished(struct loop *l)
+{
+	struct event *over[] = {l->tick, l->cost, l->alive, l->drain, l->progress};
+
+	for (size_t i = 0; !l->finished && i < sizeof(over) / sizeof(over[0]); i++)
+		(void)event_del(over[i]); /* none of an initialised base fails */
+	l->finished = true;
+	if (!outputs_queued(&l->run->outputs))
+		(void)event_base_loopbreak(l->base);
+	else if (l->terminated)
+		arm(l->give_up, GIVE_UP_NS);
+}
+
+/* Readers took what was queued, or went. */
+static void on_readers(void *ctx)
+{
+	struct loop *l = ctx;
+	int ret = outputs_moved(&l->run->outputs, l->e);
+
+	if (ret || !outputs_left(&l->run->outputs))
+		fail(l, ret ? ret : -EPIPE);
+	else if (l->finished)
+		finished(l);
 }
 
 static void begin_end(struct loop *l)
@@ -229,7 +268,8 @@ static void on_grace(evutil_socket_t fd, short what, void *ctx)
 	} else if (pending == PENDING_END) {
 		l->pending = PENDING_END;
 		ret = run_finish(l->run, l->why, l->e);
-		(void)event_base_loopbreak(l->base);
+		if (!ret)
+			finished(l);
 	}
 	if (ret)
 		fail(l, ret);
@@ -312,6 +352,9 @@ static void on_signal(evutil_socket_t sig, short what, void *ctx)
 		end(l, "interrupted");
 		break;
 	case SIGTERM:
+		l->terminated = true;
+		if (l->finished)
+			on_give_up(-1, 0, l);
 		end(l, "terminated");
 		break;
 	case SIGUSR1:
@@ -382,10 +425,11 @@ static int set_up(struct loop *l)
 	l->alive = evtimer_new(l->base, on_alive, l);
 	l->drain = evtimer_new(l->base, on_drain, l);
 	l->progress = evtimer_new(l->base, on_progress, l);
+	l->give_up = evtimer_new(l->base, on_give_up, l);
 	if (!l->tick || !l->grace || !l->banks || !l->deadline || !l->cost || !l->alive ||
-	    !l->drain || !l->progress)
+	    !l->drain || !l->progress || !l->give_up)
 		return -ENOMEM;
-	return add_sources(l) ?: add_signals(l);
+	return outputs_watch(&l->run->outputs, on_readers, l, l->e) ?: add_sources(l) ?: add_signals(l);
 }
 
 static void free_event(struct event *ev)
@@ -396,8 +440,8 @@ static void free_event(struct event *ev)
 
 static void tear_down(struct loop *l)
 {
-	struct event *timers[] = {l->tick, l->grace, l->banks, l->deadline,
-				  l->cost, l->alive, l->drain, l->progress};
+	struct event *timers[] = {l->tick,  l->grace, l->banks,	   l->deadline, l->cost,
+				  l->alive, l->drain, l->progress, l->give_up};
 
 	for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
 		free_event(timers[i]);

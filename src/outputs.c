@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -137,12 +139,126 @@ static int tell(struct sink *s, const struct message *m, struct err *e)
 	return ops->progress ? ops->progress(s, m->progress_ns, e) : 0;
 }
 
-static bool any_left(const struct outputs *o)
+bool outputs_left(const struct outputs *o)
 {
 	for (size_t i = 0; i < o->n; i++)
 		if (o->v[i])
 			return true;
 	return o->listener != NULL;
+}
+
+static void drop_event(struct event **ev)
+{
+	if (*ev)
+		event_free(*ev);
+	*ev = NULL;
+}
+
+/* Its reader has gone: what is left cannot be written. */
+static void drop_sink(struct outputs *o, size_t i)
+{
+	struct err ignored = {0};
+
+	drop_event(&o->writable[i]);
+	(void)o->v[i]->ops->close(o->v[i], &ignored);
+	o->v[i] = NULL;
+}
+
+/* ---- readers that stall or go ---- */
+
+size_t outputs_queued(const struct outputs *o)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->n; i++)
+		if (o->v[i])
+			n += out_queued(o->v[i]->out);
+	return n;
+}
+
+int outputs_moved(const struct outputs *o, struct err *e)
+{
+	return o->moved_ret
+		       ? err_set(e, err_exit(&o->moved_err), o->moved_ret, "%s", o->moved_err.text)
+		       : 0;
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *ctx)
+{
+	struct outputs *o = ctx;
+	bool queued = outputs_queued(o) > 0;
+
+	for (size_t i = 0; i < o->n; i++) {
+		int ret = o->v[i] ? out_drain(o->v[i]->out, &o->moved_err) : 0;
+
+		if (ret == -EPIPE)
+			drop_sink(o, i);
+		else if (ret && !o->moved_ret)
+			o->moved_ret = ret;
+		if (o->v[i] && !out_queued(o->v[i]->out))
+			drop_event(&o->writable[i]);
+	}
+	if (!outputs_left(o) || o->moved_ret || (queued && !outputs_queued(o)))
+		o->moved(o->moved_ctx);
+}
+
+static void on_gone(evutil_socket_t fd, short what, void *ctx)
+{
+	struct outputs *o = ctx;
+
+	for (size_t i = 0; i < o->n; i++)
+		if (o->v[i] && out_reader_gone(o->v[i]->out))
+			drop_sink(o, i);
+	o->moved(o->moved_ctx);
+}
+
+/* After each record: is there something queued for a reader to take? */
+static int await_readers(struct outputs *o, struct err *e)
+{
+	for (size_t i = 0; o->moved && i < o->n; i++) {
+		if (!o->v[i] || o->writable[i] || !out_queued(o->v[i]->out))
+			continue;
+		o->writable[i] = event_new(o->base, out_queue_fd(o->v[i]->out),
+					   EV_WRITE | EV_PERSIST, on_writable, o);
+		if (!o->writable[i] || event_add(o->writable[i], NULL))
+			return err_sys(e, -ENOMEM, "outputs");
+	}
+	return 0;
+}
+
+/* A file that is opened anew has another descriptor. */
+static int watch_readers(struct outputs *o)
+{
+	struct epoll_event ev = {0}; /* errors and hang-ups are always told */
+
+	for (size_t i = 0; o->moved && i < o->n; i++) {
+		int fd = o->v[i] ? out_queue_fd(o->v[i]->out) : -1;
+
+		drop_event(&o->writable[i]);
+		if (fd >= 0 && !isatty(fd) && epoll_ctl(o->gone_fd, EPOLL_CTL_ADD, fd, &ev) &&
+		    errno != EEXIST)
+			return -errno;
+	}
+	return 0;
+}
+
+int outputs_watch(struct outputs *o, void (*moved)(void *ctx), void *ctx, struct err *e)
+{
+	int ret = 0;
+
+	o->moved = moved;
+	o->moved_ctx = ctx;
+	o->gone_fd = epoll_create1(EPOLL_CLOEXEC);
+	for (size_t i = 0; !ret && i < o->n; i++)
+		ret = out_queues(o->v[i]->out);
+	if (!ret && o->gone_fd < 0)
+		ret = -errno;
+	if (!ret)
+		ret = watch_readers(o);
+	if (ret)
+		return err_sys(e, ret, "outputs");
+	o->gone = event_new(o->base, o->gone_fd, EV_READ | EV_PERSIST, on_gone, o);
+	return o->gone && !event_add(o->gone, NULL) ? 0 : err_sys(e, -ENOMEM, "outputs");
 }
 
 static int tell_all(struct outputs *o, const struct message *m, struct err *e)
@@ -157,8 +273,6 @@ static int tell_all(struct outputs *o, const struct message *m, struct err *e)
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < o->n; i++) {
-		struct err ignored = {0};
-
 		if (!o->v[i])
 			continue;
 		ret = tell(o->v[i], m, e);
@@ -166,12 +280,11 @@ static int tell_all(struct outputs *o, const struct message *m, struct err *e)
 			return ret;
 		if (!ret)
 			continue;
-		(void)o->v[i]->ops->close(o->v[i], &ignored); /* what is left cannot be written */
-		o->v[i] = NULL;
-		if (!any_left(o))
+		drop_sink(o, i);
+		if (!outputs_left(o))
 			return -EPIPE;
 	}
-	return 0;
+	return await_readers(o, e);
 }
 
 /*
@@ -191,15 +304,38 @@ static struct event_base *new_base(void)
 	return base;
 }
 
+static const char *name_of(char *to, size_t len, const struct output *o)
+{
+	return text_clean(to, len, o->path ? o->path : "standard output", SIZE_MAX);
+}
+
+/* The parser has refused a name that is given twice; two names of one file are known once it is open. */
+static int check_same(const struct outputs *o, size_t i, struct err *e)
+{
+	const struct output *outs = o->cfg->outputs;
+	char a[160], b[160];
+
+	for (size_t k = 0; k < i; k++)
+		if (out_same_file(o->v[k]->out, o->v[i]->out))
+			return err_set(
+				e, EXIT_USAGE, -EINVAL,
+				"--output: both %s and %s would go to one file: '%s' is '%s' (give "
+				"each its own file)",
+				outs[k].format, outs[i].format, name_of(b, sizeof(b), &outs[i]),
+				name_of(a, sizeof(a), &outs[k]));
+	return 0;
+}
+
 int outputs_open(struct outputs *o, const struct config *cfg, bool replay, struct err *e)
 {
 	struct sink_args args = {.cfg = cfg, .owner_only = privs_any(), .replay = replay};
 	int ret;
 
-	*o = (struct outputs){.cfg = cfg};
+	*o = (struct outputs){.cfg = cfg, .gone_fd = -1};
 	o->v = calloc(cfg->noutputs + 1, sizeof(*o->v));
+	o->writable = calloc(cfg->noutputs + 1, sizeof(struct event *));
 	o->base = new_base();
-	if (!o->v || !o->base)
+	if (!o->v || !o->writable || !o->base)
 		return err_sys(e, -ENOMEM, "outputs");
 	args.base = o->base;
 	for (size_t i = 0; i < cfg->noutputs; i++) {
@@ -211,9 +347,12 @@ int outputs_open(struct outputs *o, const struct config *cfg, bool replay, struc
 		args.path = cfg->outputs[i].path;
 		screen_args(&args);
 		ret = ops->open(&o->v[i], &args, e);
+		if (!ret)
+			o->n++;
+		if (!ret)
+			ret = check_same(o, i, e);
 		if (ret)
 			return ret;
-		o->n++;
 	}
 	return listener_open(&o->listener, cfg, o->base, e);
 }
@@ -250,8 +389,13 @@ static int note_exceeded(void *ctx, const char *words)
 
 int outputs_final(struct outputs *o, const struct frame *total, struct err *e)
 {
-	int ret = tell_all(o, &(struct message){.total = total}, e), test;
 	size_t exceeded;
+	int ret, test;
+
+	for (size_t i = 0; i < o->n; i++)
+		if (o->v[i])
+			out_queue_last(o->v[i]->out);
+	ret = tell_all(o, &(struct message){.total = total}, e);
 
 	test = limits_test(&o->cfg->limits, total, note_exceeded, &o->exceeded, &exceeded, e);
 	o->tested = true;
@@ -267,6 +411,11 @@ int outputs_verdict(const struct outputs *o, int ret, FILE *notes, int *status, 
 	for (size_t i = 0; i < o->n; i++) {
 		struct sink *s = o->v[i];
 
+		if (s && out_dropped(s->out) && !o->cfg->quiet)
+			fprintf(notes,
+				"waitscope: note: output %s: %" PRIu64
+				" records were left out, as its reader had stopped reading\n",
+				s->ops->what, out_dropped(s->out));
 		if (s && s->ops->finish && s->ops->finish(s, note, sizeof(note)) && !o->cfg->quiet)
 			fprintf(notes, "waitscope: note: %s\n", note);
 	}
@@ -294,7 +443,11 @@ int outputs_progress(struct outputs *o, uint64_t elapsed_ns, struct err *e)
 
 int outputs_reopen(struct outputs *o, struct err *e)
 {
-	return tell_all(o, &(struct message){.reopen = true}, e);
+	int ret = tell_all(o, &(struct message){.reopen = true}, e);
+
+	if (!ret && watch_readers(o))
+		ret = err_sys(e, -errno, "outputs");
+	return ret ? ret : await_readers(o, e);
 }
 
 void outputs_resize(struct outputs *o)
@@ -311,7 +464,12 @@ int outputs_close(struct outputs *o, struct err *e)
 {
 	int ret = 0, one;
 
+	if (o->gone)
+		event_free(o->gone);
+	if (o->base && o->gone_fd >= 0)
+		close(o->gone_fd);
 	for (size_t i = 0; i < o->n; i++) {
+		drop_event(&o->writable[i]);
 		one = o->v[i] ? o->v[i]->ops->close(o->v[i], e) : 0;
 		if (one && one != -EPIPE && !ret)
 			ret = one;
@@ -320,6 +478,7 @@ int outputs_close(struct outputs *o, struct err *e)
 	if (o->base)
 		event_base_free(o->base);
 	str_list_free(&o->exceeded);
+	free(o->writable);
 	free(o->v);
 	*o = (struct outputs){0};
 	return ret;

@@ -26,7 +26,14 @@ struct outputs {
 	struct event_base *base;   /* the loop's; sockets of outputs hang on it, too */
 	struct listener *listener; /* NULL without --listen */
 	struct sink **v;	   /* one for each of cfg->outputs; NULL: its reader has gone */
+	struct event **writable;   /* of v: the reader takes more of what is queued; or NULL */
 	size_t n;
+	int gone_fd;		  /* epoll: a reader may have gone; -1: none is looked at */
+	struct event *gone;	  /* of that */
+	void (*moved)(void *ctx); /* see outputs_watch */
+	void *moved_ctx;
+	int moved_ret; /* first failure of what was queued */
+	struct err moved_err;
 	bool any_report;	  /* an interval was written: no progress is shown any more */
 	bool tested;		  /* --fail-if */
 	struct str_list exceeded; /* the limits that were, in words with their numbers */
@@ -35,6 +42,18 @@ struct outputs {
 /* Opens all of them; nothing is written, no file is emptied yet. `cfg` must outlive them. `replay`: of
  * records, not of a run. */
 int outputs_open(struct outputs *o, const struct config *cfg, bool replay, struct err *e);
+/*
+ * Of a run, before its first record: no write waits for a reader from now on, and readers that go
+ * are seen at once. moved() is called when that has changed outputs_left() or outputs_queued(), or a
+ * write of what was queued has failed (outputs_moved).
+ */
+int outputs_watch(struct outputs *o, void (*moved)(void *ctx), void *ctx, struct err *e);
+/* 0, or the failure that moved() is to hear of, with words. */
+int outputs_moved(const struct outputs *o, struct err *e);
+/* Does anybody read us? */
+bool outputs_left(const struct outputs *o);
+/* Bytes that readers have yet to take. */
+size_t outputs_queued(const struct outputs *o);
 int outputs_meta(struct outputs *o, const struct meta *m, struct err *e);
 int outputs_interval(struct outputs *o, const struct frame *interval, const struct frame *total,
 		     struct err *e);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -17,11 +18,23 @@
 #define GZIP_BITS (15 + 16) /* the largest window, and gzip's header */
 #define SOON_BYTES (1U << 20)
 #define GIVE_BACK_BYTES (1U << 20)
+#define QUEUE_BYTES (4U << 20) /* with as many queued, whole records are dropped */
 
 struct out_gzip {
 	z_stream z;
 	char *buf; /* the member */
 	size_t cap;
+};
+
+/* What a reader has not taken yet. */
+struct out_queue {
+	int fd;	     /* of ours alone, and non-blocking; or the output's own */
+	bool own_fd; /* the former */
+	bool socket;
+	bool last; /* no record is dropped any more */
+	char *buf;
+	size_t at, end, cap; /* buf[at..end) is queued */
+	uint64_t dropped;
 };
 
 static const char *out_name(const struct out *o)
@@ -137,6 +150,205 @@ const char *out_whole(struct out *o, size_t *len)
 	return o->buf;
 }
 
+/* ---- readers that stall ---- */
+
+/*
+ * A pipe or terminal that we share (stdout) is opened anew: the flag O_NONBLOCK of the one that we
+ * were given would be COMMAND's and the shell's, too. Where that is refused, writes of a page each
+ * do: a pipe that poll calls writable has room for one.
+ */
+static void queue_open(struct out *o, const struct stat *st)
+{
+	struct out_queue *q = o->queue;
+	char path[32];
+	int flags;
+
+	q->fd = o->fd;
+	q->socket = S_ISSOCK(st->st_mode);
+	if (q->socket)
+		return;
+	if (o->owned) {
+		flags = fcntl(o->fd, F_GETFL);
+		if (flags >= 0)
+			(void)fcntl(o->fd, F_SETFL, flags | O_NONBLOCK); /* else as below */
+		return;
+	}
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", o->fd); /* fits */
+	q->fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	q->own_fd = q->fd >= 0;
+	if (!q->own_fd)
+		q->fd = o->fd;
+}
+
+int out_queues(struct out *o)
+{
+	struct stat st;
+
+	if (o->fd < 0 || o->memory || fstat(o->fd, &st) ||
+	    !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || isatty(o->fd)))
+		return 0;
+	o->queue = calloc(1, sizeof(*o->queue));
+	if (!o->queue)
+		return -ENOMEM;
+	queue_open(o, &st);
+	return 0;
+}
+
+static void queue_close(struct out *o)
+{
+	if (!o->queue)
+		return;
+	if (o->queue->own_fd)
+		close(o->queue->fd);
+	free(o->queue->buf);
+	free(o->queue);
+	o->queue = NULL;
+}
+
+size_t out_queued(const struct out *o)
+{
+	return o->queue ? o->queue->end - o->queue->at : 0;
+}
+
+int out_queue_fd(const struct out *o)
+{
+	return o->queue ? o->queue->fd : -1;
+}
+
+void out_queue_last(struct out *o)
+{
+	if (o->queue)
+		o->queue->last = true;
+}
+
+uint64_t out_dropped(const struct out *o)
+{
+	return o->queue ? o->queue->dropped : 0;
+}
+
+bool out_reader_gone(const struct out *o)
+{
+	struct pollfd p = {.fd = out_queue_fd(o)};
+
+	return p.fd >= 0 && poll(&p, 1, 0) > 0 && p.revents & (POLLERR | POLLHUP);
+}
+
+bool out_same_file(const struct out *a, const struct out *b)
+{
+	struct stat x, y;
+
+	return a->fd >= 0 && b->fd >= 0 && !fstat(a->fd, &x) && !fstat(b->fd, &y) &&
+	       (S_ISREG(x.st_mode) || S_ISFIFO(x.st_mode)) && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/* As write(2), of what the reader takes now: -EAGAIN if that is nothing. */
+static ssize_t write_now(const struct out_queue *q, const char *data, size_t len)
+{
+	struct pollfd room = {.fd = q->fd, .events = POLLOUT};
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	ssize_t n;
+
+	if (q->socket) {
+		n = send(q->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	} else {
+		if (!(fcntl(q->fd, F_GETFL) & O_NONBLOCK)) {
+			if (poll(&room, 1, 0) <= 0)
+				return -EAGAIN;
+			len = len < page ? len : page;
+		}
+		n = write(q->fd, data, len);
+	}
+	return n < 0 ? -errno : n;
+}
+
+/* Writes what the reader takes now; *done says how much. 0 or negative errno. */
+static int write_some(const struct out_queue *q, const char *data, size_t len, size_t *done)
+{
+	ssize_t n;
+
+	*done = 0;
+	while (*done < len) {
+		n = write_now(q, data + *done, len - *done);
+		if (n == -EAGAIN)
+			return 0;
+		if (n < 0 && n != -EINTR)
+			return (int)n;
+		if (n > 0)
+			*done += (size_t)n;
+	}
+	return 0;
+}
+
+static int queue_add(struct out_queue *q, const char *data, size_t len)
+{
+	size_t cap = q->cap ? q->cap : 65536;
+	char *buf;
+
+	if (q->at) {
+		memmove(q->buf, q->buf + q->at, q->end - q->at);
+		q->end -= q->at;
+		q->at = 0;
+	}
+	while (cap - q->end < len)
+		cap *= 2;
+	buf = cap == q->cap ? q->buf : realloc(q->buf, cap);
+	if (!buf)
+		return -ENOMEM;
+	q->buf = buf;
+	q->cap = cap;
+	memcpy(q->buf + q->end, data, len);
+	q->end += len;
+	return 0;
+}
+
+static int queue_drain(struct out_queue *q)
+{
+	size_t done;
+	int ret = write_some(q, q->buf + q->at, q->end - q->at, &done);
+
+	q->at += done;
+	if (q->at == q->end) {
+		free(q->buf);
+		q->buf = NULL;
+		q->at = q->end = q->cap = 0;
+	}
+	return ret;
+}
+
+/* A record is written, or queued, as a whole; or not at all, if too much is queued. */
+static int queue_send(struct out_queue *q, const char *data, size_t len)
+{
+	size_t done = 0;
+	int ret = q->end ? queue_drain(q) : 0;
+
+	if (ret)
+		return ret;
+	if (!q->end)
+		ret = write_some(q, data, len, &done);
+	if (ret || done == len)
+		return ret;
+	if (!done && !q->last && q->end - q->at >= QUEUE_BYTES) {
+		q->dropped++;
+		return 0;
+	}
+	return queue_add(q, data + done, len - done);
+}
+
+static int write_failed(const struct out *o, int ret, struct err *e)
+{
+	if (!ret || ret == -EPIPE)
+		return ret;
+	if (!o->path)
+		return err_sys(e, ret, "cannot write to standard output");
+	return err_sys(e, ret, "cannot write to output file '%s'", o->path);
+}
+
+int out_drain(struct out *o, struct err *e)
+{
+	return o->queue && o->queue->end ? write_failed(o, queue_drain(o->queue), e) : 0;
+}
+
 static int out_close_fd(struct out *o, struct err *e)
 {
 	int fd = o->fd;
@@ -202,7 +414,10 @@ int out_reopen(struct out *o, struct err *e)
 		return fd;
 	ret = out_close_fd(o, e);
 	o->fd = fd;
-	return ret;
+	if (ret || !o->queue)
+		return ret;
+	queue_close(o); /* what is queued goes with the old one */
+	return out_queues(o) ? err_sys(e, -ENOMEM, "output file '%s'", o->path) : 0;
 }
 
 bool out_is_empty_file(const struct out *o)
@@ -446,22 +661,26 @@ int out_flush(struct out *o, struct err *e)
 		out_drop(o);
 		return err_sys(e, ret, "cannot empty output file '%s'", out_name(o));
 	}
+	if (o->queue) {
+		ret = queue_send(o->queue, data, len);
+		out_drop(o);
+		return write_failed(o, ret, e);
+	}
 	start = out_position(o->fd);
 	ret = out_write_all(o->fd, data, len, &done);
 	out_drop(o);
-	if (!ret || ret == -EPIPE)
-		return ret;
-	out_cut_back(o->fd, start, done);
-	if (!o->path)
-		return err_sys(e, ret, "cannot write to standard output");
-	return err_sys(e, ret, "cannot write to output file '%s'", o->path);
+	if (ret && ret != -EPIPE)
+		out_cut_back(o->fd, start, done);
+	return write_failed(o, ret, e);
 }
 
 int out_close(struct out *o, struct err *e)
 {
 	int ret = o->gzip ? out_flush(o, e) : 0; /* what waits */
-	int closed = out_close_fd(o, e);
+	int closed;
 
+	queue_close(o);
+	closed = out_close_fd(o, e);
 	if (o->gzip) {
 		(void)deflateEnd(&o->gzip->z); /* tells only that a member was not finished */
 		free(o->gzip->buf);

@@ -24,7 +24,8 @@ struct out {
 	size_t len, cap;
 	bool memory; /* records stay in buf, one behind the other: the first `whole` bytes of it */
 	size_t whole;
-	struct out_gzip *gzip; /* the file's name ends in .gz; else NULL */
+	struct out_gzip *gzip;	 /* the file's name ends in .gz; else NULL */
+	struct out_queue *queue; /* for a reader that may stall (out_queues); else NULL */
 	int error; /* -ENOMEM while the record was put together; reported by out_flush */
 };
 
@@ -69,6 +70,26 @@ void out_drop(struct out *o);
 int out_flush_soon(struct out *o, struct err *e);
 /* Write the record. 0, -EPIPE without words (the reader is gone), or negative with words. */
 int out_flush(struct out *o, struct err *e);
+
+/*
+ * From now on no write waits for a reader: what a pipe, a socket or a terminal does not take at once
+ * is queued. For regular files, which have no reader to wait for, this does nothing. 0 or -ENOMEM.
+ */
+int out_queues(struct out *o);
+/* How many bytes are queued. */
+size_t out_queued(const struct out *o);
+/* Where to wait until more can be written; -1: nothing is ever queued. */
+int out_queue_fd(const struct out *o);
+/* Writes what the reader takes now of what is queued. 0, -EPIPE, or negative with words. */
+int out_drain(struct out *o, struct err *e);
+/* The records that follow are queued however many there are: the last ones of a run. */
+void out_queue_last(struct out *o);
+/* Records that were dropped, as 4 MB were queued and nobody read. */
+uint64_t out_dropped(const struct out *o);
+/* Has the reader gone? */
+bool out_reader_gone(const struct out *o);
+/* Both write to one regular file or FIFO, under whatever names. */
+bool out_same_file(const struct out *a, const struct out *b);
 
 /* Fine twice, and on a zeroed struct. Reports what only close(2) finds (NFS, quota). */
 int out_close(struct out *o, struct err *e);

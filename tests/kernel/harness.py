@@ -264,7 +264,7 @@ def buckets(m):
 class Tool:
     """waitscope running, its JSON in a file: stdout is COMMAND's."""
 
-    def __init__(self, test, args, json_out=True, env=None, prefix=()):
+    def __init__(self, test, args, json_out=True, env=None, prefix=(), cwd=None):
         self.dir = tempfile.mkdtemp(prefix="ws-test-")
         test.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
         self.out_path = os.path.join(self.dir, "out")
@@ -275,7 +275,7 @@ class Tool:
         self.args += [str(a) for a in args]
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.proc = subprocess.Popen(
-                self.args, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env
+                self.args, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env, cwd=cwd
             )
         test.addCleanup(self.kill)
 

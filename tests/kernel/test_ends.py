@@ -4,15 +4,20 @@
 import contextlib
 import fcntl
 import os
+import pty
 import random
+import re
+import select
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
 import tempfile
 import termios
 import time
+import urllib.request
 
 import harness
 from harness import KernelTest, bpf_ids, bpf_leaked, children_of, count, load_path, metric, runs
@@ -294,6 +299,176 @@ class ClosedPipe(KernelTest):
     def test_csv(self):
         """| head -1 is a quiet end: exit 0, no words (csv)"""
         self.head("-o", "csv", "-i", "0.1")
+
+
+    def test_at_once(self):
+        """a reader that leaves is seen at once, not with the next report: pipe, FIFO, socket"""
+        self.head("-o", "json", "-i", "3600")
+        for stdout in (subprocess.PIPE, None):
+            ours, theirs = socket.socketpair()
+            proc = subprocess.Popen([harness.TOOL, "-q", "-s", "sched", "-i", "3600"], stdin=subprocess.DEVNULL,
+                                    stdout=stdout or theirs)
+            self.addCleanup(proc.wait)
+            self.addCleanup(proc.kill)
+            theirs.close()
+            self.until(lambda pid=proc.pid: catches(pid, signal.SIGTERM), "it runs")
+            (proc.stdout or ours).close()
+            self.assertEqual(proc.wait(harness.PATIENCE_S), 0)
+            ours.close()
+        fifo = os.path.join(self.dir(), "fifo")
+        os.mkfifo(fifo)
+        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        proc = subprocess.Popen([harness.TOOL, "-q", "-s", "sched", "-i", "3600", "-o", "csv:" + fifo])
+        self.addCleanup(proc.wait)
+        self.addCleanup(proc.kill)
+        self.until(lambda: select.select([reader], [], [], 0)[0], "it writes")
+        os.close(reader)
+        self.assertEqual(proc.wait(harness.PATIENCE_S), 0)
+
+    def dir(self):
+        where = tempfile.mkdtemp(prefix="ws-test-")
+        self.addCleanup(shutil.rmtree, where, ignore_errors=True)
+        return where
+
+    def test_others_go_on(self):
+        """of two outputs the one whose reader leaves ends; the other has all reports"""
+        tool = self.dir() + "/json"
+        proc = subprocess.Popen([harness.TOOL, "-q", "-s", "sched", "-i", "0.1", "-d", "1", "-o", "csv",
+                                 "-o", "json:" + tool], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        self.addCleanup(proc.wait)
+        self.addCleanup(proc.kill)
+        proc.stdout.readline()
+        proc.stdout.close()
+        self.assertEqual(proc.wait(harness.PATIENCE_S), 0)
+        with open(tool) as f:
+            self.assertEqual(harness.Report(f.read()).final["end"], "duration over")
+
+
+class Stalled(KernelTest):
+    """stdout is a pipe that is full and not read, or a terminal that was stopped."""
+
+    def dir(self):
+        where = tempfile.mkdtemp(prefix="ws-test-")
+        self.addCleanup(shutil.rmtree, where, ignore_errors=True)
+        return where
+
+    def stalled(self, *args, end=None):
+        """A run whose stdout is not read: (process, the end to read from, path of its other output)."""
+        r, w = end or harness.small_pipe()
+        other = os.path.join(self.dir(), "json")
+        proc = subprocess.Popen([harness.TOOL, "-s", "sched", "-i", "0.02", "-o", "csv", "-o", "json:" + other, *args],
+                                stdin=subprocess.DEVNULL, stdout=w, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(proc.wait)
+        self.addCleanup(proc.stderr.close)
+        self.addCleanup(proc.kill)
+        os.close(w)
+        return proc, r, other
+
+    @staticmethod
+    def reports(path):
+        if not os.path.exists(path):
+            return 0
+        with open(path) as f:
+            return f.read().count('"type":"interval"')
+
+    def goes_on(self, other):
+        """Twenty reports more than a pipe of 4 KB can take."""
+        self.until(lambda: self.reports(other) >= 1, "a report")
+        had = self.reports(other)
+        self.until(lambda: self.reports(other) >= had + 20, "reports of the other output")
+
+    def test_goes_on(self):
+        """a reader that stalls stops neither the reports of other outputs nor --listen"""
+        proc, r, other = self.stalled("--listen", "127.0.0.1:0")
+        self.addCleanup(os.close, r)
+        address = re.search(r"serving (\S+)", proc.stderr.readline())[1]
+        self.goes_on(other)
+        with urllib.request.urlopen(address.removesuffix("/") if address.endswith("/metrics") else address + "metrics",
+                                    timeout=harness.PATIENCE_S) as answer:
+            self.assertIn(b"waitscope_", answer.read())
+        self.goes_on(other)
+
+    def test_terminal(self):
+        """a terminal that was stopped (Ctrl-S) stops no reports either"""
+        main, side = pty.openpty()
+        self.addCleanup(os.close, main)
+        termios.tcflow(side, termios.TCOOFF)
+        _, _, other = self.stalled(end=(main, side))
+        self.goes_on(other)
+
+    def test_reads_on(self):
+        """a reader that reads on has everything, in order"""
+        proc, r, other = self.stalled("-d", "2")
+        self.goes_on(other)
+        with open(r) as f:
+            lines = f.read().splitlines()
+        self.assertEqual(proc.wait(harness.PATIENCE_S), 0, proc.stderr.read())
+        columns = lines[0].split(",")
+        width = len(columns)
+        self.assertEqual({len(l.split(",")) for l in lines}, {width})
+        with open(other) as f:
+            report = harness.Report(f.read())
+        have = [l.split(",")[columns.index("ts")] for l in lines[1:]]
+        order = list(dict.fromkeys(have))
+        want = list(dict.fromkeys(f["ts"] for f in report.intervals + [report.final]))
+        self.assertEqual(order, want)
+
+    def test_sigterm(self):
+        """SIGTERM ends it, though nobody reads its last report: exit 1, and it says so"""
+        proc, r, other = self.stalled()
+        self.addCleanup(os.close, r)
+        self.goes_on(other)
+        proc.terminate()
+        self.assertEqual(proc.wait(harness.PATIENCE_S), 1)
+        self.assertRegex(proc.stderr.read(), r"^waitscope: error: output: \d+ bytes were not read .*\n$")
+        with open(other) as f:
+            self.assertEqual(harness.Report(f.read()).final["end"], "terminated")
+
+    def test_sigterm_late(self):
+        """SIGTERM ends a run that is over and waits for its reader"""
+        proc, r, other = self.stalled("-d", "0.5")
+        self.addCleanup(os.close, r)
+        self.until(lambda: os.path.exists(other) and '"final"' in open(other).read(), "the final report")
+        time.sleep(0.3)
+        self.assertIsNone(proc.poll())
+        proc.terminate()
+        self.assertEqual(proc.wait(harness.PATIENCE_S), 1)
+
+    def test_command_blocks(self):
+        """COMMAND has its stdout as it was given: its own writes wait"""
+        code = "import fcntl, os, sys; sys.stderr.write(str(fcntl.fcntl(1, fcntl.F_GETFL) & os.O_NONBLOCK))"
+        proc, r, _ = self.stalled("-q", "--", sys.executable, "-c", code)
+        self.addCleanup(os.close, r)
+        self.assertEqual(proc.stderr.read(1), "0")
+
+
+class OneFile(KernelTest):
+    def test_refused(self):
+        """two outputs in one file, whatever its names, are refused (exit 2), and the file is left as it was"""
+        where = tempfile.mkdtemp(prefix="ws-test-")
+        self.addCleanup(shutil.rmtree, where, ignore_errors=True)
+        path = os.path.join(where, "x")
+        with open(path, "w") as f:
+            f.write("before")
+        os.symlink(path, os.path.join(where, "symlink"))
+        os.link(path, os.path.join(where, "link"))
+        os.mkfifo(os.path.join(where, "fifo"))
+        os.symlink("fifo", os.path.join(where, "pipe"))
+        reader = os.open(os.path.join(where, "fifo"), os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        for one, two in (("x", "./x"), ("x", "symlink"), ("link", "x"), ("fifo", "pipe")):
+            tool = self.tool("-d", "0.2", "-o", "json:" + one, "-o", "csv:" + two, json_out=False, cwd=where)
+            self.assertEqual(tool.wait(), 2, (one, two))
+            self.assertRegex(tool.stderr(), "both json and csv would go to one file: '%s' is '%s'" % (two, one))
+        with open(path, "r+") as out:
+            proc = subprocess.run([harness.TOOL, "-d", "0.2", "-o", "csv", "-o", "json:" + path], stdout=out,
+                                  stderr=subprocess.PIPE, text=True, timeout=harness.PATIENCE_S)
+        self.assertEqual(proc.returncode, 2)
+        self.assertIn("is 'standard output'", proc.stderr)
+        with open(path) as f:
+            self.assertEqual(f.read(), "before")
+        null = self.tool("-d", "0.2", "-o", "json:/dev/null", "-o", "csv:/dev/../dev/null", json_out=False)
+        self.assertEqual(null.wait(), 0)
 
 
 class Command(KernelTest):

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -595,6 +596,94 @@ static void test_large_record(void **state)
 	assert_int_equal(out_close(&o, &e), 0);
 }
 
+#define BIG (300 * 1000)
+#define RECORDS 40
+
+/* One record: `c` all through, and a line break. */
+static void put_big(struct out *o, char c)
+{
+	char *data = malloc(BIG);
+
+	assert_non_null(data);
+	memset(data, c, BIG);
+	data[BIG - 1] = '\n';
+	out_put(o, data, BIG);
+	free(data);
+}
+
+/* Reads what there is, all of whole records in their order; returns how many ended. */
+static size_t read_records(int fd, char *last, size_t *inside)
+{
+	char buf[4096];
+	size_t whole = 0;
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		for (ssize_t i = 0; i < n; i++) {
+			if (buf[i] == '\n') {
+				assert_int_equal(*inside, BIG - 1);
+				*inside = 0;
+				whole++;
+				continue;
+			}
+			assert_true(*inside ? buf[i] == *last : buf[i] > *last);
+			*last = buf[i];
+			++*inside;
+		}
+	return whole;
+}
+
+/* A reader that stalls: no write waits, whole records are queued up to a bound, beyond it dropped and counted. */
+static void stalls(int reader, int writer)
+{
+	struct out o = {.fd = writer};
+	struct err e = {0};
+	size_t whole = 0, inside = 0;
+	char last = 0;
+
+	assert_int_equal(out_queues(&o), 0);
+	for (int i = 0; i < RECORDS; i++) {
+		if (i == RECORDS - 1)
+			out_queue_last(&o); /* the final report */
+		put_big(&o, (char)('0' + i));
+		assert_int_equal(out_flush(&o, &e), 0);
+	}
+	assert_in_range(out_queued(&o), 4 << 20, (4 << 20) + 2 * BIG);
+	assert_in_range(out_dropped(&o), RECORDS - 20, RECORDS - 10);
+	assert_false(out_reader_gone(&o));
+	assert_int_equal(fcntl(reader, F_SETFL, O_NONBLOCK), 0);
+	while (out_queued(&o)) {
+		whole += read_records(reader, &last, &inside);
+		assert_int_equal(out_drain(&o, &e), 0);
+	}
+	whole += read_records(reader, &last, &inside);
+	assert_int_equal(whole, RECORDS - out_dropped(&o));
+	assert_int_equal(last, '0' + RECORDS - 1);
+	close(reader);
+	assert_true(out_reader_gone(&o));
+	put_big(&o, 'x');
+	assert_int_equal(out_flush(&o, &e), -EPIPE);
+	assert_int_equal(out_close(&o, &e), 0);
+	close(writer);
+}
+
+static void test_stalled_pipe(void **state)
+{
+	int fds[2];
+
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(pipe(fds), 0);
+	stalls(fds[0], fds[1]);
+}
+
+static void test_stalled_socket(void **state)
+{
+	int fds[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	stalls(fds[0], fds[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -616,6 +705,8 @@ int main(void)
 		cmocka_unit_test(test_full_device),
 		cmocka_unit_test(test_closed_pipe),
 		cmocka_unit_test(test_close_twice),
+		cmocka_unit_test(test_stalled_pipe),
+		cmocka_unit_test(test_stalled_socket),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
