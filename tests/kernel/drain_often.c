@@ -33,6 +33,7 @@ int main(int argc, char **argv)
 	struct run r = {0};
 	struct err e = {0};
 	sigset_t old;
+	struct command *command;
 	int ret, status = 0;
 
 	if (!ms)
@@ -45,9 +46,15 @@ int main(int argc, char **argv)
 		ret = run_open(&r, &cfg, argv + 1, &e);
 	r.drain_ns = ms * 1000000;
 	if (!ret)
-		ret = loop_run(&r, &old, &status, &e);
+		ret = loop_run(&r, &old, &e);
+	command = r.command;
 	if (run_close(&r, &e) && !ret)
 		ret = -1;
+	if (command) {
+		(void)command_ended(command);
+		status = command_status(command);
+	}
+	command_close(command);
 	config_free(&cfg);
 	fprintf(stderr, "{\"drains\":%lu}\n", drains);
 	if (ret)
