@@ -392,6 +392,58 @@ static int add_culprits(const struct look *l)
 	return ret;
 }
 
+/* ---- what was waited ---- */
+
+/* Of a headline's metrics those that rank, else its own; without one all of its sides. */
+static uint64_t headline_waited(const struct view *v, const struct view_section *sec)
+{
+	uint64_t ranked = 0, sides = 0;
+
+	for (size_t i = 0; i < sec->sides.n; i++) {
+		const struct series *s = v->rows[sec->sides.from + i].s;
+		uint64_t ns = s->desc->counter ? 0 : s->hist->sum_ns;
+
+		sides += ns;
+		ranked += s->desc->ranks || s->desc->ranks_as ? ns : 0;
+	}
+	if (ranked || !sec->head)
+		return ranked ? ranked : sides;
+	return sec->head->desc->counter ? 0 : sec->head->hist->sum_ns;
+}
+
+/* Of operations what they did not run. Metrics that join others are parts of them, and count alone. */
+static uint64_t rows_waited(const struct view *v, const struct view_section *sec)
+{
+	uint64_t sums[2] = {0};
+
+	for (size_t i = 0; i < sec->rows.n; i++) {
+		const struct series *s = v->rows[sec->rows.from + i].s;
+
+		sums[s->desc->joins != NULL] +=
+			s->split ? s->split->blocked_ns + s->split->run_queue_ns : s->hist->sum_ns;
+	}
+	return sums[0] ? sums[0] : sums[1];
+}
+
+static uint64_t section_waited(const struct look *l, const struct view_section *sec)
+{
+	switch (sec->kind) {
+	case VIEW_HEADLINE:
+		return headline_waited(l->v, sec);
+	case VIEW_ROWS:
+		return rows_waited(l->v, sec);
+	case VIEW_CONTENDED:
+		return sec->timed ? sec->sum_ns : 0;
+	case VIEW_LINES: /* of the time of a busy CPU */
+		return (uint64_t)(sec->share * (double)l->f->dur_ns);
+	case VIEW_CULPRITS:
+		return sec->sum_ns;
+	case VIEW_COUNTS:
+		break;
+	}
+	return 0;
+}
+
 /* ---- a view ---- */
 
 int view_make(struct view *v, const struct frame *f, const struct config *cfg)
@@ -412,8 +464,10 @@ int view_make(struct view *v, const struct frame *f, const struct config *cfg)
 	}
 	if (!ret && f->why)
 		ret = add_culprits(&l);
-	return ret ?: add_contended(&l, VIEW_CONTENDED) ?: add_contended(&l, VIEW_LINES)
-		   ?: view_join(v, f);
+	ret = ret ?: add_contended(&l, VIEW_CONTENDED) ?: add_contended(&l, VIEW_LINES);
+	for (i = 0; i < v->nsections && !ret; i++)
+		v->sections[i].waited_ns = section_waited(&l, &v->sections[i]);
+	return ret ?: view_join(v, f);
 }
 
 void view_free(struct view *v)

@@ -75,6 +75,8 @@ struct view_section {
 	/* Of its rows together (VIEW_CULPRITS: sum_ns is all that was waited. VIEW_CONTENDED: but for what waits for work; if any is `timed`,
 	 * of those that are. VIEW_LINES: of samples, if there are any): */
 	uint64_t count, sum_ns;
+	/* What was waited in all: which section a window has room for. 0 of what takes no time. */
+	uint64_t waited_ns;
 	double share;	     /* VIEW_LINES: of the time of busy CPUs; 0: not known */
 	bool timed, sampled; /* VIEW_CONTENDED: a row has waits; VIEW_LINES: has samples */
 	const char *sampler; /* VIEW_LINES: of its last row, or NULL */

@@ -23,7 +23,7 @@ enum table_density {
 	DENSITY_LINE,  /* one line below a row of the contended table */
 	DENSITY_ROWS,  /* none; from here on rows may be left out */
 	DENSITY_CLOSE, /* no blank lines */
-	DENSITY_BARE,  /* no metrics that go with a headline, no legends */
+	DENSITY_BARE,  /* of metrics that go with a headline those with waits, no legends */
 	DENSITY_SHORT, /* percentiles in one line, the foot in one, "… 3 more" in the title */
 	DENSITY_LEAST, /* with --by the groups alone */
 	DENSITIES,
@@ -33,8 +33,10 @@ _Static_assert(DENSITIES == PRINTER_VARIANTS, "lines are counted for each densit
 /* A section's title, or the rows of a table below it; in the order in which they are drawn. */
 struct table_block {
 	bool title;
-	bool hidden;	/* no room for it, nor for what follows */
-	uint32_t start; /* title: lines above it, rows not counted, at DENSITY_LEAST */
+	bool hidden;	    /* no room for it, nor for what follows */
+	bool planned;	    /* title: there is room for it */
+	uint32_t start;	    /* title: lines above it, rows not counted, at DENSITY_LEAST */
+	uint64_t waited_ns; /* title: what was waited in its section: the least gives way first */
 	const struct view_table *table;
 	enum table_density until;  /* the table is not drawn from here on */
 	size_t total, asked, most; /* rows: all, those -n allows, those a window could hold, */

@@ -127,6 +127,7 @@ uint64_t table_begin_section(struct table_page *page)
 	if (page->state != PAGE_PLANNED) {
 		b->title = true;
 		b->start = page->printer.lines[DENSITY_LEAST];
+		b->waited_ns = page->section->waited_ns;
 		return 0;
 	}
 	page->hidden = b->hidden;
@@ -221,31 +222,56 @@ static int64_t plan_section_rows(struct table_plan *p, size_t from, size_t to, i
 	return left;
 }
 
+/* Of the sections that have no place yet, the title of that in which most was waited; NULL: none is left. */
+static struct table_block *plan_next(const struct table_plan *p)
+{
+	struct table_block *most = NULL;
+
+	for (struct table_block *b = p->v; b < p->v + p->n; b++)
+		if (b->title && !b->planned && (!most || b->waited_ns > most->waited_ns))
+			most = b;
+	return most;
+}
+
+/* Rows of a table without which its section is not shown: of the `first` section one is enough. */
+static int64_t plan_least(const struct table_block *b, bool first)
+{
+	size_t rows = first ? 1 : ROWS_FIRST;
+
+	return (int64_t)(b->most < rows ? b->most : rows);
+}
+
 /*
- * Too small for all: the headline, then one section after the other as long as each has a row; one
- * line says how many are not shown.
+ * Too small for all: that section first in which most was waited, as much of it as there is room for; then
+ * one after the other as long as its tables have their first rows. One line says how many rows are not shown.
  */
-static void plan_in_order(struct table_page *page)
+static void plan_by_waits(struct table_page *page)
 {
 	struct table_plan *p = page->plan;
 	int64_t left = (int64_t)page->room - (page->printer.lines[DENSITY_LEAST] - p->foot) - 1;
-	int64_t lines, tables;
+	int64_t lines, least;
+	struct table_block *title;
 	size_t i, next;
-	bool full = false;
+	bool full = false, first = true;
 
+	for (i = 0; i < p->n; i++)
+		p->v[i].planned = false;
 	if (p->n)
 		left -= p->v[0].start;
-	for (i = 0; i < p->n; i = next) {
-		for (next = i + 1, tables = 0; next < p->n && !p->v[next].title; next++)
-			tables += p->v[next].most != 0;
+	while ((title = plan_next(p))) {
+		i = (size_t)(title - p->v);
+		for (next = i + 1, least = 0; next < p->n && !p->v[next].title; next++)
+			least += plan_least(&p->v[next], first);
+		first = false;
 		lines = (next < p->n ? p->v[next].start : p->foot) - p->v[i].start;
-		full |= lines + tables > left;
+		full |= lines + least > left;
 		for (size_t k = i; k < next; k++) {
 			p->v[k].shown = 0;
 			p->v[k].hidden = full;
 		}
 		if (!full)
 			left = plan_section_rows(p, i + 1, next, left - lines);
+		title->planned = true;
 	}
 	plan_share(page, left);
 	p->small = true;
@@ -270,7 +296,7 @@ void table_plan_make(struct table_page *page)
 		if (spare >= 0)
 			plan_share(page, spare);
 		else if (page->density == DENSITY_LEAST)
-			plan_in_order(page);
+			plan_by_waits(page);
 		if (spare >= 0 || page->density == DENSITY_LEAST)
 			break;
 	}

@@ -296,8 +296,20 @@ static void counts_columns(struct grid *g, const struct table_page *page,
 
 /* ---- grids ---- */
 
+/* A small window has those of the headline's own that have samples; of others another section tells. */
+static enum table_density side_until(const struct table_page *page, const struct series *s)
+{
+	const struct metric_desc *head = page->section->desc;
+
+	if (head && (!s->hist || !s->hist->count || !s->desc->part_of ||
+		     strcmp(s->desc->part_of, head->name)))
+		return DENSITY_BARE;
+	return DENSITIES;
+}
+
 void table_sides(struct table_page *page)
 {
+	enum table_density until = DENSITY_BARE;
 	static const struct quantile q[] = {{PPB_P50, "50"}, {PPB_P99, "99"}};
 	const struct view_table *t = &page->section->sides;
 	const struct view_row *rows = view_first(page->view, t, t->n);
@@ -311,9 +323,14 @@ void table_sides(struct table_page *page)
 	grid_add(&g, GRID_MAX, "max", 0, YIELD_NEVER);
 	grid_add_total(&g, page->cfg);
 	grid_measure(&g, page, rows, t->n);
+	for (size_t i = 0; i < t->n && until != DENSITIES; i++)
+		until = side_until(page, rows[i].s);
+	(void)table_only(page, DENSITY_ALL, until); /* grids know themselves what is not there */
 	grid_begin(&g, page);
 	for (size_t i = 0; i < t->n; i++)
-		grid_row(&g, page, &rows[i]);
+		if (table_only(page, DENSITY_ALL, side_until(page, rows[i].s)))
+			grid_row(&g, page, &rows[i]);
+	table_always(page);
 }
 
 void table_rows(struct table_page *page, const struct view_table *t)

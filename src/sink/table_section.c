@@ -233,14 +233,11 @@ static void section_headline(struct table_page *page)
 	const struct view_section *sec = page->section;
 	const struct series *head = sec->head;
 	const struct hist *h = head && !head->desc->counter ? head->hist : NULL;
-	/* Is there more on this page than one metric and its CPUs? A summary gives way to it. */
-	enum table_density sides = DENSITIES;
 
-	for (size_t i = 0; i < page->view->nsections; i++)
-		if (head || page->view->sections[i].kind != VIEW_HEADLINE)
-			sides = DENSITY_BARE;
-	if (!head)
-		page->until = sides;
+	/* Sums without a headline give way to what they are sums of. */
+	for (size_t i = 0; i < page->view->nsections && !head; i++)
+		if (page->view->sections[i].kind != VIEW_HEADLINE)
+			page->until = DENSITY_BARE;
 	table_gap(page);
 	if (head)
 		section_title(page);
@@ -252,8 +249,7 @@ static void section_headline(struct table_page *page)
 			section_note(page, h);
 		}
 	}
-	if (table_only(page, DENSITY_ALL, sides))
-		table_sides(page);
+	table_sides(page);
 	page->until = DENSITIES;
 	table_always(page);
 	if (sec->rows.n)

@@ -47,20 +47,22 @@ def check_table(columns, text):
 def screens_of(fixture, text):
     """(columns, lines, what was drawn) of each report of a fixture that redraws a terminal."""
     size, sizes = [80, 0], []
-    sections = []
+    sections, waited = [], []
     with open(fixture, encoding="utf-8") as f:
         for words in (line.split() for line in f):
             if words[:2] == ["#", "sections:"]:
                 sections = " ".join(words[2:]).split("|")
+            elif words[:2] == ["#", "waited:"]:
+                waited = " ".join(words[2:]).split("|")
             elif words[:1] in (["screen"], ["resize"]):
                 size = [int(words[1]), int(words[2])]
             elif words[:1] in (["next"], ["again"]):
                 sizes.append(tuple(size))
     sizes = sizes[1:]  # the first line of a record is what ran, not a report
     drawn = [s.split("\x1b[J")[0] for s in text.split("\x1b[H")[1:]]
-    if len(drawn) != len(sizes) or not sections:
-        fail(f"{len(drawn)} screens, not {len(sizes)}, of {sections}")
-    return sections, [(c, n, d) for (c, n), d in zip(sizes, drawn)]
+    if len(drawn) != len(sizes) or sorted(sections) != sorted(waited):
+        fail(f"{len(drawn)} screens, not {len(sizes)}, of {sections}, {waited}")
+    return sections, waited, [(c, n, d) for (c, n), d in zip(sizes, drawn)]
 
 
 class Screen:
@@ -96,8 +98,17 @@ class Screen:
         return shown + (self.left_out or said)
 
 
+ALL_WAITS = {"preempt-wait", "run-delay"}  # of the records that windows are tested with
+
+
+def side_rows(drawn):
+    """What stands below a headline's percentiles."""
+    return re.findall(r"^    ([a-z]+-[a-z]+) +[\d,]+ ", ESCAPES.sub("", drawn), re.M)
+
+
 def check_windows(fixture, text):
-    sections, screens = screens_of(fixture, text)
+    """`# sections:` are in order; `# waited:` the same, that in which most was waited first."""
+    sections, waited, screens = screens_of(fixture, text)
     totals = set()
     for columns, height, drawn in screens:
         what = f"{columns}x{height}"
@@ -112,18 +123,21 @@ def check_windows(fixture, text):
         screen = Screen(drawn)
         totals.add(screen.total())
         titles = [title for title, _, _ in screen.sections]
-        for title, name in zip(titles, sections):
+        shown = [name for name in sections if name in waited[:len(titles)]]
+        for title, name in zip(titles, shown):
             if not title.startswith(name):
-                fail(f"{what}: {title}, not {name}")
+                fail(f"{what}: {title}, not {name}: most was waited in {waited}")
         if len(titles) < len(sections) and not screen.left_out:
             fail(f"{what}: only {titles}, and no word of it")
+        if height >= WINDOW_LEAST and not (ALL_WAITS <= set(side_rows(drawn))):
+            fail(f"{what}: not {ALL_WAITS}, but {side_rows(drawn)}")
         for title, tables, more in screen.sections:
             if not tables:
                 fail(f"{what}: no table below {title}")
             for rows, more_here in tables:
                 if height >= WINDOW_LEAST and rows < ROWS_FIRST and (more_here or more):
                     fail(f"{what}: {rows} rows, and {more_here or more} more of {title}")
-        if height >= WINDOW_LEAST and len(titles) < len(sections):
+        if height >= WINDOW_LEAST and len(titles) < len(sections) - 1:
             fail(f"{what}: only {titles}")
     if len(totals) != 1:
         fail(f"rows shown and rows left out: {totals}")

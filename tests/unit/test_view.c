@@ -208,6 +208,40 @@ static void sections(void **state)
 	view_free(&v);
 }
 
+static const struct split half = {.blocked_ns = 30, .run_queue_ns = 20};
+static const struct series mixed[] = {
+	{&head, {{0}}, 0, H(30, 300, 90)},
+	{&side, {{0}}, 0, H(3, 30, 20)},
+	{&quota, {{0}}, 0, H(1, 5000, 5000)},
+	{&delay, {{0}}, 0, H(40, 700, 90)},
+	{&ops, {{"op", "fsync"}}, 1, H(9, 90, 10), .split = &half},
+	{&ops, {{"op", "read"}}, 1, H(1, 7, 7)},
+	{&joined, {{"op", "commit"}}, 1, H(1, 900, 900)}, /* a part of fsync */
+	{&lookups, {{"dev", "b"}, {"result", "hit"}}, 2, .value = 50},
+};
+
+/* Which section gives way first. */
+static void waited(void **state)
+{
+	static const struct frame f = {SERIES(mixed), .dur_ns = 1000, .contended = addresses,
+				       .ncontended = ROWS(addresses)};
+	static const struct frame plain = {.series = mixed, .nseries = 2};
+	static const struct frame sums = {.series = mixed + 1, .nseries = 1};
+	static const uint64_t want[] = {5700, 57, 0, 10099, 250};
+	static const struct config cfg = {0};
+	struct view v = {0};
+
+	assert_int_equal(view_make(&v, &f, &cfg), 0);
+	assert_int_equal(v.nsections, ROWS(want));
+	for (size_t i = 0; i < ROWS(want); i++)
+		assert_int_equal(v.sections[i].waited_ns, want[i]);
+	assert_int_equal(view_make(&v, &plain, &cfg), 0);
+	assert_int_equal(v.sections[0].waited_ns, 300);
+	assert_int_equal(view_make(&v, &sums, &cfg), 0);
+	assert_int_equal(v.sections[0].waited_ns, 30);
+	view_free(&v);
+}
+
 /* A choice of CPUs is of the worst. */
 static void first_rows(void **state)
 {
@@ -377,7 +411,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sections), cmocka_unit_test(first_rows), cmocka_unit_test(sums),
-		cmocka_unit_test(ranked),   cmocka_unit_test(groups),	  cmocka_unit_test(joins),
+		cmocka_unit_test(waited),   cmocka_unit_test(ranked),	  cmocka_unit_test(groups),
+		cmocka_unit_test(joins),
 	};
 
 	return cmocka_run_group_tests_name("view", tests, NULL, NULL);
