@@ -44,6 +44,8 @@ static void table_free(struct sink *s)
 {
 	view_free(&table_sink(s)->view);
 	free(table_sink(s)->plan.v);
+	free(table_sink(s)->plan.cuts);
+	free(table_sink(s)->plan.how);
 }
 
 static void table_resize(struct sink *s, uint32_t columns, uint32_t lines)

@@ -51,6 +51,10 @@ struct table_plan {
 	size_t at;		 /* the next one to be drawn */
 	uint32_t foot;		 /* lines above it, rows not counted, at DENSITY_LEAST */
 	bool small;		 /* sections are left out */
+	/* Of the grid that is drawn: how names are cut (table_names.c). */
+	struct grid_cut *cuts;
+	uint32_t *how;
+	size_t cuts_cap, how_cap;
 };
 
 /* What the parts of one report share. */
@@ -101,6 +105,12 @@ struct grid_column {
 
 #define GRID_COLUMNS 40
 
+/* A name that is cut, by the hashes of what is left of it and of all of it. */
+struct grid_cut {
+	uint64_t cut, full;
+	size_t row;
+};
+
 struct grid {
 	/* Text of a cell; may use `out`. */
 	const char *(*cell)(const struct grid_column *c, struct table_page *page,
@@ -109,6 +119,10 @@ struct grid {
 	size_t gap;
 	size_t n;
 	struct grid_column col[GRID_COLUMNS + 1]; /* the last is never drawn */
+	/* The rows first measured, and how the names of each are cut: GRID_CUT_BITS a column. */
+	const struct view_row *rows;
+	size_t nrows;
+	const uint32_t *how; /* NULL: as their column says */
 };
 
 /* All return the column; of a full grid one that is not drawn. */
@@ -122,6 +136,15 @@ void grid_add_total(struct grid *g, const struct config *cfg);
 void grid_measure(struct grid *g, struct table_page *page, const struct view_row *rows, size_t n);
 void grid_begin(struct grid *g, struct table_page *page);
 void grid_row(const struct grid *g, struct table_page *page, const struct view_row *row);
+/*
+ * How names are cut (table_names.c): at the end, a path at its start, what says so in the middle; otherwise where
+ * two different names of a column would come out the same.
+ */
+#define GRID_CUT_BITS 2
+void grid_tell_apart(struct grid *g, struct table_page *page);
+/* What column i shows of a row's text; `row`: NULL for the head. */
+const char *grid_shorten(const struct grid *g, size_t i, const struct view_row *row,
+			 const char *text, char *out, size_t len);
 /* All of it: the first `n` rows of a table (table_rest), which are counted by the plan. */
 void grid_rows(struct grid *g, struct table_page *page, const struct view_row *rows, size_t n,
 	       const char *what);

@@ -89,6 +89,10 @@ void grid_measure(struct grid *g, struct table_page *page, const struct view_row
 		c->full = c->width;
 	}
 	page->few = few;
+	if (g->rows)
+		return;
+	g->rows = rows;
+	g->nrows = n;
 }
 
 static size_t grid_width(const struct grid *g)
@@ -239,7 +243,8 @@ static void grid_fit(struct grid *g, size_t columns)
 	}
 }
 
-static void grid_put(const struct grid *g, size_t i, struct line *l, const char *text)
+static void grid_put(const struct grid *g, size_t i, struct line *l, const struct view_row *row,
+		     const char *text)
 {
 	const struct grid_column *c = &g->col[i];
 	char cut[CELL_BYTES];
@@ -250,14 +255,7 @@ static void grid_put(const struct grid *g, size_t i, struct line *l, const char 
 		line_right(l, text, c->width);
 		return;
 	}
-	/* A path's end is worth more than its start. */
-	if (c->middle)
-		line_cut_middle(cut, sizeof(cut), text, c->width);
-	else if (*text == '/')
-		line_cut_start(cut, sizeof(cut), text, c->width);
-	else
-		line_cut(cut, sizeof(cut), text, c->width);
-	line_left(l, cut, c->width);
+	line_left(l, grid_shorten(g, i, row, text, cut, sizeof(cut)), c->width);
 }
 
 void grid_row(const struct grid *g, struct table_page *page, const struct view_row *row)
@@ -268,7 +266,7 @@ void grid_row(const struct grid *g, struct table_page *page, const struct view_r
 	line_start(&l);
 	line_to(&l, g->indent);
 	for (size_t i = 0; i < g->n; i++)
-		grid_put(g, i, &l,
+		grid_put(g, i, &l, row,
 			 row ? g->cell(&g->col[i], page, row, cell, sizeof(cell)) : g->col[i].head);
 	printer_line(&page->printer, row ? STYLE_PLAIN : STYLE_DIM, &l);
 }
@@ -276,5 +274,6 @@ void grid_row(const struct grid *g, struct table_page *page, const struct view_r
 void grid_begin(struct grid *g, struct table_page *page)
 {
 	grid_fit(g, page->printer.columns);
+	grid_tell_apart(g, page);
 	grid_row(g, page, NULL);
 }
