@@ -19,6 +19,7 @@
 /* ---- what stdout is ---- */
 
 #define COLUMNS_DEFAULT 80
+#define COLUMNS_MOST 10000 /* tables have a lower bound of their own */
 
 /* NO_COLOR (set and not empty) wins over a guess, not over --color=always. */
 static bool want_color(const struct sink_args *a, bool dumb)
@@ -30,6 +31,21 @@ static bool want_color(const struct sink_args *a, bool dumb)
 	return a->tty && !dumb && !(no && *no);
 }
 
+/* Of what goes to no terminal: COLUMNS in the environment, if that is a number. */
+static uint32_t columns_wanted(void)
+{
+	const char *text = getenv("COLUMNS");
+	unsigned long columns;
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return COLUMNS_DEFAULT;
+	columns = strtoul(text, &end, 10);
+	if (*end || !columns)
+		return COLUMNS_DEFAULT;
+	return columns < COLUMNS_MOST ? (uint32_t)columns : COLUMNS_MOST;
+}
+
 void screen_args(struct sink_args *args)
 {
 	const char *term = getenv("TERM");
@@ -39,7 +55,7 @@ void screen_args(struct sink_args *args)
 	args->tty = !args->path && isatty(STDOUT_FILENO);
 	args->color = want_color(args, dumb);
 	args->redraw = args->tty && !dumb && !args->cfg->no_clear;
-	args->columns = COLUMNS_DEFAULT;
+	args->columns = args->tty ? COLUMNS_DEFAULT : columns_wanted();
 	args->lines = 0;
 	if (args->tty && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col) {
 		args->columns = size.ws_col;

@@ -22,7 +22,7 @@
 # counts as a failure.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-unset MAKEFLAGS MAKELEVEL # a make that a test starts is no part of the one that started this
+unset MAKEFLAGS MAKELEVEL COLUMNS # a make that a test starts is no part of the one that started this
 export O=${O:-build} LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 CMOCKA_MESSAGE_OUTPUT=TAP
 SAN_O=${SAN_O:-}
 LOGS=$O/test-logs

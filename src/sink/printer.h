@@ -16,7 +16,7 @@
 enum style { STYLE_PLAIN, STYLE_DIM, STYLE_BOLD, STYLE_HEADLINE, STYLE_BAD };
 
 /* A text may have variants, of which one is written: bits say to which of them a line belongs. */
-#define PRINTER_VARIANTS 7
+#define PRINTER_VARIANTS 8
 
 struct printer {
 	struct out *out;

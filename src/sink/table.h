@@ -25,7 +25,8 @@ enum table_density {
 	DENSITY_CLOSE, /* no blank lines */
 	DENSITY_BARE,  /* of metrics that go with a headline those with waits, no legends */
 	DENSITY_SHORT, /* percentiles in one line, the foot in one, "… 3 more" in the title */
-	DENSITY_LEAST, /* with --by the groups alone */
+	DENSITY_LEAST, /* with --by the groups alone; from here on sections may be left out */
+	DENSITY_TINY,  /* of a headline its sums, with --by its groups */
 	DENSITIES,
 };
 _Static_assert(DENSITIES == PRINTER_VARIANTS, "lines are counted for each density");
@@ -33,9 +34,9 @@ _Static_assert(DENSITIES == PRINTER_VARIANTS, "lines are counted for each densit
 /* A section's title, or the rows of a table below it; in the order in which they are drawn. */
 struct table_block {
 	bool title;
-	bool hidden;	    /* no room for it, nor for what follows */
-	bool planned;	    /* title: there is room for it */
-	uint32_t start;	    /* title: lines above it, rows not counted, at DENSITY_LEAST */
+	bool hidden;				   /* no room for it, nor for what follows */
+	bool planned;				   /* title: there is room for it */
+	uint32_t start[DENSITIES - DENSITY_LEAST]; /* title: lines above it, rows not counted */
 	uint64_t waited_ns; /* title: what was waited in its section: the least gives way first */
 	const struct view_table *table;
 	enum table_density until;  /* the table is not drawn from here on */
@@ -47,10 +48,10 @@ struct table_block {
 struct table_plan {
 	struct table_block *v;
 	size_t n, cap;
-	struct table_block none; /* for those that there was no memory for */
-	size_t at;		 /* the next one to be drawn */
-	uint32_t foot;		 /* lines above it, rows not counted, at DENSITY_LEAST */
-	bool small;		 /* sections are left out */
+	struct table_block none;		  /* for those that there was no memory for */
+	size_t at;				  /* the next one to be drawn */
+	uint32_t foot[DENSITIES - DENSITY_LEAST]; /* lines above it, rows not counted */
+	bool small;				  /* sections are left out */
 	/* Of the grid that is drawn: how names are cut (table_names.c). */
 	struct grid_cut *cuts;
 	uint32_t *how;

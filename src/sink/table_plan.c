@@ -126,7 +126,7 @@ uint64_t table_begin_section(struct table_page *page)
 
 	if (page->state != PAGE_PLANNED) {
 		b->title = true;
-		b->start = page->printer.lines[DENSITY_LEAST];
+		memcpy(b->start, page->printer.lines + DENSITY_LEAST, sizeof(b->start));
 		b->waited_ns = page->section->waited_ns;
 		return 0;
 	}
@@ -143,7 +143,7 @@ uint64_t table_begin_foot(struct table_page *page)
 	uint64_t hidden = 0;
 
 	if (page->state != PAGE_PLANNED) {
-		p->foot = page->printer.lines[DENSITY_LEAST];
+		memcpy(p->foot, page->printer.lines + DENSITY_LEAST, sizeof(p->foot));
 		return 0;
 	}
 	page->hidden = false;
@@ -244,26 +244,27 @@ static int64_t plan_least(const struct table_block *b, bool first)
 /*
  * Too small for all: that section first in which most was waited, as much of it as there is room for; then
  * one after the other as long as its tables have their first rows. One line says how many rows are not shown.
+ * false: there is room for none.
  */
-static void plan_by_waits(struct table_page *page)
+static bool plan_by_waits(struct table_page *page)
 {
 	struct table_plan *p = page->plan;
-	int64_t left = (int64_t)page->room - (page->printer.lines[DENSITY_LEAST] - p->foot) - 1;
+	uint32_t at = page->density - DENSITY_LEAST;
+	int64_t left = (int64_t)page->room - (page->printer.lines[page->density] - p->foot[at]) - 1;
 	int64_t lines, least;
 	struct table_block *title;
-	size_t i, next;
-	bool full = false, first = true;
+	size_t i, next, sections = 0;
+	bool full = false;
 
 	for (i = 0; i < p->n; i++)
 		p->v[i].planned = false;
 	if (p->n)
-		left -= p->v[0].start;
+		left -= p->v[0].start[at];
 	while ((title = plan_next(p))) {
 		i = (size_t)(title - p->v);
 		for (next = i + 1, least = 0; next < p->n && !p->v[next].title; next++)
-			least += plan_least(&p->v[next], first);
-		first = false;
-		lines = (next < p->n ? p->v[next].start : p->foot) - p->v[i].start;
+			least += plan_least(&p->v[next], !sections);
+		lines = (next < p->n ? p->v[next].start[at] : p->foot[at]) - p->v[i].start[at];
 		full |= lines + least > left;
 		for (size_t k = i; k < next; k++) {
 			p->v[k].shown = 0;
@@ -271,10 +272,12 @@ static void plan_by_waits(struct table_page *page)
 		}
 		if (!full)
 			left = plan_section_rows(p, i + 1, next, left - lines);
+		sections += !full;
 		title->planned = true;
 	}
 	plan_share(page, left);
 	p->small = true;
+	return sections;
 }
 
 void table_plan_make(struct table_page *page)
@@ -293,11 +296,12 @@ void table_plan_make(struct table_page *page)
 		 * quantile. */
 		if (!(page->few >> page->density & 1) && page->density < DENSITY_BARE)
 			spare--;
-		if (spare >= 0)
+		if (spare >= 0) {
 			plan_share(page, spare);
-		else if (page->density == DENSITY_LEAST)
-			plan_by_waits(page);
-		if (spare >= 0 || page->density == DENSITY_LEAST)
+			break;
+		}
+		if (page->density >= DENSITY_LEAST &&
+		    (plan_by_waits(page) || page->density == DENSITY_TINY))
 			break;
 	}
 	page->state = PAGE_PLANNED;

@@ -233,6 +233,7 @@ static void section_headline(struct table_page *page)
 	const struct view_section *sec = page->section;
 	const struct series *head = sec->head;
 	const struct hist *h = head && !head->desc->counter ? head->hist : NULL;
+	bool by = page->cfg->by != BY_NONE;
 
 	/* Sums without a headline give way to what they are sums of. */
 	for (size_t i = 0; i < page->view->nsections && !head; i++)
@@ -242,19 +243,23 @@ static void section_headline(struct table_page *page)
 	if (head)
 		section_title(page);
 	if (h && h->count) {
-		if (table_only(page, DENSITY_SHORT, DENSITIES))
+		if (table_only(page, DENSITY_SHORT, DENSITY_TINY))
 			section_short(page, h);
 		if (table_only(page, DENSITY_ALL, DENSITY_SHORT)) {
 			section_percentiles(page, h);
 			section_note(page, h);
 		}
 	}
+	if (head && by)
+		page->until = DENSITY_TINY;
 	table_sides(page);
-	page->until = DENSITIES;
+	page->until = by ? DENSITIES : DENSITY_TINY;
 	table_always(page);
 	if (sec->rows.n)
 		table_gap(page);
 	table_rows(page, &sec->rows);
+	page->until = DENSITIES;
+	table_always(page);
 }
 
 /* A table with --by has a second one of the groups, which alone is left in the smallest window. */

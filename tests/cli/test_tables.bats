@@ -127,23 +127,27 @@ rows_below() { # WORD
 		END { end() }' "$out"
 }
 
-@test "a window of 24 or 40 lines has three rows of every table, and the foot" {
+@test "a window of 24, 30 or 40 lines has three rows of every table with waits, what was waited in all, and the foot" {
 	local lines by word
 
 	out=$BATS_TEST_TMPDIR/screen
-	for lines in 24 40; do
+	for lines in 24 30 40; do
 		for by in '' pid tid comm cgroup; do
 			python3 "$BATS_TEST_DIRNAME/ontty.py" 80 $lines "$WS" -s synth ${by:+--by $by} -d 0.5 0.3 >"$out"
 			[ "$(wc -l <"$out")" -lt $lines ] || fail "$lines lines: $(wc -l <"$out")"
 			tail -n 2 "$out" | grep -q '^quality: ' || fail "$lines lines, by '$by': $(cat "$out")"
-			for part in '^Wakeup latency' '^ext4 operations' '^Extent status' '^Contended'; do
+			for part in '^Wakeup latency' '^    preempt-wait' '^    throttle-wait' '^    run-delay' '^ext4 operations' \
+				'^Contended'; do
 				grep -q "$part" "$out" || fail "$lines lines: no $part in $(cat "$out")"
 			done
+			if [ $lines -gt 24 ]; then # counters, which have no waits, give way first
+				grep -q '^Extent status' "$out" || fail "$lines lines: $(cat "$out")"
+			fi
 			if [ -n "$by" ]; then
 				word=$(echo $by | tr a-z A-Z)
-				[ "$(rows_below $word | wc -l)" -eq 4 ] || fail "by $by: $(cat "$out")"
+				[ "$(rows_below $word | wc -l)" -eq $((lines > 24 ? 4 : 3)) ] || fail "by $by: $(cat "$out")"
 			else # two mounts are all there are
-				[ "$(rows_below MOUNT)" -eq 2 ] || fail "$lines lines: $(cat "$out")"
+				[ $lines -eq 24 ] || [ "$(rows_below MOUNT)" -eq 2 ] || fail "$lines lines: $(cat "$out")"
 				[ "$(for word in CPU OP NAME; do rows_below $word; done | wc -l)" -eq 3 ]
 			fi
 			for word in CPU OP NAME ${by:+$word}; do
@@ -155,10 +159,30 @@ rows_below() { # WORD
 	done
 }
 
-@test "a window too small for that: the headline, how many rows are missing, the foot" {
+@test "COLUMNS widens a table in a pipe; what is no number does not" {
+	local columns
+
+	for columns in 200 80 '' 0 12x -5; do
+		COLUMNS=$columns run "$WS" -q -s synth --by pid -d 0.3
+		[ "$status" -eq 0 ]
+		case $columns in
+		200) grep -q ' time%  *wakeup-50th  *wakeup-90th  *wakeup-99th  *wakeup-99.9th  *wakeups$' <<<"$output" || fail "$output" ;;
+		*)
+			! grep wakeup-50th <<<"$output"
+			[ "$(wc -L <<<"$output")" -le 80 ] || fail "COLUMNS='$columns': $output"
+			;;
+		esac
+	done
+}
+
+@test "a window too small for that: of the headline the groups or the sums, how many rows are missing, the foot" {
 	local lines
 
 	out=$BATS_TEST_TMPDIR/screen
+	python3 "$BATS_TEST_DIRNAME/ontty.py" 80 10 "$WS" -s synth -d 0.5 0.3 >"$out"
+	for part in preempt-wait throttle-wait run-delay; do
+		grep -q "^    $part" "$out" || fail "$(cat "$out")"
+	done
 	for lines in 6 10 17; do
 		python3 "$BATS_TEST_DIRNAME/ontty.py" 80 $lines "$WS" -s synth --by pid -d 0.5 0.3 >"$out"
 		[ "$(wc -l <"$out")" -lt $lines ] || fail "$lines lines: $(cat "$out")"

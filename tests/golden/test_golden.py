@@ -53,7 +53,7 @@ def read(path):
 
 
 def run(command, **more):
-    environment = dict(os.environ, TZ="UTC", LC_ALL="C.UTF-8", TERM="xterm")
+    environment = dict(os.environ, TZ="UTC", LC_ALL="C.UTF-8", TERM="xterm", COLUMNS="")
     done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, check=False, **more)
     assert done.returncode == 0 and not done.stderr, f"{' '.join(command)}: status {done.returncode}, {done.stderr.decode()}"
     return done.stdout
