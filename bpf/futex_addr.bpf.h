@@ -3,6 +3,8 @@
 #ifndef WS_FUTEX_ADDR_BPF_H
 #define WS_FUTEX_ADDR_BPF_H
 
+#include "abi_space.h"
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -35,6 +37,21 @@ static __always_inline void process_key(struct abi_futex_key *key, struct task_s
 	key->execs = (u32)TASK_READ(p, self_exec_id);
 }
 
+static __always_inline u64 space_of(struct task_struct *p)
+{
+	struct mm_struct *mm = TASK_READ(p, mm);
+	u64 v[ABI_SPACE_PARTS];
+
+	if (!mm)
+		return 0;
+	v[0] = BPF_CORE_READ(mm, start_code);
+	v[1] = BPF_CORE_READ(mm, end_code);
+	v[2] = BPF_CORE_READ(mm, start_stack);
+	v[3] = BPF_CORE_READ(mm, start_data);
+	v[4] = BPF_CORE_READ(mm, start_brk);
+	return abi_space(v);
+}
+
 static __always_inline u64 number_next(void)
 {
 	u32 zero = 0;
@@ -58,6 +75,7 @@ static __always_inline struct abi_futex_addr *address_get(struct task_struct *p,
 		return a;
 	fresh.id = number_next();
 	fresh.flags = c->flags & CALL_SHARED ? ABI_FUTEX_SHARED : 0;
+	fresh.space = space_of(p);
 	BPF_CORE_READ_INTO(&fresh.comm, p, group_leader, comm);
 	bpf_map_update_elem(&addresses, &key, &fresh, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&addresses, &key); /* ours, or who came first */
@@ -126,6 +144,7 @@ sample_begin(struct abi_counts *bank, struct task_struct *p, const struct abi_ke
 	BPF_CORE_READ_INTO(&s->comm, p, group_leader, comm);
 	__builtin_memset(s->process, 0, sizeof(s->process)); /* comm is it */
 	s->files = 0;
+	s->space = a->space;
 	s->role = ABI_ROLE_WAITED;
 	s->pad = 0;
 	s->nips = 0;

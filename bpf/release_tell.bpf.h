@@ -39,6 +39,7 @@ static __always_inline void holder_sample(struct abi_contend_sample *s, const st
 	s->role = role;
 	s->pad = 0;
 	s->files = 0;
+	s->space = 0;
 	__builtin_memset(s->process, 0, sizeof(s->process));
 	__builtin_memset(s->comm, 0, sizeof(s->comm));
 	thread_name(s->tid, s->comm, &s->pid);

@@ -60,12 +60,13 @@ struct abi_contend_sample {
 	__u32 role;
 	__u32 pad;
 	__u64 files; /* of the task: its files_struct, whose open files may have the lock; or 0 */
+	__u64 space; /* of the process's addresses (abi_space.h); 0: not known */
 	char comm[ABI_COMM_LEN];
 	char process[ABI_COMM_LEN]; /* comm of its process; empty: not asked for */
 	__u64 ips[ABI_CONTEND_IPS]; /* innermost first */
 };
 
-_Static_assert(sizeof(struct abi_contend_sample) == 104 + 8 * ABI_CONTEND_IPS,
+_Static_assert(sizeof(struct abi_contend_sample) == 112 + 8 * ABI_CONTEND_IPS,
 	       "abi_contend_sample size");
 
 #endif

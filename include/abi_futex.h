@@ -56,9 +56,10 @@ struct abi_futex_addr {
 	__u64 id; /* never 0, never used again */
 	__u32 flags;
 	__u32 pad;
+	__u64 space;		 /* that it lies in (abi_space.h) */
 	char comm[ABI_COMM_LEN]; /* of the process, when it was first seen */
 };
 
-_Static_assert(sizeof(struct abi_futex_addr) == 32, "abi_futex_addr size");
+_Static_assert(sizeof(struct abi_futex_addr) == 40, "abi_futex_addr size");
 
 #endif

@@ -50,7 +50,10 @@ struct kernfs_node {
 	u64 id;
 };
 
+struct cgroup_root;
+
 struct cgroup {
+	struct cgroup_root *root;
 	int level;
 	struct kernfs_node *kn;
 	struct cgroup *ancestors[];
@@ -92,10 +95,11 @@ struct thread_struct {
 	unsigned long fsbase; /* x86-64: the thread's TLS base */
 };
 
-/* Only how large they are. */
 struct mm_struct {
+	unsigned long start_code, end_code, start_data, end_data, start_brk, start_stack;
 };
 
+/* Only how large they are. */
 struct signal_struct {
 };
 

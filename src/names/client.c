@@ -4,10 +4,12 @@
  * than a report has (wire.h has the picture, names.h the times).
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "names/child.h"
 #include "names/debuginfod.h"
@@ -26,6 +28,7 @@
 #define PAUSE_NS 50000000ULL	/* between one worker's end and the next one's start */
 
 struct names_user {
+	bool elsewhere; /* the kernel's numbers of processes are not those of our /proc */
 	struct children children;
 	struct refused refused;	     /* what no worker is asked any more */
 	struct refused struck;	     /* what one was at when somebody killed it: once is no proof */
@@ -41,6 +44,14 @@ struct names_user {
 	uint64_t nrefused;	/* names */
 };
 
+/* Only in the first pid namespace (PROC_PID_INIT_INO, include/linux/proc_ns.h) /proc has the numbers that BPF programs tell. */
+static bool is_elsewhere(void)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/pid", &st) && st.st_ino != 0xEFFFFFFCU;
+}
+
 int names_user_open(struct names_user **out, const struct names_args *args, struct err *e)
 {
 	struct names_user *u;
@@ -52,6 +63,7 @@ int names_user_open(struct names_user **out, const struct names_args *args, stru
 	if (!u)
 		return err_sys(e, -ENOMEM, "names");
 	children_init(&u->children, args->debuginfod);
+	u->elsewhere = is_elsewhere();
 	u->name_ns = args->patience_ns ? args->patience_ns : NAMES_NAME_NS;
 	u->report_ns = args->patience_ns ? UINT64_MAX / 2 : NAMES_REPORT_NS;
 	u->left_ns = args->patience_ns ? u->report_ns : BETWEEN_NS;
@@ -334,6 +346,11 @@ static void ask_name(struct names_user *u, struct ask ask, struct name *out)
 	int ret;
 
 	name_bare(out, ask.addr);
+	if (u->elsewhere) {
+		name_print(out->place, sizeof(out->place), false,
+			   "no name: waitscope is in a pid namespace");
+		return;
+	}
 	/* Without time left for them, names are not even asked for: they would be in others' way.
 	 */
 	ret = p.left_ns > LEAST_NS ? ask_worker(u, &ask) : -ETIME;
@@ -346,26 +363,33 @@ static void ask_name(struct names_user *u, struct ask ask, struct name *out)
 	u->nrefused += out->late;
 }
 
-void names_user_data(struct names *n, uint32_t pid, uint64_t addr, struct name *out)
+void names_user_data(struct names *n, struct name_process p, uint64_t addr, struct name *out)
 {
-	ask_name(n->user, (struct ask){.type = ASK_NAME, .pid = pid, .addr = addr}, out);
+	ask_name(n->user,
+		 (struct ask){.type = ASK_NAME, .pid = p.pid, .space = p.space, .addr = addr}, out);
 }
 
-void names_user_code(struct names *n, uint32_t pid, uint64_t ip, enum name_what what,
+void names_user_code(struct names *n, struct name_process p, uint64_t ip, enum name_what what,
 		     uint32_t frame, struct name *out)
 {
-	struct ask ask = {.type = ASK_NAME, .pid = pid, .addr = ip, .what = what, .frame = frame};
+	struct ask ask = {.type = ASK_NAME,
+			  .pid = p.pid,
+			  .space = p.space,
+			  .addr = ip,
+			  .what = what,
+			  .frame = frame};
 
 	ask_name(n->user, ask, out);
 }
 
-void names_note(struct names *n, uint32_t pid, uint64_t addr, enum name_what what)
+void names_note(struct names *n, struct name_process p, uint64_t addr, enum name_what what)
 {
-	struct ask ask = {.type = ASK_NOTE, .pid = pid, .addr = addr, .what = what};
+	struct ask ask = {
+		.type = ASK_NOTE, .pid = p.pid, .space = p.space, .addr = addr, .what = what};
 	struct names_user *u = n->user;
 
 	/* Notes have no answer: of those alone the worker would look dead. */
-	if (u->seq - u->answered < AHEAD && !start(u))
+	if (!u->elsewhere && u->seq - u->answered < AHEAD && !start(u))
 		(void)send_ask(u, &ask, NULL); /* full: names fall back */
 }
 
@@ -388,6 +412,24 @@ int names_process(struct names *n, uint32_t pid)
 	struct tell t;
 
 	return ask_and_wait(n->user, &ask, SYMBOL_NS, &t);
+}
+
+int names_process_comm(struct names *n, uint32_t pid, char *out, size_t len)
+{
+	char path[64], *end;
+	FILE *f;
+	bool read;
+
+	(void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid); /* fits */
+	f = n->user->elsewhere ? NULL : fopen(path, "re");
+	if (!f)
+		return -ENOENT;
+	read = fgets(out, (int)len, f) != NULL;
+	fclose(f);
+	end = read ? strrchr(out, '\n') : NULL; /* a comm may have others */
+	if (end)
+		*end = '\0';
+	return read ? 0 : -ENOENT;
 }
 
 int names_user_symbol(struct names *n, uint32_t pid, const char *symbol, uint64_t *addr,

@@ -155,6 +155,13 @@ size_t names_members_on_line(struct names *n, const char *type, uint64_t object,
 
 /* ---- user ---- */
 
+/* A process, and which of its address spaces (abi_space.h; 0: the one it has now). Where it has another one by the time that its
+ * files are read, after an exec or because the number is another process's, there is no name, and the place says so. */
+struct name_process {
+	uint32_t pid;
+	uint64_t space;
+};
+
 /* What an address of a process is. */
 enum name_what {
 	NAME_DATA,
@@ -168,16 +175,18 @@ int names_process(struct names *n, uint32_t pid);
 /* The same without waiting for it, and a look at an address that may soon be asked for (0: none).
  * What was noted of a process that has ended is lost if another process of ours has to take over.
  */
-void names_note(struct names *n, uint32_t pid, uint64_t addr, enum name_what what);
-void names_user_data(struct names *n, uint32_t pid, uint64_t addr, struct name *out);
+void names_note(struct names *n, struct name_process p, uint64_t addr, enum name_what what);
+void names_user_data(struct names *n, struct name_process p, uint64_t addr, struct name *out);
 /*
  * "app`worker+0x18", place "kw.c:15". what: NAME_INSN or NAME_CALL. Where functions are inlined, `frame` chooses: 0 is
  * the innermost, "app`insert inlined in worker+0x18" at its own line; out->inlined_in is the worker itself, at the line
  * that calls.
  */
-void names_user_code(struct names *n, uint32_t pid, uint64_t ip, enum name_what what,
+void names_user_code(struct names *n, struct name_process p, uint64_t ip, enum name_what what,
 		     uint32_t frame, struct name *out);
 #define NAME_INLINED " inlined in "
+/* What the process is called, which is what its main thread is: 0, or -ENOENT if it has ended or its number is not one of our /proc. */
+int names_process_comm(struct names *n, uint32_t pid, char *out, size_t len);
 /* Adds the place to the text: "app`worker+0x18 (kw.c:31)", "app`insert (kw.c:12) inlined in worker+0x18". */
 void name_add_place(struct name *n);
 

@@ -26,7 +26,7 @@ struct opener {
 };
 
 struct opened_process {
-	uint64_t start;
+	uint64_t start, space;
 	int maps_fd;
 	int root_fd; /* -1: ours */
 	char prefix[PATH_MAX];
@@ -37,6 +37,8 @@ struct opened_process {
 /* 0, or negative errno: -ESRCH, -EACCES ..., -ETIMEDOUT: the opener hangs or has hung for it. */
 int opener_process(struct opener *o, uint32_t pid, struct opened_process *out);
 uint64_t opener_start(struct opener *o, uint32_t pid); /* 0: it has ended */
+/* Is the process with that number the one that started then, and in that address space? */
+bool opener_is(struct opener *o, uint32_t pid, uint64_t start, uint64_t space);
 /* Was there no answer once that this process was asked about? */
 bool opener_has_hung(const struct opener *o, uint32_t pid);
 /* A descriptor or negative errno: OPEN_MAPPED, with the mapping and its device as maps has it, or

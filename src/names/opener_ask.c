@@ -81,6 +81,7 @@ int opener_process(struct opener *o, uint32_t pid, struct opened_process *out)
 		return ret;
 	}
 	out->start = tell.start;
+	out->space = tell.space;
 	out->maps_fd = fds.v[0];
 	out->root_fd = fds.v[1];
 	tell.prefix[sizeof(tell.prefix) - 1] = '\0';
@@ -88,15 +89,28 @@ int opener_process(struct opener *o, uint32_t pid, struct opened_process *out)
 	return 0;
 }
 
-uint64_t opener_start(struct opener *o, uint32_t pid)
+static int ask_start(struct opener *o, uint32_t pid, struct open_tell *tell)
 {
 	struct open_ask ask = {.type = OPEN_START, .pid = pid};
-	struct open_tell tell;
 	struct wire_fds fds;
-	int ret = request(o, &ask, 0, NULL, &tell, &fds);
+	int ret = request(o, &ask, 0, NULL, tell, &fds);
 
 	wire_close_fds(&fds);
-	return ret ? 0 : tell.start;
+	return ret;
+}
+
+uint64_t opener_start(struct opener *o, uint32_t pid)
+{
+	struct open_tell tell;
+
+	return ask_start(o, pid, &tell) ? 0 : tell.start;
+}
+
+bool opener_is(struct opener *o, uint32_t pid, uint64_t start, uint64_t space)
+{
+	struct open_tell tell;
+
+	return !ask_start(o, pid, &tell) && tell.start == start && tell.space == space;
 }
 
 int opener_of_process(struct opener *o, enum open_type type, uint32_t pid, uint64_t dev,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the opener opens, and what it does not: regular files only, never through a magic link. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <linux/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "abi_space.h"
 #include "core/map_line.h"
 #include "names/opener.h"
 
@@ -81,28 +84,71 @@ static int open_regular(int dir, const char *path, uint64_t resolve)
 
 /* ---- processes ---- */
 
-/* Field 22 of stat, behind the command, which may hold anything. */
-static uint64_t proc_start(uint32_t pid)
+/* Of /proc/PID/stat. */
+struct proc_stat {
+	char state;
+	uint64_t start, space;
+};
+
+#define STAT_FIELDS 52
+#define STAT_START 22
+
+/* Behind the command, which may hold anything. False: it has ended. */
+static bool proc_stat(uint32_t pid, struct proc_stat *out)
 {
-	char path[PROC_LEN], line[1024], *at, *end;
+	static const int parts[ABI_SPACE_PARTS] = {26, 27, 28, 45, 47};
+	__u64 field[STAT_FIELDS + 1] = {0}, v[ABI_SPACE_PARTS];
+	char path[PROC_LEN], line[1024], *at;
 	ssize_t n;
-	uint64_t v;
 	int fd;
 
 	proc_path(path, pid, "stat");
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;
+		return false;
 	n = read(fd, line, sizeof(line) - 1);
 	close(fd);
 	line[n < 0 ? 0 : n] = '\0';
 	at = strrchr(line, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	if (!at)
-		return 0;
-	v = strtoull(at + 1, &end, 10);
-	return *end == ' ' ? v : 0;
+	if (!at || at[1] != ' ')
+		return false;
+	out->state = at[2];
+	for (int i = 3; i <= STAT_FIELDS && (at = strchr(at + 1, ' ')); i++)
+		field[i] = strtoull(at + 1, NULL, 10);
+	for (int i = 0; i < ABI_SPACE_PARTS; i++)
+		v[i] = field[parts[i]];
+	out->start = field[STAT_START];
+	out->space = abi_space(v);
+	return out->start != 0;
+}
+
+/*
+ * The number below which a process's files are read. Where its main thread has ended, that has no address space any more: the
+ * first of its threads that lives has.
+ */
+static uint32_t living_thread(uint32_t pid, struct proc_stat *st)
+{
+	char path[PROC_LEN];
+	struct proc_stat own;
+	struct dirent *d;
+	uint32_t found = pid;
+	DIR *dir;
+
+	if (!proc_stat(pid, st) || st->state != 'Z')
+		return pid;
+	proc_path(path, pid, "task");
+	dir = opendir(path);
+	while (dir && found == pid && (d = readdir(dir))) {
+		uint32_t tid = (uint32_t)strtoul(d->d_name, NULL, 10);
+
+		if (!tid || tid == pid || !proc_stat(tid, &own) || own.state == 'Z' || !own.space)
+			continue;
+		st->space = own.space;
+		found = tid;
+	}
+	if (dir)
+		(void)closedir(dir); /* it was only read */
+	return found;
 }
 
 /* The root of a process that has another than we, else -1. */
@@ -136,20 +182,25 @@ static void root_prefix(uint32_t pid, char out[PATH_MAX])
 static int open_process(uint32_t pid, struct open_tell *tell, struct wire_fds *fds)
 {
 	char path[PROC_LEN];
+	struct proc_stat before = {0}, after = {0};
+	uint32_t thread = living_thread(pid, &before);
 
-	tell->start = proc_start(pid);
-	if (!tell->start)
+	if (!before.start)
 		return -ESRCH;
-	proc_path(path, pid, "maps");
+	proc_path(path, thread, "maps");
 	fds->v[0] = open(path, O_RDONLY | O_CLOEXEC);
 	if (fds->v[0] < 0)
 		return -errno;
-	if (proc_start(pid) != tell->start) /* or these maps are another's, who got its number */
+	/* or these maps are another's, who got its number, or of the program before */
+	if (living_thread(pid, &after) != thread || after.start != before.start ||
+	    after.space != before.space)
 		return -ESRCH;
-	fds->v[1] = foreign_root(pid);
+	tell->start = before.start;
+	tell->space = before.space;
+	fds->v[1] = foreign_root(thread);
 	tell->has_root = fds->v[1] >= 0;
 	if (tell->has_root)
-		root_prefix(pid, tell->prefix);
+		root_prefix(thread, tell->prefix);
 	return 0;
 }
 
@@ -333,12 +384,12 @@ static bool trusted(int fd, uint32_t pid)
 	       (!file.st_uid || file.st_uid == geteuid() || file.st_uid == proc.st_uid);
 }
 
-static int open_perf_map(uint32_t pid)
+static int open_perf_map(uint32_t pid, uint32_t thread)
 {
 	char path[PROC_LEN];
 	int root, fd;
 
-	proc_path(path, pid, "root");
+	proc_path(path, thread, "root");
 	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
@@ -355,6 +406,7 @@ static int open_perf_map(uint32_t pid)
 void opener_serve(struct fetches *f, const struct open_ask *ask, const struct wire_fds *with,
 		  struct open_tell *tell, struct wire_fds *fds)
 {
+	struct proc_stat st = {0};
 	int fd = -EINVAL;
 
 	switch (ask->type) {
@@ -364,10 +416,12 @@ void opener_serve(struct fetches *f, const struct open_ask *ask, const struct wi
 			wire_close_fds(fds);
 		return;
 	case OPEN_START:
-		tell->start = proc_start(ask->pid);
+		(void)living_thread(ask->pid, &st); /* start 0: it has ended */
+		tell->start = st.start;
+		tell->space = st.space;
 		return;
 	case OPEN_MAPPED:
-		fd = open_mapped(ask->pid, ask->start, ask->end);
+		fd = open_mapped(living_thread(ask->pid, &st), ask->start, ask->end);
 		break;
 	case OPEN_BUILD_ID:
 		fd = open_build_id(with->v[0], ask->id, ask->id_len);
@@ -379,7 +433,7 @@ void opener_serve(struct fetches *f, const struct open_ask *ask, const struct wi
 		fd = open_below(with->v[0], ask->path);
 		break;
 	case OPEN_PERF_MAP:
-		fd = open_perf_map(ask->pid);
+		fd = open_perf_map(ask->pid, living_thread(ask->pid, &st));
 		break;
 	case OPEN_FETCH:
 		fd = fetch_get(f, ask->id, ask->id_len);

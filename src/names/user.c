@@ -101,15 +101,21 @@ static void make_room(struct user *u, const struct user_proc *keep)
 	}
 }
 
-static struct user_proc *known(struct user *u, uint32_t pid)
+/* In that space; without one the last that was read. */
+static struct user_proc *known(struct user *u, struct name_process who)
 {
+	struct user_proc *found = NULL;
+
 	for (size_t i = 0; i < u->nprocs; i++) {
-		if (u->procs[i]->pid != pid)
-			continue;
-		u->procs[i]->used = ++u->clock;
-		return u->procs[i];
+		struct user_proc *p = u->procs[i];
+
+		if (p->pid == who.pid && (!who.space || p->space == who.space) &&
+		    (!found || p->read > found->read))
+			found = p;
 	}
-	return NULL;
+	if (found)
+		found->used = ++u->clock;
+	return found;
 }
 
 static bool same_maps(const struct user_proc *a, const struct user_proc *b)
@@ -125,21 +131,25 @@ static bool same_maps(const struct user_proc *a, const struct user_proc *b)
 	return true;
 }
 
-/* Reads a process's maps; what was remembered of it stays if it cannot be read. */
+/*
+ * Reads a process's maps, of the program that it runs now. What was remembered of the one before, or if it cannot be read,
+ * stays.
+ */
 static int read_process(struct user *u, uint32_t pid, struct user_proc **out)
 {
-	struct user_proc *p = known(u, pid), fresh = {0};
+	struct user_proc *p = known(u, (struct name_process){pid, 0}), fresh = {0};
 	uint64_t began = wire_now_ns();
 	int ret;
 
 	*out = p;
 	/* Those that map many files are not read again and again. */
 	if (p && began - p->read_ns < READ_SHARE * p->took_ns &&
-	    opener_start(u->opener, pid) == p->start)
+	    opener_is(u->opener, pid, p->start, p->space))
 		return 0;
 	ret = proc_read(&fresh, pid, p, u->files, u->opener, u->work);
 	if (ret)
 		return ret;
+	p = known(u, (struct name_process){pid, fresh.space});
 	if (!p) {
 		make_room(u, NULL);
 		p = calloc(1, sizeof(*p));
@@ -150,7 +160,7 @@ static int read_process(struct user *u, uint32_t pid, struct user_proc **out)
 		u->procs[u->nprocs++] = p;
 	}
 	fresh.generation = same_maps(p, &fresh) ? p->generation : ++u->generations;
-	fresh.used = ++u->clock;
+	fresh.used = fresh.read = ++u->clock;
 	fresh.read_ns = wire_now_ns();
 	fresh.took_ns = fresh.read_ns - began;
 	if (fresh.partial && u->work->woken)
@@ -170,18 +180,53 @@ int user_process(struct user *u, uint32_t pid)
 	return read_process(u, pid, &p);
 }
 
-/* The process and the mapping of an address: asked for again if it may have a new one by now. */
-static const struct map *find_map(struct user *u, uint32_t pid, uint64_t addr, struct user_proc **p)
+/* It, as it was then or is now. -ESTALE: it runs another program by now. */
+static int get_process(struct user *u, struct name_process who, struct user_proc **out)
+{
+	struct user_proc *p = known(u, who);
+	int ret = 0;
+
+	*out = p;
+	if (!p)
+		ret = read_process(u, who.pid, &p);
+	if (ret)
+		return ret;
+	/* Where the kernel does not show us its space, it does not show its maps either. */
+	if (who.space && p->space != who.space)
+		return -ESTALE;
+	*out = p;
+	return 0;
+}
+
+/* Why a process has no names. */
+static const char *why_text(int err)
+{
+	switch (err) {
+	case -ESRCH:
+	case -ENOENT:
+		return "no name: its process has ended";
+	case -ESTALE:
+		return "no name: its process has ended or runs another program";
+	case -EACCES:
+	case -EPERM:
+		return "no name: its process may not be looked into";
+	}
+	return "";
+}
+
+/* The process and the mapping of an address: asked for again if it may have a new one by now. NULL: *ret says why. */
+static const struct map *find_map(struct user *u, struct name_process who, uint64_t addr,
+				  struct user_proc **p, int *ret)
 {
 	const struct map *map;
 
-	*p = known(u, pid);
-	if (!*p && read_process(u, pid, p))
+	*ret = get_process(u, who, p);
+	if (*ret)
 		return NULL;
 	map = maps_find(&(*p)->maps, addr);
 	/* Of another process with this number nothing is asked: addr was seen in the one known. */
 	if ((map && !(*p)->partial) || wire_now_ns() - (*p)->read_ns < AGAIN_NS ||
-	    opener_start(u->opener, pid) != (*p)->start || read_process(u, pid, p))
+	    !opener_is(u->opener, who.pid, (*p)->start, (*p)->space) || read_process(u, who.pid, p))
 		return map;
 	return maps_find(&(*p)->maps, addr);
 }
@@ -196,7 +241,8 @@ static const struct map *reopen(struct user *u, struct user_proc **p, const stru
 	struct elf_spot spot;
 
 	if (!proc_elf_spot(*p, map, addr, &spot) || spot.source->elf->fd >= 0 ||
-	    opener_start(u->opener, (*p)->pid) != (*p)->start || read_process(u, (*p)->pid, p))
+	    !opener_is(u->opener, (*p)->pid, (*p)->start, (*p)->space) ||
+	    read_process(u, (*p)->pid, p))
 		return map;
 	return maps_find(&(*p)->maps, addr);
 }
@@ -343,7 +389,7 @@ static bool name_jit(struct user *u, const struct user_proc *p, const struct map
 	char function[NAME_LEN - 32];
 	uint64_t offset;
 
-	if (!(map->perms & MAP_X) || opener_start(u->opener, p->pid) != p->start ||
+	if (!(map->perms & MAP_X) || !opener_is(u->opener, p->pid, p->start, p->space) ||
 	    !jit_find(u->jit, u->opener, u->work, p->pid, at, function, sizeof(function), &offset))
 		return false;
 	(void)snprintf(out->text, sizeof(out->text), "[jit]`%s", function); /* fits */
@@ -456,19 +502,22 @@ static enum user_done look(struct user *u, struct user_proc *p, const struct map
 	return USER_DONE;
 }
 
-enum user_done user_name(struct user *u, uint32_t pid, const struct user_ask *ask, struct name *out)
+enum user_done user_name(struct user *u, struct name_process who, const struct user_ask *ask,
+			 struct name *out)
 {
 	struct answer like = {.addr = ask->addr, .what = ask->what, .frame = ask->frame};
 	uint64_t at = looked_at(ask);
 	const struct map *map;
 	struct user_proc *p;
 	struct answer *a;
+	int ret;
 
-	work_on_process(u->work, pid);
+	work_on_process(u->work, who.pid);
 	name_bare(out, ask->addr);
-	if (refused_has(u->work->refused, NULL, pid))
+	if (refused_has(u->work->refused, NULL, who.pid))
 		return USER_REFUSED;
-	map = find_map(u, pid, at, &p);
+	map = find_map(u, who, at, &p, &ret);
+	name_print(out->place, sizeof(out->place), false, "%s", why_text(ret));
 	if (!map)
 		return u->work->over ? USER_LATER : USER_DONE;
 	like.generation = p->generation;
@@ -535,7 +584,8 @@ int user_symbol(struct user *u, uint32_t pid, const char *symbol, uint64_t *addr
 bool user_mapped(struct user *u, uint32_t pid, uint64_t addr)
 {
 	struct user_proc *p;
+	int ret;
 
 	work_on_process(u->work, pid);
-	return find_map(u, pid, addr, &p) != NULL;
+	return find_map(u, (struct name_process){pid, 0}, addr, &p, &ret) != NULL;
 }

@@ -38,7 +38,7 @@ struct user_ask {
 };
 
 int user_process(struct user *u, uint32_t pid);
-enum user_done user_name(struct user *u, uint32_t pid, const struct user_ask *ask,
+enum user_done user_name(struct user *u, struct name_process who, const struct user_ask *ask,
 			 struct name *out);
 int user_symbol(struct user *u, uint32_t pid, const char *symbol, uint64_t *addr, uint64_t *size);
 bool user_mapped(struct user *u, uint32_t pid, uint64_t addr);

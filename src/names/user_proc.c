@@ -230,16 +230,17 @@ int proc_read(struct user_proc *p, uint32_t pid, const struct user_proc *before,
 	if (ret)
 		return ret;
 	fresh.start = opened.start;
-	if (before && before->start != fresh.start)
+	fresh.space = opened.space;
+	if (before && (before->start != fresh.start || before->space != fresh.space))
 		before = NULL;
 	ret = read_maps(&fresh.maps, opened.maps_fd);
 	if (!ret)
 		hold_files(&fresh.maps, pid, before, files, o, w, &opened);
 	fresh.partial = work_over(w);
-	/* Another process may have got the number meanwhile. */
+	/* Another process may have got the number meanwhile, or it may have run another program. */
 	if (!ret && opener_has_hung(o, pid))
 		drop_files(&fresh.maps);
-	else if (!ret && opener_start(o, pid) != fresh.start)
+	else if (!ret && !opener_is(o, pid, fresh.start, fresh.space))
 		ret = -ESRCH;
 	close(opened.maps_fd);
 	if (opened.root_fd >= 0)

@@ -54,11 +54,13 @@ void maps_free(struct maps *m); /* not the elf files */
 
 struct user_proc {
 	uint32_t pid;
-	uint64_t start;		/* of /proc/PID/stat: tells two processes of one number apart */
-	uint64_t generation;	/* of the maps: another number for each that was ever read */
-	uint64_t used, read_ns; /* 0: a question cut it short */
-	uint64_t took_ns;	/* to read it: the more, the less often that is done */
-	bool partial;		/* its files are not all held yet: the time was over */
+	uint64_t start;	     /* of /proc/PID/stat: tells two processes of one number apart */
+	uint64_t space;	     /* tells its programs apart; 0: not known */
+	uint64_t generation; /* of the maps: another number for each that was ever read */
+	uint64_t used, read; /* the user's clock then */
+	uint64_t read_ns;    /* 0: a question cut it short */
+	uint64_t took_ns;    /* to read it: the more, the less often that is done */
+	bool partial;	     /* its files are not all held yet: the time was over */
 	struct maps maps;
 };
 

@@ -66,7 +66,8 @@ struct ask {
 	uint32_t what;	/* ASK_NOTE, ASK_NAME: enum name_what */
 	uint32_t frame; /* ASK_NAME: of code, 0 is the innermost */
 	uint32_t pad;
-	uint64_t addr; /* 0 in ASK_NOTE: none */
+	uint64_t addr;	/* 0 in ASK_NOTE: none */
+	uint64_t space; /* as in struct name_process */
 	struct file_id file;
 	char symbol[NAME_LEN];
 };
@@ -132,6 +133,7 @@ struct open_tell {
 	int32_t status;	       /* 0 or negative errno */
 	uint32_t has_root;     /* OPEN_PROCESS: a second descriptor, its root */
 	uint64_t start;	       /* when the process started; 0: it has ended */
+	uint64_t space;	       /* of its addresses; 0: not known */
 	char prefix[PATH_MAX]; /* OPEN_PROCESS: what its paths begin with in a chroot */
 };
 

@@ -20,7 +20,7 @@
 #define LATER_WAIT_NS 200000000ULL /* before one whose file is on its way is tried again */
 
 struct later {
-	uint32_t pid;
+	struct name_process process;
 	enum name_what what;
 	uint64_t addr, not_before_ns;
 };
@@ -91,15 +91,21 @@ static enum name_what what_of(const struct ask *ask)
 	return ask->what <= NAME_CALL ? (enum name_what)ask->what : NAME_DATA;
 }
 
+static struct name_process process_of(const struct ask *ask)
+{
+	return (struct name_process){ask->pid, ask->space};
+}
+
 static void do_later(struct worker *w, const struct ask *ask)
 {
 	for (size_t i = 0; i < w->nlater; i++)
-		if (w->later[i].pid == ask->pid && w->later[i].addr == ask->addr &&
+		if (w->later[i].process.pid == ask->pid &&
+		    w->later[i].process.space == ask->space && w->later[i].addr == ask->addr &&
 		    w->later[i].what == what_of(ask))
 			return;
 	if (w->nlater == LATER)
 		memmove(w->later, w->later + 1, --w->nlater * sizeof(w->later[0]));
-	w->later[w->nlater++] = (struct later){ask->pid, what_of(ask), ask->addr, 0};
+	w->later[w->nlater++] = (struct later){process_of(ask), what_of(ask), ask->addr, 0};
 }
 
 /* Until main has given another, what would have to be opened is not there "in time": nothing of
@@ -118,7 +124,7 @@ static void answer_name(struct worker *w, const struct ask *ask)
 	enum user_done done;
 
 	without_opener(w);
-	done = user_name(w->user, ask->pid, &look, &name);
+	done = user_name(w->user, process_of(ask), &look, &name);
 	if (done == USER_LATER)
 		do_later(w, ask);
 	if (a.seq)
@@ -199,7 +205,7 @@ static void work_later(struct worker *w)
 	memmove(w->later, w->later + 1, --w->nlater * sizeof(w->later[0]));
 	work_begin(&w->work, USER_TRY_NS, w->main_sock);
 	without_opener(w);
-	if (user_name(w->user, l.pid, &look, &name) != USER_LATER)
+	if (user_name(w->user, l.process, &look, &name) != USER_LATER)
 		return;
 	if (!w->work.woken ||
 	    w->opener.sock < 0) /* a file on its way, or one that an opener did not give in time */

@@ -39,9 +39,9 @@ static void ask(struct names *n, uint32_t pid, uint64_t addr, enum name_what wha
 
 	do {
 		if (what)
-			names_user_code(n, pid, addr, what, frame, name);
+			names_user_code(n, (struct name_process){pid, 0}, addr, what, frame, name);
 		else
-			names_user_data(n, pid, addr, name);
+			names_user_data(n, (struct name_process){pid, 0}, addr, name);
 	} while (name->late && tries-- && !usleep(INTERVAL_US));
 }
 
@@ -76,7 +76,7 @@ static void answer(struct names *n, const char *line)
 	} else if (sscanf(line, "calls %" SCNu32 " %" SCNx64, &pid, &addr) == 2) {
 		show_frames(n, pid, addr, NAME_CALL);
 	} else if (sscanf(line, "once %" SCNu32 " %" SCNx64, &pid, &addr) == 2) {
-		names_user_data(n, pid, addr, &name);
+		names_user_data(n, (struct name_process){pid, 0}, addr, &name);
 		show(&name);
 	} else if (!strcmp(line, "report\n")) {
 		names_report_begin(n);

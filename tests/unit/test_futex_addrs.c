@@ -77,7 +77,7 @@ uint64_t mono_now_ns(void)
 	return 1;
 }
 
-void names_note(struct names *n, uint32_t pid, uint64_t addr, enum name_what what)
+void names_note(struct names *n, struct name_process p, uint64_t addr, enum name_what what)
 {
 }
 

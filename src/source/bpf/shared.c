@@ -8,6 +8,7 @@
 
 #include "source/bpf/ledgers.h"
 #include "source/bpf/shared.h"
+#include "source/bpf/cgroup_paths.h"
 
 static const char *const names[SHARED_LEDGERS] = {"ledgers", "ledgers_hash", "cpu_ops"};
 enum { STORAGE, HASH, CPU_OPS };
@@ -59,5 +60,6 @@ void shared_close(struct shared_maps *s)
 		if (s->ledgers[i] > 0)
 			close(s->ledgers[i]);
 	ledgers_close(s->all);
+	cgroup_paths_close(s->paths);
 	memset(s, 0, sizeof(*s));
 }

@@ -11,12 +11,15 @@
 
 struct bpf_object;
 struct ledgers;
+struct cgroup_paths;
 
 #define SHARED_LEDGERS 3 /* ledgers, of whichever store, and cpu_ops */
 
 struct shared_maps {
 	int ledgers[SHARED_LEDGERS]; /* 0: not there */
 	struct ledgers *all;	     /* of all tasks (ledgers.h); NULL: not asked for so far */
+	struct cgroup_paths
+		*paths; /* (cgroup_paths.h); NULL: not asked for so far, or not to be had */
 };
 
 /* Are ledgers kept already, by the program of another source? */

@@ -88,7 +88,7 @@ static void name_data(struct line_model *m, const struct line *l, uint32_t pid, 
 	if (line_is_kernels(l))
 		names_kernel_data(m->names, addr, &none, out);
 	else
-		names_user_data(m->names, pid, addr, out);
+		names_user_data(m->names, (struct name_process){pid, 0}, addr, out);
 }
 
 void line_model_code(struct line_model *m, uint32_t pid, uint64_t ip, struct name *out)
@@ -97,7 +97,7 @@ void line_model_code(struct line_model *m, uint32_t pid, uint64_t ip, struct nam
 		names_kernel_code(m->names, ip, out);
 		return;
 	}
-	names_user_code(m->names, pid, ip, NAME_INSN, 0, out);
+	names_user_code(m->names, (struct name_process){pid, 0}, ip, NAME_INSN, 0, out);
 	name_add_place(out);
 }
 
@@ -314,6 +314,18 @@ static const char *const sharing_words[] = {
 	[SHARING_TRUE] = "true",
 };
 
+/* What its main thread is called, not one of the others; NULL: not known. */
+static const char *process_comm(struct line_model *m, const struct line_accesses *a, uint32_t pid)
+{
+	char comm[64];
+
+	for (size_t k = 0; k < a->nthreads; k++)
+		if (a->threads[k].tid == pid && a->threads[k].pid == pid)
+			return a->threads[k].comm;
+	return names_process_comm(m->names, pid, comm, sizeof(comm)) ? NULL
+								     : arena_text(&m->arena, comm);
+}
+
 static int describe(struct line_model *m, const struct line *l, enum line_view v, uint32_t pid,
 		    struct contended *c)
 {
@@ -326,7 +338,7 @@ static int describe(struct line_model *m, const struct line *l, enum line_view v
 	if (name.place[0])
 		c->place = arena_text(&m->arena, ext4_place(m->places, &name.inode, name.place));
 	if (!line_is_kernels(l) && a->nthreads)
-		c->owner = a->threads[0].comm;
+		c->owner = process_comm(m, a, pid);
 	c->ntasks = a->nthreads;
 	ret = cpus_fill(&m->arena, l->cpus[v], m->ncpus, c);
 	if (!ret)

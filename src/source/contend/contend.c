@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/bpf/cgroup_paths.h"
 #include "source/contend/contend.h"
 #include "source/inodes/ext4_places.h"
 
@@ -166,6 +167,8 @@ static int open_all(struct contend *c, struct err *e)
 		return ret;
 	c->ncpus = (uint32_t)ret;
 	ret = filters_open(&c->base.filters, &c->args, c->ncpus, c->cfg->slower, e);
+	if (!ret)
+		cgroup_paths_use(c->args.shared, c->cfg, c->base.filters.names);
 	if (!ret)
 		ret = names_borrow(c->args.names, &c->names, e);
 	c->places = ext4_places_new();

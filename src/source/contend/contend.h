@@ -45,6 +45,7 @@ struct code {
 	struct cache_item item;
 	uint64_t ip;
 	uint32_t pid;
+	uint64_t space;
 	enum code_role role;
 	bool late; /* there may be more to say of it: asked for again after a while */
 	uint64_t asked_ns;
@@ -152,6 +153,8 @@ struct contend_ops {
 	void (*described)(struct contend *c, const struct abi_contend_sample *s);
 	/* Name of the address. Asked when it is first seen, and again at its first description. */
 	void (*name)(struct contend *c, const struct contend_row *r, struct name *out);
+	/* Optional: the address space of the process that the stack of a described wait is of; 0: not known. */
+	uint64_t (*space)(struct contend *c, const struct abi_contend_sample *s);
 	/* Name of code in a described wait (frame: of functions inlined there, 0 the innermost), and its role. */
 	void (*code)(struct contend *c, const struct abi_contend_sample *s, uint64_t ip,
 		     uint32_t frame, struct name *out);

@@ -18,7 +18,9 @@ static int compare_code(const void *a, const void *b)
 
 	if (x->ip != y->ip)
 		return x->ip < y->ip ? -1 : 1;
-	return (x->pid > y->pid) - (x->pid < y->pid);
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->space > y->space) - (x->space < y->space);
 }
 
 static void free_code(void *p)
@@ -53,11 +55,15 @@ static enum code_role name_code(struct contend *c, const struct abi_contend_samp
 /* NULL: no memory. A name that was late is asked for again, for its row will be shown again. */
 static struct code *code_get(struct contend *c, const struct abi_contend_sample *s, uint64_t ip)
 {
-	struct code *n, like = {.ip = ip, .pid = c->ops->kernel_code ? 0 : s->pid};
+	struct code *n, like = {.ip = ip};
 	struct name name = {0};
 	enum code_role role;
 	char *sym;
 
+	if (!c->ops->kernel_code) {
+		like.pid = s->pid;
+		like.space = c->ops->space(c, s);
+	}
 	n = cache_get(&c->codes, &like, sizeof(like));
 	if (!n || (n->sym && (!n->late || mono_now_ns() - n->asked_ns < ASK_AGAIN_NS)))
 		return n;

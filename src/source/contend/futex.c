@@ -72,7 +72,15 @@ static void name(struct contend *c, const struct contend_row *r, struct name *ou
 	struct futex_addr *a = futex_addrs_get(f->addrs, r->keyed.key.obj);
 
 	if (a)
-		names_user_data(c->names, a->pid, a->uaddr, out);
+		names_user_data(c->names, (struct name_process){a->pid, a->space}, a->uaddr, out);
+}
+
+/* Who holds a lock is of a process that has it, too. */
+static uint64_t space(struct contend *c, const struct abi_contend_sample *s)
+{
+	struct futex_addr *a = s->space ? NULL : futex_addrs_get(futex_of(c)->addrs, s->key.obj);
+
+	return a && a->pid == s->pid ? a->space : s->space;
 }
 
 /* ---- call sites ---- */
@@ -111,7 +119,8 @@ static const char *const starters[] = {
 static void code(struct contend *c, const struct abi_contend_sample *s, uint64_t ip, uint32_t frame,
 		 struct name *out)
 {
-	names_user_code(c->names, s->pid, ip, NAME_CALL, frame, out);
+	names_user_code(c->names, (struct name_process){s->pid, space(c, s)}, ip, NAME_CALL, frame,
+			out);
 }
 
 #define BEGINS_WITH_ANY(text, table) \
@@ -392,6 +401,7 @@ static const struct contend_ops futex_ops = {
 	.join = join,
 	.described = described,
 	.name = name,
+	.space = space,
 	.code = code,
 	.role = role,
 	.fill = fill,

@@ -15,7 +15,8 @@
 struct futex_addr {
 	uint64_t id; /* trees compare the first member */
 	uint64_t uaddr;
-	uint32_t pid;
+	uint64_t space;		 /* abi_space.h */
+	uint32_t pid, tid;	 /* tid: a thread that waited, or 0 */
 	uint32_t flags;		 /* ABI_FUTEX_*, and what was called first */
 	struct futex_addr *same; /* whose row it is in: its own, or another's */
 	bool joined;		 /* others are in its row */

@@ -31,6 +31,7 @@ struct shared {
 struct process {
 	struct cache_item item;
 	uint32_t pid;
+	uint64_t space;
 	uint64_t at_ns;
 };
 
@@ -77,19 +78,22 @@ bool futex_place_parse(const char *line, uint64_t addr, struct futex_place *out)
 }
 
 /* false: it is private, or the process has ended. */
-static bool place_find(uint32_t pid, uint64_t addr, struct futex_place *out)
+static bool place_find(const struct futex_addr *n, struct futex_place *out)
 {
-	char path[32], line[512];
+	char path[64], line[512];
 	bool found = false;
 	FILE *f;
 
-	(void)snprintf(path, sizeof(path), "/proc/%u/maps", pid); /* fits */
-	f = fopen(path, "re");
+	/* The main thread may have ended: then it has no mappings any more. */
+	(void)snprintf(path, sizeof(path), "/proc/%u/task/%u/maps", n->pid, n->tid); /* fits */
+	f = n->tid ? fopen(path, "re") : NULL;
+	(void)snprintf(path, sizeof(path), "/proc/%u/maps", n->pid); /* fits */
+	f = f ? f : fopen(path, "re");
 	if (!f)
 		return false;
 	/* the rest of a line longer than ours is no mapping, and is not taken for one */
 	while (!found && fgets(line, sizeof(line), f))
-		found = futex_place_parse(line, addr, out);
+		found = futex_place_parse(line, n->uaddr, out);
 	fclose(f);
 	return found;
 }
@@ -112,7 +116,9 @@ static int compare_pid(const void *a, const void *b)
 {
 	const struct process *x = a, *y = b;
 
-	return (x->pid > y->pid) - (x->pid < y->pid);
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->space > y->space) - (x->space < y->space);
 }
 
 int futex_addrs_open(struct futex_addrs **out, int map_fd, uint32_t room, bool procfs,
@@ -133,9 +139,9 @@ int futex_addrs_open(struct futex_addrs **out, int map_fd, uint32_t room, bool p
 }
 
 /* Its mappings as they are now, for names: a new address may lie in a new one. */
-static void look_at(struct futex_addrs *a, uint32_t pid, uint64_t addr)
+static void look_at(struct futex_addrs *a, const struct futex_addr *n)
 {
-	struct process like = {.pid = pid}, *p;
+	struct process like = {.pid = n->pid, .space = n->space}, *p;
 	uint64_t now = mono_now_ns();
 
 	cache_trim(&a->processes);
@@ -143,7 +149,7 @@ static void look_at(struct futex_addrs *a, uint32_t pid, uint64_t addr)
 	if (!p || (p->at_ns && now - p->at_ns < PROCESS_FRESH_NS))
 		return; /* no memory: without names, then */
 	p->at_ns = now;
-	names_note(a->names, pid, addr, NAME_DATA);
+	names_note(a->names, (struct name_process){n->pid, n->space}, n->uaddr, NAME_DATA);
 }
 
 /* Whose row it is in. What cannot be looked up stays by itself. */
@@ -153,7 +159,7 @@ static void join(struct futex_addrs *a, struct futex_addr *n)
 	void *found;
 
 	n->same = n;
-	if (!(n->flags & ABI_FUTEX_SHARED) || !place_find(n->pid, n->uaddr, &key.place))
+	if (!(n->flags & ABI_FUTEX_SHARED) || !place_find(n, &key.place))
 		return;
 	found = tfind(&key, &a->shared, compare_place);
 	if (found) {
@@ -206,7 +212,7 @@ static struct futex_addr *add(struct futex_addrs *a, const struct futex_addr *wh
 	a->held++;
 	if (a->procfs) {
 		join(a, n); /* first: it takes less, and must not come too late */
-		look_at(a, n->pid, n->uaddr);
+		look_at(a, n);
 	}
 	n->used = n->same->used = a->look;
 	return n;
@@ -216,7 +222,11 @@ void futex_addrs_described(struct futex_addrs *a, const struct abi_contend_sampl
 {
 	uint32_t op = s->type & ABI_FUTEX_OP_MASK;
 	struct futex_addr *n = find(a, s->key.obj);
-	struct futex_addr what = {.id = s->key.obj, .uaddr = s->object, .pid = s->pid};
+	struct futex_addr what = {.id = s->key.obj,
+				  .uaddr = s->object,
+				  .space = s->space,
+				  .pid = s->pid,
+				  .tid = s->tid};
 
 	what.flags = s->type & ~ABI_FUTEX_OP_MASK;
 	if (!n)
@@ -249,7 +259,8 @@ static void for_each_entry(struct futex_addrs *a, with_entry *fn)
 static void add_unknown(struct futex_addrs *a, const struct abi_futex_key *key,
 			const struct abi_futex_addr *value)
 {
-	struct futex_addr what = {.id = value->id, .uaddr = key->uaddr, .pid = key->tgid};
+	struct futex_addr what = {
+		.id = value->id, .uaddr = key->uaddr, .space = value->space, .pid = key->tgid};
 
 	what.flags = value->flags & (ABI_FUTEX_SHARED | ABI_FUTEX_SEEN_IDLE);
 	if (!find(a, value->id))

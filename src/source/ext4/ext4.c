@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/bpf/cgroup_paths.h"
 #include "source/ext4/ext4.h"
 #include "source/privs.h"
 
@@ -54,6 +55,8 @@ static int open_all(struct ext4 *x, struct err *e)
 	if (!x->cpu_names || (x->cfg->by == BY_FILE && !x->paths))
 		return err_sys(e, -ENOMEM, "ext4");
 	ret = filters_open(&x->base.filters, &x->args, x->ncpus, x->cfg->slower, e);
+	if (!ret)
+		cgroup_paths_use(x->args.shared, x->cfg, x->base.filters.names);
 	if (!ret)
 		ret = ext4_load(x, e);
 	if (!ret)

@@ -168,7 +168,7 @@ static void note_process(struct line_ips *p, uint32_t tgid, uint32_t image, uint
 	if ((one && now - one->at_ns < READ_AGAIN_NS) || p->reads >= PROCESSES_PER_TURN)
 		return;
 	p->reads++;
-	names_note(p->names, tgid, ip, NAME_INSN);
+	names_note(p->names, (struct name_process){tgid, 0}, ip, NAME_INSN);
 	cache_trim(&p->processes);
 	one = cache_get(&p->processes, &like, sizeof(like));
 	if (one)

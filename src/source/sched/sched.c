@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/bpf/cgroup_paths.h"
 #include "source/bpf/groups.h"
 #include "source/bpf/ledgers.h"
 #include "source/sys/map_setup.h"
@@ -85,6 +86,8 @@ static int open_all(struct sched *s, struct err *e)
 		return ret;
 	s->ncpus = (uint32_t)ret;
 	ret = filters_open(&s->base.filters, &s->args, s->ncpus, s->cfg->slower || s->cfg->why, e);
+	if (!ret)
+		cgroup_paths_use(s->args.shared, s->cfg, s->base.filters.names);
 	if (!ret)
 		ret = sched_load(s, e);
 	if (ret)

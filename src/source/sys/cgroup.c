@@ -209,6 +209,8 @@ struct cgroup_name_entry {
 struct cgroup_names {
 	struct cgroup_mount *mount;
 	struct cache cache;
+	int (*path)(void *ctx, uint64_t id, char *out, size_t len); /* or NULL */
+	void *ctx;
 };
 
 static int compare_id(const void *a, const void *b)
@@ -238,6 +240,13 @@ struct cgroup_names *cgroup_names_new(struct cgroup_mount *m)
 	return n;
 }
 
+void cgroup_names_fall_back(struct cgroup_names *n,
+			    int (*path)(void *ctx, uint64_t id, char *out, size_t len), void *ctx)
+{
+	n->path = path;
+	n->ctx = ctx;
+}
+
 const char *cgroup_name(struct cgroup_names *n, uint64_t id)
 {
 	struct cgroup_name_entry like = {.id = id}, *e;
@@ -246,7 +255,8 @@ const char *cgroup_name(struct cgroup_names *n, uint64_t id)
 	cache_trim(&n->cache);
 	e = cache_get(&n->cache, &like, sizeof(like));
 	if (e && !e->name) {
-		if (!n->mount || path_of(n->mount, id, path, sizeof(path)))
+		if ((!n->mount || path_of(n->mount, id, path, sizeof(path))) &&
+		    (!n->path || n->path(n->ctx, id, path, sizeof(path))))
 			snprintf(path, sizeof(path), "id:%llu", (unsigned long long)id);
 		e->name = strdup(path);
 	}

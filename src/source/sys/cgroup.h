@@ -45,6 +45,9 @@ int cgroup_resolve(const struct cgroup_mount *m, const char *text, struct cgroup
  */
 struct cgroup_names;
 struct cgroup_names *cgroup_names_new(struct cgroup_mount *m); /* m outlives it; may be NULL */
+/* Where there is no such directory any more, `path` is asked: 0, or -ENOENT. ctx outlives n. */
+void cgroup_names_fall_back(struct cgroup_names *n,
+			    int (*path)(void *ctx, uint64_t id, char *out, size_t len), void *ctx);
 /* Never NULL; "id:N" if unknown. Valid until the next call. */
 const char *cgroup_name(struct cgroup_names *n, uint64_t id);
 void cgroup_names_free(struct cgroup_names *n);
