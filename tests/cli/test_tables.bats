@@ -128,12 +128,12 @@ rows_below() { # WORD
 }
 
 @test "a window of 24, 30 or 40 lines has three rows of every table with waits, what was waited in all, and the foot" {
-	local lines by word
+	local lines columns by word
 
 	out=$BATS_TEST_TMPDIR/screen
-	for lines in 24 30 40; do
+	for columns in 80 100; do for lines in 24 30 40; do
 		for by in '' pid tid comm cgroup; do
-			python3 "$BATS_TEST_DIRNAME/ontty.py" 80 $lines "$WS" -s synth ${by:+--by $by} -d 0.5 0.3 >"$out"
+			python3 "$BATS_TEST_DIRNAME/ontty.py" $columns $lines "$WS" -s synth ${by:+--by $by} -d 0.5 0.3 >"$out"
 			[ "$(wc -l <"$out")" -lt $lines ] || fail "$lines lines: $(wc -l <"$out")"
 			tail -n 2 "$out" | grep -q '^quality: ' || fail "$lines lines, by '$by': $(cat "$out")"
 			for part in '^Wakeup latency' '^    preempt-wait' '^    throttle-wait' '^    run-delay' '^ext4 operations' \
@@ -156,7 +156,7 @@ rows_below() { # WORD
 				done
 			done
 		done
-	done
+	done; done
 }
 
 @test "COLUMNS widens a table in a pipe; what is no number does not" {

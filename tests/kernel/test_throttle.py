@@ -5,6 +5,7 @@ import csv
 import os
 import re
 import subprocess
+import sys
 import tempfile
 
 import harness
@@ -113,7 +114,7 @@ class Throttle(KernelTest):
 
     def test_row(self):
         """a process out of quota is the first row of --by, with that time in a column: in every format, also with -n 1"""
-        group = self.limited()
+        group = limited_group(self)
         cpus = self.two_cpus()
         hog = self.load("hog", "--cpu", cpus[1], "--wait", 1, self.SECONDS, preexec_fn=group.enter())
         hog.line()
@@ -153,6 +154,30 @@ class Throttle(KernelTest):
         self.assertEqual(first["label1_value"], str(hog.pid))
         self.assertIn(">throttled <small>", page)
         self.assertIn("data-v=%d>" % m["sum"], page)
+
+    def test_screen(self):
+        """at 80x24 and 100x30 the default screen has the time out of quota, as much as the kernel counts"""
+        group = limited_group(self)
+        hog = self.load("hog", "--cpu", self.two_cpus()[1], "--wait", 1, 20, preexec_fn=group.enter())
+        hog.line()
+        hog.go()
+        for columns, lines in ((80, 24), (100, 30)):
+            _, before = self.by_kernel(group)
+            drawn = subprocess.run(
+                [sys.executable, os.path.join(harness.ROOT, "tests", "cli", "ontty.py"), str(columns), str(lines),
+                 harness.TOOL, "1", "2"], check=True, stdout=subprocess.PIPE, text=True, timeout=harness.PATIENCE_S).stdout
+            _, after = self.by_kernel(group)
+            self.assertLess(len(drawn.splitlines()), lines, drawn)
+            row = re.search(r"^ +throttle-wait +([\d,]+) .* ([\d.,]+) (s|ms)$", drawn, re.M)
+            self.assertIsNotNone(row, drawn)
+            shown = seconds(row[2] + row[3])
+            self.note("%dx%d: throttle-wait %.2f s in an interval; the kernel: %.2f s while it ran", columns, lines, shown,
+                      (after - before) / 1e9)
+            # One second of the two and more that the tool takes; a wait that began before it counts in it, too.
+            self.assertGreater(shown, 0.3)
+            self.assertLess(shown, (after - before) / 1e9 + 0.2)
+            for name in ("preempt-wait", "run-delay"):
+                self.assertRegex(drawn, r"(?m)^ +%s +[\d,]+ " % name)
 
 
 def seconds(cell):
