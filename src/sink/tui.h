@@ -102,6 +102,7 @@ struct tui_rows {
 struct tui_made {
 	bool valid, total, reversed;
 	enum tui_page page;
+	size_t body; /* of the overview, which depends on it */
 	uint64_t number;
 	uint32_t sort, columns;
 	char filter[4 * TUI_FILTER + 1];

@@ -10,7 +10,9 @@
 #include "core/text.h"
 #include "sink/tui.h"
 
-#define OVERVIEW_MOST 5 /* operations, addresses of a source: the others are on its page */
+/* Operations, addresses of a source in the overview, where it fits the window, and else: the others are on its page. */
+#define OVERVIEW_MOST 5
+#define OVERVIEW_LEAST 3
 
 /* The name of a metric begins with its source's; jbd2 is seen by ext4. */
 static const char *const names[TUI_PAGES] = {
@@ -216,7 +218,7 @@ static int add_wholes(struct tui *t, const struct view_section *s, enum tui_page
 	return ret;
 }
 
-static int overview_source(struct tui *t, enum tui_page page)
+static int overview_source(struct tui *t, enum tui_page page, size_t most)
 {
 	size_t before;
 	int ret = heading(t, tui_page_name(t, page), NULL, page);
@@ -230,8 +232,7 @@ static int overview_source(struct tui *t, enum tui_page page)
 		if (s->kind == VIEW_HEADLINE)
 			ret = add_wholes(t, s, page);
 		else
-			ret = add_table(t, s, &s->rows, page,
-					t->filter[0] ? SIZE_MAX : OVERVIEW_MOST);
+			ret = add_table(t, s, &s->rows, page, t->filter[0] ? SIZE_MAX : most);
 	}
 	if (!ret && t->rows.n == before) { /* nothing was seen, or is left by the filter */
 		t->rows.n--;
@@ -416,6 +417,7 @@ static struct tui_made made_of(const struct tui *t)
 {
 	struct tui_made m = {.number = t->number,
 			     .page = t->page,
+			     .body = t->page == TUI_OVERVIEW ? t->body : 0,
 			     .total = t->follow && t->total,
 			     .sort = t->place[t->page].sort,
 			     .reversed = t->place[t->page].reversed,
@@ -430,8 +432,31 @@ static struct tui_made made_of(const struct tui *t)
 static bool same_made(const struct tui_made *a, const struct tui_made *b)
 {
 	return a->valid && b->valid && a->number == b->number && a->page == b->page &&
-	       a->total == b->total && a->sort == b->sort && a->reversed == b->reversed &&
-	       a->columns == b->columns && !strcmp(a->filter, b->filter);
+	       a->body == b->body && a->total == b->total && a->sort == b->sort &&
+	       a->reversed == b->reversed && a->columns == b->columns &&
+	       !strcmp(a->filter, b->filter);
+}
+
+void tui_rows_drop(struct tui *t)
+{
+	t->rows.n = t->rows.left = 0;
+	t->rows.sections = 0;
+	t->made.valid = false;
+}
+
+/* Each source has its first rows before any has more. */
+static int overview(struct tui *t)
+{
+	int ret = 0;
+
+	for (size_t most = OVERVIEW_MOST; most >= OVERVIEW_LEAST; most -= 2) {
+		tui_rows_drop(t);
+		for (enum tui_page p = TUI_SCHED; p <= TUI_MORE && !ret; p++)
+			ret = overview_source(t, p, most);
+		if (ret || t->rows.n <= t->body)
+			break;
+	}
+	return ret;
 }
 
 static int make(struct tui *t, const struct frame *f)
@@ -443,19 +468,9 @@ static int make(struct tui *t, const struct frame *f)
 	if (t->page == TUI_SLOW)
 		return slow_page(t);
 	ret = view_make(&t->view, f, t->cfg);
-	if (!ret && t->page != TUI_OVERVIEW)
-		ret = source_page(t, t->page);
-	for (enum tui_page p = TUI_SCHED; p <= TUI_MORE && !ret; p++)
-		if (t->page == TUI_OVERVIEW)
-			ret = overview_source(t, p);
-	return ret;
-}
-
-void tui_rows_drop(struct tui *t)
-{
-	t->rows.n = t->rows.left = 0;
-	t->rows.sections = 0;
-	t->made.valid = false;
+	if (ret)
+		return ret;
+	return t->page == TUI_OVERVIEW ? overview(t) : source_page(t, t->page);
 }
 
 int tui_rows_make(struct tui *t)
