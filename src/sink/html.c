@@ -16,6 +16,7 @@ struct html_sink {
 	struct out facts, row; /* in memory: of the meta record; of one slow wait */
 	struct view view;
 	struct html_data data;
+	char untraced[SUMMARY_BYTES]; /* "futex: not traced (-s futex)" */
 };
 
 static struct html_sink *html_sink(struct sink *s)
@@ -98,6 +99,7 @@ static int put_head(struct html_page *p, const struct html_sink *h)
 		out_text(p->out, ".");
 	}
 	out_text(p->out, "</p>\n");
+	html_summary(p, NULL, h->untraced);
 	ret = html_verdict(p);
 	out_text(p->out, "<dl>");
 	if (h->facts.len)
@@ -161,6 +163,7 @@ static int html_meta(struct sink *s, const struct meta *m, struct err *e)
 	struct html_sink *h = html_sink(s);
 
 	html_facts(&h->facts, m);
+	(void)summary_untraced(h->untraced, m);
 	return h->facts.error ? sink_failed(s, -ENOMEM, e) : 0;
 }
 

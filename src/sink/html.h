@@ -3,6 +3,7 @@
 #ifndef WS_SINK_HTML_H
 #define WS_SINK_HTML_H
 
+#include "core/summary.h"
 #include "core/compare.h"
 #include "core/fields.h"
 #include "core/view.h"
@@ -138,6 +139,8 @@ void html_hist_cells(struct html_page *p, const struct hist *h);
 /* html_contended.c, html_culprits.c: below their titles */
 void html_contended(struct html_page *p, const struct view_section *sec, const char *title);
 void html_culprits(struct html_page *p, const struct view_section *sec, const char *title);
+/* Where the time went, and what was waited for: of all, or of a group; then `more`, if there is anything. */
+void html_summary(struct html_page *p, const struct label *group, const char *more);
 int html_verdict(struct html_page *p);				/* 0 or -ENOMEM */
 void html_slow_culprits(struct out *out, const struct slow *w); /* a cell */
 void html_slow_row(struct out *out, const struct slow *w, enum unit unit);

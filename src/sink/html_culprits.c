@@ -78,6 +78,20 @@ void html_culprits(struct html_page *p, const struct view_section *sec, const ch
 	html_rest(p, &sec->rows);
 }
 
+void html_summary(struct html_page *p, const struct label *group, const char *more)
+{
+	char text[SUMMARY_BYTES];
+
+	(void)summary_text(text, p->f, group);
+	if (!*text && !*more)
+		return;
+	out_printf(p->out, "<p class=%s>", group ? "dim" : "summary");
+	html_text(p->out, text);
+	out_text(p->out, *text && *more ? "; " : "");
+	html_text(p->out, more);
+	out_text(p->out, "</p>\n");
+}
+
 int html_verdict(struct html_page *p)
 {
 	struct verdict v;

@@ -293,6 +293,8 @@ static int panels(struct html_page *p, const struct view_table *t)
 		out_printf(p->out, "<details%s><summary>", i ? "" : " open");
 		put_labels(p->out, s);
 		out_text(p->out, "</summary>");
+		if (s->nlabels)
+			html_summary(p, &s->labels[0], "");
 		ret = figure(p, s);
 		out_text(p->out, "</details>\n");
 	}

@@ -28,6 +28,7 @@ const char html_style[] =
 	"details{border:1px solid var(--line);border-radius:6px;margin:.5em 0;padding:0 .8em}"
 	"td details{min-width:12rem;margin:.2em 0}"
 	"summary{cursor:pointer;padding:.35em 0;overflow-wrap:anywhere}details[open]{padding-bottom:.8em}"
+	".summary{font-size:1.05rem;overflow-wrap:anywhere}"
 	".verdict{font-size:1.05rem;font-weight:600;padding-left:1.2em;overflow-wrap:anywhere}"
 	".wide{position:relative;overflow:auto;max-height:60rem;margin:.6em 0 1.2em;background:"
 	"linear-gradient(to right,var(--bg) 40%,transparent) left/2rem 100% no-repeat local,"

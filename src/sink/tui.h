@@ -9,15 +9,17 @@
 #define WS_SINK_TUI_H
 
 #include "core/frame_own.h"
+#include "core/summary.h"
 #include "core/view.h"
 #include "sink/tui_canvas.h"
 
 #define TUI_COLUMNS_LEAST 80 /* a smaller window is told so */
 #define TUI_LINES_LEAST 24
-/* Lines: the host, the pages, what stands in columns, rows; the last two: quality, keys. */
+/* Lines: the host, the pages, where the time went, what stands in columns, rows; the last two: quality, keys. */
 #define TUI_LINE_TABS 1
-#define TUI_LINE_HEAD 2
-#define TUI_LINE_ROWS 3
+#define TUI_LINE_SUMMARY 2
+#define TUI_LINE_HEAD 3
+#define TUI_LINE_ROWS 4
 #define TUI_LINES_FOOT 2
 #define TUI_NAME 512
 #define TUI_FILTER 64 /* characters */
@@ -198,7 +200,7 @@ struct tui {
 	bool gone;
 	char chosen_name[TUI_NAME];
 	char message[256];
-	char host[256], sources[256];
+	char host[256], sources[256], untraced[SUMMARY_BYTES];
 	size_t body; /* lines for rows */
 	size_t tab[TUI_PAGES +
 		   1]; /* columns where the pages' names begin; the last: where they end */

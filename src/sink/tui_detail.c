@@ -181,12 +181,27 @@ static void list_series(struct tui_list *l, const struct series *s)
 			       word_time(s->hist->max_ns, unit).s);
 }
 
+/* Of a group: its own line, in two. */
+static void detail_summary(struct tui_list *l, const struct series *s)
+{
+	char text[SUMMARY_BYTES], *waited;
+
+	if (!s->nlabels || !*summary_text(text, tui_frame(l->t), &s->labels[0]))
+		return;
+	waited = strstr(text, "; ");
+	tui_list_add(l, TUI_HEADING, "Where its time went");
+	tui_list_add(l, TUI_PLAIN, "%.*s", waited ? (int)(waited - text) : -1, text);
+	if (waited)
+		tui_list_add(l, TUI_PLAIN, "%s", waited + 2);
+}
+
 static void detail_series(struct tui_list *l, const struct series *s)
 {
 	const struct frame *f = tui_frame(l->t);
 	char key[TUI_NAME];
 	uint64_t sum = s->hist ? s->hist->sum_ns : 0;
 
+	detail_summary(l, s);
 	if (s->split && sum) {
 		uint64_t rest = sum - s->split->blocked_ns - s->split->run_queue_ns;
 

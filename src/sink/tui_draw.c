@@ -105,6 +105,22 @@ static void draw_tabs(struct tui *t)
 	}
 }
 
+/* Where the time went, and what was waited for: as much of it as there is room for. */
+static void draw_summary(struct tui *t)
+{
+	const struct frame *f = tui_frame(t);
+	char text[2 * SUMMARY_BYTES + 2];
+
+	if (!f)
+		return;
+	(void)summary_text(text, f, NULL);
+	if (*t->untraced) {
+		strcat(text, *text ? "; " : ""); /* they fit */
+		strcat(text, t->untraced);
+	}
+	(void)tui_text(&t->canvas, TUI_LINE_SUMMARY, 0, t->canvas.columns, TUI_PLAIN, text);
+}
+
 /* ---- the foot ---- */
 
 static size_t foot_fields(const struct field_table *table, const struct quality *q, char *out,
@@ -402,6 +418,7 @@ int tui_draw(struct tui *t, uint32_t lines, uint32_t columns)
 		return ret;
 	draw_top(t);
 	draw_tabs(t);
+	draw_summary(t);
 	if (t->detail)
 		tui_detail_find(t);
 	if (t->help)

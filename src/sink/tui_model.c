@@ -176,6 +176,7 @@ void tui_meta(struct tui *t, const struct meta *m)
 		text_join(t->sources, sizeof(t->sources), i ? " " : "   ", m->filters[i].key);
 		text_join(t->sources, sizeof(t->sources), "=", m->filters[i].value);
 	}
+	(void)summary_untraced(t->untraced, m);
 }
 
 const struct frame *tui_frame(const struct tui *t)

@@ -111,10 +111,10 @@ def test_groups_small():
     with replay(path) as t:
         t.await_("final report")
         t.press(BACK_TAB, "throttled/s")
-        head = t.screen.display[2].split("  ")
+        head = t.screen.display[3].split("  ")
         for word in ("p50", "p99", "throttled/s", "of time"):
             assert any(word in h for h in head), head
-        shares = re.findall(r"(\d[\d.,]*) (%|x)|(\d[\d.,]*)x", "\n".join(t.screen.display[3:22]))
+        shares = re.findall(r"(\d[\d.,]*) (%|x)|(\d[\d.,]*)x", "\n".join(t.screen.display[4:22]))
         assert len(shares) >= min(len(names), 4) and all(float(n or 0) <= 100 for n, _, _ in shares), shares
 
 
@@ -139,7 +139,7 @@ def test_groups():
             line = t.line(comm + "  ")
             assert line, f"{comm!r} is not there:\n{t.text()}"
             assert f"{count:,}" in line.split(), f"{comm!r}: no {count} in {line}"
-            head = t.screen.display[2]
+            head = t.screen.display[3]
             cell = line[:head.index("throttled/s") + len("throttled/s")].rsplit("  ", 1)[-1].strip()
             shown = in_s(cell) if cell != "-" else 0
             assert abs(shown - out_s.get(comm, 0) / dur_s) <= 0.06 * shown, (comm, cell, out_s.get(comm))
@@ -147,8 +147,8 @@ def test_groups():
         assert seen >= 4
         t.press(RIGHT + RIGHT, "▼/s")
         t.settle()
-        end = t.screen.display[2].index("/s") + 2
-        rates = [float(line[:end].split()[-1].replace(",", "")) for line in t.screen.display[3:3 + len(want)]]
+        end = t.screen.display[3].index("/s") + 2
+        rates = [float(line[:end].split()[-1].replace(",", "")) for line in t.screen.display[4:4 + len(want)]]
         assert rates == sorted(rates, reverse=True) and rates[0] > rates[-1] > 0, rates
 
 
@@ -268,8 +268,8 @@ def test_mouse():
     with Terminal(*LIVE) as t:
         t.await_("6 comm")
         t.press(click(1, t.screen.display[1].index("2 sched") + 1), "all tasks and CPUs")
-        t.press(click(2, t.screen.display[2].index("/s")), "▼/s")
-        t.press(click(2, t.screen.display[2].index("/s")), "▲/s")
+        t.press(click(3, t.screen.display[3].index("/s")), "▼/s")
+        t.press(click(3, t.screen.display[3].index("/s")), "▲/s")
         line = next(i for i, one in enumerate(t.screen.display) if "preempt-wait" in one)
         t.keys(click(line, 5))
         t.settle()

@@ -97,9 +97,10 @@ static void test_overview(void **state)
 	assert_shows(s, "all tasks and CPUs");
 	assert_shows(s, "Wakeup latency by cpu");
 	assert_true(line_of(s, "CPU 0") < line_of(s, "CPU 1"));
-	assert_hides(s, "fsync");
+	assert_shows(s, "waited 35.6 ms/s in ext4 (fsync), 330 us/s for a CPU (99 %: 15.0 us)");
+	assert_hides(s, "  fsync");
 	press_key(s, TUI_KEY_TAB);
-	assert_shows(s, "fsync");
+	assert_shows(s, "  fsync");
 	press_key(s, TUI_KEY_TAB);
 	assert_shows(s, "run-delay"); /* round again */
 	press_key(s, TUI_KEY_BACK_TAB);
