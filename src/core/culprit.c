@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/fields.h"
+#include "core/summary.h"
 #include "core/text.h"
 
 #define SHARE_BYTES 16
@@ -106,6 +107,29 @@ static const char *share(uint64_t part, uint64_t all, char out[SHARE_BYTES])
 	return format_share(out, SHARE_BYTES, part, all, 1);
 }
 
+/* What of it is blamed on somebody at least: a part of 1 / HARDLY of the time of those who waited. */
+#define HARDLY 100
+
+/* The time of the tasks in question, of the CPUs without a filter; UINT64_MAX: not known. */
+static uint64_t time_of(const struct frame *f)
+{
+	const struct times *t = summary_find_times(f, NULL);
+	uint64_t all = t ? times_all_ns(t) : 0;
+
+	return all ? all : UINT64_MAX;
+}
+
+static bool is_hardly(uint64_t waited, uint64_t time_ns)
+{
+	return time_ns != UINT64_MAX && waited < time_ns / HARDLY;
+}
+
+/* The tool's own part: its threads, and the children that look for names. */
+static const char *itself(const struct culprit *k)
+{
+	return is_kind(k, "task") && k->comm && !strncmp(k->comm, "waitscope", 9) ? " itself" : "";
+}
+
 /* ---- who is to blame most, of all who waited together ---- */
 
 static int compare_who(const void *a, const void *b)
@@ -159,11 +183,32 @@ static int say_largest(struct verdict *v, const struct frame *f, uint64_t all)
 
 	if (ret || !most.wait_ns)
 		return ret;
-	(void)snprintf(v->line[v->n++], VERDICT_BYTES,
-		       "most of the waiting for a CPU: %s, %s %% of %s",
-		       culprit_name(&most, name, sizeof(name)), share(most.wait_ns, all, percent),
-		       format_duration(waited, sizeof(waited), all));
+	(void)snprintf(
+		v->line[v->n++], VERDICT_BYTES, "%s of the waiting for a CPU: %s%s, %s %% of %s",
+		most.wait_ns > all / 2 ? "most" : "the largest part",
+		culprit_name(&most, name, sizeof(name)), itself(&most),
+		share(most.wait_ns, all, percent), format_duration(waited, sizeof(waited), all));
 	return 0;
+}
+
+/*
+ * Nobody is blamed for what hardly was: what the tasks did instead.
+ *
+ *	hardly any waiting for a CPU: 106 us, 0.004 % of the time; 1 thread: on CPU 0.04 %, waiting for a CPU 0.004 %,
+ *	asleep 99.95 %
+ */
+static void say_hardly(struct verdict *v, const struct frame *f, const char *what, uint64_t waited,
+		       uint64_t time_ns)
+{
+	char times[SUMMARY_BYTES] = "", percent[SHARE_BYTES], text[TIME_BYTES];
+
+	if (!v->n) /* once is enough */
+		summary_times(times, f, NULL);
+	(void)snprintf(v->line[v->n++], VERDICT_BYTES,
+		       "hardly any waiting for %s: %s, %s %% of the time%s%s", what,
+		       format_duration(text, sizeof(text), waited),
+		       format_share(percent, sizeof(percent), waited, time_ns, SHARE_EXACT),
+		       *times ? "; " : "", times); /* fits */
 }
 
 /* ---- the same of the longest waits ---- */
@@ -236,11 +281,11 @@ static int say_tail(struct verdict *v, const struct frame *f)
 	/* 2^(length - 1) s, as far as that is whole nanoseconds. */
 	longer_ns = (1000000000ULL << (from - 1)) >> -CULPRIT_LENGTH_FIRST;
 	(void)snprintf(v->line[v->n++], VERDICT_BYTES,
-		       "of the tail, %s wait%s over %s (%s %% of all): %s, %s %% of %s",
+		       "of the tail, %s wait%s over %s (%s %% of all): %s%s, %s %% of %s",
 		       format_count(c, sizeof(c), n), n == 1 ? "" : "s",
 		       format_duration(longer, sizeof(longer), longer_ns), share(n, w.all, a),
-		       culprit_name(&most, name, sizeof(name)), share(most.wait_ns, ns, b),
-		       format_duration(waited, sizeof(waited), ns));
+		       culprit_name(&most, name, sizeof(name)), itself(&most),
+		       share(most.wait_ns, ns, b), format_duration(waited, sizeof(waited), ns));
 	return 0;
 }
 
@@ -338,6 +383,20 @@ static uint64_t held_by_none(const struct lock *l, const char *what)
 	return sum;
 }
 
+/* The largest part in which no thread is known to have held it, in words. */
+static const char *held_by_rest(const struct lock *l, const struct holder *all, uint64_t *ns)
+{
+	uint64_t readers = held_by_none(l, "(readers)"), released = held_by_none(l, "(released)");
+	uint64_t known = all->wait_ns + readers + released;
+	uint64_t unknown = l->wait_ns > known ? l->wait_ns - known : 0;
+
+	*ns = readers > released ? readers : released;
+	*ns = *ns > unknown ? *ns : unknown;
+	if (*ns == unknown)
+		return "holder mostly not known";
+	return *ns == readers ? "held mostly by readers" : "mostly released already";
+}
+
 /* "running 3.1 %, blocked 36.5 %": what of the waits for it the lock's holders did. */
 static void tell_holders(char out[VERDICT_BYTES], const struct lock *l, const struct holder *all)
 {
@@ -372,14 +431,20 @@ static int say_lock_of(struct verdict *v, const struct lock *l)
 	char did[VERDICT_BYTES], name[CULPRIT_NAME_BYTES];
 	const struct contended *c = l->rows[0];
 	struct holder all, most;
+	uint64_t rest_ns;
+	const char *rest;
 	int ret = sum_holders(l, &all, &most);
 
 	if (ret)
 		return ret;
-	if (most.tid)
+	rest = held_by_rest(l, &all, &rest_ns);
+	if (most.tid && most.wait_ns >= rest_ns)
 		(void)snprintf(who, sizeof(who), "; held longest by %s %" PRIu32 ", %s %%",
 			       holder_name(&most), most.tid,
 			       share(most.wait_ns, l->wait_ns, percent));
+	else if (rest_ns && rest_ns < l->wait_ns) /* else the holders say so */
+		(void)snprintf(who, sizeof(who), "; %s, %s %%", rest,
+			       share(rest_ns, l->wait_ns, percent)); /* fits */
 	tell_holders(did, l, &all);
 	(void)snprintf(addr, sizeof(addr), "0x%" PRIx64, c->addr);
 	/* A demangled name may be longer than there is room: its start is enough. */
@@ -394,6 +459,7 @@ static int say_lock(struct verdict *v, const struct frame *f)
 {
 	const struct contended **rows = calloc(f->ncontended + 1, sizeof(*rows));
 	struct lock most;
+	uint64_t waited = 0;
 	bool asked = f->why; /* --why: at least one row has holders */
 	size_t n = 0;
 	int ret = 0;
@@ -409,7 +475,12 @@ static int say_lock(struct verdict *v, const struct frame *f)
 		n = 0;
 	qsort(rows, n, sizeof(*rows), compare_locks);
 	most = find_lock(rows, n);
-	if (most.wait_ns)
+	for (size_t i = 0; i < n; i++)
+		waited += rows[i]->wait->sum_ns;
+	if (is_hardly(most.wait_ns, time_of(f)) && waited)
+		say_hardly(v, f, is_hardly(waited, time_of(f)) ? "locks" : "any one lock",
+			   is_hardly(waited, time_of(f)) ? waited : most.wait_ns, time_of(f));
+	else if (most.wait_ns)
 		ret = say_lock_of(v, &most);
 	free(rows);
 	return ret;
@@ -421,11 +492,15 @@ int verdict_make(struct verdict *v, const struct frame *f)
 	char a[SHARE_BYTES], b[SHARE_BYTES];
 	int ret;
 
+	bool hardly = all && is_hardly(all, time_of(f));
+
 	v->n = 0;
-	ret = all ? say_largest(v, f, all) ?: say_tail(v, f) : 0;
+	if (hardly)
+		say_hardly(v, f, "a CPU", all, time_of(f));
+	ret = all && !hardly ? say_largest(v, f, all) ?: say_tail(v, f) : 0;
 	if (!ret)
 		ret = say_lock(v, f);
-	if (ret || !all)
+	if (ret || !all || hardly)
 		return ret;
 	part = culprit_sum(f, "irq") + culprit_sum(f, "softirq");
 	(void)snprintf(v->line[v->n++], VERDICT_BYTES,

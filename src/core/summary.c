@@ -41,9 +41,22 @@ static void __attribute__((format(printf, 2, 3))) add(char out[SUMMARY_BYTES], c
 	va_end(args);
 }
 
+/* In whole percent, but at both ends: 0.04 % is not none, and 99.9 % is not all. */
 static const char *share(char out[WORD_BYTES], uint64_t part, uint64_t all)
 {
-	return format_share(out, WORD_BYTES, part, all, 0);
+	double percent = 100.0 * (double)part / (double)all;
+	int decimals = 0;
+
+	if (part && percent < 0.005)
+		return "< 0.01";
+	if (part && percent < 1) {
+		decimals = percent < 0.095 ? 2 : 1;
+	} else if (part < all && percent >= 99) {
+		percent = (double)(uint64_t)(percent * 10) / 10; /* down */
+		decimals = 1;
+	}
+	(void)snprintf(out, WORD_BYTES, "%.*f", decimals, percent); /* fits */
+	return out;
 }
 
 /* ---- where the time went ---- */
@@ -262,17 +275,21 @@ static bool is_off(const struct meta *m, const char *source, const char **why)
 
 char *summary_untraced(char out[SUMMARY_BYTES], const struct meta *m)
 {
-	char reason[2 * WORD_BYTES];
+	char reason[2 * WORD_BYTES], list[SUMMARY_BYTES] = "";
 	const char *why;
 
 	out[0] = '\0';
 	for (size_t i = 0; i < SOURCES; i++) {
-		if (!is_off(m, sources[i].source, &why))
+		if (!is_off(m, sources[i].source, &why) || why)
 			continue;
-		(void)snprintf(reason, sizeof(reason), "-s %s", sources[i].source); /* fits */
-		if (why)
-			text_clean(reason, sizeof(reason), why, SIZE_MAX);
-		add(out, "%s%s: not traced (%s)", *out ? ", " : "", sources[i].source, reason);
+		add(out, "%s%s", *out ? ", " : "", sources[i].source);
+		add(list, "%s%s", *list ? "," : "", sources[i].source);
 	}
+	if (*list)
+		add(out, ": not traced (-s %s)", list);
+	for (size_t i = 0; i < SOURCES; i++)
+		if (is_off(m, sources[i].source, &why) && why)
+			add(out, "%s%s: not traced (%s)", *out ? ", " : "", sources[i].source,
+			    text_clean(reason, sizeof(reason), why, SIZE_MAX));
 	return out;
 }

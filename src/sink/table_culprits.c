@@ -96,7 +96,9 @@ void table_words(struct table_page *page, char *text)
 
 	line_start(&l);
 	for (; text; text = next) {
-		next = strchr(text + 1, ' '); /* a word has the space before it */
+		next = strchr(text + 1, ' ');  /* a word has the space before it, */
+		while (next && next[1] == '%') /* and a number its percent behind it */
+			next = strchr(next + 1, ' ');
 		if (next)
 			*next = '\0';
 		printer_wrap(&page->printer, STYLE_PLAIN, &l, text, VERDICT_HANG);

@@ -66,7 +66,7 @@ class Times(KernelTest):
         self.assertGreater(t["asleep_ns"], 0.99 * whole_ns(t), t)
         text = " ".join(self.table(tool).rpartition("final report after")[2].split())
         self.assertRegex(text, r"1 thread: on CPU [0-9.]+ %, waiting for a CPU [0-9.]+ %, asleep (99|100)")
-        self.assertIn("futex: not traced (-s futex)", text)
+        self.assertIn("ext4, lock, futex: not traced (-s ext4,lock,futex)", text)
 
     def hogs(self, *args, threads=2, seconds=1, **kwargs):
         """A run beside threads that share a CPU: (final report, their accounts by thread), taken while they are blocked."""
@@ -147,6 +147,39 @@ class Times(KernelTest):
             if args:
                 self.assertGreater(t["running_ns"] + t["waiting_ns"], 0.8 * whole_ns(t), t)
             self.assertIsNone(times(final))
+
+    def verdict(self, code):
+        """The words at the end of a final report on a process."""
+        proc = self.python(code)
+        proc.stdout.readline()
+        tool = self.tool("-p", proc.pid, "--why", "-d", "2")
+        final = tool.end().final
+        self.note("%s", times(final))
+        return final, " ".join(self.table(tool).split())
+
+    def test_nobody_blamed(self):
+        """who sleeps hardly waits: nobody is blamed, and the words say that it slept"""
+        naps = SLEEPS.replace("time.sleep(600)", "[time.sleep(0.75) for _ in range(800)]")
+        for code in (SLEEPS, naps):
+            final, words = self.verdict(code)
+            t = times(final)
+            waited = total_ns(final, "sched_run_delay")
+            if waited >= whole_ns(t) / 100:
+                self.note("waited %d ns: others had the CPU", waited)
+                continue
+            self.assertNotRegex(words, "(most|largest part) of the waiting for a CPU")
+            if waited:
+                self.assertRegex(words, r"hardly any waiting for a CPU: [0-9.,]+ [a-z]+, [0-9.]+ % of the time; "
+                                        r"1 thread: .*asleep (99|100)")
+
+    def test_blamed(self):
+        """who is kept from its CPU for half of its time has somebody to blame"""
+        cpu = self.two_cpus()[1]
+        self.load("hog", "--cpu", cpu, 1, 60).line()
+        code = "import os\nos.sched_setaffinity(0, {%d})\nprint('up', flush=True)\nwhile True: pass" % cpu
+        _, words = self.verdict(code)
+        self.assertRegex(words, "(most|largest part) of the waiting for a CPU: ")
+        self.assertNotIn("hardly any waiting for a CPU", words)
 
     def test_warm_up(self):
         """-w: what was before is not in it"""

@@ -330,7 +330,7 @@ class Tail(KernelTest):
             f.flush()
             shown = subprocess.run([harness.TOOL, "report", f.name], check=True, capture_output=True,
                                    text=True).stdout.replace("\n    ", " ")
-        (all_waits,) = [line for line in shown.splitlines() if line.startswith("most of the waiting")]
+        (all_waits,) = [line for line in shown.splitlines() if " of the waiting for a CPU: " in line and line[0] in "mt"]
         (tail,) = [line for line in shown.splitlines() if line.startswith("of the tail")]
         return all_waits, tail
 

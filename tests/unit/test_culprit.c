@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* --why: what culprits are called, the verdict of a final report, and rows of several reports together. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/culprit.h"
 #include "core/frame_own.h"
 #include "core/record.h"
 #include "unit.h"
+#include "waits.h"
 
 static void names(void **state)
 {
@@ -54,13 +56,136 @@ static void verdict(void **state)
 	assert_int_equal(verdict_make(&v, &f), 0);
 	assert_int_equal(v.n, 3);
 	/* Both of who waited together; what nobody did is not the largest. */
-	assert_string_equal(v.line[0], "most of the waiting for a CPU: a 5, 20.0 % of 2.0 us");
+	assert_string_equal(v.line[0],
+			    "the largest part of the waiting for a CPU: a 5, 20.0 % of 2.0 us");
 	assert_string_equal(v.line[1], "interrupts: 4.0 % of the waiting for a CPU; "
 				       "taken by the hypervisor: 3.5 %");
 	assert_string_equal(v.line[2], "unexplained: 55.0 %");
 	f.nculprits = 0;
 	assert_int_equal(verdict_make(&v, &f), 0);
 	assert_int_equal(v.n, 0);
+}
+
+/* Below a hundredth of the time of those who waited nobody is blamed. */
+static void hardly(void **state)
+{
+	static const struct culprit rows[] = {
+		{.kind = "task", .comm = "kworker/1:4", .wait_ns = 106000}};
+	struct times t = {TIMES_THREADS, .running_ns = 800000, .waiting_ns = 106000,
+			  .asleep_ns = 1999094000};
+	struct frame f = frame_of(rows, 1);
+	struct verdict v;
+
+	f.dur_ns = 2000000000;
+	f.times = &t;
+	f.ntimes = 1;
+	assert_int_equal(verdict_make(&v, &f), 0);
+	assert_int_equal(v.n, 1);
+	assert_string_equal(v.line[0],
+			    "hardly any waiting for a CPU: 106 us, 0.005 % of the time; "
+			    "1 thread: on CPU 0.04 %, waiting for a CPU 0.01 %, asleep 99.9 %");
+	t.asleep_ns = 9000000; /* now it is more than that */
+	assert_int_equal(verdict_make(&v, &f), 0);
+	assert_int_equal(v.n, 3);
+	assert_string_equal(v.line[0],
+			    "most of the waiting for a CPU: kworker/1:4, 100 % of 106 us");
+}
+
+/* A part of the tool's own is told as such. */
+static void itself(void **state)
+{
+	static const char *const names[] = {"waitscope", "waitscope-names", "waitscope-open"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct culprit row = {.kind = "task", .comm = names[i], .wait_ns = 100};
+		const struct frame f = frame_of(&row, 1);
+		char want[VERDICT_BYTES];
+		struct verdict v;
+
+		(void)snprintf(want, sizeof(want),
+			       "most of the waiting for a CPU: %s itself, 100 %% of 100 ns",
+			       names[i]);
+		assert_int_equal(verdict_make(&v, &f), 0);
+		assert_string_equal(v.line[0], want);
+	}
+}
+
+/* "held longest by" is said where a thread held it for the largest part. */
+static void lock_held(void **state)
+{
+	static const struct {
+		struct holder holders[2];
+		const char *words;
+	} rows[] = {
+		{{{.tid = 31, .comm = "db", .wait_ns = 900},
+		  {.comm = "(released)", .wait_ns = 100}},
+		 "; held longest by db 31, 90.0 %; holders: "},
+		{{{.tid = 31, .comm = "db", .wait_ns = 20}, {.comm = "(released)", .wait_ns = 740}},
+		 "; mostly released already, 74.0 %; holders: "},
+		{{{.tid = 31, .comm = "db", .wait_ns = 20}, {.comm = "(readers)", .wait_ns = 740}},
+		 "; held mostly by readers, 74.0 %; holders: "},
+		{{{.tid = 31, .comm = "db", .wait_ns = 20}, {.comm = "(released)", .wait_ns = 240}},
+		 "; holder mostly not known, 74.0 %; holders: "},
+	};
+	struct hist h = waits(100, 10);
+	struct verdict v;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct contended c = {.source = "lock",
+					    .kind = "mutex",
+					    .name = "orders",
+					    .count = 10,
+					    .wait = &h,
+					    .holders = rows[i].holders,
+					    .nholders = 2};
+		const struct frame f = {.type = FRAME_FINAL,
+					.dur_ns = 1,
+					.why = true,
+					.contended = &c,
+					.ncontended = 1};
+
+		assert_int_equal(verdict_make(&v, &f), 0);
+		assert_int_equal(v.n, 1);
+		assert_ptr_equal(
+			strstr(v.line[0], "most expensive lock: mutex orders, 1.0 us waited; "),
+			v.line[0]);
+		assert_non_null(strstr(v.line[0], rows[i].words));
+	}
+	hist_free(&h);
+}
+
+/* Nor is a lock expensive that hardly was waited for. */
+static void lock_cheap(void **state)
+{
+	struct hist h = waits(1000, 17);
+	const struct contended c[] = {
+		{.source = "lock", .kind = "mutex", .addr = 1, .wait = &h, .count = 17},
+		{.source = "lock", .kind = "mutex", .addr = 2, .wait = &h, .count = 17}};
+	struct times t = {TIMES_THREADS, .asleep_ns = 1000000000};
+	struct frame f = {.type = FRAME_FINAL,
+			  .dur_ns = 1000000000,
+			  .why = true,
+			  .contended = c,
+			  .ncontended = 2,
+			  .times = &t,
+			  .ntimes = 1};
+	struct verdict v;
+
+	assert_int_equal(verdict_make(&v, &f), 0);
+	assert_int_equal(v.n, 1);
+	assert_string_equal(v.line[0],
+			    "hardly any waiting for locks: 34.0 us, 0.003 % of the time; "
+			    "1 thread: on CPU 0 %, waiting for a CPU 0 %, asleep 100 %");
+	t.asleep_ns = 2000000; /* together they were, none alone */
+	assert_int_equal(verdict_make(&v, &f), 0);
+	assert_int_equal(v.n, 1);
+	assert_ptr_equal(strstr(v.line[0], "hardly any waiting for any one lock: 17.0 us, "),
+			 v.line[0]);
+	t.asleep_ns = 1000000;
+	assert_int_equal(verdict_make(&v, &f), 0);
+	assert_ptr_equal(strstr(v.line[0], "most expensive lock: mutex 0x1, 17.0 us waited; "),
+			 v.line[0]);
+	hist_free(&h);
 }
 
 /* 2^-9 s and what follows: lengths of waits, 0 the first that is longer than it. */
@@ -322,6 +447,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),      cmocka_unit_test(verdict),
+		cmocka_unit_test(hardly),     cmocka_unit_test(itself),
+		cmocka_unit_test(lock_held),  cmocka_unit_test(lock_cheap),
 		cmocka_unit_test(tail),	      cmocka_unit_test(locks),
 		cmocka_unit_test(joined),     cmocka_unit_test(subtracted),
 		cmocka_unit_test(slow_parts),

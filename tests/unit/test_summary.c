@@ -40,6 +40,10 @@ static void where(void **state)
 		{{TIMES_THREADS, .running_ns = S / 100},
 		 "threads, there for 1 % of the time: on CPU 100 %, waiting for a CPU 0 %, asleep 0 %",
 		 "one that was there for a moment"},
+		{{TIMES_THREADS, .running_ns = S / 2500, .waiting_ns = 1,
+		  .asleep_ns = S - S / 2500 - 1},
+		 "1 thread: on CPU 0.04 %, waiting for a CPU < 0.01 %, asleep 99.9 %",
+		 "hardly any is not none"},
 		{{TIMES_THREADS}, "", "none was there"},
 	};
 	char out[SUMMARY_BYTES];
@@ -104,10 +108,13 @@ static void untraced(void **state)
 	const struct meta_source synth = {.name = "synth", .on = true};
 	const struct meta m = {.sources = v, .nsources = 3},
 			  none = {.sources = &synth, .nsources = 1};
+	const struct meta alone = {.sources = v, .nsources = 1};
 	char out[SUMMARY_BYTES];
 
 	assert_string_equal(summary_untraced(out, &m),
-			    "ext4: not traced (no ext4), futex: not traced (-s futex)");
+			    "futex: not traced (-s futex), ext4: not traced (no ext4)");
+	assert_string_equal(summary_untraced(out, &alone),
+			    "ext4, lock, futex: not traced (-s ext4,lock,futex)");
 	assert_string_equal(summary_untraced(out, &none), "");
 }
 
