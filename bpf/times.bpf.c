@@ -73,9 +73,10 @@ static __always_inline u64 until(u64 now, u64 told, u64 most)
 	return more < most ? more : most;
 }
 
-static __always_inline u64 waited_ns(struct task_struct *p, u64 clock)
+/* What it has waited so far of the wait that lasts. Most tasks sleep, and no clock is read. */
+static __always_inline u64 waits_ns(struct task_struct *p)
 {
-	return compat_task_delay(p) + compat_task_waits(p, clock);
+	return compat_last_queued(p) ? compat_task_waits(p, compat_task_clock(p)) : 0;
 }
 
 /* From here on its time counts. */
@@ -83,18 +84,18 @@ static __always_inline void look_first(struct stamp *st, struct task_struct *p, 
 {
 	st->at_ns = now;
 	st->ran_ns = TASK_READ(p, se.sum_exec_runtime);
-	st->waited_ns = waited_ns(p, compat_task_clock(p));
+	st->waited_ns = compat_run_delay(p) + waits_ns(p);
 }
 
 /* What it did since the last look. */
 static __always_inline void look(struct stamp *st, struct task_struct *p, u64 now, struct part *t)
 {
-	u64 clock = compat_task_clock(p), lived = until(now, st->at_ns, ~0ULL);
+	u64 waits = waits_ns(p), lived = until(now, st->at_ns, ~0ULL);
 
 	t->running = until(TASK_READ(p, se.sum_exec_runtime), st->ran_ns, lived);
-	t->waiting = until(waited_ns(p, clock), st->waited_ns, lived - t->running);
+	t->waiting = until(compat_run_delay(p) + waits, st->waited_ns, lived - t->running);
 	t->asleep = lived - t->running - t->waiting;
-	t->throttled = compat_task_throttled(p) ? compat_task_waits(p, clock) : 0;
+	t->throttled = waits && compat_throttled(p) ? waits : 0;
 	st->ran_ns += t->running;
 	st->waited_ns += t->waiting;
 	st->at_ns = now;

@@ -272,6 +272,26 @@ static void csv_culprit(struct sink *sink, const struct csv_start *start, const 
 	csv_row_end(out, start->f, NULL);
 }
 
+/* Of the metric `time`: whose it is, the state, then the group's labels; the value is nanoseconds. */
+static void csv_times(struct sink *sink, const struct csv_start *start, const struct times *t)
+{
+	struct out *out = sink->out;
+
+	for (size_t k = 0; k < times_fields.n; k++) {
+		if (times_fields.v[k].type != FIELD_U64)
+			continue;
+		csv_row_start(out, start, "time", "");
+		csv_label(out, "of", t->of);
+		csv_label(out, "state", times_fields.v[k].key);
+		for (uint32_t i = 0; i < SERIES_LABELS - 2; i++)
+			csv_label(out, i < t->nlabels ? t->labels[i].key : NULL,
+				  t->labels[i < t->nlabels ? i : 0].value);
+		csv_counter(out, field_u64(&times_fields.v[k], t), sink->cfg);
+		csv_empty(out, 3 + contended_number_fields.n + 3); /* no split; cpus, site, idle */
+		csv_row_end(out, start->f, NULL);
+	}
+}
+
 static int csv_report(struct sink *s, const struct frame *f, struct err *e)
 {
 	struct csv_start start = {.f = f, .type = f->type == FRAME_FINAL ? "final" : "interval"};
@@ -301,6 +321,8 @@ static int csv_report(struct sink *s, const struct frame *f, struct err *e)
 		csv_contended(s, &start, &f->contended[i]);
 	for (i = 0; i < f->nculprits; i++)
 		csv_culprit(s, &start, &f->culprits[i]);
+	for (i = 0; i < f->ntimes; i++)
+		csv_times(s, &start, &f->times[i]);
 	return out_flush(s->out, e);
 }
 
