@@ -83,7 +83,7 @@ static int find_program(const char *name)
 	return worst;
 }
 
-static void child(char **argv, int go_fd, int fail_fd)
+static void child(char **argv, const struct rlimit *files, int go_fd, int fail_fd)
 {
 	sigset_t none;
 	char byte;
@@ -93,6 +93,8 @@ static void child(char **argv, int go_fd, int fail_fd)
 	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
 		;
 	(void)prctl(PR_SET_PDEATHSIG, 0);
+	if (files->rlim_max)
+		(void)setrlimit(RLIMIT_NOFILE, files); /* as it would have without us */
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	execvp(argv[0], argv);
@@ -101,7 +103,7 @@ static void child(char **argv, int go_fd, int fail_fd)
 	_exit(127);
 }
 
-int command_fork(struct command **out, char **argv, struct err *e)
+int command_fork(struct command **out, char **argv, const struct rlimit *files, struct err *e)
 {
 	int go[2] = {-1, -1}, fail[2] = {-1, -1}, ret;
 	struct command *c;
@@ -122,7 +124,7 @@ int command_fork(struct command **out, char **argv, struct err *e)
 	}
 	if (!c->pid) {
 		close(go[1]);
-		child(argv, go[0], fail[1]);
+		child(argv, files, go[0], fail[1]);
 	}
 	close(go[0]);
 	close(fail[1]);

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "core/err.h"
@@ -12,7 +13,8 @@
 struct command;
 
 /* Exit 1 with words when argv[0] cannot be found or executed. */
-int command_fork(struct command **out, char **argv, struct err *e);
+/* files: its RLIMIT_NOFILE. */
+int command_fork(struct command **out, char **argv, const struct rlimit *files, struct err *e);
 uint32_t command_pid(const struct command *c);
 /* Let it go; returns once it has been executed, or with words why it could not be. */
 int command_release(struct command *c, struct err *e);

@@ -16,6 +16,7 @@
 #include "run.h"
 #include "source/sys/bpf_util.h"
 #include "source/sys/btf_check.h"
+#include "source/sys/cgroup.h"
 #include "source/sys/fd_keeper.h"
 #include "source/privs.h"
 
@@ -53,6 +54,10 @@ static void print_notes(const struct run *r)
 			fprintf(stderr, "waitscope: note: %s: --by means nothing to it: %s\n", name,
 				s->ops->ungrouped);
 	}
+	if (by_cgroups(r->cfg->by) && !r->cfg->quiet && cgroup_v1_mounted())
+		fprintf(stderr,
+			"waitscope: note: --by: cgroup v1 controllers are mounted here; what is in "
+			"cgroups of v1 alone, as containers of a v1 host are, is / or (none): rows are of cgroup v2\n");
 	if (outputs_address(&r->outputs) && !r->cfg->quiet)
 		fprintf(stderr, "waitscope: note: serving %s\n", outputs_address(&r->outputs));
 	if (r->hide.on && !r->cfg->quiet)
@@ -135,6 +140,8 @@ static int run_all(const struct config *cfg, char **argv, int *status, bool *beg
 		*began = true;
 		ret = loop_run(&r, &old, e);
 	}
+	if (ret)
+		run_explain(cfg, ret, e);
 	command = r.command;
 	ret = outputs_verdict(&r.outputs, ret, stderr, &limit, e);
 	closed = run_close(&r, ret ? &at_close : e);
@@ -151,9 +158,11 @@ static int run_all(const struct config *cfg, char **argv, int *status, bool *beg
 
 static int check(const struct config *cfg, int *status, struct err *e)
 {
+	struct rlimit had;
 	bool can;
 	int ret;
 
+	run_raise_files(&had);
 	bpf_util_log(cfg->verbose);
 	ret = check_run(cfg, stdout, &can, e);
 	*status = can ? EXIT_DONE : EXIT_CANNOT;

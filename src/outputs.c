@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,12 +343,33 @@ static int check_same(const struct outputs *o, size_t i, struct err *e)
 	return 0;
 }
 
+#define LOOP_FILES 12 /* what an event loop opens */
+
+/* libevent ends the process, in words of its own, where it finds no descriptors. */
+static int check_room(struct err *e)
+{
+	int fds[LOOP_FILES], n, ret = 0;
+
+	for (n = 0; !ret && n < LOOP_FILES; n++) {
+		fds[n] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+		if (fds[n] < 0)
+			ret = -errno;
+	}
+	while (n--)
+		if (fds[n] >= 0)
+			close(fds[n]);
+	return ret ? err_sys(e, ret, "event loop") : 0;
+}
+
 int outputs_open(struct outputs *o, const struct config *cfg, bool replay, struct err *e)
 {
 	struct sink_args args = {.cfg = cfg, .owner_only = privs_any(), .replay = replay};
 	int ret;
 
 	*o = (struct outputs){.cfg = cfg, .gone_fd = -1};
+	ret = check_room(e);
+	if (ret)
+		return ret;
 	o->v = calloc(cfg->noutputs + 1, sizeof(*o->v));
 	o->writable = calloc(cfg->noutputs + 1, sizeof(struct event *));
 	o->base = new_base();

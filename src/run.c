@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "run.h"
 #include "source/privs.h"
+#include "source/sys/cpus.h"
 
 struct moment moment_now(void)
 {
@@ -32,6 +33,63 @@ static uint64_t user_cpu_ns(void)
 	       (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000ULL;
 }
 
+/* ---- file descriptors ---- */
+
+#define FILES_OF_ALL \
+	60 /* outputs, names and their processes, clocks, what is open while a source loads */
+
+void run_raise_files(struct rlimit *had)
+{
+	struct rlimit more;
+
+	if (getrlimit(RLIMIT_NOFILE, had))
+		*had = (struct rlimit){0};
+	more = *had;
+	more.rlim_cur = more.rlim_max;
+	if (had->rlim_cur < had->rlim_max)
+		(void)setrlimit(RLIMIT_NOFILE, &more); /* else what there is has to do */
+}
+
+uint32_t run_files_wanted(const struct config *cfg, uint32_t ncpus)
+{
+	uint32_t n = FILES_OF_ALL, words = cfg->watches.n ? (uint32_t)cfg->watches.n : 1;
+
+	for (size_t i = 0; source_list[i]; i++) {
+		const struct source_ops *ops = source_list[i];
+
+		if (source_asked(cfg, ops))
+			n += ops->fds + (cfg->why ? ops->fds_why : 0U) +
+			     ops->fds_cpu * ncpus * words;
+	}
+	return n;
+}
+
+/* The words of a failure may hide it: libbpf says "Invalid argument" where it cannot load its own probes. */
+static bool too_few_files(const struct config *cfg, const struct err *why, uint32_t *wanted,
+			  struct rlimit *now)
+{
+	struct err ignored = {0};
+	int ncpus = possible_cpus(&ignored);
+
+	*wanted = run_files_wanted(cfg, ncpus > 0 ? (uint32_t)ncpus : 1);
+	return err_exit(why) != EXIT_USAGE && !getrlimit(RLIMIT_NOFILE, now) &&
+	       now->rlim_cur < *wanted;
+}
+
+void run_explain(const struct config *cfg, int ret, struct err *e)
+{
+	struct err was = *e;
+	struct rlimit now;
+	uint32_t wanted;
+
+	if (!too_few_files(cfg, e, &wanted, &now))
+		return;
+	e->text[0] = '\0';
+	(void)err_set(e, EXIT_FAILED, ret,
+		      "%s (this run wants up to %u file descriptors; ulimit -n is %llu)", was.text,
+		      wanted, (unsigned long long)now.rlim_cur); /* it is ret that counts */
+}
+
 /* ---- how it begins ---- */
 
 /*
@@ -49,6 +107,8 @@ static int open_source(struct run *r, const struct source_ops *ops, bool must, s
 		.shared = &r->shared,
 	};
 	struct err why = {0};
+	struct rlimit now;
+	uint32_t wanted;
 	int ret;
 
 	s->ops = ops;
@@ -61,7 +121,8 @@ static int open_source(struct run *r, const struct source_ops *ops, bool must, s
 		err_sys(&why, ret, "%s", ops->name);
 	s->cannot = ret;
 	memcpy(s->why, why.text, sizeof(s->why));
-	if (!must && err_exit(&why) == EXIT_CANNOT)
+	/* For want of descriptors none is left out: the kernel and the machine can, it is the user's limit. */
+	if (!must && err_exit(&why) == EXIT_CANNOT && !too_few_files(r->cfg, &why, &wanted, &now))
 		return 0;
 	return err_set(e, err_exit(&why), ret, "%s", why.text);
 }
@@ -142,8 +203,9 @@ int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e
 	r->argv = argv;
 	r->names.args = (struct names_args){.btf = cfg->btf, .debuginfod = cfg->debuginfod};
 	r->drain_ns = SOURCE_DRAIN_NS;
+	run_raise_files(&r->files);
 	if (cfg->command)
-		ret = command_fork(&r->command, cfg->command, e);
+		ret = command_fork(&r->command, cfg->command, &r->files, e);
 	if (!ret)
 		ret = open_sources(r, e);
 	if (!ret)

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "command.h"
@@ -46,6 +47,7 @@ struct run {
 	struct run_source *sources;
 	size_t nsources;
 	struct outputs outputs;
+	struct rlimit files;	 /* RLIMIT_NOFILE as we were started: COMMAND's */
 	struct command *command; /* NULL without one; main ends and frees it */
 	struct source_report report;
 	struct times_run *times;		      /* NULL: all data is made up */
@@ -65,6 +67,12 @@ struct run {
 
 struct moment moment_now(void);
 
+/* Raises RLIMIT_NOFILE to its hard limit; *had is what it was. */
+void run_raise_files(struct rlimit *had);
+/* Where file descriptors are limited to fewer than the run may want: adds that to the words of its failure. */
+void run_explain(const struct config *cfg, int ret, struct err *e);
+/* How many file descriptors a run with these options takes at most, on so many possible CPUs. */
+uint32_t run_files_wanted(const struct config *cfg, uint32_t ncpus);
 int run_open(struct run *r, const struct config *cfg, char **argv, struct err *e);
 /* What sources call for each slow wait: to all outputs. ctx is the run. */
 int run_slow(void *ctx, const struct slow *w);

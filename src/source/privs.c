@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,11 @@ bool privs_kernel_shown(struct names *n)
 	return shown < 0 ? privs_have(CAP_SYSLOG) : shown;
 }
 
+bool privs_filtered(void)
+{
+	return prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER;
+}
+
 bool privs_suffice(void)
 {
 	return privs_have(CAP_SYS_ADMIN) || (privs_have(CAP_BPF) && privs_have(CAP_PERFMON));
@@ -132,8 +138,9 @@ int privs_missing(struct err *e, int err, const char *what, const struct config 
 	caps_text(needed_at_all(cfg), caps, sizeof(caps));
 	return err_set(e, EXIT_CANNOT, err,
 		       "%s: not permitted (run as root, or give the binary its capabilities: "
-		       "setcap %s=ep %s)",
-		       what, caps, *path ? path : "FILE");
+		       "setcap %s=ep %s%s)",
+		       what, caps, *path ? path : "FILE",
+		       privs_filtered() ? "; here a seccomp filter may refuse it as well" : "");
 }
 
 uint64_t privs_memlock_limit(void)

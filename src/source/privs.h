@@ -29,6 +29,8 @@ bool privs_kernel_shown(struct names *n);
 
 /* All that it takes to load and attach programs? */
 bool privs_suffice(void);
+/* Does a seccomp filter stand between us and the kernel? Then it may be the one who refuses. */
+bool privs_filtered(void);
 
 /*
  * Words for a refusal: who may, and the line that helps with what was asked for (NULL: any run),

@@ -104,8 +104,11 @@ struct source_ops {
 	bool by_default;
 	bool made_up; /* asks nothing of the kernel, and tells nothing of it */
 	const struct option_row
-		*options;      /* that mean something to it, or NULL; see core/option.h */
-	uint64_t caps;	       /* capabilities it may still need once it runs: a SOURCE_CAP each */
+		*options; /* that mean something to it, or NULL; see core/option.h */
+	uint64_t caps;	  /* capabilities it may still need once it runs: a SOURCE_CAP each */
+	/* File descriptors at most: its own; more with --why; more for each CPU, or for each CPU and
+	 * --watch. */
+	uint16_t fds, fds_why, fds_cpu;
 	uint64_t metrics;      /* what it tells of: a SOURCE_METRICS each; made-up data: anything */
 	bool groups;	       /* has a row for each with --by */
 	bool files;	       /* and with --by file */

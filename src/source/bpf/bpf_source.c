@@ -20,6 +20,7 @@ void bpf_source_init(struct bpf_source *b, const struct source_ops *ops)
 {
 	b->source.ops = ops;
 	b->event_fd = b->cost.stats_fd = -1;
+	b->ahead_ns = time_ns_ahead();
 	filters_init(&b->filters);
 }
 
@@ -98,11 +99,21 @@ const char *const *bpf_source_hooks(const struct source *src)
 
 /* ---- counting ---- */
 
+uint64_t bpf_source_time(const struct bpf_source *b, uint64_t ns)
+{
+	return ns + (uint64_t)b->ahead_ns;
+}
+
+uint64_t bpf_source_now(const struct bpf_source *b)
+{
+	return mono_now_ns() - (uint64_t)b->ahead_ns;
+}
+
 /* The word the programs read; raising it ends the interval for them. The clock is read first: then no wait seems longer
  * than it is, whatever comes in between. */
 static void set_epoch(struct bpf_source *b, uint64_t epoch)
 {
-	b->ended_ns = mono_now_ns();
+	b->ended_ns = bpf_source_now(b);
 	__atomic_store_n(b->epoch_word, epoch, __ATOMIC_SEQ_CST);
 }
 

@@ -25,7 +25,8 @@ struct bpf_source {
 	struct bpf_object *obj;	       /* the source's; NULL: not loaded */
 	volatile __u64 *epoch_word;    /* in its memory: the programs read it */
 	uint64_t epoch;		       /* 0: not counting */
-	uint64_t ended_ns; /* when the last epoch ended, or counting did; CLOCK_MONOTONIC */
+	uint64_t ended_ns; /* when the last epoch ended, or counting did; by the programs' clock */
+	int64_t ahead_ns;  /* our CLOCK_MONOTONIC, of the programs' clock (time_ns_ahead) */
 	bool stopped;
 	struct cost_sampler cost;
 	uint64_t misses_start, misses_seen; /* recursion misses */
@@ -45,6 +46,10 @@ int bpf_source_attach(const struct bpf_source *b, struct bpf_object_skeleton *sk
 /* What hooks() tells: those of the object's programs; before them, others added. */
 int bpf_source_list_hooks(struct bpf_source *b, struct err *e);
 int bpf_source_add_hook(struct bpf_source *b, const char *name); /* 0 or -ENOMEM */
+
+/* A moment of the programs' clock as ours: CLOCK_MONOTONIC in our time namespace. And now, as theirs. */
+uint64_t bpf_source_time(const struct bpf_source *b, uint64_t ns);
+uint64_t bpf_source_now(const struct bpf_source *b);
 
 /* Begins to count: true. It counts already (the warm-up is over): false, forget what was counted.
  */

@@ -249,8 +249,8 @@ static int tell(struct contend *c, const struct abi_held_slow *r)
 			held.nbehind = chain(c, r, longest, links);
 		held.behind = links;
 	}
-	w.time = wall_at(r->end_ns);
-	w.mono_ns = r->end_ns;
+	w.mono_ns = bpf_source_time(&c->base, r->end_ns);
+	w.time = wall_at(w.mono_ns);
 	w.metric = c->ops->metrics[0].name;
 	w.kind = c->ops->kind(r->key.kind);
 	w.cpu = r->cpu;

@@ -436,6 +436,8 @@ const struct source_ops source_futex = {
 	/* The mappings and files of processes; from 6.12 on perfmon does for the first. */
 	.caps = SOURCE_CAP(CAP_PERFMON) | SOURCE_CAP(CAP_SYS_PTRACE) |
 		SOURCE_CAP(CAP_DAC_READ_SEARCH),
+	.fds = 100,
+	.fds_why = 40,
 	.metrics = SOURCE_METRICS(METRIC_FUTEX_WAIT, METRIC_FUTEX_IDLE),
 	.groups = true,
 	.contends = true,

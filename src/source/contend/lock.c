@@ -204,6 +204,8 @@ const struct source_ops source_lock = {
 	 * paths. */
 	.caps = SOURCE_CAP(CAP_BPF) | SOURCE_CAP(CAP_PERFMON) | SOURCE_CAP(CAP_SYSLOG) |
 		SOURCE_CAP(CAP_DAC_READ_SEARCH),
+	.fds = 60,
+	.fds_why = 40,
 	.metrics = SOURCE_METRICS(METRIC_LOCK_WAIT, METRIC_LOCK_WAIT),
 	.groups = true,
 	.contends = true,

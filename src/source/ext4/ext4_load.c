@@ -26,16 +26,18 @@
 
 /* ---- what the machine has ---- */
 
-static bool file_system_known(void)
+/* Negative errno: it cannot be told. */
+static int file_system_known(void)
 {
 	char line[128];
 	FILE *f = fopen("/proc/filesystems", "re");
 	bool found = false;
 
-	while (f && !found && fgets(line, sizeof(line), f))
+	if (!f)
+		return -errno;
+	while (!found && fgets(line, sizeof(line), f))
 		found = strstr(line, "\text4\n") != NULL;
-	if (f)
-		fclose(f);
+	fclose(f);
 	return found;
 }
 
@@ -62,7 +64,12 @@ int ext4_probe(struct err *e)
 
 	if (ret)
 		return ret;
-	if (!file_system_known())
+	ret = file_system_known();
+	if (ret < 0)
+		return err_set(e, EXIT_CANNOT, ret,
+			       "ext4: cannot read /proc/filesystems: %s (is /proc mounted here?)",
+			       err_words(ret));
+	if (!ret)
 		return err_set(e, EXIT_CANNOT, -ENODEV,
 			       "ext4: not in this kernel now ('modprobe ext4', or mount one)");
 	ret = module_has_btf("jbd2", e);

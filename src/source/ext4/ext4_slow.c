@@ -35,8 +35,8 @@ static int on_record(void *ctx, const void *data, size_t len)
 	op.has_split = r.split;
 	op.split.blocked_ns = r.blocked_ns;
 	op.split.run_queue_ns = r.run_queue_ns;
-	w.time = wall_at(r.end_ns);
-	w.mono_ns = r.end_ns;
+	w.mono_ns = bpf_source_time(&x->base, r.end_ns);
+	w.time = wall_at(w.mono_ns);
 	w.metric = metric_list[ext4_kinds[r.kind].metric].name;
 	w.kind = op.op;
 	w.cpu = r.cpu;

@@ -167,7 +167,7 @@ static int sched_start(struct source *src, struct err *e)
 		ret = sched_stamp_tasks(s);
 		if (ret)
 			return err_sys(e, ret, "sched: tasks that are there already");
-		*sched_object_started(&s->bpf) = mono_now_ns();
+		*sched_object_started(&s->bpf) = bpf_source_now(&s->base);
 	}
 	if (bpf_source_begin(&s->base))
 		return 0;
@@ -229,6 +229,8 @@ const struct source_ops source_sched = {
 	.name = "sched",
 	.summary = "scheduler waits: wakeup latency and run-queue delay",
 	.by_default = true,
+	.fds = 60,
+	.fds_why = 60,
 	.metrics = SOURCE_METRICS(0, SCHED_METRICS - 1),
 	.groups = true,
 	.slow = true,

@@ -89,8 +89,8 @@ static int on_record(void *ctx, const void *data, size_t len)
 	if (r.kind >= sizeof(kinds) / sizeof(kinds[0]) ||
 	    r.waker >= sizeof(wakers) / sizeof(wakers[0]))
 		return -EINVAL;
-	w.time = wall_at(r.t2_ns);
-	w.mono_ns = r.t2_ns;
+	w.mono_ns = bpf_source_time(&s->base, r.t2_ns);
+	w.time = wall_at(w.mono_ns);
 	w.metric = kinds[r.kind].metric;
 	w.kind = kinds[r.kind].kind;
 	w.cpu = r.cpu;

@@ -268,6 +268,12 @@ int bpf_fail(struct err *e, int err, const char *what)
 			what);
 	if (refused && !privs_suffice())
 		return privs_missing(e, err, what, NULL);
+	if ((refused || err == -ENOSYS) && privs_filtered())
+		return err_set(
+			e, EXIT_CANNOT, err,
+			"%s: a seccomp filter refuses bpf(2) (it says \"%s\"; let the sandbox's or "
+			"container's profile allow bpf and perf_event_open)",
+			what, strerror(-err));
 	if (refused)
 		return err_set(
 			e, EXIT_CANNOT, err,
@@ -461,6 +467,30 @@ void cost_sampler_close(struct cost_sampler *c)
 	if (c->stats_fd >= 0)
 		close(c->stats_fd);
 	c->stats_fd = -1;
+}
+
+int64_t time_ns_parse(const char *text)
+{
+	const char *line = strstr(text, "monotonic");
+	long long s, ns;
+
+	if (!line || sscanf(line, "monotonic %lld %lld", &s, &ns) != 2)
+		return 0;
+	return (int64_t)s * 1000000000LL + ns;
+}
+
+int64_t time_ns_ahead(void)
+{
+	char text[256];
+	FILE *f = fopen("/proc/self/timens_offsets", "re"); /* 769071ac9f20, 5.6 */
+	size_t n;
+
+	if (!f)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	return time_ns_parse(text);
 }
 
 struct timespec wall_at(uint64_t mono_ns)

@@ -99,5 +99,12 @@ uint64_t mono_now_ns(void);
 
 /* The wall clock when CLOCK_MONOTONIC was mono_ns. */
 struct timespec wall_at(uint64_t mono_ns);
+/*
+ * How far our CLOCK_MONOTONIC is ahead of the kernel's own, which BPF programs read, in ns: not 0 in
+ * a time namespace alone (LXC, CRIU).
+ */
+int64_t time_ns_ahead(void);
+/* The same of a text of /proc/self/timens_offsets. */
+int64_t time_ns_parse(const char *text);
 
 #endif

@@ -32,6 +32,31 @@ int cgroup_mount_parse(char *mountinfo, struct cgroup_mount *m)
 	return -ENOENT;
 }
 
+bool cgroup_v1_parse(char *mountinfo)
+{
+	static const char systemd[] =
+		"/systemd"; /* a hierarchy without controllers, of hybrid systems */
+	struct mount_entry entry;
+	size_t len;
+
+	while (mountinfo_next(&mountinfo, &entry)) {
+		len = strlen(entry.path);
+		if (!strcmp(entry.fstype, "cgroup") &&
+		    (len < strlen(systemd) || strcmp(entry.path + len - strlen(systemd), systemd)))
+			return true;
+	}
+	return false;
+}
+
+bool cgroup_v1_mounted(void)
+{
+	char *info = mountinfo_read("/proc/self/mountinfo");
+	bool v1 = info && cgroup_v1_parse(info);
+
+	free(info);
+	return v1;
+}
+
 int cgroup_mount_find(struct cgroup_mount *m, struct err *e)
 {
 	char *info = mountinfo_read("/proc/self/mountinfo");
@@ -43,9 +68,12 @@ int cgroup_mount_find(struct cgroup_mount *m, struct err *e)
 	ret = cgroup_mount_parse(info, m);
 	free(info);
 	if (ret)
-		return err_set(e, EXIT_CANNOT, ret,
-			       "cgroup: no cgroup v2 hierarchy is mounted (mount -t cgroup2 none "
-			       "/sys/fs/cgroup)");
+		return err_set(
+			e, EXIT_CANNOT, ret, "cgroup: no cgroup v2 hierarchy is mounted (%s)",
+			cgroup_v1_mounted()
+				? "beside the v1 tree: mkdir /run/cgroup2 && mount -t cgroup2 "
+				  "none /run/cgroup2"
+				: "mount -t cgroup2 none /sys/fs/cgroup");
 	m->fd = open(m->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (m->fd < 0)
 		return err_sys(e, -errno, "cgroup: %s", m->path);

@@ -25,6 +25,10 @@ struct cgroup_ref {
 };
 
 /* First cgroup2 mount of /proc/self/mountinfo; exit 3 with words when there is none. */
+/* Are controllers of cgroup v1 mounted, in this text of mountinfo, which is changed? */
+bool cgroup_v1_parse(char *mountinfo);
+/* The same of ourselves. */
+bool cgroup_v1_mounted(void);
 int cgroup_mount_find(struct cgroup_mount *m, struct err *e);
 void cgroup_mount_close(struct cgroup_mount *m); /* NULL and unopened (fd 0 or -1) are fine */
 /* Text of a mountinfo -> mount; 0 or -ENOENT. For tests and fuzzing. */
