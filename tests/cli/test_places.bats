@@ -58,9 +58,9 @@ public_copy() {
 	refused 3 "BTF" "/sys"
 }
 
-@test "a kernel without bpf(2): exit 3, and says so" {
+@test "a seccomp filter that has no bpf(2): exit 3, and says so" {
 	ws_nobpf ENOSYS
-	refused 3 "bpf()"
+	refused 3 "a seccomp filter refuses bpf(2)"
 }
 
 @test "bpf(2) refused by a sandbox: exit 3" {
