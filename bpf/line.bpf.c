@@ -37,7 +37,7 @@ char LICENSE[] SEC("license") = "GPL";
  * new code costs, here and in user space. */
 const volatile __u64 new_ips_bytes;
 
-/* What ambiguous samples may have touched is wanted too (--confirm). */
+/* What ambiguous samples may have touched is wanted too, of processes' memory: short watches decide. */
 const volatile bool candidates;
 
 /* Preallocated, all of these: the programs run in interrupts, PMUs' even in NMIs. */
@@ -169,8 +169,9 @@ static __always_inline void access_key(struct abi_access_key *key, struct task_s
 
 /* 0 if there is no room. */
 static __always_inline u32 place(struct task_struct *p, u64 ep, const struct abi_ip_key *ip,
-				 const struct abi_recipe *r, u64 addr, bool ambiguous)
+				 const struct abi_recipe *r, u64 addr, u32 flags, u32 doubt)
 {
+	u32 size = doubt == ABI_ACCESS_LINE ? 0 : r->size;
 	struct abi_access_key key;
 	struct abi_access *a;
 
@@ -179,22 +180,22 @@ static __always_inline u32 place(struct task_struct *p, u64 ep, const struct abi
 	if (!a)
 		return 0;
 	a->samples++;
-	a->ambiguous = ambiguous;
+	a->doubt = doubt;
 	a->back = r->back;
-	if (r->flags & RECIPE_READ) {
+	if (flags & RECIPE_READ) {
 		a->reads++;
-		a->read_bytes |= byte_mask(addr, r->size);
+		a->read_bytes |= byte_mask(addr, size);
 	}
-	if (r->flags & RECIPE_WRITE) {
+	if (flags & RECIPE_WRITE) {
 		a->writes++;
-		a->write_bytes |= byte_mask(addr, r->size);
+		a->write_bytes |= byte_mask(addr, size);
 	}
-	if (r->flags & RECIPE_LOCKED)
+	if (flags & RECIPE_LOCKED)
 		a->locked++;
-	if (r->flags & RECIPE_INFERRED)
+	if (flags & RECIPE_INFERRED)
 		a->inferred++;
 	bpf_core_read(a->comm, sizeof(a->comm), &p->comm);
-	if (!ambiguous)
+	if (doubt != ABI_ACCESS_MAYBE)
 		note_turn(&key);
 	return 1;
 }
@@ -204,35 +205,74 @@ static __always_inline u64 tls_base(struct task_struct *p)
 	return bpf_core_field_exists(p->thread.fsbase) ? BPF_CORE_READ(p, thread.fsbase) : 0;
 }
 
+/* 0: the stack that an indirect recipe's pointer lies on could not be read. */
 static __always_inline u64 address(struct task_struct *p, const struct abi_recipe *r,
 				   const u64 *regs)
 {
-	return recipe_address(r, regs, r->flags & RECIPE_TLS ? tls_base(p) : 0);
+	u64 slot, pointer;
+
+	if (!(r->flags & RECIPE_INDIRECT))
+		return recipe_address(r, regs, r->flags & RECIPE_TLS ? tls_base(p) : 0);
+	slot = recipe_slot(r, regs);
+	if (slot & KERNEL_HALF || bpf_probe_read_user(&pointer, sizeof(pointer), (void *)slot))
+		return 0;
+	return recipe_behind(r, regs, pointer);
 }
 
-/* Each of them is somewhere that the sample may have been; it counts once, as ambiguous. */
-static __always_inline void use_candidates(struct task_struct *p, u64 ep,
-					   const struct abi_ip_key *key, const struct abi_ip *ip,
-					   const u64 *regs)
+/*
+ * One of the recipes has run, or (ip->all is 0) something else. Returns what the sample is counted as:
+ * it is of a line if all of them lie on that one; else each is noted as somewhere that it may have been.
+ */
+static __always_inline u64 use_candidates(struct task_struct *p, u64 ep,
+					  const struct abi_ip_key *key, const struct abi_ip *ip,
+					  const u64 *regs)
 {
+	u32 first = ip->guard.bytes ? ABI_GUARDED : 0, k, flags = ~0U;
+	u64 addr[ABI_CANDIDATES] = {}, apart = !ip->all, differ = 0;
 	const struct abi_recipe *r = ip->recipes;
-	u32 k;
 
-	for (k = 0; k < ABI_CANDIDATES; k++) {
-		if (k < ip->n)
-			place(p, ep, key, r + k, address(p, r + k, regs), true);
+	for (k = first; k < ABI_CANDIDATES; k++) {
+		if (k >= ip->n)
+			break;
+		addr[k] = address(p, r + k, regs);
+		apart |= (addr[k] ^ addr[first]) >> ABI_LINE_SHIFT | !addr[k];
+		differ |= addr[k] ^ addr[first];
+		flags &= r[k].flags;
 	}
+	if (!apart)
+		return place(p, ep, key, r + first, addr[first], flags,
+			     differ ? ABI_ACCESS_LINE : ABI_ACCESS_SURE)
+			       ? ABI_IP_RECIPE
+			       : ABI_LINE_NO_ROOM;
+	for (k = first; candidates && k < ABI_CANDIDATES; k++) {
+		if (k >= ip->n)
+			break;
+		if (addr[k] && !(addr[k] & KERNEL_HALF))
+			place(p, ep, key, r + k, addr[k], r[k].flags, ABI_ACCESS_MAYBE);
+	}
+	return ABI_IP_AMBIGUOUS;
+}
+
+static __always_inline u64 use_recipe(struct task_struct *p, u64 ep, const struct abi_ip_key *key,
+				      const struct abi_recipe *r, const u64 *regs)
+{
+	u64 addr = address(p, r, regs);
+
+	if (!addr && r->flags & RECIPE_INDIRECT)
+		return ABI_IP_NOT_COMPUTABLE;
+	return place(p, ep, key, r, addr, r->flags, ABI_ACCESS_SURE) ? ABI_IP_RECIPE
+								     : ABI_LINE_NO_ROOM;
 }
 
 static __always_inline void use(struct abi_line_counts *n, struct task_struct *p, u64 ep,
 				const struct abi_ip_key *key, const struct abi_ip *ip, void *ctx)
 {
-	bool ambiguous = ip->state == ABI_IP_AMBIGUOUS, guarded = ambiguous && ip->guard.bytes;
+	bool guarded = ip->state == ABI_IP_AMBIGUOUS && ip->guard.bytes;
 	u64 state = ip->state, lim = ABI_LINE_RESULTS;
 	const struct abi_recipe *r = ip->recipes;
 	const u64 *regs = NULL;
 
-	if (state == ABI_IP_RECIPE || guarded || (ambiguous && candidates))
+	if (state == ABI_IP_RECIPE || state == ABI_IP_AMBIGUOUS)
 		regs = regs_copy(ctx);
 	if (guarded && regs) {
 		if (guard_equal(&ip->guard, regs)) {
@@ -242,12 +282,12 @@ static __always_inline void use(struct abi_line_counts *n, struct task_struct *p
 			r = ip->recipes + 1;
 		}
 	}
-	if (regs && state == ABI_IP_RECIPE && !place(p, ep, key, r, address(p, r, regs), false))
-		state = ABI_LINE_NO_ROOM;
+	if (regs && state == ABI_IP_RECIPE)
+		state = use_recipe(p, ep, key, r, regs);
+	else if (regs && state == ABI_IP_AMBIGUOUS)
+		state = use_candidates(p, ep, key, ip, regs);
 	CLAMP_INDEX(state, lim);
 	n->results[state]++;
-	if (regs && ambiguous && !guarded && candidates)
-		use_candidates(p, ep, key, ip, regs);
 }
 
 /* The task that runs, if the filters want it: a sample of theirs. */

@@ -29,7 +29,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile __u64 hits_max;
 const volatile __u64 foreign_max;
-const volatile __u32 user_tgid; /* whose the watched user addresses are */
+__u32 user_tgid; /* whose the watched user addresses are */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -37,12 +37,15 @@ struct abi_ip_key {
 	5 /* it can be come to in several ways: the recipes are of some of them \
 	   */
 
+#define ABI_GUARDED 2 /* recipes of a guard, before the candidates */
+
 struct abi_ip {
 	struct abi_recipe recipes[ABI_CANDIDATES];
 	struct abi_guard guard; /* of an ambiguous one: the first recipe is that of a register
-				 * that is equal, the second of another */
+				 * that is equal, the second of another; candidates follow */
 	__u32 state;
-	__u32 n; /* recipes; with ABI_IP_RECIPE 1 */
+	__u16 n;   /* recipes; with ABI_IP_RECIPE 1 */
+	__u16 all; /* of an ambiguous one: not 0: one of them has run, there is no other way */
 };
 
 _Static_assert(sizeof(struct abi_ip) == 24 + 16 * ABI_CANDIDATES, "abi_ip size");
@@ -76,11 +79,15 @@ struct abi_access {
 	__s32 back;
 	__u32 hitm_local; /* a PMU's: another cache had the line modified */
 	__u32 hitm_remote;
-	__u32 told;	 /* loads of which the PMU says what answered: those that can be HITM */
-	__u32 ambiguous; /* not 0: one of several that may have been */
-	__u64 phys;	 /* of the last sample; 0: not told */
+	__u32 told;  /* loads of which the PMU says what answered: those that can be HITM */
+	__u32 doubt; /* ABI_ACCESS_* */
+	__u64 phys;  /* of the last sample; 0: not told */
 	char comm[16];
 };
+
+#define ABI_ACCESS_SURE 0
+#define ABI_ACCESS_LINE 1  /* the line is sure, its bytes are not: one of several places on it */
+#define ABI_ACCESS_MAYBE 2 /* one of several lines that the sample may have been of */
 
 _Static_assert(sizeof(struct abi_access_key) == 32, "abi_access_key size");
 _Static_assert(sizeof(struct abi_access) == 80, "abi_access size");

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # make check: what tests/run.sh runs. With SAN=1 all of it is built with the sanitizers; without, the unit, golden and
 # name tests are, of the objects that the fuzz targets are made of (fuzz.mk).
-CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(ARMS_BINS) $(KERNEL_TEST_BINS) \
+CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(ARMS_BINS) $(SHAPES_BINS) $(KERNEL_TEST_BINS) \
 	$(COMPARE_BIN) $(KNAMES_BINS) $(KNAMES_TOOLS) $(NAMES_ASK) $(NAMES_WALLS) $(INSN_TOOL) \
 	$(O)/core-reloc/corecheck $(PROBES) $(FUZZ_BINS) bench-bins
 ifndef SAN

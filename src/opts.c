@@ -327,6 +327,7 @@ int opts_parse(struct config *cfg, FILE *out, int argc, char **argv, enum opts_a
 	int ret;
 
 	memset(cfg, 0, sizeof(*cfg));
+	cfg->confirm = CONFIRM_UNSAID;
 	*action = OPTS_RUN;
 
 	ret = make_tables(&r, &t);

@@ -65,6 +65,8 @@ struct limit_list {
 	size_t n;
 };
 
+#define CONFIRM_UNSAID UINT64_MAX /* while options are read */
+
 struct config {
 	struct str_list sources; /* empty: the default ones */
 	struct filter filter;
@@ -97,8 +99,9 @@ struct config {
 	enum line_by line_by;
 	uint32_t freq;		 /* --freq: samples a second and CPU */
 	struct str_list watches; /* --watch, as given: ADDR|SYMBOL[:LEN] */
-	uint64_t confirm;	 /* --confirm: accesses after which watching stops */
-	bool confirm_lines;	 /* and it is for those that the line source finds */
+	uint64_t
+		confirm; /* --confirm: accesses after which watching stops; 0: no short watches either */
+	bool confirm_lines;   /* and it is for those that the line source finds */
 	uint32_t stack_every; /* --stack-every: a stack of one in N waits for a known lock; 0: only
 				 of the first */
 	bool quiet;	      /* no progress, no notices */

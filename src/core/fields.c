@@ -43,6 +43,11 @@ static const struct field quality_rows[] = {
 	 .help = "Samples at code that was not decoded yet: in no row of cache lines"},
 	{"names_refused", FIELD_U64, FIELD_NEW, AT(quality, names_refused), .foot = "names_refused",
 	 .help = "Names of addresses that took longer than a report waits for them"},
+	{"watches", FIELD_U64, FIELD_NEW, AT(quality, watches),
+	 .help = "Times that memory was watched by up to four debug registers, to decide about "
+		 "ambiguous samples of cache lines"},
+	{"watched_ns", FIELD_U64, FIELD_NEW, AT(quality, watched_ns),
+	 .help = "For how long these registers were taken, all times together, in nanoseconds"},
 };
 TABLE(quality_fields, quality_rows);
 
@@ -186,6 +191,8 @@ static const struct field accesses_rows[] = {
 		 "line moves"},
 	{"cores", FIELD_U32, FIELD_NEVER_NULL, AT(line_accesses, cores),
 	 .help = "Cores that touched it; hardware threads of one count once"},
+	{"watched", FIELD_BOOL, FIELD_FALSE_IS_ABSENT, AT(line_accesses, watched),
+	 .help = "A short watch decided about samples that were ambiguous, or saw who writes"},
 };
 TABLE(accesses_fields, accesses_rows);
 

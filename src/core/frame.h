@@ -125,6 +125,7 @@ struct line_accesses {
 	uint64_t bound;	    /* accesses, of all watches together, after which watching stops */
 	bool stopped;	    /* it has: no more are counted */
 	uint64_t foreign; /* traps of tasks that the filters leave out, from the start of the run */
+	bool watched;	  /* a short watch decided what samples leave open */
 	bool confirmed;	  /* watched because of samples that were ambiguous: they make no row
 				    themselves */
 	const char *unconfirmed; /* why --confirm does not watch it; NULL: nothing was refused */
@@ -224,6 +225,8 @@ struct quality {
 	uint64_t pending;    /* no loss: samples at code that was not decoded yet */
 	uint64_t names_refused; /* no loss: names that a report did without: file or process took
 				   too long to read; the rows keep an address */
+	uint64_t watches;	/* no loss: short watches of memory, by debug registers */
+	uint64_t watched_ns;	/* for so long they took these, all together */
 	uint64_t missed;	/* edge: already waiting at the start */
 	uint64_t in_flight;	/* edge: still waiting */
 	uint64_t longest_ns;	/* the longest of those */

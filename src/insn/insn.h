@@ -51,6 +51,7 @@ struct insn_guard {
 /* INSN_RECIPE: one. INSN_AMBIGUOUS: at least one; those that there was room for. */
 struct insn_answer {
 	uint32_t n;
+	bool all; /* no other way leads there: one of them has run */
 	struct abi_recipe r[INSN_CANDIDATES];
 	struct insn_guard guard; /* of INSN_AMBIGUOUS */
 };

@@ -30,6 +30,8 @@ struct insn_test {
 	bool jumps_if; /* it is (else: it is not) */
 };
 
+#define INSN_SLOT_FAR 4 /* instructions before an access that may have made its address */
+
 struct insn_machine {
 	size_t align;	   /* of instructions */
 	const char *doubt; /* insn_doubt(); or NULL */
@@ -44,6 +46,13 @@ struct insn_machine {
 	 */
 	enum insn_found (*effect)(const uint8_t *code, size_t bytes, size_t at, size_t pointer,
 				  uint64_t since, uint64_t *writes, struct abi_recipe *r);
+	/*
+	 * effect() could not compute the address of the instruction at code[at]: was its base loaded
+	 * from a slot of the stack by the n instructions before it (their offsets, the last one first;
+	 * nobody jumps in between)? Then the recipe, but for `back`. NULL: not known of this machine.
+	 */
+	bool (*slot)(const uint8_t *code, size_t bytes, size_t at, const size_t *before, size_t n,
+		     uint64_t since, struct abi_recipe *r);
 	/* Is the branch at code[branch], right behind the instruction at code[at], such a test?
 	 * NULL: not known of this machine. */
 	bool (*test)(const uint8_t *code, size_t bytes, size_t at, size_t branch,

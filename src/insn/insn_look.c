@@ -182,14 +182,41 @@ static bool possible(struct walk *w, size_t at, uint64_t since)
 	return (!w->given && !w->tests) || can_come(w, at, 0, since) || !w->given;
 }
 
+/* The address is gone from the registers, but may lie on the stack still. */
+static bool in_slot(struct walk *w, size_t at, uint64_t since, struct abi_recipe *r)
+{
+	size_t before[INSN_SLOT_FAR], from = at, back, n;
+
+	if (!w->c->machine->slot)
+		return false;
+	for (n = 0; n < INSN_SLOT_FAR && !is_target(w, from); n++) {
+		back = insn_code_previous(w->c, from);
+		if (!back || insn_code_step(w->c, from - back) != back ||
+		    w->c->way[from - back] != INSN_FLOWS)
+			break;
+		before[n] = from -= back;
+	}
+	return w->c->machine->slot(w->c->code, w->c->bytes, at, before, n, since, r);
+}
+
 /* The instruction at `at` ran; `steps` others between it and the pointer. */
 static void look_at(struct walk *w, size_t at, unsigned int steps, uint64_t since)
 {
 	const struct insn_code *c = w->c;
-	struct abi_recipe r = {0};
+	struct abi_recipe r = {0}, slot = {0};
 	uint64_t writes = 0;
+	enum insn_found found =
+		c->machine->effect(c->code, c->bytes, at, w->pointer, since, &writes, &r);
 
-	switch (c->machine->effect(c->code, c->bytes, at, w->pointer, since, &writes, &r)) {
+	if (found == INSN_NOT_COMPUTABLE && in_slot(w, at, since, &r))
+		found = INSN_RECIPE;
+	else if (found == INSN_RECIPE && !(r.flags & RECIPE_WRITE) &&
+		 in_slot(w, at, since, &slot)) {
+		/* the store comes by a pointer from the same slot, loaded anew */
+		c->machine->infer(c->code + w->pointer, c->bytes - w->pointer, &slot);
+		r.flags |= slot.flags & (RECIPE_WRITE | RECIPE_INFERRED);
+	}
+	switch (found) {
 	case INSN_RECIPE:
 		r.back = (int16_t)((int64_t)w->pointer - (int64_t)at);
 		if (possible(w, at, since | writes))
@@ -289,7 +316,8 @@ static enum insn_found look(struct walk *w, size_t at)
 			c->machine->infer(c->code + at, c->bytes - at, &out->r[k]);
 	if (!out->n)
 		return w->somewhere ? INSN_NOT_COMPUTABLE : INSN_NO_OPERAND;
-	return out->n > 1 || w->nothing || w->somewhere || w->more ? INSN_AMBIGUOUS : INSN_RECIPE;
+	out->all = !w->nothing && !w->somewhere && !w->more;
+	return out->n > 1 || !out->all ? INSN_AMBIGUOUS : INSN_RECIPE;
 }
 
 /* What is known if the test came out as given. */

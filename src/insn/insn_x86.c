@@ -260,6 +260,115 @@ static bool undo_stack(const struct insn *n, const ZydisDecodedOperand *o, struc
 	return true;
 }
 
+/* ---- a base that lies on the stack still ---- */
+
+static uint64_t bit_of(int reg)
+{
+	return reg >= 0 && reg < RECIPE_X86_RIP ? 1ULL << reg : 0;
+}
+
+/* mov DISP(%rbp or %rsp), REG: all 8 bytes of it. */
+static bool loads_slot(const struct insn *n, int *reg, uint8_t *base, int32_t *disp)
+{
+	const ZydisDecodedOperand *from = &n->op[1];
+	int by;
+
+	if (n->i.mnemonic != ZYDIS_MNEMONIC_MOV || n->op[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+	    from->type != ZYDIS_OPERAND_TYPE_MEMORY || from->size != 64 ||
+	    from->mem.index != ZYDIS_REGISTER_NONE || from->mem.segment == ZYDIS_REGISTER_FS ||
+	    from->mem.segment == ZYDIS_REGISTER_GS)
+		return false;
+	by = register_number(from->mem.base);
+	*reg = register_number(n->op[0].reg.value);
+	*base = (uint8_t)by;
+	*disp = (int32_t)(from->mem.disp.has_displacement ? from->mem.disp.value : 0);
+	return *reg >= 0 && (by == RECIPE_X86_RSP || by == RECIPE_X86_RBP);
+}
+
+/* add SOURCE, REG: a register, which is to be the index, or a value. */
+static bool adds(const struct insn *n, int reg, uint64_t gone, struct abi_recipe *r, int64_t *disp)
+{
+	const ZydisDecodedOperand *what = &n->op[1];
+	int index;
+
+	if (n->i.mnemonic != ZYDIS_MNEMONIC_ADD || n->op[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+	    register_number(n->op[0].reg.value) != reg)
+		return false;
+	if (what->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+		*disp += what->imm.value.s;
+		return true;
+	}
+	if (what->type != ZYDIS_OPERAND_TYPE_REGISTER || r->index != RECIPE_NONE)
+		return false;
+	index = register_number(what->reg.value);
+	if (index < 0 || index == reg || gone & bit_of(index))
+		return false;
+	r->index = (uint8_t)index;
+	r->shift = 0;
+	return true;
+}
+
+static bool slot(const uint8_t *code, size_t bytes, size_t at, const size_t *before, size_t n,
+		 uint64_t since, struct abi_recipe *r)
+{
+	const ZydisDecodedOperand *o;
+	struct insn access, one;
+	int64_t behind;
+	ZydisDecoder d;
+	int base, reg;
+	int32_t disp;
+	size_t k;
+
+	if (!decoder(&d) || !decode(&d, code + at, bytes - at, &access))
+		return false;
+	o = memory_operand(&access);
+	since |= all_writes(&access);
+	if (!o || !operand_recipe(&access, o, 0, r) || r->base >= RECIPE_X86_RIP ||
+	    r->flags & RECIPE_TLS || (r->index != RECIPE_NONE && since & bit_of(r->index)))
+		return false;
+	base = r->base;
+	behind = r->disp;
+	for (k = 0; k < n && decode(&d, code + before[k], bytes - before[k], &one); k++) {
+		if (loads_slot(&one, &reg, &r->base, &disp) && reg == base) {
+			if (since & bit_of(r->base) || (int32_t)behind != behind)
+				return false;
+			r->disp = recipe_disps(disp, (int32_t)behind);
+			r->flags |= RECIPE_INDIRECT;
+			return true;
+		}
+		o = memory_operand(&one);
+		if (o && o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+			return false; /* into the slot? */
+		if (all_writes(&one) & bit_of(base) && !adds(&one, base, since, r, &behind))
+			return false;
+		since |= all_writes(&one) & ~bit_of(base);
+	}
+	return false;
+}
+
+/* infer_write() for an indirect recipe: the store has the pointer in a register, which was loaded
+ * from the same slot anew. */
+static bool infer_indirect(const struct insn *n, const ZydisDecodedOperand *o, struct abi_recipe *r,
+			   int *pointer)
+{
+	struct abi_recipe other;
+	uint8_t base;
+	int32_t disp;
+	int reg;
+
+	if (o && o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE && operand_recipe(n, o, 0, &other) &&
+	    other.base == *pointer && other.disp == r->disp >> 32 && other.index == r->index &&
+	    other.shift == r->shift) {
+		r->flags |= RECIPE_WRITE | RECIPE_INFERRED;
+		return true;
+	}
+	if (loads_slot(n, &reg, &base, &disp) && base == r->base && disp == (int32_t)r->disp)
+		*pointer = reg;
+	else if (*pointer >= 0 && all_writes(n) & bit_of(*pointer))
+		*pointer = -1;
+	return false;
+}
+
 /* A load whose block goes on to store to the same operand? */
 static void infer_write(const uint8_t *ip, size_t after, struct abi_recipe *r)
 {
@@ -268,6 +377,7 @@ static void infer_write(const uint8_t *ip, size_t after, struct abi_recipe *r)
 	ZydisDecoder d;
 	struct insn n;
 	size_t at = 0, k;
+	int pointer = -1;
 
 	if (!decoder(&d))
 		return;
@@ -276,8 +386,11 @@ static void infer_write(const uint8_t *ip, size_t after, struct abi_recipe *r)
 		if (ends_block(way_of(&n.i)))
 			return;
 		o = memory_operand(&n);
+		if (r->flags & RECIPE_INDIRECT && infer_indirect(&n, o, r, &pointer))
+			return;
 		/* rip: `behind` is negative here, the pointer lies before the instruction */
-		if (o && (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
+		if (!(r->flags & RECIPE_INDIRECT) && o &&
+		    (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
 		    operand_recipe(&n, o, -at, &other) && insn_same_address(r, &other) &&
 		    !((r->flags ^ other.flags) & RECIPE_TLS)) {
 			r->flags |= RECIPE_WRITE | RECIPE_INFERRED;
@@ -401,6 +514,7 @@ const struct insn_machine insn_x86 = {
 	.step = step,
 	.jump = jump,
 	.effect = effect,
+	.slot = slot,
 	.test = test,
 	.access = insn_x86_access,
 	.infer = infer_write,

@@ -286,6 +286,10 @@ static void detail_exact(struct detail *d, const struct contended *c)
 		detail_item(d, "", "not confirmed: %s", name_clean(a->unconfirmed).s);
 		detail_end(d);
 	}
+	if (a->watched) {
+		detail_item(d, "", "a short watch saw who touches it");
+		detail_end(d);
+	}
 	if (!a->exact)
 		return;
 	detail_item(d, "", "%s access%s", word_count(c->count).s, c->count == 1 ? "" : "es");

@@ -148,6 +148,9 @@ static void foot_quality(struct table_page *page, const char *cost, bool one_lin
 		foot_item(&f, "%s in flight (longest %s: %s %" PRIu32 ")",
 			  word_count(q->in_flight).s, word_duration(q->longest_ns).s, comm,
 			  q->longest_tid);
+	if (q->watches)
+		foot_item(&f, "%s short watch%s (debug registers for %s)", word_count(q->watches).s,
+			  q->watches == 1 ? "" : "es", word_duration(q->watched_ns).s);
 	/* Beside a short quality line, else below. */
 	beside = (complete || f.room) && foot_cost_beside(&f, cost);
 	printer_line(&page->printer, f.style, &f.line);

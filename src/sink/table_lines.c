@@ -14,6 +14,8 @@
  * What only some samplers measure, and only some machines have, has columns where a row has it: hits
  * in modified lines, latencies, NUMA nodes.
  */
+#include <string.h>
+
 #include <stdio.h>
 
 #include "core/text.h"
@@ -96,6 +98,27 @@ static void lines_grid(struct table_page *page, struct grid *g, const struct lin
 		lines_add(g, LINES_MEMORY, GRID_SHARE, "MEMORY", YIELD_LAST);
 }
 
+#define AMBIGUOUS_MUCH 0.2 /* of the samples: what was not found may be there */
+
+/* Share of the samples that may be of several lines; -1: no such sampler runs. */
+static double ambiguous_share(const struct frame *f)
+{
+	const struct metric_desc *desc = &metric_list[METRIC_LINE_SAMPLES];
+	uint64_t all = 0, ambiguous = 0;
+
+	for (size_t i = 0; i < f->nseries; i++) {
+		const struct series *s = &f->series[i];
+
+		if (s->desc != desc)
+			continue;
+		if (!s->nlabels)
+			all = s->value;
+		else if (!strcmp(series_label(s, desc->pivot), "ambiguous"))
+			ambiguous = s->value;
+	}
+	return all ? (double)ambiguous / (double)all : -1;
+}
+
 /* "1,434 samples  31.2 % of busy time", or of watches alone "2,000 accesses  1,954/s" */
 static void lines_title(struct table_page *page, bool cycles)
 {
@@ -116,6 +139,9 @@ static void lines_title(struct table_page *page, bool cycles)
 	else if (sec->rows.n)
 		line_add(&text, "%s access%s  %s/s", word_count(sec->count).s,
 			 sec->count == 1 ? "" : "es", word_rate(sec->count, page->f->dur_ns).s);
+	else if (ambiguous_share(page->f) > AMBIGUOUS_MUCH)
+		line_add(&text, "undecided: %.0f %% of the samples are ambiguous",
+			 100 * ambiguous_share(page->f));
 	else
 		line_add(&text, "none contended");
 	table_title(page, title, false, text.text);

@@ -8,6 +8,7 @@ found by chance, as in test_line.py, and what is not there is never shown.
 """
 import os
 import platform
+import subprocess
 
 import harness
 from harness import KernelTest
@@ -79,20 +80,59 @@ class Arms(KernelTest):
                 self.note("%s: %s", build, samples(report.final))
                 self.assertEqual({at.get(a, hex(a)): r["count"] for a, r in lines.items()}, {})
 
-    def test_confirmed(self):
-        """arms that nothing tells apart: ambiguous and no row, but --confirm watches the line that was touched"""
+    def maybe(self, *args, seconds=3):
+        """(rows of the load, samples, the final report) of arms that no register tells apart."""
         if platform.machine() != "x86_64":
             self.skipTest("x86 only")
-        build = self.builds()[0]
+        pid, at, report = self.sample(self.builds()[0], "maybe", *args, seconds=seconds)
+        rows = {at.get(a, hex(a)): r for a, r in lines_of(report.final, pid).items()}
+        return rows, samples(report.final), report.final
 
+    def test_watched(self):
+        """arms that nothing tells apart: a short watch does, within a single interval too"""
         def look():
-            pid, at, report = self.sample(build, "maybe", "--confirm", 1500, seconds=5)
-            n = samples(report.final)
+            rows, _, final = self.maybe("-i", "10")
+            self.assertEqual({s: r.get("watched") for s, r in rows.items()}, {"merge": True})
+            self.assertEqual(rows["merge"]["sharing"], "true")
+            self.assertGreater(final["quality"]["watches"], 0)
+
+        self.by_chance(look)
+
+    def test_not_watched(self):
+        """--confirm 0: no register is taken, the samples stay ambiguous, and the table says that it is undecided"""
+        def look():
+            rows, n, final = self.maybe("--confirm", 0)
+            self.assertEqual((rows, final["quality"]["watches"], final["quality"]["watched_ns"]), ({}, 0, 0))
             self.assertGreater(n["ambiguous"], n["placed"])
-            self.assertEqual(lines_of(report.final, pid), {})
-            rows = [r for r in report.final["tables"]["contended"] if r["source"] == "watch"]
-            self.assertEqual([(at.get(int(r["addr"], 16) & ~63), r["confirmed"]) for r in rows],
-                             [("merge", True)])
+
+        self.by_chance(look)
+        load = self.load(self.builds()[0], "maybe", 3)
+        said = load.line()
+        text = subprocess.run([harness.TOOL, "-s", "line", "--line-source", "clock", "--confirm", "0", "-p",
+                               str(said["pid"]), "-d", "2"], capture_output=True, text=True, check=True).stdout
+        load.end()
+        self.assertRegex(text, r"Cache lines \(sampled\) +undecided: \d+ % of the samples are ambiguous")
+
+    def test_not_beside_others(self):
+        """somebody else has one of four debug registers: no short watch takes the others"""
+        build = self.builds()[0]
+        load = self.load(build, "maybe", 60)
+        said = load.line()
+        other = self.tool("-s", "watch", "-p", said["pid"], "--watch", "names", "-d", "60").ready()
+        report = self.tool("-s", "line", "--line-source", "clock", "-p", said["pid"], "-d", "3").end()
+        other.stop()
+        self.assertEqual(report.final["quality"]["watches"], 0)
+        self.by_chance(lambda: self.assertGreater(
+            self.tool("-s", "line", "--line-source", "clock", "-p", said["pid"], "-d", "3").end()
+            .final["quality"]["watches"], 0))
+        load.kill()
+
+    def test_confirmed(self):
+        """--confirm within a single interval: what the short watch found is watched to the bound"""
+        def look():
+            _, _, final = self.maybe("--confirm", 300, "-i", "10", seconds=4)
+            rows = [r for r in final["tables"]["contended"] if r["source"] == "watch"]
+            self.assertEqual([r["count"] for r in rows], [300])
 
         self.by_chance(look)
 

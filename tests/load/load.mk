@@ -15,6 +15,25 @@ $(ARMS_BINS): $(O)/tests/load/arms-%: tests/load/arms.c tests/load/load.h
 	$(call say,LINK,$@)
 	$(Q)$(word 1,$(subst -, ,$*)) $(CPPFLAGS) -std=gnu11 -g -$(word 2,$(subst -, ,$*)) -o $@ $< -pthread
 
-load: $(LOAD_BINS) $(ARMS_BINS) ## build the load programs for tests
+# The same shapes of code in three languages: tests/load/shapes-COMPILER-LEVEL. Go has two levels, as it is and
+# without optimisation.
+SHAPES_C := $(foreach cc,$(ARMS_CCS),$(foreach o,O0 O1 O2 O3,$(O)/tests/load/shapes-$(cc)-$(o)))
+SHAPES_RUST := $(if $(shell command -v rustc),$(foreach o,O0 O1 O2 O3,$(O)/tests/load/shapes-rustc-$(o)))
+SHAPES_GO := $(if $(shell command -v go),$(foreach o,O0 O2,$(O)/tests/load/shapes-go-$(o)))
+SHAPES_BINS := $(SHAPES_C) $(SHAPES_RUST) $(SHAPES_GO)
+$(SHAPES_C): $(O)/tests/load/shapes-%: tests/load/shapes.c tests/load/load.h
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(word 1,$(subst -, ,$*)) $(CPPFLAGS) -std=gnu11 -g -$(word 2,$(subst -, ,$*)) -o $@ $< -pthread
+$(SHAPES_RUST): $(O)/tests/load/shapes-rustc-O%: tests/load/shapes.rs
+	@mkdir -p $(@D)
+	$(call say,RUSTC,$@)
+	$(Q)MAKEFLAGS= rustc -A warnings -g -C opt-level=$* -o $@ $<
+$(SHAPES_GO): $(O)/tests/load/shapes-go-O%: tests/load/shapes.go
+	@mkdir -p $(@D)
+	$(call say,GO,$@)
+	$(Q)GO111MODULE=off CGO_ENABLED=0 go build $(if $(filter 0,$*),-gcflags='-N -l') -o $@ $<
+
+load: $(LOAD_BINS) $(ARMS_BINS) $(SHAPES_BINS) ## build the load programs for tests
 .PHONY: load
 -include $(LOAD_BINS:=.d)

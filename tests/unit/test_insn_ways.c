@@ -129,12 +129,12 @@ static const struct row rows[] = {
 	 {{RSI, 16, RW, 4}, {RSI, 8, RW, 10}, {RSI, 0, RW, 15}}},
 	/* cmp $1,%eax; je 1f; je 2f; je 4f; incq (%rsi); jmp 3f; 1: incq 8(%rsi); jmp 3f; 2: incq
 	   16(%rsi); jmp 3f; 4: incq 24(%rsi); 3: || nop */
-	{"more cases than are kept",
+	{"a switch of four cases",
 	 "83f8017409740d741148ff06eb1048ff4608eb0a48ff4610eb0448ff4618",
 	 "90",
 	 INSN_AMBIGUOUS,
-	 3,
-	 {{RSI, 24, RW, 4}, {RSI, 16, RW, 10}, {RSI, 8, RW, 16}}},
+	 4,
+	 {{RSI, 24, RW, 4}, {RSI, 16, RW, 10}, {RSI, 8, RW, 16}, {RSI, 0, RW, 21}}},
 	/* je 1f; inc %ecx; jmp 2f; 1: inc %edx; 2: || nop */
 	{"arms that touch nothing", "7404ffc1eb02ffc2", "90", INSN_NO_OPERAND, 0, {{0}}},
 	/* je 1f; mov (%rax),%rax; jmp 2f; 1: inc %edx; 2: || nop */

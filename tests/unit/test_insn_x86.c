@@ -21,6 +21,8 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, 
 #define L RECIPE_LOCKED
 #define I RECIPE_INFERRED
 #define T RECIPE_TLS
+#define IND RECIPE_INDIRECT
+#define SLOT(slot, behind) ((__s64)((__u64)(__u32)(behind) << 32 | (__u32)(slot)))
 
 struct row {
 	const char *why;
@@ -59,6 +61,42 @@ static const struct row rows[] = {
 	{"per CPU: incl %gs:0x10", "65ff042510000000", "90", INSN_NOT_COMPUTABLE, {0}},
 	{"base overwritten: mov (%rax),%rax", "488b00", "90", INSN_NOT_COMPUTABLE, {0}},
 	{"its low half too: mov (%rax),%eax", "8b00", "90", INSN_NOT_COMPUTABLE, {0}},
+	{"its pointer lies on the stack still: mov -8(%rbp),%rax; mov 4(%rax),%rax",
+	 "488b45f8"
+	 "488b4004",
+	 "90", RECIPE(RBP, NO, 0, SLOT(-8, 4), 8, R | IND, 4)},
+	{"an index was added to it: mov 16(%rsp),%rax; add %rdx,%rax; mov (%rax),%eax",
+	 "488b442410"
+	 "4801d0"
+	 "8b00",
+	 "90", RECIPE(RSP, RDX, 0, SLOT(16, 0), 4, R | IND, 2)},
+	{"and is written by the pointer from the slot: | lea 1(%rax),%rdx; mov -8(%rbp),%rax; mov %rdx,(%rax)",
+	 "488b45f8"
+	 "488b00",
+	 "488d5001"
+	 "488b45f8"
+	 "488910",
+	 RECIPE(RBP, NO, 0, SLOT(-8, 0), 8, R | W | I | IND, 3)},
+	{"the same of a load that keeps its base: mov (%rax),%rcx | add $1,%rcx; mov -8(%rbp),%rax; mov %rcx,(%rax)",
+	 "488b45f8"
+	 "488b08",
+	 "4883c101"
+	 "488b45f8"
+	 "488908",
+	 RECIPE(RAX, NO, 0, 0, 8, R | W | I, 3)},
+	{"the slot may have been written: mov -8(%rbp),%rax; mov %rcx,-8(%rbp); mov (%rax),%rax",
+	 "488b45f8"
+	 "48894df8"
+	 "488b00",
+	 "90",
+	 INSN_NOT_COMPUTABLE,
+	 {0}},
+	{"not from the heap, which others write: mov 8(%rbx),%rax; mov (%rax),%rax",
+	 "488b4308"
+	 "488b00",
+	 "90",
+	 INSN_NOT_COMPUTABLE,
+	 {0}},
 	{"base moved since: mov (%rax),%ecx; inc %rax",
 	 "8b0848ffc0",
 	 "90",

@@ -391,7 +391,9 @@ static const struct {
 	{"--dev=", "--dev '': empty (expected DEV|MOUNT)"},
 	{"--stack-every=", "--stack-every '': empty (expected N)"},
 	{"--watch=", "--watch '': empty (expected ADDR|SYMBOL[:LEN])"},
-	{"--watch x --confirm 0", "--confirm '0': expected a whole number from 1 to 1000000"},
+	{"--watch x --confirm 0",
+	 "--confirm '0': nothing would be watched (expected a whole number from 1 to 1000000 with "
+	 "--watch)"},
 	{"--confirm 5",
 	 "--confirm: means nothing to these sources (expected line or watch in --source)"},
 	{"--line-source ibs", "--line-source 'ibs': not known (one of: auto, clock, pmu)"},

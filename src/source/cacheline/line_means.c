@@ -88,9 +88,14 @@ const struct line_use *line_busiest(const struct line *l, enum line_view v)
 	return best;
 }
 
+bool line_written(const struct line *l, enum line_view v)
+{
+	return l->view[v].writes || l->written_by;
+}
+
 bool line_contended(struct line_table *t, const struct line *l, enum line_view v)
 {
-	return l->view[v].writes && line_cores(t, l, v) >= 2 && two_threads(l, v);
+	return line_written(l, v) && line_cores(t, l, v) >= 2 && two_threads(l, v);
 }
 
 double line_interleave(const struct line *l, enum line_view v)
@@ -126,14 +131,16 @@ static bool overlap(const struct line_samples *a, const struct line_samples *b)
 
 enum line_sharing line_sharing(const struct line_thread_sum *threads, size_t n)
 {
-	bool writer = false;
+	bool writer = false, unplaced = false;
 	size_t a, b;
 
 	for (a = 0; a < n; a++) {
 		writer |= threads[a].s.writes > 0;
+		unplaced |= threads[a].s.unplaced > 0;
 		for (b = a + 1; b < n; b++)
 			if (overlap(&threads[a].s, &threads[b].s))
 				return SHARING_TRUE;
 	}
-	return n > 1 && writer ? SHARING_FALSE : SHARING_NONE;
+	/* bytes that are not known may be those of the other thread */
+	return n > 1 && writer && !unplaced ? SHARING_FALSE : SHARING_NONE;
 }

@@ -346,6 +346,20 @@ static int describe(struct line_model *m, const struct line *l, enum line_view v
 	return ret ? ret : fill_members(m, &name, c->addr, c);
 }
 
+/* Where a short watch saw it written, of 8 bytes each: who reads others of them does not share. */
+static const char *sharing_of(const struct line *l, enum line_view v,
+			      const struct line_thread_sum *threads, size_t n)
+{
+	enum line_sharing found = line_sharing(threads, n);
+
+	if (found != SHARING_NONE || !l->written_by || n < 2 || l->view[v].unplaced)
+		return sharing_words[found];
+	for (size_t k = 0; k < n; k++)
+		if (threads[k].tid != l->written_by && threads[k].s.read_bytes & l->written_bytes)
+			return NULL;
+	return sharing_words[SHARING_FALSE];
+}
+
 int line_model_row(struct line_model *m, const struct line *l, enum line_view v, uint32_t pid,
 		   struct contended *c, struct line_accesses *a)
 {
@@ -356,7 +370,7 @@ int line_model_row(struct line_model *m, const struct line *l, enum line_view v,
 	c->accesses = a;
 	c->count = l->view[v].samples;
 	*a = (struct line_accesses){
-		.sharing = sharing_words[line_sharing(threads, n)],
+		.sharing = sharing_of(l, v, threads, n),
 		.reads = l->view[v].reads,
 		.writes = l->view[v].writes,
 		.locked = l->view[v].locked,

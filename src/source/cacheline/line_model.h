@@ -16,18 +16,18 @@
 
 /*
  * Capabilities for the names of the kernel's and of processes' memory, and for events that are opened
- * later: for CPUs that come back, for lines to be confirmed. Of line and watch.
+ * later: for CPUs that come back, for lines to be confirmed; to wake up in time at the end of a short watch. Of line and watch.
  */
 #define LINE_CAPS                                                                 \
 	(SOURCE_CAP(CAP_BPF) | SOURCE_CAP(CAP_PERFMON) | SOURCE_CAP(CAP_SYSLOG) | \
-	 SOURCE_CAP(CAP_DAC_READ_SEARCH) | SOURCE_CAP(CAP_SYS_PTRACE))
+	 SOURCE_CAP(CAP_DAC_READ_SEARCH) | SOURCE_CAP(CAP_SYS_PTRACE) | SOURCE_CAP(CAP_SYS_NICE))
 
 /* An option of both; at 20 us for each access a million is 20 s of trapping. */
 #define LINE_OPTION_CONFIRM                                                                        \
 	{                                                                                          \
 		"confirm", 0, "N",                                                                 \
 			"watch: stop after N accesses (default 10000); line: watch what it finds", \
-			OPTION_U64, .at = offsetof(struct config, confirm), .min = 1,              \
+			OPTION_U64, .at = offsetof(struct config, confirm), .min = 0,              \
 				    .max = 1000000, .value = 10000                                 \
 	}
 

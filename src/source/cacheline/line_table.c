@@ -109,14 +109,18 @@ static struct line *line_new(struct line_table *t, const struct line_key *key)
 	return l;
 }
 
-static int line_get(struct line_table *t, const struct line_key *key, struct line **out)
+struct line *line_table_find(const struct line_table *t, const struct line_key *key)
 {
 	void *found = tfind(key, &t->tree, compare_line);
 
-	if (found) {
-		*out = *(struct line **)found;
+	return found ? *(struct line **)found : NULL;
+}
+
+static int line_get(struct line_table *t, const struct line_key *key, struct line **out)
+{
+	*out = line_table_find(t, key);
+	if (*out)
 		return 0;
-	}
 	if (t->n >= t->max) {
 		t->dropped++;
 		return -ENOSPC;
@@ -148,6 +152,7 @@ void line_samples_add(struct line_samples *to, const struct line_samples *s)
 	to->locked += s->locked;
 	to->inferred += s->inferred;
 	to->told += s->told;
+	to->unplaced += s->unplaced;
 	to->hitm_local += s->hitm_local;
 	to->hitm_remote += s->hitm_remote;
 	to->read_bytes |= s->read_bytes;
@@ -243,6 +248,7 @@ int line_table_add(struct line_table *t, const struct line_key *at,
 		.hitm_remote = a->hitm_remote,
 		.read_bytes = a->read_bytes,
 		.write_bytes = a->write_bytes,
+		.unplaced = a->doubt == ABI_ACCESS_LINE ? a->samples : 0,
 	};
 	uint32_t cpu = key->cpu < t->ncpus ? key->cpu : 0;
 	struct line_use *u;
@@ -257,6 +263,7 @@ int line_table_add(struct line_table *t, const struct line_key *at,
 		return -ENOMEM;
 	u->cpu = key->cpu;
 	u->back = a->back;
+	l->decided |= a->doubt == ABI_ACCESS_MAYBE;
 	u->line = key->addr >> ABI_LINE_SHIFT;
 	if (a->phys)
 		u->phys = a->phys;
@@ -268,6 +275,67 @@ int line_table_add(struct line_table *t, const struct line_key *at,
 		set_bit(l->cores[v], t->core_of[cpu]);
 	}
 	l->idle_turns = 0;
+	return 0;
+}
+
+void line_table_drop_use(struct line *l, struct line_use **at)
+{
+	struct line_use *u = *at;
+
+	*at = u->next;
+	l->nuses--;
+	use_free(u);
+}
+
+static uint64_t part_of(uint64_t n, double share)
+{
+	return (uint64_t)((double)n * share + 0.5);
+}
+
+int line_table_adopt(struct line_table *t, const struct line *from, const struct line_use *u,
+		     double share)
+{
+	struct abi_access_key key = {
+		.addr = u->line << ABI_LINE_SHIFT | u->offset,
+		.ip = u->ip,
+		.tgid = from->key.tgid,
+		.tid = u->tid,
+		.cpu = u->cpu,
+		.pid = u->pid,
+	};
+	const struct line_samples *all = &u->view[LINE_TOTAL], *now = &u->view[LINE_INTERVAL];
+	struct abi_access a = {.back = u->back, .doubt = ABI_ACCESS_MAYBE};
+	struct line_samples earlier;
+	struct line_use *to;
+	struct line *l;
+	int ret;
+
+	memcpy(a.comm, u->comm, sizeof(a.comm));
+	a.samples = (__u32)part_of(now->samples, share);
+	a.reads = (__u32)part_of(now->reads, share);
+	a.writes = (__u32)part_of(now->writes, share);
+	a.locked = (__u32)part_of(now->locked, share);
+	a.inferred = (__u32)part_of(now->inferred, share);
+	a.read_bytes = now->read_bytes;
+	a.write_bytes = now->write_bytes;
+	ret = line_table_add(t, &from->key, &key, &a);
+	if (ret || all->samples == now->samples)
+		return ret;
+	l = line_table_find(t, &from->key);
+	to = l ? use_find(l, &key) : NULL;
+	if (!to)
+		return 0; /* joined the others */
+	earlier = (struct line_samples){
+		.samples = part_of(all->samples - now->samples, share),
+		.reads = part_of(all->reads - now->reads, share),
+		.writes = part_of(all->writes - now->writes, share),
+		.locked = part_of(all->locked - now->locked, share),
+		.inferred = part_of(all->inferred - now->inferred, share),
+		.read_bytes = all->read_bytes,
+		.write_bytes = all->write_bytes,
+	};
+	line_samples_add(&to->view[LINE_TOTAL], &earlier);
+	line_samples_add(&l->view[LINE_TOTAL], &earlier);
 	return 0;
 }
 

@@ -25,7 +25,8 @@ enum line_view { LINE_INTERVAL, LINE_TOTAL, LINE_VIEWS };
 struct line_samples {
 	uint64_t samples, reads, writes, locked, inferred;
 	uint64_t told, hitm_local, hitm_remote; /* a PMU's loads: those that can be HITM */
-	uint64_t read_bytes, write_bytes;	/* bit per byte of the line */
+	uint64_t unplaced; /* of the line, but it is not known of which of its bytes */
+	uint64_t read_bytes, write_bytes; /* bit per byte of the line */
 };
 
 /* One thread at one place in code, and the byte of the line that its operand begins with. */
@@ -68,6 +69,9 @@ struct line {
 	uint32_t nuses;
 	struct line_use others; /* uses that found no room, together: tid of the last of them */
 	bool others_many;	/* and they are of more than one thread */
+	bool decided;		/* has samples that were ambiguous by themselves */
+	uint32_t written_by;	/* a thread that a short watch saw write; 0: none */
+	uint64_t written_bytes; /* and where, by 8 */
 	struct line *next;
 };
 
@@ -98,6 +102,13 @@ void line_table_forget(struct line_table *t); /* totals start anew */
  * -ENOSPC: counted in `dropped`. */
 int line_table_add(struct line_table *t, const struct line_key *at,
 		   const struct abi_access_key *key, const struct abi_access *a);
+/* Adds a share of what a use of another table's line has, to the same line. Results as above. */
+int line_table_adopt(struct line_table *t, const struct line *from, const struct line_use *u,
+		     double share);
+/* Frees the use at *at of a line; the line keeps its counts. */
+void line_table_drop_use(struct line *l, struct line_use **at);
+/* The line of that key, or NULL. */
+struct line *line_table_find(const struct line_table *t, const struct line_key *key);
 /* The same with what its samples took. Of an access that is not there: nothing to add to. */
 int line_table_add_latency(struct line_table *t, const struct line_key *at,
 			   const struct abi_access_key *key, const struct abi_latency *a);
@@ -111,6 +122,8 @@ void line_turns(struct line *l, uint32_t pairs, uint32_t changes);
 
 /* The use that was sampled most: whose addresses and names stand for the line. NULL: none. */
 const struct line_use *line_busiest(const struct line *l, enum line_view v);
+/* Somebody writes to it: sampled, or seen by a short watch. */
+bool line_written(const struct line *l, enum line_view v);
 bool line_contended(struct line_table *t, const struct line *l, enum line_view v);
 /* Consecutive samples that changed CPU, 0..1; negative: no pair was seen. */
 double line_interleave(const struct line *l, enum line_view v);

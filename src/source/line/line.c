@@ -13,6 +13,8 @@
 
 #include "line.skel.h" /* needs abi_line.h */
 
+#define EARLY_TICKS 2 /* of 100 ms after samples were taken, to take some within an interval */
+
 static struct line_source *line_of(struct source *src)
 {
 	return (struct line_source *)src;
@@ -30,8 +32,8 @@ static int open_all(struct line_source *s, struct err *e)
 	ret = line_model_open(&s->m, (uint32_t)ret);
 	if (!ret)
 		ret = line_take_alloc(s);
-	if (!ret && s->cfg->confirm_lines)
-		ret = line_model_table(&s->maybe, s->m.ncpus);
+	if (!ret)
+		ret = line_short_open(s, e);
 	if (!ret)
 		ret = line_shared_open(&s->shared);
 	if (ret)
@@ -60,6 +62,7 @@ static void line_close(struct source *src)
 	if (!s)
 		return;
 	line_confirm_close(s);
+	line_short_close(s);
 	line_events_close(s);
 	line_ips_close(&s->ips);
 	counts_close(&s->counts);
@@ -116,19 +119,32 @@ static int line_open(struct source **out, const struct source_args *args, struct
 
 /* ---- collecting ---- */
 
-static int collect(struct line_source *s, struct err *e)
+/* What the programs counted in the bank that has ended, into the tables. */
+static int take(struct line_source *s, bool ends, struct err *e)
 {
 	uint64_t ended = bpf_source_ended(&s->base);
 	int ret;
 
-	counts_collect(&s->counts, ended, true);
-	line_table_begin(s->m.table);
-	line_table_begin(s->maybe);
+	counts_collect(&s->counts, ended, ends);
+	if (!s->begun) {
+		line_table_begin(s->m.table);
+		line_table_begin(s->maybe);
+	}
+	s->begun = !ends;
+	s->early = false;
+	s->ticks = 0;
 	ret = line_take(s, ended);
-	if (!ret)
-		ret = numa_turn(s->m.numa);
+	return ret ? err_sys(e, ret, "line: read the accesses") : 0;
+}
+
+static int collect(struct line_source *s, struct err *e)
+{
+	int ret = take(s, true, e);
+
+	if (!ret && numa_turn(s->m.numa))
+		ret = err_sys(e, -ENOMEM, "line: read the accesses");
 	if (ret)
-		return err_sys(e, ret, "line: read the accesses");
+		return ret;
 	line_table_end(s->m.table);
 	line_table_end(s->maybe);
 	return 0;
@@ -139,8 +155,11 @@ static int line_start(struct source *src, struct err *e)
 	struct line_source *s = line_of(src);
 	int ret;
 
-	if (bpf_source_begin(&s->base))
+	if (bpf_source_begin(&s->base)) {
+		s->warm = !s->cfg->warmup_ns;
 		return 0;
+	}
+	s->warm = true;
 	ret = collect(s, e);
 	if (ret)
 		return ret;
@@ -153,9 +172,36 @@ static int line_start(struct source *src, struct err *e)
 static int line_next_epoch(struct source *src, struct err *e)
 {
 	struct line_source *s = line_of(src);
+	int ret = s->early ? take(s, false, e) : 0;
 
-	(void)bpf_source_next_epoch(src, e); /* cannot fail */
-	return line_events_open(s, e);	     /* CPUs that came back */
+	(void)bpf_source_next_epoch(src, e);	   /* cannot fail */
+	return ret ? ret : line_events_open(s, e); /* CPUs that came back */
+}
+
+/*
+ * What may be watched has to be known before the interval ends: it may be the only one. So a bank is ended early,
+ * and taken a tick later, when programs that were in flight by then have left.
+ */
+static int tick(struct line_source *s, struct err *e)
+{
+	bool wanted =
+		s->warm && !s->base.stopped && (line_short_wanted(s) || line_confirm_wanted(s));
+	int ret;
+
+	if (s->early) {
+		ret = take(s, false, e);
+		if (!ret && wanted && line_confirm_wanted(s))
+			ret = line_confirm_next(s, e);
+		return ret;
+	}
+	if (!wanted)
+		return 0;
+	ret = s->begun || s->m.table->n ? line_short_turn(s, e) : 0;
+	if (!ret && ++s->ticks >= EARLY_TICKS) {
+		(void)bpf_source_next_epoch(&s->base.source, e); /* cannot fail */
+		s->early = true;
+	}
+	return ret;
 }
 
 static int line_stop(struct source *src, struct err *e)
@@ -221,6 +267,7 @@ static int line_collect(struct source *src, struct source_report *r, struct err 
 	r->quality_interval.map_full += dropped - s->dropped_previous;
 	r->quality_total.map_full += dropped;
 	s->dropped_previous = dropped;
+	line_short_report(s, r);
 	ret = push_counts(&s->counts.interval, &r->interval.series);
 	if (!ret)
 		ret = push_counts(&s->counts.total, &r->total.series);
@@ -233,9 +280,13 @@ static int line_collect(struct source *src, struct source_report *r, struct err 
 
 static int line_drain(struct source *src, struct err *e)
 {
-	int ret = line_confirm_drain(line_of(src), e);
+	struct line_source *s = line_of(src);
+	int ret = line_confirm_drain(s, e);
 
-	return ret ? ret : line_ips_drain(&line_of(src)->ips, e);
+	if (ret)
+		return ret;
+	ret = line_ips_drain(&s->ips, e);
+	return ret > 0 ? tick(s, e) : ret;
 }
 
 static const char *const *line_hooks(const struct source *src)
@@ -274,7 +325,7 @@ static const struct option_row line_options[] = {
 
 static int line_settle(struct config *cfg, struct err *e)
 {
-	cfg->confirm_lines = cfg->confirm && !cfg->watches.n;
+	cfg->confirm_lines = cfg->confirm && cfg->confirm != CONFIRM_UNSAID && !cfg->watches.n;
 	return 0;
 }
 

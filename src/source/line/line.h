@@ -47,8 +47,38 @@ struct line_refusal {
 	char why[ERR_TEXT_LEN];
 };
 
-#define LINE_CONFIRMS 8	  /* lines that --confirm watches in a run */
-#define LINE_MAYBES_MAX 4 /* of them, those that only ambiguous samples tell of */
+#define LINE_CONFIRMS 8 /* lines that --confirm watches in a run */
+
+/* A line that was watched for a moment. */
+struct line_tried {
+	struct line_key key;
+	uint32_t times;
+	bool writes; /* for who writes to it */
+};
+
+/* An instruction that a thread was seen to run, before a pointer that it is sampled at. */
+struct line_decision {
+	uint64_t ip;   /* of the samples */
+	uint64_t insn; /* its first byte */
+	uint32_t tid, pid;
+	double share; /* of the samples there; the rest is of other instructions that it runs */
+};
+
+#define LINE_TRIED_MAX 16
+#define LINE_DECISIONS_MAX 256
+
+struct line_short {
+	struct watch_source *w; /* opened when first needed; NULL */
+	bool off;		/* not on this machine, or not wanted */
+	uint64_t spent_ns;	/* with debug registers taken; of the budget of a run */
+	uint64_t spent_before_ns;
+	uint32_t n, n_before; /* watches; before: at the last report */
+	uint32_t pause;	      /* ticks to wait: somebody else has debug registers */
+	struct line_tried tried[LINE_TRIED_MAX];
+	size_t ntried;
+	struct line_decision *decisions;
+	size_t ndecisions;
+};
 
 struct line_source {
 	struct bpf_source base;
@@ -61,7 +91,12 @@ struct line_source {
 	struct line_event *events; /* by CPU, then by kind; NULL: not open */
 	uint32_t kinds;		   /* of events */
 	struct line_ips ips;
-	struct line_table *maybe; /* --confirm: with what ambiguous samples may have touched */
+	struct line_table *maybe; /* what ambiguous samples may have touched */
+	struct line_short brief;  /* short watches, which decide about these */
+	bool warm;		  /* what is sampled now is counted */
+	bool begun;		  /* the tables have samples of this interval */
+	bool early;		  /* the bank that ended was ended by us, within an interval */
+	uint32_t ticks;		  /* of 100 ms since samples were last taken */
 	struct line_shared *shared;
 	void *batch_keys;     /* struct abi_access_key */
 	void *batch_values;   /* of struct abi_access or struct abi_latency */
@@ -96,7 +131,8 @@ void line_events_close(struct line_source *s);
 int line_ips_open(struct line_source *s, struct err *e);
 /* A process was seen otherwise than by its code. */
 void line_ips_process(struct line_ips *p, uint32_t tgid);
-/* Decodes what waits, some at a time: 1 if more lies there. */
+/* Ten times a second decodes what waits, some at a time. Returns 1 if that was done, 0 if it was not
+ * yet time, negative with words. */
 int line_ips_drain(struct line_ips *p, struct err *e);
 void line_ips_close(struct line_ips *p);
 
@@ -105,8 +141,27 @@ int line_push_rows(struct line_source *s, struct source_report *r);
 /* Kernel code ("iowrite16+0x9") that accesses a device's registers? Pure. */
 bool line_device_code(const char *sym);
 
+/*
+ * line_short.c: who ran which instruction before a pointer that several lead to. A debug register
+ * watches what may have been touched, for less than a millisecond at a time.
+ */
+/* Decides whether there will be short watches. */
+int line_short_open(struct line_source *s, struct err *e);
+/* Is there something that may be decided? */
+bool line_short_wanted(const struct line_source *s);
+/* One short watch, if there is something to decide. 0, or negative with words. */
+int line_short_turn(struct line_source *s, struct err *e);
+/* An ambiguous access: counts it where its thread was seen to run it. 0 or -ENOMEM. */
+int line_short_take(struct line_source *s, const struct line_key *at,
+		    const struct abi_access_key *key, const struct abi_access *a);
+void line_short_report(struct line_source *s, struct source_report *r);
+void line_short_close(struct line_source *s);
+
 /* line_confirm.c: after the rows of an interval, those of the lines that were watched; and the next
  * line to watch, if none is being watched. */
+/* Is there a line less under way than may be? */
+bool line_confirm_wanted(const struct line_source *s);
+int line_confirm_next(struct line_source *s, struct err *e); /* begins with it, if there is one */
 int line_confirm_report(struct line_source *s, struct source_report *r, struct err *e);
 /* Why that line is not watched, from the arena; NULL: it is, or was not tried. */
 const char *line_confirm_why(struct line_source *s, const struct line_key *key);

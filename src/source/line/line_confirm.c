@@ -21,6 +21,11 @@ static struct watch_source *under_way(const struct line_source *s)
 	return w && w->armed ? w : NULL;
 }
 
+bool line_confirm_wanted(const struct line_source *s)
+{
+	return s->cfg->confirm_lines && s->nconfirms < LINE_CONFIRMS && !under_way(s);
+}
+
 static bool same_line(const struct line_key *a, const struct line_key *b)
 {
 	return a->line == b->line && a->tgid == b->tgid && a->share == b->share;
@@ -93,24 +98,6 @@ static const struct line *next_of(struct line_source *s, struct line_table *t)
 	return best;
 }
 
-static size_t maybes(const struct line_source *s)
-{
-	size_t k, n = 0;
-
-	for (k = 0; k < s->nconfirms; k++)
-		n += s->confirms[k]->maybe;
-	return n;
-}
-
-/* Lines that are shown come first, then those that would be if their ambiguous samples counted. */
-static const struct line *next_line(struct line_source *s, bool *maybe)
-{
-	const struct line *l = next_of(s, s->m.table);
-
-	*maybe = !l;
-	return l || maybes(s) >= LINE_MAYBES_MAX ? l : next_of(s, s->maybe);
-}
-
 /* Samples by 8-byte word. */
 static void count_words(const struct line *l, uint64_t samples[WORDS])
 {
@@ -146,10 +133,9 @@ static size_t hottest(const struct line *l, struct watch_slot slots[ABI_WATCH_SL
 	return n;
 }
 
-static int watch_next(struct line_source *s, struct err *e)
+int line_confirm_next(struct line_source *s, struct err *e)
 {
-	bool maybe = false;
-	const struct line *l = s->nconfirms < LINE_CONFIRMS ? next_line(s, &maybe) : NULL;
+	const struct line *l = line_confirm_wanted(s) ? next_of(s, s->m.table) : NULL;
 	struct watch_slot slots[ABI_WATCH_SLOTS];
 	struct watch_source *w;
 	struct err why = {0};
@@ -165,7 +151,6 @@ static int watch_next(struct line_source *s, struct err *e)
 	}
 	if (ret)
 		return err_set(e, err_exit(&why), ret, "%s", why.text);
-	w->maybe = maybe;
 	s->confirms[s->nconfirms++] = w;
 	ret = bpf_source_poll(&s->base, w->base.event_fd, e);
 	return ret ? ret : watch_begin(w, e);
@@ -186,7 +171,7 @@ int line_confirm_report(struct line_source *s, struct source_report *r, struct e
 		watch_end(w); /* nobody comes any more */
 	if (w)
 		w->reported = w->counted;
-	return under_way(s) || s->base.stopped ? 0 : watch_next(s, e);
+	return s->base.stopped ? 0 : line_confirm_next(s, e);
 }
 
 int line_confirm_drain(struct line_source *s, struct err *e)

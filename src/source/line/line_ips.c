@@ -139,8 +139,11 @@ static void guard_fill(struct abi_ip *ip, const struct insn_guard *g)
 		.equal = (__u8)state_of(g->found[0]),
 		.other = (__u8)state_of(g->found[1]),
 	};
-	ip->n = 2;
+	memmove(ip->recipes + ABI_GUARDED, ip->recipes,
+		(ABI_CANDIDATES - ABI_GUARDED) * sizeof(ip->recipes[0]));
 	memcpy(ip->recipes, g->r, sizeof(g->r));
+	ip->all &= ip->n <= ABI_CANDIDATES - ABI_GUARDED;
+	ip->n = ip->n > ABI_CANDIDATES - ABI_GUARDED ? ABI_CANDIDATES : ip->n + ABI_GUARDED;
 }
 
 /* The map is nearly full: what came first goes. If it is still sampled it comes again. */
@@ -190,7 +193,8 @@ static int on_new(void *ctx, const void *data, size_t size)
 	if (size < sizeof(*r))
 		return 0; /* not ours */
 	ip.state = state_of(recipe(&p->windows, r, &answer));
-	ip.n = answer.n;
+	ip.n = (__u16)answer.n;
+	ip.all = answer.all;
 	memcpy(ip.recipes, answer.r, answer.n * sizeof(answer.r[0]));
 	if (answer.guard.bytes)
 		guard_fill(&ip, &answer.guard);
@@ -239,7 +243,7 @@ int line_ips_drain(struct line_ips *p, struct err *e)
 	p->turn_ends_ns = mono_now_ns() + TURN_BUDGET_NS;
 	p->reads = 0;
 	ret = ring_drain(&p->ring, e);
-	return ret < 0 ? ret : 0; /* what is left waits for the next turn: that is the bound */
+	return ret < 0 ? ret : 1; /* what is left waits for the next turn: that is the bound */
 }
 
 void line_ips_close(struct line_ips *p)

@@ -117,7 +117,7 @@ static int configure(struct line_source *s, struct err *e)
 	skel->rodata->machine = 2; /* MACHINE_ARM64 of line_regs.bpf.h */
 #endif
 	skel->rodata->new_ips_bytes = NEW_IPS_MAX * sizeof(struct abi_window);
-	skel->rodata->candidates = s->cfg->confirm_lines;
+	skel->rodata->candidates = s->maybe != NULL;
 	ret = bpf_map__set_max_entries(skel->maps.line_counts, s->m.ncpus * ABI_BANKS);
 	if (!ret)
 		ret = map_setup_banks(skel->obj, s->m.ncpus, sizeof(struct abi_counts));

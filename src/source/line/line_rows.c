@@ -37,6 +37,7 @@ static int push_line(struct line_source *s, const struct line *l, enum line_view
 		return ret;
 	a->sampler = sampler_of(s);
 	a->share = share_of(s, v, l->view[v].samples);
+	a->watched = l->decided;
 	a->unconfirmed = line_confirm_why(s, &l->key);
 	return contended_push(to, &c);
 }

@@ -34,10 +34,10 @@ static int take_access(struct line_source *s, const void *key, const void *value
 	int ret = 0;
 
 	line_shared_key(s->shared, k, a->phys, &at);
-	if (!a->ambiguous)
+	if (a->doubt == ABI_ACCESS_MAYBE)
+		ret = line_short_take(s, &at, k, a);
+	else
 		ret = line_table_add(s->m.table, &at, k, a);
-	if (s->maybe && (!ret || ret == -ENOSPC) && line_table_add(s->maybe, &at, k, a) == -ENOMEM)
-		return -ENOMEM;
 	if (s->pmu && k->tgid)
 		line_ips_process(&s->ips, k->tgid);
 	return ret == -ENOSPC ? 0 : ret; /* counted */

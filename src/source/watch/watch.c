@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,7 +52,7 @@ static int configure(struct watch_source *w, struct err *e)
 
 	skel->rodata->hits_max = w->cfg->confirm;
 	skel->rodata->foreign_max = w->cfg->confirm * FOREIGN_FACTOR;
-	skel->rodata->user_tgid = w->user_pid;
+	skel->bss->user_tgid = w->user_pid;
 	ret = map_setup_banks(skel->obj, w->m.ncpus, sizeof(struct abi_counts));
 	if (!ret)
 		ret = map_setup_preallocate(skel->maps.target_ids);
@@ -115,7 +116,7 @@ static int open_all(struct watch_source *w, struct err *e)
 		ret = watch_hits_open(w, e);
 	if (!ret)
 		ret = bpf_source_poll(&w->base, bpf_map__fd(w->skel->maps.hits), e);
-	if (!ret)
+	if (!ret && !w->brief)
 		ret = watch_events_open(w, e);
 	return ret ? ret : filters_follow(&w->base.filters, e);
 }
@@ -136,6 +137,7 @@ void watch_close(struct source *src)
 		free(w->none.cpus[v]);
 	}
 	bpf_source_close(&w->base);
+	free(w->cpus);
 	free(w);
 }
 
@@ -200,6 +202,146 @@ int watch_open_line(struct watch_source **out, const struct source_args *args,
 	}
 	*out = w;
 	return 0;
+}
+
+/* ---- short watches ---- */
+
+#define BRIEF_TRAPS 64	     /* of one register on one CPU, before the kernel stops it */
+#define BRIEF_HITS 1000000   /* in all: what bounds it is the time */
+#define BRIEF_ENOUGH 48	     /* hits, to end early */
+#define BRIEF_STEP_NS 50000L /* of sleep */
+#define BRIEF_CPUS 8	     /* at most; of a machine with no more, all */
+
+int watch_open_brief(struct watch_source **out, const struct source_args *args,
+		     const struct line_model *lender, struct err *e)
+{
+	struct watch_source *w = watch_new(args);
+	int ret;
+
+	if (!w)
+		return err_sys(e, -ENOMEM, "watch");
+	line_model_lend(&w->m, lender);
+	w->own.cfg = *args->cfg;
+	w->own.cfg.confirm = BRIEF_HITS;
+	w->cfg = w->args.cfg = &w->own.cfg;
+	w->brief = true;
+	w->traps = BRIEF_TRAPS;
+	ret = open_all(w, e);
+	if (!ret) {
+		w->cpus = calloc((w->m.ncpus + 63) / 64, sizeof(*w->cpus));
+		ret = w->cpus ? 0 : err_sys(e, -ENOMEM, "watch");
+	}
+	if (ret) {
+		watch_close(&w->base.source);
+		return ret;
+	}
+	*out = w;
+	return 0;
+}
+
+static void set_slots(struct watch_source *w, const struct line_key *line,
+		      const struct watch_slot *slots, size_t n)
+{
+	memcpy(w->slots, slots, n * sizeof(*slots));
+	w->nslots = n;
+	w->nlines = 0;
+	for (size_t k = 0; k < n; k++) {
+		struct line_key key = *line;
+
+		key.line = slots[k].addr >> ABI_LINE_SHIFT;
+		if (!watch_line_at(w, slots[k].addr))
+			w->lines[w->nlines++] =
+				(struct watch_line){.key = key, .addr = slots[k].addr};
+	}
+	w->user_pid = w->skel->bss->user_tgid = line->tgid;
+}
+
+/* Some of those that are wanted, others each time. */
+static void set_cpus(struct watch_source *w, const uint64_t *wanted)
+{
+	uint32_t n = w->m.ncpus, k, cpu, taken = 0;
+
+	memset(w->cpus, 0, (n + 63) / 64 * sizeof(*w->cpus));
+	for (k = 0; k < n && taken < BRIEF_CPUS; k++) {
+		cpu = (w->turn + k) % n;
+		if (n > BRIEF_CPUS && !(wanted[cpu / 64] >> (cpu % 64) & 1))
+			continue;
+		w->cpus[cpu / 64] |= 1ULL << (cpu % 64);
+		taken++;
+	}
+	w->turn = (w->turn + k) % n;
+}
+
+/* Goes to another CPU than that one, if there is one; *was: to go back. False: stays. */
+static bool leave_cpu(uint32_t cpu, cpu_set_t *was)
+{
+	cpu_set_t others;
+
+	if (cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof(*was), was))
+		return false; /* more CPUs than fit: it runs on few of them */
+	others = *was;
+	CPU_CLR(cpu, &others);
+	return CPU_COUNT(&others) && !sched_setaffinity(0, sizeof(others), &others);
+}
+
+/*
+ * Until it is time, or enough was seen. With a real-time priority (CAP_SYS_NICE) it sleeps, and is woken
+ * in time on a busy machine, too. Without, it would come back when its turn comes, with the debug
+ * registers taken until then: so it does not leave its CPU.
+ */
+static void wait_for_hits(const struct watch_source *w, uint64_t until, bool sleeps)
+{
+	const struct timespec step = {.tv_nsec = BRIEF_STEP_NS};
+	const __u64 *taken = &watch_counts(w)->taken;
+	uint64_t before = __atomic_load_n(taken, __ATOMIC_RELAXED);
+
+	while (mono_now_ns() < until &&
+	       __atomic_load_n(taken, __ATOMIC_RELAXED) - before < BRIEF_ENOUGH)
+		if (sleeps)
+			(void)nanosleep(&step, NULL); /* a signal: so much the shorter */
+}
+
+/* One watch, with the registers' time in *took. */
+static int watch_once(struct watch_source *w, bool sleeps, uint64_t *took, struct err *e)
+{
+	uint64_t begin;
+	int ret = watch_events_try(w, e);
+
+	(void)sched_yield(); /* what follows fits into what a turn on the CPU is */
+	begin = mono_now_ns();
+	if (!ret)
+		ret = watch_events_open(w, e);
+	if (!ret)
+		ret = watch_begin(w, e);
+	if (!ret)
+		wait_for_hits(w, begin + WATCH_BRIEF_NS, sleeps);
+	watch_events_disarm(w);
+	watch_events_close(w);
+	*took = mono_now_ns() - begin;
+	return ret;
+}
+
+int watch_brief(struct watch_source *w, const struct line *line, const struct watch_slot *slots,
+		size_t n, uint32_t cpu, uint64_t *took, struct err *e)
+{
+	const struct sched_param first = {.sched_priority = 1}, none = {0};
+	bool moved = false, quick;
+	cpu_set_t mine;
+	int ret;
+
+	line_table_begin(w->m.table);
+	set_slots(w, &line->key, slots, n);
+	set_cpus(w, line->cpus[LINE_TOTAL]);
+	quick = sched_getscheduler(0) == SCHED_OTHER &&
+		!sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+	if (!quick)
+		moved = leave_cpu(cpu, &mine);
+	ret = watch_once(w, quick, took, e);
+	if (quick)
+		(void)sched_setscheduler(0, SCHED_OTHER, &none); /* that is always permitted */
+	if (moved)
+		(void)sched_setaffinity(0, sizeof(mine), &mine); /* it was ours before */
+	return ret ? ret : watch_hits_drain(w, e);
 }
 
 int watch_begin(struct watch_source *w, struct err *e)
@@ -301,6 +443,11 @@ static const struct option_row watch_options[] = {
 
 static int watch_settle(struct config *cfg, struct err *e)
 {
+	if (cfg->watches.n && !cfg->confirm)
+		return err_set(
+			e, EXIT_USAGE, -EINVAL,
+			"--confirm '0': nothing would be watched (expected a whole number from 1 "
+			"to 1000000 with --watch)");
 	if (!source_named(cfg, &source_watch) || cfg->watches.n || cfg->check)
 		return 0;
 	return err_set(e, EXIT_USAGE, -EINVAL,

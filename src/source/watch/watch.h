@@ -12,6 +12,7 @@
 struct watch_bpf;
 
 #define WATCH_SLOT_BYTES 8U
+#define WATCH_BRIEF_NS 400000ULL
 
 /* What one debug register watches: aligned bytes, a power of two of them. */
 struct watch_slot {
@@ -45,6 +46,7 @@ struct watch_source {
 	struct watch_line lines[ABI_WATCH_SLOTS];
 	struct line none; /* stands for a line without an access */
 	size_t nslots, nlines;
+	uint32_t traps;	      /* of one event, after which the kernel stops it */
 	uint32_t user_pid;    /* whose the user addresses are, or 0 */
 	struct mapped counts; /* struct abi_watch_counts */
 	int *fds;	      /* of events, by slot, then CPU; -1: none */
@@ -53,11 +55,13 @@ struct watch_source {
 	uint64_t reported; /* of counted, in the last interval's report */
 	uint64_t counted;  /* accesses, never more than --confirm */
 	bool warming, armed;
-	bool maybe; /* only ambiguous samples say that it is contended: a row if accesses say it too
-		     */
 	bool stopped; /* enough was seen */
+	bool brief;   /* of short watches: other slots each time */
+	bool writes_only;
+	uint64_t *cpus; /* of short watches: a bit for each CPU that is watched */
+	uint32_t turn;	/* at which of those wanted that begins */
 	uint64_t lost_previous;
-	struct watch_own own; /* of --check */
+	struct watch_own own; /* of --check, and of short watches */
 };
 
 /* watch.c, for the line source: a watch of some slots of one line, not begun yet, with the names of
@@ -65,6 +69,18 @@ struct watch_source {
 int watch_open_line(struct watch_source **out, const struct source_args *args,
 		    const struct line_model *lender, const struct line_key *line,
 		    const struct watch_slot *slots, size_t n, struct err *e);
+/* A watch for watch_brief(), with the names of that model. */
+int watch_open_brief(struct watch_source **out, const struct source_args *args,
+		     const struct line_model *lender, struct err *e);
+/*
+ * Watches n slots in the memory of the line's process for WATCH_BRIEF_NS at most, on CPUs that it was sampled
+ * on (eight at most: opening events takes time). It spins so long, on a CPU that is not `cpu`, where who is
+ * looked for may run: asleep it would be woken late on a busy machine, and the debug registers be
+ * taken until then. The accesses are the interval's of w->m.table afterwards. *took: how long debug
+ * registers were taken. Returns 0; -ENOSPC or -EBUSY: somebody else uses one; negative with words.
+ */
+int watch_brief(struct watch_source *w, const struct line *line, const struct watch_slot *slots,
+		size_t n, uint32_t cpu, uint64_t *took, struct err *e);
 int watch_begin(struct watch_source *w, struct err *e);
 void watch_end(struct watch_source *w); /* for good; rows remain */
 /* Rows of both views, and what was lost added to the report. */
@@ -77,6 +93,8 @@ int watch_resolve(struct watch_source *w, struct err *e);
 /* watch_events.c: breakpoints on all CPUs that are online; not counting before they are armed.
  * Called again it looks after CPUs that came back. */
 int watch_events_open(struct watch_source *w, struct err *e);
+/* Opens one and closes it: what waits for an RCU grace period then is quick for a while. */
+int watch_events_try(struct watch_source *w, struct err *e);
 int watch_events_arm(struct watch_source *w, struct err *e);
 void watch_events_disarm(struct watch_source *w);
 void watch_events_close(struct watch_source *w);

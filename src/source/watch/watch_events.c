@@ -57,12 +57,13 @@ static void close_one(struct watch_source *w, size_t at)
  */
 static int open_one(struct watch_source *w, size_t slot, uint32_t cpu, struct err *e)
 {
+	const struct watch_slot *s = &w->slots[slot < w->nslots ? slot : 0];
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = PERF_TYPE_BREAKPOINT,
-		.bp_type = HW_BREAKPOINT_RW,
-		.bp_addr = w->slots[slot].addr,
-		.bp_len = w->slots[slot].len,
+		.bp_type = w->writes_only ? HW_BREAKPOINT_W : HW_BREAKPOINT_RW,
+		.bp_addr = s->addr,
+		.bp_len = s->len,
 		.sample_period = 1,
 		.disabled = 1,
 		.pinned = 1, /* or another's breakpoint could have the register now and then */
@@ -72,7 +73,7 @@ static int open_one(struct watch_source *w, size_t slot, uint32_t cpu, struct er
 				   PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)
-		return errno == ENODEV ? 0 : refused(w, &w->slots[slot], cpu, -errno, e);
+		return errno == ENODEV ? 0 : refused(w, s, cpu, -errno, e);
 	w->fds[at] = fd;
 	if (!ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(w->skel->progs.ws_watch)))
 		return 1;
@@ -84,28 +85,47 @@ static int open_one(struct watch_source *w, size_t slot, uint32_t cpu, struct er
 /* The kernel's own bound: it stops the event after as many traps as all bounds together allow. */
 static int arm_one(struct watch_source *w, size_t at, struct err *e)
 {
-	uint64_t most = w->skel->rodata->hits_max + w->skel->rodata->foreign_max;
+	uint64_t most = w->traps;
+
+	if (!most)
+		most = w->skel->rodata->hits_max + w->skel->rodata->foreign_max;
 
 	if (w->fds[at] >= 0 && ioctl(w->fds[at], PERF_EVENT_IOC_REFRESH, (int)most))
 		return err_sys(e, -errno, "watch: arm");
 	return 0;
 }
 
+/* Short watches take all debug registers, also those that they do not need: or others have some. */
+static size_t registers(const struct watch_source *w)
+{
+	return w->brief ? ABI_WATCH_SLOTS : w->nslots;
+}
+
+static bool is_watched(const struct watch_source *w, uint32_t cpu)
+{
+	return !w->cpus || w->cpus[cpu / 64] >> (cpu % 64) & 1;
+}
+
+static int make_fds(struct watch_source *w)
+{
+	size_t n = registers(w) * w->m.ncpus;
+
+	w->fds = calloc(n, sizeof(*w->fds));
+	for (size_t at = 0; w->fds && at < n; at++)
+		w->fds[at] = -1;
+	return w->fds ? 0 : -ENOMEM;
+}
+
 int watch_events_open(struct watch_source *w, struct err *e)
 {
-	size_t n = w->nslots * w->m.ncpus, at;
+	size_t n = registers(w) * w->m.ncpus, at;
 	uint32_t open = 0;
 	int ret;
 
-	if (!w->fds) {
-		w->fds = calloc(n, sizeof(*w->fds));
-		if (!w->fds)
-			return err_sys(e, -ENOMEM, "watch");
-		for (at = 0; at < n; at++)
-			w->fds[at] = -1;
-	}
+	if (!w->fds && make_fds(w))
+		return err_sys(e, -ENOMEM, "watch");
 	for (at = 0; at < n; at++) {
-		if (w->fds[at] < 0) {
+		if (w->fds[at] < 0 && is_watched(w, (uint32_t)(at % w->m.ncpus))) {
 			ret = open_one(w, at / w->m.ncpus, (uint32_t)(at % w->m.ncpus), e);
 			if (ret > 0 && w->armed)
 				ret = arm_one(w, at, e);
@@ -115,6 +135,25 @@ int watch_events_open(struct watch_source *w, struct err *e)
 		open += w->fds[at] >= 0;
 	}
 	return open ? 0 : err_set(e, EXIT_CANNOT, -ENODEV, "watch: no CPU can be watched");
+}
+
+/*
+ * Who opens a breakpoint on a CPU is the writer of a lock that tasks' breakpoints read (bp_cpuset_sem,
+ * 01fe8a3f818e, 6.2): a grace period, 10 to 30 ms, but for those that follow within another one.
+ */
+int watch_events_try(struct watch_source *w, struct err *e)
+{
+	size_t n = registers(w) * w->m.ncpus, at;
+	int ret = 0;
+
+	if (!w->fds && make_fds(w))
+		return err_sys(e, -ENOMEM, "watch");
+	for (at = 0; !ret && at < n; at++)
+		if (is_watched(w, (uint32_t)(at % w->m.ncpus)))
+			ret = open_one(w, at / w->m.ncpus, (uint32_t)(at % w->m.ncpus), e);
+	for (at = 0; at < n; at++)
+		close_one(w, at);
+	return ret < 0 ? ret : 0;
 }
 
 int watch_events_arm(struct watch_source *w, struct err *e)
@@ -137,7 +176,8 @@ void watch_events_disarm(struct watch_source *w)
 
 void watch_events_close(struct watch_source *w)
 {
-	for (size_t at = 0; w->fds && at < w->nslots * w->m.ncpus; at++)
+	for (size_t at = 0; w->fds && at < registers(w) * w->m.ncpus; at++)
 		close_one(w, at);
 	free(w->fds);
+	w->fds = NULL;
 }

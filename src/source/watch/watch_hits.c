@@ -169,15 +169,8 @@ static int push_row(struct watch_source *w, const struct watch_line *at, const s
 	a->transfers = l->changes[v];
 	a->bound = w->cfg->confirm;
 	a->stopped = w->stopped;
-	a->confirmed = w->maybe;
 	a->foreign = watch_counts(w)->foreign;
 	return contended_push(to, &c);
-}
-
-/* A line that no sample of its own tells of: only what is contended. */
-static bool has_row(struct watch_source *w, const struct line *l, enum line_view v)
-{
-	return !w->maybe || (l && line_contended(w->m.table, l, v));
 }
 
 int watch_push_rows(struct watch_source *w, struct source_report *r)
@@ -192,10 +185,9 @@ int watch_push_rows(struct watch_source *w, struct source_report *r)
 		if (l)
 			line_turns(l, at->pairs, at->changes);
 		/* what --confirm is through with is in the whole alone */
-		if ((!w->m.lent || w->armed || (l && l->view[LINE_INTERVAL].samples)) &&
-		    has_row(w, l, LINE_INTERVAL))
+		if (!w->m.lent || w->armed || (l && l->view[LINE_INTERVAL].samples))
 			ret = push_row(w, at, l, LINE_INTERVAL, &r->interval.contended);
-		if (!ret && !r->total.contended.unwanted && has_row(w, l, LINE_TOTAL))
+		if (!ret && !r->total.contended.unwanted)
 			ret = push_row(w, at, l, LINE_TOTAL, &r->total.contended);
 	}
 	return ret;
