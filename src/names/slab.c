@@ -349,6 +349,20 @@ static void place_add(struct name *out, const char *before, const char *word)
 		   word);
 }
 
+/* Is the word in the list already? */
+static bool place_has(const struct name *out, const char *word)
+{
+	const char *at = out->place;
+	size_t len = strlen(word);
+
+	while ((at = strstr(at, word))) {
+		if ((at[len] == ',' || !at[len]) && (at == out->place || at[-1] == ' '))
+			return true;
+		at += len;
+	}
+	return false;
+}
+
 static bool name_typed(struct names_kernel *k, uint64_t addr, const struct object *o,
 		       const char *type, const char *cache, struct name *out)
 {
@@ -359,7 +373,7 @@ static bool name_typed(struct names_kernel *k, uint64_t addr, const struct objec
 }
 
 /*
- * Several: a member is named if, of what they all are, exactly one has a lock or an atomic there.
+ * Several: a member is named if, of the structs that they are, exactly one has a lock or an atomic there.
  * One of which nothing is known could have, too.
  */
 static bool name_merged(struct names_kernel *k, uint64_t addr, const struct object *o,
@@ -374,8 +388,8 @@ static bool name_merged(struct names_kernel *k, uint64_t addr, const struct obje
 		enum fit fit = strcmp(a->dir, dir) ? FIT_NO : fit_of(k, o, a->name, &type);
 
 		unknown += fit == FIT_UNKNOWN;
-		if (fit != FIT_YES)
-			continue;
+		if (fit != FIT_YES || (yes && !strcmp(type.type, chosen.type)))
+			continue; /* caches of one struct (UNIX, UNIX-STREAM) are one candidate */
 		yes++;
 		fits = a;
 		chosen = type;
@@ -401,10 +415,12 @@ static void list_candidates(struct names_kernel *k, uint64_t addr, const struct 
 		if (strcmp(a->dir, dir))
 			continue;
 		if (fit_of(k, o, a->name, &type) == FIT_YES &&
-		    name_typed(k, addr, o, type.type, a->name, &one))
-			place_add(out, "also ", one.text);
-		else if (strcmp(a->name, o->cache))
+		    name_typed(k, addr, o, type.type, a->name, &one)) {
+			if (!place_has(out, one.text))
+				place_add(out, "also ", one.text);
+		} else if (strcmp(a->name, o->cache)) {
 			place_add(out, "also ", a->name);
+		}
 	}
 }
 
