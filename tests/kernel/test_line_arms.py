@@ -37,12 +37,12 @@ class Arms(KernelTest):
             self.note("not built: no %s", ", ".join(missing))
         return have
 
-    def sample(self, build, mode, *args, seconds=SECONDS):
+    def sample(self, build, mode, *args, seconds=SECONDS, interval="1"):
         """(shapes by the address of their line, the final report); the threads ran."""
         for _ in range(TRIES):
             load = self.load(build, mode, seconds)
             said = load.line()
-            tool = self.tool("-s", "line", "--line-source", "clock", "--freq", 2500, "-p", said["pid"], *args, "1")
+            tool = self.tool("-s", "line", "--line-source", "clock", "--freq", 2500, "-p", said["pid"], *args, interval)
             (end,) = load.end()
             report = tool.end()
             for frame in report.intervals + [report.final]:
@@ -80,18 +80,18 @@ class Arms(KernelTest):
                 self.note("%s: %s", build, samples(report.final))
                 self.assertEqual({at.get(a, hex(a)): r["count"] for a, r in lines.items()}, {})
 
-    def maybe(self, *args, seconds=3):
+    def maybe(self, *args, seconds=3, interval="1"):
         """(rows of the load, samples, the final report) of arms that no register tells apart."""
         if platform.machine() != "x86_64":
             self.skipTest("x86 only")
-        pid, at, report = self.sample(self.builds()[0], "maybe", *args, seconds=seconds)
+        pid, at, report = self.sample(self.builds()[0], "maybe", *args, seconds=seconds, interval=interval)
         rows = {at.get(a, hex(a)): r for a, r in lines_of(report.final, pid).items()}
         return rows, samples(report.final), report.final
 
     def test_watched(self):
         """arms that nothing tells apart: a short watch does, within a single interval too"""
         def look():
-            rows, _, final = self.maybe("-i", "10")
+            rows, _, final = self.maybe(interval="10")
             self.assertEqual({s: r.get("watched") for s, r in rows.items()}, {"merge": True})
             self.assertEqual(rows["merge"]["sharing"], "true")
             self.assertGreater(final["quality"]["watches"], 0)
@@ -118,7 +118,8 @@ class Arms(KernelTest):
         build = self.builds()[0]
         load = self.load(build, "maybe", 60)
         said = load.line()
-        other = self.tool("-s", "watch", "-p", said["pid"], "--watch", "names", "-d", "60").ready()
+        other = self.tool("-s", "watch", "-p", said["pid"], "--watch", said["lines"][-1], "-d",
+                          "60").ready()  # nobody touches it
         report = self.tool("-s", "line", "--line-source", "clock", "-p", said["pid"], "-d", "3").end()
         other.stop()
         self.assertEqual(report.final["quality"]["watches"], 0)
@@ -130,7 +131,7 @@ class Arms(KernelTest):
     def test_confirmed(self):
         """--confirm within a single interval: what the short watch found is watched to the bound"""
         def look():
-            _, _, final = self.maybe("--confirm", 300, "-i", "10", seconds=4)
+            _, _, final = self.maybe("--confirm", 300, seconds=4, interval="10")
             rows = [r for r in final["tables"]["contended"] if r["source"] == "watch"]
             self.assertEqual([r["count"] for r in rows], [300])
 
