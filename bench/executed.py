@@ -65,6 +65,7 @@ class Task:
             self.set(member, 4, pid)
         for member in ("start_time", "start_boottime"):
             self.set(member, 8, 1000 + pid)
+        self.set("prio", 4, 120)  # nice 0
 
     def set(self, path, size, value):
         self.machine.store(self.at + self.types.offset("task_struct", path), size, value)

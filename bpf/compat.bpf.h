@@ -245,6 +245,102 @@ static __always_inline u64 compat_rq_clock(struct task_struct *p)
 	return rq ? rq->clock : 0;
 }
 
+#define SCHED_FIFO 1 /* include/uapi/linux/sched.h */
+#define SCHED_RR 2
+#define SCHED_DEADLINE 6
+#define MAX_RT_PRIO 100 /* include/linux/sched/prio.h: below it real-time; below 0 SCHED_DEADLINE */
+#define RT_GROUPS 3	/* of a task, as far as they are looked at */
+
+/*
+ * The queue of real-time tasks that the task is in, if it has used up its runtime in this period, and then nobody in it
+ * runs until the period ends; else 0. Groups have queues of their own with CONFIG_RT_GROUP_SCHED. Since 5f6bd380c7bd
+ * ("sched/rt: Remove default bandwidth control", 6.12) there is no such limit without it: what takes the CPU from
+ * real-time tasks is then a task like others, by a server that is no task (`dl_server`).
+ */
+static __always_inline u64 compat_rt_out(struct task_struct *p)
+{
+	struct sched_rt_entity *se = &p->rt;
+	struct rt_rq *rt = NULL;
+	struct rq *rq;
+	u32 i;
+
+	if (!bpf_core_field_exists(rt->rt_throttled))
+		return 0;
+	if (!bpf_core_field_exists(se->rt_rq)) {
+		if (!bpf_core_field_exists(p->se.cfs_rq) ||
+		    !bpf_core_field_exists(((struct rq *)0)->rt.rt_throttled))
+			return 0;
+		rq = BPF_CORE_READ(p, se.cfs_rq, rq);
+		return rq && BPF_CORE_READ(rq, rt.rt_throttled) ? (u64)&rq->rt : 0;
+	}
+	for (i = 0; i < RT_GROUPS && se; i++) {
+		rt = BPF_CORE_READ(se, rt_rq);
+		if (rt && BPF_CORE_READ(rt, rt_throttled))
+			return (u64)rt;
+		if (!bpf_core_field_exists(se->parent))
+			break;
+		se = BPF_CORE_READ(se, parent);
+	}
+	return 0;
+}
+
+/* Is that queue still out of its runtime? */
+static __always_inline bool compat_rt_still_out(u64 queue)
+{
+	struct rt_rq *rt = (void *)queue;
+
+	return bpf_core_field_exists(rt->rt_throttled) && BPF_CORE_READ(rt, rt_throttled);
+}
+
+/* The group whose queue it is: on each CPU it has one. 0: there are no groups. */
+static __always_inline u64 compat_rt_group(u64 queue)
+{
+	struct rt_rq *rt = (void *)queue;
+
+	return bpf_core_field_exists(rt->tg) ? (u64)BPF_CORE_READ(rt, tg) : 0;
+}
+
+/* The queue of real-time tasks that the task is in, where groups have queues of their own; else 0. */
+static __always_inline u64 compat_rt_queue(struct task_struct *p)
+{
+	struct sched_rt_entity *se = &p->rt;
+
+	return bpf_core_field_exists(se->rt_rq) ? (u64)BPF_CORE_READ(se, rt_rq) : 0;
+}
+
+/* Is the task in that group, or in one below it? */
+static __always_inline bool compat_rt_in_group(struct task_struct *p, u64 group)
+{
+	struct sched_rt_entity *se = &p->rt;
+	u32 i;
+
+	if (!bpf_core_field_exists(se->rt_rq))
+		return true;
+	for (i = 0; i < RT_GROUPS && se; i++) {
+		if (compat_rt_group((u64)BPF_CORE_READ(se, rt_rq)) == group)
+			return true;
+		if (!bpf_core_field_exists(se->parent))
+			break;
+		se = BPF_CORE_READ(se, parent);
+	}
+	return false;
+}
+
+/*
+ * A SCHED_DEADLINE task whose budget is used up runs again when its next period begins (dl_next_period(),
+ * kernel/sched/deadline.c): then, by the clock of its run queue; 0: it has budget, or nothing tells.
+ */
+static __always_inline u64 compat_dl_out_until(struct task_struct *p)
+{
+	struct sched_dl_entity *dl = &p->dl;
+
+	if (!bpf_core_field_exists(dl->dl_throttled) ||
+	    !BPF_CORE_READ_BITFIELD_PROBED(dl, dl_throttled))
+		return 0;
+	return BPF_CORE_READ(dl, deadline) - BPF_CORE_READ(dl, dl_deadline) +
+	       BPF_CORE_READ(dl, dl_period);
+}
+
 /*
  * Where the hypervisor tells a guest of KVM on x86 by itself how long this CPU has not been run
  * although it could have: a per-CPU variable, so that it lies as far from the run queue as BTF says

@@ -167,7 +167,7 @@ static __always_inline void switched(u64 *ctx, struct why_cpu *s, u64 at, bool c
 	state = OPTION(switch_has_state, true) ? (u32)((volatile u64 *)ctx)[3]
 					       : (u32)compat_task_state(prev);
 	if (WHY)
-		why_switch(s, next, preempted || !state, at, casts);
+		why_switch(s, prev, next, preempted || !state, at, casts);
 	if (by_record()) {
 		if (keeps_ledgers)
 			op_leaves(bank, prev, preempted || !state);

@@ -21,7 +21,7 @@ static __always_inline bool by_record(void);
 #define WHY_SLOW_BYTES sizeof(struct abi_slow)
 struct why_cpu;
 #define why_own() NULL
-#define why_switch(s, next, runnable, now, casts) ((void)now)
+#define why_switch(s, prev, next, runnable, now, casts) ((void)now)
 #define why_wait(s, p, st, w, ep) ((void)s)
 #define why_later(s, ctx) ((void)s)
 #define why_hidden(p, w, ep) ((void)0)

@@ -193,6 +193,7 @@ static __always_inline void why_part(struct why_walk *w, const struct why_stay *
 		return;
 	w->nparts = i + 1;
 	w->parts[i].ns = ns;
+	w->parts[i].rt_class = t->m.rt_class;
 	w->parts[i].who.pid = who->pid;
 	w->parts[i].who.tid = t->m.tid;
 	w->parts[i].who.cgroup_id = who->cgroup_id;
@@ -210,7 +211,7 @@ __noinline u32 why_step(u64 cpu, u64 stay)
 	struct why_stay *t;
 	struct why_walk *w;
 	u64 kernel = 0, ns;
-	bool own;
+	bool own, rt_out;
 
 	if (!s || !of || of->nstays - stay > WHY_STAYS - WHY_SLACK)
 		return 0;
@@ -227,12 +228,20 @@ __noinline u32 why_step(u64 cpu, u64 stay)
 		why_since(cpu, stay, t->due_ns > w->from ? t->due_ns : w->from);
 		kernel = w->got.at < w->all.at ? w->got.at : w->all.at;
 	}
-	why_take(w, ABI_WHY_IRQ, w->all.irq);
-	why_take(w, ABI_WHY_SOFTIRQ, w->all.softirq);
-	why_take(w, ABI_WHY_STEAL, w->all.steal);
+	/* Whatever the CPU did then, a real-time task was not allowed to run. */
+	rt_out = t->m.rt_out && w->rt && w->rt_group == of->rt_group;
 	ns = w->all.at - kernel;
+	if (rt_out)
+		ns += w->all.irq + w->all.softirq + w->all.steal;
+	else {
+		why_take(w, ABI_WHY_IRQ, w->all.irq);
+		why_take(w, ABI_WHY_SOFTIRQ, w->all.softirq);
+		why_take(w, ABI_WHY_STEAL, w->all.steal);
+	}
 	kernel = why_take(w, ABI_WHY_KERNEL, kernel);
-	ns = why_take(w, t->m.tid ? ABI_WHY_TASK : ABI_WHY_IDLE, ns);
+	ns = why_take(w, rt_out ? ABI_WHY_RT : t->m.tid ? ABI_WHY_TASK : ABI_WHY_IDLE, ns);
+	if (rt_out)
+		ns = 0;
 	if (t->m.tid) {
 		if (w->tables)
 			why_blame(ABI_WHY_TASK, ns, kernel, cpu, stay);
@@ -312,12 +321,32 @@ static __always_inline void why_past(u64 cpu, u64 from, u64 to)
 
 /* ---- a wait ---- */
 
+/* Of a real-time task: what may keep it from running. */
+static __noinline u32 why_begin_real_time(struct why_cpu *s, struct task_struct *p)
+{
+	struct why_walk *w = &s->walk;
+
+	if (p->prio < 0) {
+		w->dl_until = s->dl_until;
+		return 0;
+	}
+	w->rt = 1;
+	w->rt_group = s->rt_group && compat_rt_in_group(p, s->rt_group)
+			      ? s->rt_group
+			      : compat_rt_group(compat_rt_queue(p));
+	return 0;
+}
+
 /* Its epoch is there, and whether it is slow. */
-static __always_inline void why_begin(struct why_walk *w, struct task_struct *p,
+static __always_inline void why_begin(struct why_cpu *s, struct task_struct *p,
 				      const struct wait *wait)
 {
+	struct why_walk *w = &s->walk;
 	u32 i;
 
+	w->rt = w->rt_group = w->dl_until = 0;
+	if (p->prio < MAX_RT_PRIO)
+		why_begin_real_time(s, p);
 	__builtin_memset(&w->victim, 0, sizeof(w->victim));
 	group_key(&w->victim, p);
 	if (keyed.by == ABI_BY_PID || keyed.by == ABI_BY_TID) {
@@ -366,6 +395,8 @@ static __always_inline bool why_simple(struct why_cpu *s, struct task_struct *p,
 		return true;
 	if (t->m.at > now->m.at - ns && before->m.tid != now->m.tid)
 		return false;
+	if (p->prio < MAX_RT_PRIO && (p->prio < 0 ? s->dl_until != 0 : t->m.rt_out))
+		return false;
 	if (s->nstays < 3 || t->m.irq != now->m.irq || t->m.softirq != now->m.softirq ||
 	    t->m.steal != now->m.steal)
 		return false;
@@ -376,7 +407,8 @@ static __always_inline bool why_simple(struct why_cpu *s, struct task_struct *p,
 		if (due > ns)
 			due = ns;
 	}
-	return why_blame_simple(s, p, ABI_WHY_TASK, t, ns - due, due, ep);
+	return why_blame_simple(s, p, ABI_WHY_TASK | (u32)t->m.rt_class << ABI_WHY_CLASS_SHIFT, t,
+				ns - due, due, ep);
 }
 
 /* What the CPUs did that it waited on. */
@@ -384,16 +416,21 @@ static __always_inline void why_walk_all(struct why_cpu *s)
 {
 	const struct wait *w = &s->walk.wait;
 	struct why_moves *m = &s->walk.moves;
-	u64 cpu = bpf_get_smp_processor_id(), t1 = w->t2 - w->queued_ns, here;
+	u64 cpu = bpf_get_smp_processor_id(), t1 = w->t2 - w->queued_ns, begun = t1, here, from;
 	u32 i;
 
+	if (s->walk.dl_until > t1) {
+		begun = s->walk.dl_until < w->t2 ? s->walk.dl_until : w->t2;
+		why_take(&s->walk, ABI_WHY_DL, begun - t1);
+	}
 	here = why_minus(w->queued_ns, m->n ? m->sum_ns : 0);
 	if (here) {
 		s->walk.end = why_begun(s)->m;
-		why_piece(cpu, s->walk.end.at - here);
+		from = s->walk.end.at - here;
+		why_piece(cpu, from > begun ? from : begun);
 	}
 	for (i = 0; i < WHY_MOVES && i < m->n; i++)
-		why_past(m->v[i].cpu, m->v[i].from, m->v[i].to);
+		why_past(m->v[i].cpu, m->v[i].from > begun ? m->v[i].from : begun, m->v[i].to);
 	s->walk.kinds[ABI_WHY_UNEXPLAINED] = s->walk.left;
 	for (i = ABI_WHY_TASK + 1; i < ABI_WHY_KINDS; i++)
 		if (i != ABI_WHY_KERNEL && s->walk.kinds[i])
@@ -417,7 +454,7 @@ static __noinline int why_walk_wait(struct why_cpu *s, struct task_struct *p)
 	const struct wait *w = &s->walk.wait;
 	struct why_moves *m;
 
-	why_begin(&s->walk, p, w);
+	why_begin(s, p, w);
 	s->walk.moves.n = 0;
 	if (w->kind == ABI_WAIT_THROTTLE) {
 		s->walk.kinds[ABI_WHY_THROTTLE] = w->queued_ns;
@@ -462,7 +499,7 @@ static __always_inline void why_hidden(struct task_struct *p, const struct wait 
 		return;
 	s->walk.ep = ep;
 	s->walk.slow = 0;
-	why_begin(&s->walk, p, w);
+	why_begin(s, p, w);
 	s->walk.serial = bpf_ktime_get_ns();
 	s->walk.kinds[ABI_WHY_UNEXPLAINED] =
 		slower && w->wait_ns >= slower_ns ? w->wait_ns : w->queued_ns;

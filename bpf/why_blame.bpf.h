@@ -140,8 +140,11 @@ __noinline u32 why_blame(u64 kind, u64 ns, u64 due_ns, u64 cpu, u64 stay)
 	*key = s->walk.victim;
 	key->kind = (u32)(kind | s->walk.length << ABI_WHY_LENGTH_SHIFT);
 	t = &of->stays[stay & (WHY_STAYS - 1)];
-	if (kind == ABI_WHY_TASK)
+	if (kind == ABI_WHY_TASK) {
 		key->obj = stay == WHY_NO_STAY ? WHY_EARLIER : why_id(t);
+		if (stay != WHY_NO_STAY)
+			key->kind |= (u32)t->m.rt_class << ABI_WHY_CLASS_SHIFT;
+	}
 	e = why_entry(key, s->walk.ep);
 	if (stay == WHY_NO_STAY) {
 		if (!e)
@@ -205,12 +208,15 @@ static __always_inline struct why_pair *why_pairs_of(struct why_cpu *s, u64 vict
 	return q;
 }
 
+/* What of a key's kind says who is blamed: all but the length. */
+#define WHY_PAIR_KINDS (ABI_WHY_KIND_MASK | 0xffU << ABI_WHY_CLASS_SHIFT)
+
 /* Of that CPU, which is in all keys here. Without groups nobody's key has an id. */
 static __always_inline bool why_pair_is(const struct why_pair *q, u64 id, u64 born, u32 kind,
 					u64 low, u64 high, u64 all_ns)
 {
-	u64 other = (q->who[0] ^ low) | (q->who[1] ^ high) |
-		    ((q->key.kind ^ kind) & (ABI_WHY_KINDS - 1));
+	u64 other =
+		(q->who[0] ^ low) | (q->who[1] ^ high) | ((q->key.kind ^ kind) & WHY_PAIR_KINDS);
 
 	if (keyed.by != ABI_BY_NONE)
 		other |= (q->key.id ^ id) | (q->key.born ^ born);
@@ -221,7 +227,7 @@ static __always_inline bool why_pair_is(const struct why_pair *q, u64 id, u64 bo
 static __always_inline void why_pair_begin(struct why_pair *q, const struct abi_key *key,
 					   const struct why_stay *t, u32 length)
 {
-	bool task = (key->kind & (ABI_WHY_KINDS - 1)) == ABI_WHY_TASK;
+	bool task = (key->kind & ABI_WHY_KIND_MASK) == ABI_WHY_TASK;
 
 	q->key = *key;
 	q->who[0] = task ? t->key[0] : 0;
@@ -247,7 +253,7 @@ static __noinline u32 why_pair_new(struct why_cpu *s, struct why_pair *q, u64 ns
 	u32 length = why_length(ns + due_ns, 1);
 	struct abi_key *key = &s->walk.key;
 
-	if (key->kind == ABI_WHY_TASK)
+	if ((key->kind & ABI_WHY_KIND_MASK) == ABI_WHY_TASK)
 		key->obj = why_id(t);
 	key->kind |= length << ABI_WHY_LENGTH_SHIFT;
 	if (!why_add_simple(key, ns, due_ns, ep))
@@ -268,7 +274,8 @@ static __noinline u32 why_pair_new(struct why_cpu *s, struct why_pair *q, u64 ns
 static __always_inline bool why_blame_simple(struct why_cpu *s, struct task_struct *p, u32 kind,
 					     const struct why_stay *t, u64 ns, u64 due_ns, u64 ep)
 {
-	u64 low = kind == ABI_WHY_TASK ? t->key[0] : 0, high = kind == ABI_WHY_TASK ? t->key[1] : 0;
+	bool task = (kind & ABI_WHY_KIND_MASK) == ABI_WHY_TASK;
+	u64 low = task ? t->key[0] : 0, high = task ? t->key[1] : 0;
 	u64 id = 0, born = 0;
 	struct abi_key *key;
 	struct why_pair *q;
@@ -307,7 +314,7 @@ static __always_inline void why_pair_tell(struct why_pair *q, u64 ep)
 	struct abi_khead *e = why_entry(&q->key, ep);
 
 	if (!e) {
-		other.kind = q->key.kind & (ABI_WHY_KINDS - 1);
+		other.kind = q->key.kind & ABI_WHY_KIND_MASK;
 		other.cpu = q->key.cpu;
 		e = why_entry(&other, ep);
 	}

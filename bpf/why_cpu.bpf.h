@@ -32,8 +32,10 @@ struct why_mark {
 	u64 irq;
 	u64 softirq;
 	u64 steal;
-	u32 interrupted; /* from here on an interrupt runs */
-	u32 tid;	 /* a stay's begins: whose; 0: idle's */
+	u16 interrupted; /* from here on an interrupt runs */
+	u8 rt_out;	 /* a stay's begins: real-time tasks of this CPU are out of their runtime */
+	u8 rt_class;	 /* and of its task, see abi_why.h */
+	u32 tid;	 /* whose; 0: idle's */
 };
 
 /* A cache line, written at every switch. */
@@ -72,6 +74,7 @@ struct why_lap {
 	u64 softirq;
 	u64 steal;
 	u64 idle;
+	u64 rt_out; /* while real-time tasks were out of their runtime; not in `idle` */
 };
 
 #define WHY_HARD 0
@@ -104,6 +107,9 @@ struct why_walk {
 	u64 length;	     /* ABI_WHY_LENGTHS */
 	u64 slow;	     /* its parts are wanted by themselves */
 	u64 tables;	     /* it counts, and not only as a slow wait */
+	u64 rt_group; /* who waits is real-time: no other than this one keeps it from running */
+	u64 rt;	      /* it is */
+	u64 dl_until; /* it was out of its SCHED_DEADLINE budget until then; 0: it was not */
 	struct why_mark got; /* of since(): what is left to the task or idle is `at` */
 	/* In place of a stack: before 6.13 that of a chain of calls has 512 bytes. */
 	struct why_mark all;
@@ -133,6 +139,10 @@ struct why_cpu {	   /* first what every switch looks at, by lines of the cache *
 	u64 due_flag;
 	u64 idle_ns;
 	u64 steal_at;
+	u64 rt_queue; /* the queue of real-time tasks that is out of its runtime; 0: none is */
+	u64 rt_out_ns;
+	u64 rt_group; /* of that queue, the last one */
+	u64 dl_until; /* of the SCHED_DEADLINE task that comes to the CPU */
 
 	struct why_soft soft[2];
 
@@ -428,17 +438,20 @@ static __noinline u32 why_uninterrupted(struct why_cpu *s)
 	return 0;
 }
 
-/* The stay that begins is the first of a lap, or follows one of the idle task: what of that no interrupt and no
- * thief had. Out of line: the switch's own frame is no deeper for it. */
+/* The stay that begins is the first of a lap, or follows one of the idle task, or one in which real-time tasks were out of
+ * their runtime: what of that no interrupt and no thief had. Out of line: the switch's own frame is no deeper for it. */
 static __noinline u32 why_lap(struct why_cpu *s)
 {
 	struct why_lap *l = &s->laps[s->nstays / WHY_LAP & (WHY_LAPS - 1)];
 	const struct why_mark *m = &s->stays[s->nstays & (WHY_STAYS - 1)].m;
-	const struct why_mark *idle = &s->stays[(s->nstays - 1) & (WHY_STAYS - 1)].m;
+	const struct why_mark *last = &s->stays[(s->nstays - 1) & (WHY_STAYS - 1)].m;
+	u64 ns = m->at - last->at - (m->irq - last->irq) - (m->softirq - last->softirq) -
+		 (m->steal - last->steal);
 
-	if (!idle->tid)
-		s->idle_ns += m->at - idle->at - (m->irq - idle->irq) -
-			      (m->softirq - idle->softirq) - (m->steal - idle->steal);
+	if (last->rt_out)
+		s->rt_out_ns += ns;
+	else if (!last->tid)
+		s->idle_ns += ns;
 	if (s->nstays & (WHY_LAP - 1))
 		return 0;
 	l->at = m->at;
@@ -446,13 +459,90 @@ static __noinline u32 why_lap(struct why_cpu *s)
 	l->softirq = m->softirq;
 	l->steal = m->steal;
 	l->idle = s->idle_ns;
+	l->rt_out = s->rt_out_ns;
+	return 0;
+}
+
+/* ---- real-time tasks ---- */
+
+/*
+ * Until when tasks that left their CPU with their SCHED_DEADLINE budget used up do not run; by the task. It is consumed when
+ * the task comes to a CPU. The kernel admits so many of them as fit on the CPUs: few.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u64);
+	__type(value, u64);
+} why_budgets SEC(".maps");
+
+static __noinline u32 why_budget_ends(struct task_struct *p, u64 now)
+{
+	u64 until = compat_dl_out_until(p), clock = compat_rq_clock(p), key = (u64)p;
+	struct abi_counts *bank;
+
+	if (!until)
+		return 0;
+	until = now + why_minus(until, clock);
+	if (!bpf_map_update_elem(&why_budgets, &key, &until, BPF_ANY))
+		return 0;
+	bank = bank_get(epoch);
+	if (bank)
+		bank->store_full++;
+	return 0;
+}
+
+static __noinline u32 why_budget_take(struct why_cpu *s, struct task_struct *p)
+{
+	u64 key = (u64)p, *until = bpf_map_lookup_elem(&why_budgets, &key);
+
+	s->dl_until = until ? *until : 0;
+	if (until)
+		bpf_map_delete_elem(&why_budgets, &key);
+	return 0;
+}
+
+static __always_inline u32 why_class(struct task_struct *p)
+{
+	u32 policy = p->policy;
+
+	if (policy == SCHED_DEADLINE)
+		return ABI_WHY_DEADLINE;
+	if (policy != SCHED_FIFO && policy != SCHED_RR)
+		return 0; /* it has the priority of one who waits for its lock */
+	return (policy == SCHED_RR ? ABI_WHY_RR : 0) + p->rt_priority;
+}
+
+/* A real-time task comes or leaves, or the CPU's are out of their runtime: in the stay that begins. */
+static __noinline u32 why_real_time(struct why_cpu *s, struct task_struct *prev,
+				    struct task_struct *next)
+{
+	struct why_mark *m = &s->stays[s->nstays & (WHY_STAYS - 1)].m;
+	u64 queue;
+
+	if (prev->prio < 0)
+		why_budget_ends(prev, m->at);
+	else if (prev->prio < MAX_RT_PRIO) {
+		queue = compat_rt_out(prev);
+		if (queue) {
+			s->rt_queue = queue;
+			s->rt_group = compat_rt_group(queue);
+		}
+	}
+	if (s->rt_queue && !compat_rt_still_out(s->rt_queue))
+		s->rt_queue = 0;
+	m->rt_out = s->rt_queue != 0;
+	if (next->prio < MAX_RT_PRIO)
+		m->rt_class = why_class(next);
+	if (next->prio < 0)
+		why_budget_take(s, next);
 	return 0;
 }
 
 /* A switch: one stay ends, the next begins. Interrupts do not nest around it, so that their sums are
  * at hand. */
-static __always_inline void why_switch(struct why_cpu *s, struct task_struct *next, bool runnable,
-				       u64 now, bool casts)
+static __always_inline void why_switch(struct why_cpu *s, struct task_struct *prev,
+				       struct task_struct *next, bool runnable, u64 now, bool casts)
 {
 	struct why_stay *t, *last;
 	u64 n;
@@ -474,9 +564,12 @@ static __always_inline void why_switch(struct why_cpu *s, struct task_struct *ne
 	t->m.steal = casts ? why_steal_asked(s, now) : why_steal(s, now);
 	t->m.tid = TASK_READ(next, pid);
 	t->due_ns = 0;
+	t->m.rt_out = t->m.rt_class = 0;
+	if (prev->prio < MAX_RT_PRIO || next->prio < MAX_RT_PRIO || s->rt_queue)
+		why_real_time(s, prev, next);
 	if (t->m.tid) /* idle is a CPU's own task, nobody to be blamed */
 		why_name_stay(s, t, next);
-	if (!last->m.tid || !(n & (WHY_LAP - 1)))
+	if (!last->m.tid || last->m.rt_out || !(n & (WHY_LAP - 1)))
 		why_lap(s);
 	barrier();
 	s->nstays = n + 1;

@@ -26,12 +26,16 @@ static __always_inline u64 lap_take(struct why_walk *w, const struct why_lap *a,
 {
 	u64 irq = why_minus(b->irq, a->irq), softirq = why_minus(b->softirq, a->softirq);
 	u64 steal = why_minus(b->steal, a->steal), idle = why_minus(b->idle, a->idle), tasks;
+	u64 rt_out = why_minus(b->rt_out, a->rt_out);
 
-	tasks = why_minus(why_minus(b->at, a->at), irq + softirq + steal + idle);
+	if (!w->rt)
+		rt_out = 0; /* tasks ran then */
+	tasks = why_minus(why_minus(b->at, a->at), irq + softirq + steal + idle + rt_out);
 	why_take(w, ABI_WHY_IRQ, why_minus(irq, before));
 	why_take(w, ABI_WHY_SOFTIRQ, why_minus(softirq, before));
 	why_take(w, ABI_WHY_STEAL, why_minus(steal, before));
 	why_take(w, ABI_WHY_IDLE, why_minus(idle, before));
+	why_take(w, ABI_WHY_RT, why_minus(rt_out, before));
 	return why_take(w, ABI_WHY_TASK, why_minus(tasks, before));
 }
 

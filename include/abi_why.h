@@ -14,7 +14,11 @@
 #define ABI_WHY_THROTTLE 5    /* the task's cgroup was out of quota */
 #define ABI_WHY_KERNEL 6      /* ran on where a reschedule was due */
 #define ABI_WHY_UNEXPLAINED 7 /* the rest */
-#define ABI_WHY_KINDS 8
+#define ABI_WHY_RT \
+	8 /* let others run, or none: its real-time tasks had used up their share of the period */
+#define ABI_WHY_DL 9 /* the task's SCHED_DEADLINE budget was used up */
+#define ABI_WHY_KINDS 10
+#define ABI_WHY_KIND_MASK 15 /* of abi_key.kind */
 
 /*
  * Above the kind: how long the wait was of which that is a part, by powers of two of a second as in
@@ -24,6 +28,14 @@
 #define ABI_WHY_LENGTH_SHIFT 8
 #define ABI_WHY_LENGTHS 33
 #define ABI_WHY_LONGER(i) ((1000000000ULL << (i)) >> 20) /* 2^(i - 20) s */
+
+/*
+ * And above that, of ABI_WHY_TASK: the class of the task that ran. 0: none of these; a priority: SCHED_FIFO;
+ * ABI_WHY_RR and a priority: SCHED_RR.
+ */
+#define ABI_WHY_CLASS_SHIFT 16
+#define ABI_WHY_RR 100
+#define ABI_WHY_DEADLINE 200
 
 /* abi_khead.sums of an entry. */
 #define ABI_WHY_NS 0
@@ -46,10 +58,11 @@ _Static_assert(sizeof(struct abi_culprit) == 32, "abi_culprit size");
 
 struct abi_why_part {
 	__u64 ns;
+	__u64 rt_class; /* as in the key of an entry */
 	struct abi_culprit who;
 };
 
-_Static_assert(sizeof(struct abi_why_part) == 40, "abi_why_part size");
+_Static_assert(sizeof(struct abi_why_part) == 48, "abi_why_part size");
 
 /* A slow wait: its kinds add up to it, its parts are those of the tasks, as many as have room. */
 #define ABI_WHY_PARTS 12
@@ -61,7 +74,7 @@ struct abi_slow_why {
 };
 
 _Static_assert(sizeof(struct abi_slow_why) ==
-		       sizeof(struct abi_slow) + 8 * ABI_WHY_KINDS + 8 + 40 * ABI_WHY_PARTS,
+		       sizeof(struct abi_slow) + 8 * ABI_WHY_KINDS + 8 + 48 * ABI_WHY_PARTS,
 	       "abi_slow_why size");
 
 #endif

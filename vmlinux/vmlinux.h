@@ -63,8 +63,28 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+struct task_group;
+
+struct rt_rq {
+	int rt_throttled;
+	struct task_group *tg;
+};
+
 struct rq {
 	u64 clock;
+	struct rt_rq rt;
+};
+
+struct sched_rt_entity {
+	struct sched_rt_entity *parent;
+	struct rt_rq *rt_rq;
+};
+
+struct sched_dl_entity {
+	u64 dl_deadline;
+	u64 dl_period;
+	u64 deadline;
+	unsigned int dl_throttled : 1;
 };
 
 struct cfs_rq {
@@ -146,7 +166,12 @@ struct task_struct {
 	unsigned int __state;
 	unsigned int on_cpu; /* a byte in 7.2: libbpf resizes loads of unsigned members only */
 	unsigned int on_rq;
+	int prio;
+	unsigned int rt_priority;
 	struct sched_entity se;
+	struct sched_rt_entity rt;
+	struct sched_dl_entity dl;
+	unsigned int policy;
 	bool throttled;
 	struct sched_info sched_info;
 	int softirq_disable_cnt;

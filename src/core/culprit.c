@@ -18,9 +18,14 @@ static const struct {
 	const char *kind;
 	const char *words; /* in a table, and in a sentence */
 } words[] = {
-	{"idle-exit", "way out of idle"}, {"irq", "hard interrupts"},
-	{"softirq", "soft interrupts"},	  {"steal", "hypervisor"},
-	{"throttle", "out of quota"},	  {"kernel", "kernel: reschedule due"},
+	{"idle-exit", "way out of idle"},
+	{"irq", "hard interrupts"},
+	{"softirq", "soft interrupts"},
+	{"steal", "hypervisor"},
+	{"throttle", "out of quota"},
+	{"kernel", "kernel: reschedule due"},
+	{"rt-throttle", "real-time tasks out of their runtime"},
+	{"dl-throttle", "SCHED_DEADLINE budget used up"},
 	{"unexplained", "unexplained"},
 };
 
@@ -31,17 +36,23 @@ static bool is_kind(const struct culprit *k, const char *kind)
 
 const char *culprit_name(const struct culprit *k, char *out, size_t len)
 {
+	char class[32] = "";
+
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (is_kind(k, words[i].kind)) {
 			(void)snprintf(out, len, "(%s)", words[i].words); /* fits */
 			return out;
 		}
+	if (k->priority)
+		(void)snprintf(class, sizeof(class), ", %s %" PRIu32, k->rt_class, k->priority);
+	else if (k->rt_class)
+		(void)snprintf(class, sizeof(class), ", %s", k->rt_class);
 	/* A cgroup's path may be longer than there is room: its start is enough. */
 	if (k->pid)
-		(void)snprintf(out, len, "%s %" PRIu32, k->comm ? k->comm : "?",
-			       k->tid ? k->tid : k->pid);
+		(void)snprintf(out, len, "%s %" PRIu32 "%s", k->comm ? k->comm : "?",
+			       k->tid ? k->tid : k->pid, class);
 	else if (k->comm || k->cgroup)
-		(void)snprintf(out, len, "%s", k->comm ? k->comm : k->cgroup);
+		(void)snprintf(out, len, "%s%s", k->comm ? k->comm : k->cgroup, class);
 	else
 		(void)snprintf(out, len, "(other tasks)");
 	return out;
@@ -73,7 +84,9 @@ const struct holder *holder_longest(const struct slow_held *held)
 int culprit_compare(const struct culprit *x, const struct culprit *y)
 {
 	int order = strcmp(x->kind, y->kind) ?: (x->pid > y->pid) - (x->pid < y->pid) ?:
-		    (x->tid > y->tid) - (x->tid < y->tid);
+		    (x->tid > y->tid) - (x->tid < y->tid) ?:
+		    strcmp(x->rt_class ?: "", y->rt_class ?: "") ?:
+		    (x->priority > y->priority) - (x->priority < y->priority);
 
 	if (order || x->pid)
 		return order;

@@ -266,6 +266,8 @@ static const struct field culprit_rows[] = {
 	{"tid", FIELD_U32, FIELD_ZERO_IS_NULL, AT(culprit, tid)},
 	{"comm", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(culprit, comm)},
 	{"cgroup", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(culprit, cgroup)},
+	{"class", FIELD_TEXT, FIELD_NONE_IS_ABSENT, AT(culprit, rt_class)},
+	{"priority", FIELD_U32, FIELD_NONE_IS_ABSENT, AT(culprit, priority)},
 	{"count", FIELD_U64, FIELD_NEVER_NULL, AT(culprit, count)},
 	{"wait_ns", FIELD_U64, FIELD_NEVER_NULL, AT(culprit, wait_ns)},
 };
@@ -277,6 +279,8 @@ static const struct field culprit_part_rows[] = {
 	{"tid", FIELD_U32, FIELD_ZERO_IS_NULL, AT(culprit, tid)},
 	{"comm", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(culprit, comm)},
 	{"cgroup", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(culprit, cgroup)},
+	{"class", FIELD_TEXT, FIELD_NONE_IS_ABSENT, AT(culprit, rt_class)},
+	{"priority", FIELD_U32, FIELD_NONE_IS_ABSENT, AT(culprit, priority)},
 	{"ns", FIELD_U64, FIELD_NEVER_NULL, AT(culprit, wait_ns)},
 };
 TABLE(culprit_part_fields, culprit_part_rows);
@@ -334,7 +338,8 @@ bool field_is_null(const struct field *f, const void *from)
 	case FIELD_HEX:
 		return f->null == FIELD_ZERO_IS_NULL && !*(const uint64_t *)at;
 	case FIELD_U32:
-		return f->null == FIELD_ZERO_IS_NULL && !*(const uint32_t *)at;
+		return (f->null == FIELD_ZERO_IS_NULL || f->null == FIELD_NONE_IS_ABSENT) &&
+		       !*(const uint32_t *)at;
 	case FIELD_PPM:
 	case FIELD_DECIMAL:
 		return f->null == FIELD_NEGATIVE_IS_NULL && *(const double *)at < 0;

@@ -32,8 +32,8 @@ enum field_null {
 	FIELD_ZERO_IS_NULL,
 	FIELD_NEGATIVE_IS_NULL,
 	FIELD_FALSE_IS_ABSENT, /* there only where it is true */
-	FIELD_NONE_IS_ABSENT,  /* of a text: there only where there is one */
-	FIELD_NEW,	       /* never null, but records of older versions lack it: zero */
+	FIELD_NONE_IS_ABSENT, /* of a text or a FIELD_U32: there only where there is one, or it is not 0 */
+	FIELD_NEW,	      /* never null, but records of older versions lack it: zero */
 };
 
 /* When a column is left out of a narrow table. */

@@ -182,8 +182,8 @@ struct contended {
 struct culprit {
 	struct label victim[CULPRIT_LABELS]; /* who waited: labels of --by; none without */
 	uint32_t nvictim;
-	const char *kind;  /* "task" "idle-exit" "irq" "softirq" "steal" "throttle" "kernel"
-			      "unexplained" */
+	const char *kind;  /* "task" "idle-exit" "irq" "softirq" "steal" "throttle" "rt-throttle"
+			      "dl-throttle" "kernel" "unexplained" */
 	uint32_t pid, tid; /* of a task with --by pid or tid, else 0 */
 	const char *comm;  /* of a task; NULL: of several names, or one that found no row */
 	const char *cgroup;
@@ -192,6 +192,9 @@ struct culprit {
 	/* Of wait_ns what is of waits longer than 2^(i - 21) s, up to 2^(i - 20) s; the last has no
 	 * end. What is in none was of waits whose length is not known. */
 	uint64_t length_ns[CULPRIT_LENGTHS];
+	/* Of a real-time task: "SCHED_FIFO" "SCHED_RR" "SCHED_DEADLINE"; else NULL */
+	const char *rt_class;
+	uint32_t priority; /* of the first two, 1 to 99; else 0 */
 };
 
 /*

@@ -237,6 +237,8 @@ static struct culprit *culprit_item(struct frame_own *o, const struct culprit *c
 		own_key_text(o, c->comm);
 		own_key_text(o, c->cgroup);
 	}
+	own_key_text(o, c->rt_class);
+	own_key(o, &c->priority, sizeof(c->priority));
 	if (c->nvictim) {
 		own_key_text(o, c->victim[0].key);
 		own_key_text(o, c->victim[0].value);
@@ -263,6 +265,8 @@ static void culprit_add(struct frame_own *o, const struct culprit *c)
 	to->kind = own_text(o, c->kind);
 	to->comm = own_text(o, c->comm);
 	to->cgroup = own_text(o, c->cgroup);
+	to->rt_class = own_text(o, c->rt_class);
+	to->priority = c->priority;
 	to->pid = c->pid;
 	to->tid = c->tid;
 	to->count += c->count;

@@ -251,11 +251,11 @@ static void csv_contended(struct sink *sink, const struct csv_start *start,
 	csv_row_end(out, start->f, c->wait);
 }
 
-/* Of the metric `culprit`: kind, comm, pid and cgroup, then who waited, as far as there is room. */
+/* Of the metric `culprit`: kind, comm, pid and cgroup, then who waited, as far as there is room; a real-time class is the last. */
 static void csv_culprit(struct sink *sink, const struct csv_start *start, const struct culprit *k)
 {
 	struct out *out = sink->out;
-	char pid[16];
+	char pid[16], class[32];
 	size_t i;
 
 	csv_row_start(out, start, "culprit", "");
@@ -264,8 +264,14 @@ static void csv_culprit(struct sink *sink, const struct csv_start *start, const 
 	csv_label(out, "comm", k->comm);
 	csv_label(out, k->tid ? "tid" : "pid", k->pid ? pid : NULL);
 	csv_label(out, "cgroup", k->cgroup);
-	for (i = 0; i < SERIES_LABELS - 4; i++)
+	if (k->priority)
+		(void)snprintf(class, sizeof(class), "%s %" PRIu32, k->rt_class, k->priority);
+	else if (k->rt_class)
+		(void)snprintf(class, sizeof(class), "%s", k->rt_class); /* these fit */
+	for (i = 0; i < SERIES_LABELS - 4 - (k->rt_class != NULL); i++)
 		csv_label(out, i < k->nvictim ? k->victim[i].key : NULL, k->victim[i].value);
+	if (k->rt_class)
+		csv_label(out, "class", class);
 	out_printf(out, ",%" PRIu64 ",%" PRIu64, k->count, k->wait_ns);
 	/* No min and max; few, value; no split; cpus, site, idle. */
 	csv_empty(out, 2 + sink->cfg->nquantiles + 2 + 3 + contended_number_fields.n + 3);

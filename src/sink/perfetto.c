@@ -211,6 +211,9 @@ static void put_culprit(struct perfetto *p, uint64_t track, const struct culprit
 	if (k->tid)
 		perfetto_note_u64(p->base.out, WORD_TID, k->tid);
 	perfetto_note(p->base.out, WORD_CGROUP, k->cgroup);
+	perfetto_note(p->base.out, WORD_CLASS, k->rt_class);
+	if (k->priority)
+		perfetto_note_u64(p->base.out, WORD_PRIORITY, k->priority);
 	perfetto_note(p->base.out, WORD_MEANING, "a sum over the wait, not a moment in it");
 	perfetto_end(p->base.out, e);
 	perfetto_put_end(p->base.out, track, from + k->wait_ns);

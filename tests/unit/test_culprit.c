@@ -24,6 +24,17 @@ static void names(void **state)
 		{{.kind = "task"}, "(other tasks)", "those without a row"},
 		{{.kind = "softirq"}, "(soft interrupts)", "a class"},
 		{{.kind = "unexplained"}, "(unexplained)", "the rest"},
+		{{.kind = "task", .comm = "audiod", .rt_class = "SCHED_FIFO", .priority = 50},
+		 "audiod, SCHED_FIFO 50",
+		 "a real-time class and its priority"},
+		{{.kind = "task", .comm = "db", .pid = 7, .tid = 9, .rt_class = "SCHED_DEADLINE"},
+		 "db 9, SCHED_DEADLINE",
+		 "a class without priorities"},
+		{{.kind = "task", .cgroup = "/a", .rt_class = "SCHED_RR", .priority = 1},
+		 "/a, SCHED_RR 1",
+		 "of a cgroup's tasks those of a class"},
+		{{.kind = "rt-throttle"}, "(real-time tasks out of their runtime)", "a limit"},
+		{{.kind = "dl-throttle"}, "(SCHED_DEADLINE budget used up)", "another"},
 	};
 	char out[CULPRIT_NAME_BYTES];
 
@@ -37,6 +48,50 @@ static struct frame frame_of(const struct culprit *rows, size_t n)
 {
 	return (struct frame){
 		.type = FRAME_FINAL, .dur_ns = 1, .why = true, .culprits = rows, .nculprits = n};
+}
+
+/* Tasks of one name and of two classes are two rows, in whatever way reports are put together. */
+static void classes(void **state)
+{
+	static const struct culprit rows[] = {
+		{.kind = "task", .comm = "a", .count = 1, .wait_ns = 3},
+		{.kind = "task",
+		 .comm = "a",
+		 .rt_class = "SCHED_FIFO",
+		 .priority = 2,
+		 .count = 1,
+		 .wait_ns = 5},
+		{.kind = "task",
+		 .comm = "a",
+		 .rt_class = "SCHED_RR",
+		 .priority = 2,
+		 .count = 1,
+		 .wait_ns = 7},
+		{.kind = "task",
+		 .comm = "a",
+		 .rt_class = "SCHED_FIFO",
+		 .priority = 3,
+		 .count = 1,
+		 .wait_ns = 11},
+	};
+	const size_t n = sizeof(rows) / sizeof(rows[0]);
+	struct frame f = frame_of(rows, n);
+	struct frame_own *own = frame_own_new();
+	const struct frame *all;
+
+	assert_non_null(own);
+	frame_own_add(own, &f, FRAME_THEN);
+	frame_own_add(own, &f, FRAME_THEN);
+	all = frame_own_view(own);
+	assert_non_null(all);
+	assert_int_equal(all->nculprits, n);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(all->culprits[i].wait_ns, 2 * rows[i].wait_ns);
+		assert_int_equal(all->culprits[i].priority, rows[i].priority);
+		for (size_t k = 0; k < n; k++)
+			assert_int_equal(!culprit_compare(&rows[i], &rows[k]), i == k);
+	}
+	frame_own_free(own);
 }
 
 static void verdict(void **state)

@@ -47,6 +47,8 @@ void sched_why_forget(struct sched_why *w);
 int sched_why_push(struct sched_why *w, struct source_report *r);
 void sched_why_close(struct sched_why *w);
 extern const char *const sched_why_kinds[];
+/* The class of a task that was blamed, as abi_why.h has it, in words. */
+void sched_why_class(struct culprit *c, uint32_t rt_class);
 
 #define SCHED_WHY_LACKS 6
 

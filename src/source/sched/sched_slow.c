@@ -49,6 +49,7 @@ static size_t add_parts(struct sched *s, const struct abi_slow_why *r, struct cu
 			.count = 1,
 			.wait_ns = r->parts[i].ns,
 		};
+		sched_why_class(&to[n - 1], (uint32_t)r->parts[i].rt_class);
 		rest -= r->parts[i].ns;
 	}
 	for (i = ABI_WHY_TASK; i < ABI_WHY_KINDS; i++) {

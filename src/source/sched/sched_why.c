@@ -14,7 +14,7 @@
 #include "source/sched/sched.h"
 
 _Static_assert(CULPRIT_LENGTHS == ABI_WHY_LENGTHS - 1, "lengths that are kept");
-_Static_assert((ABI_WHY_KINDS & (ABI_WHY_KINDS - 1)) == 0, "kinds are bits of a key");
+_Static_assert(ABI_WHY_KINDS <= ABI_WHY_KIND_MASK + 1, "kinds are bits of a key");
 
 #define COLD_AFTER 4  /* collects, as of contended addresses */
 #define REST_AFTER 60 /* where there is room */
@@ -37,11 +37,21 @@ struct why_row {
 };
 
 const char *const sched_why_kinds[] = {
-	[ABI_WHY_TASK] = "task",     [ABI_WHY_IDLE] = "idle-exit",
-	[ABI_WHY_IRQ] = "irq",	     [ABI_WHY_SOFTIRQ] = "softirq",
-	[ABI_WHY_STEAL] = "steal",   [ABI_WHY_THROTTLE] = "throttle",
-	[ABI_WHY_KERNEL] = "kernel", [ABI_WHY_UNEXPLAINED] = "unexplained",
+	[ABI_WHY_TASK] = "task",      [ABI_WHY_IDLE] = "idle-exit",
+	[ABI_WHY_IRQ] = "irq",	      [ABI_WHY_SOFTIRQ] = "softirq",
+	[ABI_WHY_STEAL] = "steal",    [ABI_WHY_THROTTLE] = "throttle",
+	[ABI_WHY_KERNEL] = "kernel",  [ABI_WHY_UNEXPLAINED] = "unexplained",
+	[ABI_WHY_RT] = "rt-throttle", [ABI_WHY_DL] = "dl-throttle",
 };
+
+void sched_why_class(struct culprit *c, uint32_t rt_class)
+{
+	c->rt_class = rt_class == ABI_WHY_DEADLINE ? "SCHED_DEADLINE"
+		      : rt_class > ABI_WHY_RR	   ? "SCHED_RR"
+		      : rt_class		   ? "SCHED_FIFO"
+						   : NULL;
+	c->priority = rt_class == ABI_WHY_DEADLINE ? 0 : rt_class % ABI_WHY_RR;
+}
 
 static bool is_other(const struct keyed_row *row)
 {
@@ -50,7 +60,12 @@ static bool is_other(const struct keyed_row *row)
 
 static uint32_t kind_of(const struct keyed_row *row)
 {
-	return row->key.kind % ABI_WHY_KINDS;
+	return row->key.kind & ABI_WHY_KIND_MASK;
+}
+
+static uint32_t class_of(const struct keyed_row *row)
+{
+	return row->key.kind >> ABI_WHY_CLASS_SHIFT;
 }
 
 static bool is_task(const struct keyed_row *row)
@@ -107,7 +122,7 @@ int sched_why_open(struct sched_why **out, const struct sched_why_args *args, st
 		.room = args->room / 4 * 3,
 		.cold_after = COLD_AFTER,
 		.rest_after = REST_AFTER,
-		.other_kinds = ABI_WHY_KINDS - 1,
+		.other_kinds = ABI_WHY_KIND_MASK,
 		.appeared = row_appeared,
 		.leaves = row_leaves,
 		.ctx = w,
@@ -174,7 +189,7 @@ static int push(struct culprit_list *l, struct culprit *c)
 static void add_sums(struct culprit *c, const struct keyed_row *row, const uint64_t *sums,
 		     const uint32_t which[2])
 {
-	uint32_t length = row->key.kind >> ABI_WHY_LENGTH_SHIFT;
+	uint32_t length = row->key.kind >> ABI_WHY_LENGTH_SHIFT & 0xff;
 
 	c->wait_ns += sums[which[0]];
 	c->count += sums[which[1]];
@@ -194,6 +209,7 @@ static void describe(const struct sched_why *w, struct why_row *r, struct culpri
 	c->tid = r->who.tid;
 	c->comm = r->comm[0] ? r->comm : NULL;
 	c->cgroup = r->cgroup;
+	sched_why_class(c, class_of(&r->row));
 }
 
 static int compare_groups(const struct keyed_row *x, const struct keyed_row *y)
@@ -213,6 +229,8 @@ static int compare_who(const struct keyed_row *x, const struct keyed_row *y)
 		order = kind_of(x) < kind_of(y) ? -1 : 1;
 	if (!order && x->key.obj != y->key.obj)
 		order = x->key.obj < y->key.obj ? -1 : 1;
+	if (!order && class_of(x) != class_of(y))
+		order = class_of(x) < class_of(y) ? -1 : 1;
 	return order;
 }
 
