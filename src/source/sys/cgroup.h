@@ -8,6 +8,7 @@
 #ifndef WS_CGROUP_H
 #define WS_CGROUP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,11 +25,11 @@ struct cgroup_ref {
 	char dir[4096];	 /* in the file system */
 };
 
-/* First cgroup2 mount of /proc/self/mountinfo; exit 3 with words when there is none. */
-/* Are controllers of cgroup v1 mounted, in this text of mountinfo, which is changed? */
+/* Returns whether controllers of cgroup v1 are mounted by a text of mountinfo. The text is changed. */
 bool cgroup_v1_parse(char *mountinfo);
-/* The same of ourselves. */
+/* The same of /proc/self/mountinfo. */
 bool cgroup_v1_mounted(void);
+/* First cgroup2 mount of /proc/self/mountinfo; exit 3 with words when there is none. */
 int cgroup_mount_find(struct cgroup_mount *m, struct err *e);
 void cgroup_mount_close(struct cgroup_mount *m); /* NULL and unopened (fd 0 or -1) are fine */
 /* Text of a mountinfo -> mount; 0 or -ENOENT. For tests and fuzzing. */
