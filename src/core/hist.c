@@ -432,6 +432,37 @@ int hist_subtract(struct hist *from, const struct hist *earlier)
 	return 0;
 }
 
+/* Has it as many samples in each bucket? Both have the same ones. */
+static bool slots_has(const struct hist *h, const struct hist *part)
+{
+	struct hist_walk w = {0};
+
+	while (hist_next(part, &w))
+		if (w.slot < h->first || w.slot - h->first >= h->len ||
+		    h->slots[w.slot - h->first] < w.n)
+			return false;
+	return true;
+}
+
+int hist_move(struct hist *to, struct hist *from, const struct hist *what)
+{
+	uint32_t coarse = what->schema < from->schema ? what->schema : from->schema;
+	struct hist moved = {0};
+	int ret;
+
+	/* At from's buckets, for hist_subtract() wants no finer ones, nor coarser. */
+	hist_init(&moved, coarse);
+	ret = hist_merge(&moved, what);
+	if (!ret)
+		ret = hist_rescale(from, coarse);
+	if (!ret)
+		ret = slots_has(from, &moved) ? hist_subtract(from, &moved) : -EINVAL;
+	if (!ret)
+		ret = hist_merge(to, &moved);
+	hist_free(&moved);
+	return ret;
+}
+
 uint64_t hist_slot_value(const struct hist *h, uint32_t slot)
 {
 	uint64_t v = (uint64_t)llround(hist_slot_middle_ns(h->schema, slot));

@@ -104,6 +104,12 @@ int hist_rescale(struct hist *h, uint32_t schema);
  * `from` is of no more use, or is packed.
  */
 int hist_subtract(struct hist *from, const struct hist *earlier);
+/*
+ * Samples of `from`, which are those of `what`, go to `to`; neither is packed. Both get what's schema where
+ * that is coarser. from's minimum and maximum become edges of its buckets where they may have left. 0,
+ * -EINVAL (`from` does not have them: both stay, but for from's schema) or -ENOMEM.
+ */
+int hist_move(struct hist *to, struct hist *from, const struct hist *what);
 /* Nearest rank. count == 0 gives all zeroes. */
 struct quantile_value hist_quantile(const struct hist *h, const struct quantile *q);
 /* Upper edge of a slot in ns (rounded), and the geometric middle. */

@@ -608,9 +608,52 @@ static void next_bucket(void **state)
 	}
 }
 
+/* What moves is exact, at the coarser of both buckets, and what is not there does not. */
+static void moves(void **state)
+{
+	static const struct {
+		uint32_t schema, of;
+	} rows[] = {{5, 4}, {4, 4}, {3, 4}, {5, 5}};
+	struct hist from, to, what, stays;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		hist_init(&from, rows[i].schema);
+		hist_init(&to, rows[i].schema);
+		hist_init(&stays, rows[i].schema);
+		hist_init(&what, rows[i].of);
+		for (uint64_t ns = 0; ns < 3000000; ns += 1 + ns / 3) {
+			add(&from, ns);
+			add(&from, ns + 1000);
+			add(&what, ns);
+			add(&stays, ns + 1000);
+		}
+		add(&to, 7);
+		assert_int_equal(hist_move(&to, &from, &what), 0);
+		assert_int_equal(from.count, stays.count);
+		assert_int_equal(from.sum_ns, stays.sum_ns);
+		assert_int_equal(to.count, what.count + 1);
+		assert_int_equal(to.sum_ns, what.sum_ns + 7);
+		assert_int_equal(to.min_ns, 0);
+		assert_int_equal(to.max_ns, what.max_ns);
+		assert_int_equal(from.schema,
+				 rows[i].schema < rows[i].of ? rows[i].schema : rows[i].of);
+		assert_int_equal(hist_rescale(&stays, from.schema), 0);
+		for (uint32_t k = 0; k < stays.len; k++)
+			assert_int_equal(from.slots[stays.first + k - from.first], stays.slots[k]);
+		assert_int_equal(hist_move(&to, &from, &what), -EINVAL);
+		assert_int_equal(from.sum_ns, stays.sum_ns);
+		assert_int_equal(to.count, what.count + 1);
+		hist_free(&from);
+		hist_free(&to);
+		hist_free(&stays);
+		hist_free(&what);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(moves),
 		cmocka_unit_test(next_bucket),
 		cmocka_unit_test(empty),
 		cmocka_unit_test(one_sample),

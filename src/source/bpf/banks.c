@@ -71,6 +71,13 @@ static int collect_bank(struct banks *b, uint32_t cpu, uint32_t bank, uint64_t e
 	return ret;
 }
 
+/* banks_move() may have taken coarser buckets. */
+static void forget(const struct banks *b, struct hist *h)
+{
+	hist_reset(h);
+	h->schema = b->args.schema;
+}
+
 static void begin_interval(struct banks *b)
 {
 	uint32_t c, m;
@@ -79,10 +86,10 @@ static void begin_interval(struct banks *b)
 		return;
 	counts_begin(&b->counts);
 	for (m = 0; m < b->args.nmetrics; m++) {
-		hist_reset(&b->all.interval[m]);
+		forget(b, &b->all.interval[m]);
 		for (c = 0; c < b->args.ncpus; c++)
 			if (b->cpus[c].used)
-				hist_reset(&b->cpus[c].interval[m]);
+				forget(b, &b->cpus[c].interval[m]);
 	}
 }
 
@@ -123,9 +130,34 @@ int banks_collect(struct banks *b, uint64_t epoch, bool ends, struct err *e)
 		for (bank = 0; !ret && bank < ABI_BANKS; bank++)
 			if (counts_bank_ended(bank, epoch))
 				ret = collect_bank(b, c, bank, epoch);
-	if (!ret && ends)
-		ret = end_interval(b);
-	return ret ? err_sys(e, ret, "read the histograms of %u CPUs", b->args.ncpus) : 0;
+	if (ret)
+		return err_sys(e, ret, "read the histograms of %u CPUs", b->args.ncpus);
+	return ends ? banks_end(b, e) : 0;
+}
+
+int banks_end(struct banks *b, struct err *e)
+{
+	int ret = end_interval(b);
+
+	return ret ? err_sys(e, ret, "add up the histograms of %u CPUs", b->args.ncpus) : 0;
+}
+
+int banks_move(struct banks *b, uint32_t cpu, uint32_t from, uint32_t to, const struct hist *what)
+{
+	struct hist *interval = b->cpus[cpu].interval;
+	int ret = hist_move(&interval[to], &interval[from], what);
+
+	return ret == -EINVAL ? 0 : ret;
+}
+
+void banks_bounds(struct banks *b, uint32_t cpu, uint32_t m, uint64_t min_ns, uint64_t max_ns)
+{
+	struct hist *h = &b->cpus[cpu].interval[m];
+
+	if (!h->count)
+		return;
+	h->min_ns = min_ns;
+	h->max_ns = max_ns;
 }
 
 void banks_forget(struct banks *b)
@@ -134,7 +166,7 @@ void banks_forget(struct banks *b)
 
 	counts_forget(&b->counts);
 	for (m = 0; m < 2 * b->args.nmetrics * (b->args.ncpus + 1); m++)
-		hist_reset(&b->hists[m]);
+		forget(b, &b->hists[m]);
 }
 
 static int push(const struct banks *b, struct source_report *r, const struct banks_row *row,

@@ -46,6 +46,10 @@ struct keyed_args {
 	uint32_t other_kinds; /* by which bits of the kind others are told apart; 0: all */
 	/* Optional: entries whose keys it makes equal are in one row. Called once for each. */
 	void (*join)(void *ctx, struct abi_key *key);
+	/* Optional: samples of an entry that join its row, whose key need not be the entry's. 0 or
+	 * negative errno. */
+	int (*came)(void *ctx, const struct keyed_row *row, const struct abi_key *entry,
+		    const struct hist *samples);
 	/* Optional: a row was made, all zero but for its key and its name. 0 or negative errno. */
 	int (*appeared)(void *ctx, struct keyed_row *row);
 	void (*leaves)(void *ctx, struct keyed_row *row); /* optional: frees what the source has */

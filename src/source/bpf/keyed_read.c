@@ -299,7 +299,7 @@ static int read_all(struct keyed *k, uint32_t bank, struct keyed_view *v, uint32
 /* What came to one histogram joins `to`. min and max are those of its last epoch: of just these
  * samples, unless one came too late for an earlier reading. */
 static int read_hist(struct keyed *k, uint32_t bank, struct keyed_view *v, uint32_t m,
-		     struct hist *to, struct seen *s)
+		     struct keyed_row *row, struct seen *s)
 {
 	struct hist delta = {.schema = k->args.schema, .packed = 1};
 	const struct abi_khist *now = v->hist[m];
@@ -319,7 +319,8 @@ static int read_hist(struct keyed *k, uint32_t bank, struct keyed_view *v, uint3
 	next.sum_ns = now->sum_ns;
 	next.placed = now->placed;
 	*s = next;
-	return hist_merge(to, &delta);
+	ret = k->args.came ? k->args.came(k->args.ctx, row, v->key, &delta) : 0;
+	return ret ? ret : hist_merge(&row->interval[m], &delta);
 }
 
 /* Sums have no epoch: whatever came since the last reading. Did one rise? */
@@ -363,7 +364,7 @@ static int read_hists(struct keyed *k, uint32_t bank, struct reading *n, struct 
 	for (m = 0; !ret && m < k->args.nhists; m++) {
 		at = seen_get(at, &s);
 		if (v->hists >> m & 1)
-			ret = read_hist(k, bank, v, m, &n->row->interval[m], &s);
+			ret = read_hist(k, bank, v, m, n->row, &s);
 		to = seen_put(to, &s);
 	}
 	return ret ? ret : reading_keep(n, k->seen, (uint32_t)(to - k->seen));
