@@ -156,6 +156,7 @@ static __always_inline void account(void *ctx, struct abi_counts *bank, struct t
 	bool waits = c->kind < ABI_FUTEX_WAKE;
 	struct abi_futex_addr *a = NULL;
 	struct abi_key key = {};
+	u64 metric, hists_in_bank = ABI_FUTEX_HISTS;
 	struct abi_khead *e;
 	u32 kind;
 
@@ -181,15 +182,17 @@ static __always_inline void account(void *ctx, struct abi_counts *bank, struct t
 	}
 	e->sums[ABI_FUTEX_TIMEOUT] += ret == -ETIMEDOUT;
 	note_task(e, ep);
-	bank->switches++;				/* the bank has moved */
-	hist_add(bank, kind == ABI_FUTEX_IDLE, ns, ep); /* one metric each */
+	bank->switches++;		/* the bank has moved */
+	metric = kind - ABI_FUTEX_LOCK; /* one each */
+	CLAMP_INDEX(metric, hists_in_bank);
+	hist_add(bank, (u32)metric, ns, ep);
 	khist_add(e, 0, ns, ep);
 	if (why) {
 		futex_holder_row(&key);
 		futex_holder_end();
 		futex_take(ctx);
 	}
-	if (slower && kind == ABI_FUTEX_LOCK && ns >= slower_ns) {
+	if (slower && kind != ABI_FUTEX_WORK && ns >= slower_ns) {
 		held_slow_row(&key);
 		held_slow_emit(c->uaddr, ns, ep, 0);
 	}

@@ -81,41 +81,53 @@ static __always_inline struct abi_futex_addr *address_get(struct task_struct *p,
 	return bpf_map_lookup_elem(&addresses, &key); /* ours, or who came first */
 }
 
+#define KIND_MASK 0xffU
+#define KIND_SEEN_UNSURE 0x100U /* the value need not be a lock's */
+
 /*
- * What the value says when the wait is over. glibc joins a thread, from 2.43 on, by a word of its own
+ * The class of a wait, by what its value says when it is over, or else by user space's word for the address,
+ * whose flags these are. glibc joins a thread, from 2.43 on, by a word of its own
  * that is 2 until the kernel clears it at the thread's end. The writer of a process-shared
  * reader-writer lock waits for a 2 in the same way, but after its wait the word is not 0. Global: the
  * verifier takes it by itself, once, and follows none of its ways into what comes after.
  */
-__noinline u32 value_at_end(u32 kind, u32 val, u32 flags, u64 uaddr)
+__noinline u32 kind_at_end(u32 kind, u32 val, u32 flags, u64 uaddr, u32 known)
 {
 	struct call c = {.kind = kind, .val = val, .flags = flags};
-	u32 word;
+	u32 word, said, seen;
 
 	flags &= CALL_REALTIME | CALL_SHARED | CALL_TIMED;
 	if (val == 2 && flags == (CALL_REALTIME | CALL_SHARED) &&
 	    !bpf_probe_read_user(&word, sizeof(word), (void *)uaddr) && !word)
-		return VALUE_IDLE;
-	return call_value(&c);
+		return ABI_FUTEX_WORK;
+	said = call_value(&c);
+	if (said == VALUE_OWNED)
+		return ABI_FUTEX_LOCK;
+	if (said == VALUE_WORK)
+		return ABI_FUTEX_WORK;
+	seen = said == VALUE_LOCK ? 0 : KIND_SEEN_UNSURE;
+	if (known & ABI_FUTEX_LOCKS)
+		return ABI_FUTEX_LOCK | seen;
+	if (known & ABI_FUTEX_WORKS)
+		return ABI_FUTEX_WORK | seen;
+	return seen || known & ABI_FUTEX_SEEN_UNSURE ? ABI_FUTEX_UNSURE | seen : ABI_FUTEX_LOCK;
 }
 
-/*
- * Was it a lock? Where the value does not say, what was seen of the address before does. Flags are
- * only ever set; one that a race loses is set again by the next wait.
- */
+/* Flags are only ever set; one that a race loses is set again by the next wait. */
 static __always_inline u32 address_kind(struct abi_futex_addr *a, const struct call *c)
 {
-	u32 said;
+	u32 known = a ? a->flags : 0, got;
 
 	if (c->kind >= ABI_FUTEX_WAKE)
 		return ABI_FUTEX_WAKERS;
-	said = value_at_end(c->kind, c->val, c->flags, c->uaddr);
-	if (said == VALUE_IDLE && a && !(a->flags & ABI_FUTEX_SEEN_IDLE))
-		a->flags |= ABI_FUTEX_SEEN_IDLE;
-	if (said == VALUE_IDLE || (a && a->flags & ABI_FUTEX_SEEN_IDLE))
-		return ABI_FUTEX_IDLE;
-	return ABI_FUTEX_LOCK;
+	got = kind_at_end(c->kind, c->val, c->flags, c->uaddr, known);
+	if (got & KIND_SEEN_UNSURE && a && !(known & ABI_FUTEX_SEEN_UNSURE))
+		a->flags |= ABI_FUTEX_SEEN_UNSURE;
+	return got & KIND_MASK;
 }
+
+/* Where a thread sleeps for many reasons, the first stack tells of one. */
+#define MANY_EVERY 16
 
 static __always_inline bool stack_wanted(struct abi_futex_addr *a)
 {
@@ -123,6 +135,8 @@ static __always_inline bool stack_wanted(struct abi_futex_addr *a)
 		a->flags |= ABI_FUTEX_STACKED;
 		return true;
 	}
+	if (a->flags & ABI_FUTEX_MANYS && bpf_get_prandom_u32() % MANY_EVERY == 0)
+		return true;
 	return stack_every && bpf_get_prandom_u32() % stack_every == 0;
 }
 
@@ -131,6 +145,7 @@ sample_begin(struct abi_counts *bank, struct task_struct *p, const struct abi_ke
 	     const struct abi_futex_addr *a, const struct call *c)
 {
 	struct abi_contend_sample *s = bpf_ringbuf_reserve(&samples, sizeof(*s), 0);
+	struct abi_futex_key process;
 
 	if (!s) {
 		bank->slow_lost++;
@@ -138,15 +153,16 @@ sample_begin(struct abi_counts *bank, struct task_struct *p, const struct abi_ke
 	}
 	s->key = *key;
 	s->object = c->uaddr;
-	s->type = c->kind | (a->flags & (ABI_FUTEX_SHARED | ABI_FUTEX_SEEN_IDLE));
-	s->pid = (u32)TASK_READ(p, tgid);
+	s->type = c->kind | (a->flags & (ABI_FUTEX_SHARED | ABI_FUTEX_SEEN_UNSURE));
+	process_key(&process, p);
+	s->pid = process.tgid;
+	s->born = process.born;
+	s->execs = process.execs;
 	s->tid = (u32)TASK_READ(p, pid);
 	BPF_CORE_READ_INTO(&s->comm, p, group_leader, comm);
 	__builtin_memset(s->process, 0, sizeof(s->process)); /* comm is it */
-	s->files = 0;
 	s->space = a->space;
 	s->role = ABI_ROLE_WAITED;
-	s->pad = 0;
 	s->nips = 0;
 	return s;
 }

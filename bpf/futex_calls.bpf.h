@@ -96,19 +96,20 @@ static __always_inline bool call_take(struct call *c, u32 index)
 	return true;
 }
 
-/* What a value that is waited for says. */
-#define VALUE_LOCK 0
-#define VALUE_IDLE 1
-#define VALUE_UNSURE 2
+/* What the call and the value that is waited for say. */
+#define VALUE_OWNED 0  /* a lock: its word has an owner */
+#define VALUE_LOCK 1   /* a lock, if the word never had another kind of value */
+#define VALUE_WORK 2   /* certainly no lock */
+#define VALUE_UNSURE 3 /* a lock or work */
+#define VALUE_FREE 4   /* the same, and if a lock, one without an owner */
 
 /*
- * Idle is said where it is certain; all else is a lock.
- *
- *	0			a lock whose word is 0 is free, nobody waits for it: condition
- *				variables, semaphores, a Go thread without work
- *	~0			a parked Rust thread
- *	2			locked, with waiters: glibc, Rust, Go, musl
+ *	2			locked, with waiters: glibc, Rust, Go, musl; or the count of
+ *				something else
  *	tid | FUTEX_WAITERS	robust, priority-inheriting and musl's mutexes
+ *	0			condition variables and semaphores, which programs make locks of, too;
+ *				a Go thread without work
+ *	~0			a parked Rust thread, or one of Go that waits for a lock
  *
  * glibc passes FUTEX_CLOCK_REALTIME, needed or not, for semaphores (0), joins (the thread's number,
  * on a shared futex), condition variables (0, from 2.41 on a count) and reader-writer locks (2, 3,
@@ -117,17 +118,19 @@ static __always_inline bool call_take(struct call *c, u32 index)
 static __always_inline u32 call_value(const struct call *c)
 {
 	if (c->kind == ABI_FUTEX_WAIT_REQUEUE_PI || c->kind == ABI_FUTEX_WAITV)
-		return VALUE_IDLE;
+		return VALUE_FREE;
 	if (c->kind == ABI_FUTEX_LOCK_PI || c->kind == ABI_FUTEX_LOCK_PI2 ||
 	    c->kind == ABI_FUTEX_TRYLOCK_PI)
-		return VALUE_LOCK;
+		return VALUE_OWNED;
 	if (!c->val || c->val == ~0U)
-		return VALUE_IDLE;
-	if (c->val == 2 || (c->val & FUTEX_WAITERS && c->val & FUTEX_TID_MASK))
+		return VALUE_FREE;
+	if (c->val & FUTEX_WAITERS && c->val & FUTEX_TID_MASK)
+		return VALUE_OWNED;
+	if (c->val == 2)
 		return VALUE_LOCK;
 	if (c->flags & CALL_REALTIME && c->flags & CALL_SHARED && !(c->flags & CALL_TIMED) &&
 	    c->val > 3)
-		return VALUE_IDLE;
+		return VALUE_WORK;
 	return VALUE_UNSURE;
 }
 

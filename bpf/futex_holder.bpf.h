@@ -31,8 +31,10 @@ struct glibc_mutex {
 
 static __always_inline bool futex_is_lock(const struct call *c)
 {
+	u32 said = call_value(c);
+
 	return c->kind != ABI_FUTEX_NONE && c->kind < ABI_FUTEX_WAKE && !(c->flags & CALL_VECTOR) &&
-	       call_value(c) != VALUE_IDLE;
+	       said != VALUE_WORK && said != VALUE_FREE;
 }
 
 static __always_inline bool futex_is_pi(const struct call *c)
@@ -155,7 +157,7 @@ static __noinline void futex_holder_over(const struct call *c, u64 t0, u64 now, 
 /* What it counts for; NULL: for nothing. */
 static __always_inline void futex_holder_row(const struct abi_key *row)
 {
-	if (row && row->kind == ABI_FUTEX_LOCK)
+	if (row && row->kind != ABI_FUTEX_WORK)
 		holder_row(row);
 	else
 		holder_no_row();

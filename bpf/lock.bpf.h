@@ -135,7 +135,7 @@ static __always_inline bool describe(void *ctx, struct abi_counts *bank, struct 
 	s->key = *key;
 	s->pid = interrupt ? 0 : p->tgid;
 	s->role = ABI_ROLE_WAITED;
-	s->pad = 0;
+	s->execs = 0;
 	s->space = 0; /* its code is the kernel's */
 	s->tid = interrupt ? 0 : p->pid;
 	__builtin_memcpy(s->comm, p->comm, sizeof(s->comm));

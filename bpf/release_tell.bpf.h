@@ -37,7 +37,7 @@ static __always_inline void holder_sample(struct abi_contend_sample *s, const st
 	s->tid = tid;
 	s->pid = 0;
 	s->role = role;
-	s->pad = 0;
+	s->execs = 0;
 	s->files = 0;
 	s->space = 0;
 	__builtin_memset(s->process, 0, sizeof(s->process));

@@ -5,12 +5,13 @@
 
 #include "abi_contend.h"
 
-/* key.kind: what a waiter waits for (futex_calls.bpf.h); key.obj: the number of the address. */
-#define ABI_FUTEX_LOCK 1
-#define ABI_FUTEX_IDLE 2
-#define ABI_FUTEX_KINDS 3 /* with ABI_KIND_OTHER */
+/* key.kind: the class of a wait (futex_calls.bpf.h); key.obj: the number of the address. */
+#define ABI_FUTEX_LOCK 1   /* certainly for a lock */
+#define ABI_FUTEX_WORK 2   /* certainly for work */
+#define ABI_FUTEX_UNSURE 3 /* for a lock or for work: not known */
+#define ABI_FUTEX_KINDS 4  /* with ABI_KIND_OTHER */
 #define ABI_FUTEX_WAKERS \
-	3 /* wakes alone: user space adds them to what the address is waited for \
+	4 /* wakes alone: user space adds them to what the address is waited for \
 	   */
 
 /* What was called. */
@@ -32,8 +33,8 @@
 #define ABI_FUTEX_WAKES 2   /* calls that wake or move waiters */
 #define ABI_FUTEX_WOKEN 3   /* how many those woke or moved */
 
-/* Histograms in a bank: of all locks' waits, of all idle ones. */
-#define ABI_FUTEX_HISTS 2
+/* Histograms in a bank: one for the waits of each class, in the order of the kinds. */
+#define ABI_FUTEX_HISTS 3
 
 /* A futex as one process sees it. An exec makes another process of it. */
 struct abi_futex_key {
@@ -47,10 +48,14 @@ _Static_assert(sizeof(struct abi_futex_key) == 24, "abi_futex_key size");
 
 /* abi_futex_addr.flags; and, in abi_contend_sample.type, the operation in the low byte. */
 #define ABI_FUTEX_OP_MASK 0xffU
-#define ABI_FUTEX_SHARED 0x100U	   /* without FUTEX_PRIVATE_FLAG: other processes may have it too */
-#define ABI_FUTEX_SEEN_IDLE 0x200U /* a value was waited for that no lock has */
-#define ABI_FUTEX_STACKED 0x400U   /* a wait was described */
-#define ABI_FUTEX_TOLD 0x800U	   /* user space was told of it, with a wait or without */
+#define ABI_FUTEX_SHARED 0x100U /* without FUTEX_PRIVATE_FLAG: other processes may have it too */
+#define ABI_FUTEX_SEEN_UNSURE 0x200U /* a value was waited for that need not be a lock's */
+#define ABI_FUTEX_STACKED 0x400U     /* a wait was described */
+#define ABI_FUTEX_TOLD 0x800U	     /* user space was told of it, with a wait or without */
+/* User space knows the class by the functions that wait, and writes it into the programs' map. */
+#define ABI_FUTEX_LOCKS 0x1000U
+#define ABI_FUTEX_WORKS 0x2000U
+#define ABI_FUTEX_MANYS 0x4000U /* a thread sleeps there on whatever it waits for: no class holds */
 
 struct abi_futex_addr {
 	__u64 id; /* never 0, never used again */

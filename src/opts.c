@@ -368,6 +368,7 @@ void config_free(struct config *cfg)
 		str_list_free(&cfg->filter.late[i]);
 	str_list_free(&cfg->filter.devs);
 	str_list_free(&cfg->watches);
+	str_list_free(&cfg->functions);
 	free(cfg->filter.pids.v);
 	free(cfg->filter.tids.v);
 	free(cfg->btf);

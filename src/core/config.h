@@ -104,8 +104,9 @@ struct config {
 	bool confirm_lines;   /* and it is for those that the line source finds */
 	uint32_t stack_every; /* --stack-every: a stack of one in N waits for a known lock; 0: only
 				 of the first */
-	bool quiet;	      /* no progress, no notices */
-	uint32_t precision;   /* schema */
+	struct str_list functions; /* --function, as given: CLASS=NAME */
+	bool quiet;		   /* no progress, no notices */
+	uint32_t precision;	   /* schema */
 	uint32_t export_schema; /* of what Prometheus and OTLP get, unless it is coarser already */
 	uint32_t max_keys;	/* --max-keys: groups kept in the kernel */
 	bool max_keys_given;	/* else a source may take fewer */

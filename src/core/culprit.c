@@ -306,7 +306,7 @@ static int say_tail(struct verdict *v, const struct frame *f)
 
 static bool is_lock(const struct contended *c)
 {
-	if (c->other || !c->wait || (c->futex && c->futex->idle))
+	if (c->other || !c->wait || contended_class(c) != CLASS_LOCK)
 		return false;
 	return !strcmp(c->source, "lock") || !strcmp(c->source, "futex");
 }

@@ -147,6 +147,8 @@ static const struct field contended_name_rows[] = {
 	{"name_inferred", FIELD_BOOL, FIELD_FALSE_IS_ABSENT, AT(contended, name_inferred)},
 	{"pid", FIELD_U32, FIELD_ZERO_IS_NULL, AT(contended, pid)},
 	{"owner", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(contended, owner)},
+	{"class", FIELD_TEXT, FIELD_NONE_IS_ABSENT, AT(contended, class)},
+	{"runtime", FIELD_TEXT, FIELD_NONE_IS_ABSENT, AT(contended, runtime)},
 };
 TABLE(contended_name_fields, contended_name_rows);
 
@@ -237,6 +239,7 @@ static const struct field slow_held_rows[] = {
 	{"addr", FIELD_HEX, FIELD_NEVER_NULL, AT(slow_held, addr)},
 	{"name", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(slow_held, name)},
 	{"place", FIELD_TEXT, FIELD_ZERO_IS_NULL, AT(slow_held, place)},
+	{"class", FIELD_TEXT, FIELD_NONE_IS_ABSENT, AT(slow_held, class)},
 };
 TABLE(slow_held_fields, slow_held_rows);
 

@@ -4,6 +4,38 @@
 #include "core/fields.h"
 #include "core/frame.h"
 
+const char *const wait_class_words[WAIT_CLASSES] = {
+	[CLASS_LOCK] = "lock",
+	[CLASS_WORK] = "work",
+	[CLASS_UNSURE] = "lock or work",
+};
+
+enum wait_class contended_class(const struct contended *c)
+{
+	for (int i = 0; c->class && i < WAIT_CLASSES; i++)
+		if (!strcmp(c->class, wait_class_words[i]))
+			return (enum wait_class)i;
+	if (c->class)
+		return CLASS_UNSURE; /* a newer version's */
+	return c->futex && c->futex->idle ? CLASS_WORK : CLASS_LOCK;
+}
+
+struct wait_sum frame_waited(const struct frame *f, const char *source, enum wait_class class)
+{
+	struct wait_sum sum = {0};
+
+	for (size_t i = 0; i < f->ncontended; i++) {
+		const struct contended *c = &f->contended[i];
+
+		if (!c->wait || contended_class(c) != class ||
+		    (source && strcmp(source, c->source) != 0))
+			continue;
+		sum.count += c->wait->count;
+		sum.sum_ns += c->wait->sum_ns;
+	}
+	return sum;
+}
+
 const char *series_label(const struct series *s, const char *key)
 {
 	for (uint32_t i = 0; i < s->nlabels && i < SERIES_LABELS; i++)

@@ -78,8 +78,18 @@ struct line_member {
 /* What a futex's callers came back with; of the same period as count. */
 struct futex_counts {
 	uint64_t eagain, timeouts, wakes, woken;
-	bool idle; /* condition variables, poll loops: waiting for work, not for a lock */
+	bool idle; /* of class "work": for work, not for a lock */
 };
+
+/* What is waited for at an address: as far as it is certain. */
+enum wait_class {
+	CLASS_LOCK,
+	CLASS_WORK,
+	CLASS_UNSURE, /* a lock or work */
+	WAIT_CLASSES,
+};
+
+extern const char *const wait_class_words[WAIT_CLASSES]; /* "lock" "work" "lock or work" */
 
 /* A thread that touches a line, and which of its bytes. */
 struct line_thread {
@@ -157,7 +167,10 @@ struct contended {
 	struct label group;	 /* --by: key NULL without */
 	uint64_t count;		 /* waits, or samples */
 	const struct hist *wait; /* NULL: the source measures no time */
-	const struct futex_counts *futex;     /* NULL: not a futex */
+	const char *class
+		; /* of its waits: one of wait_class_words; NULL: a line, or an older record */
+	const char *runtime;		  /* "go": waits of its goroutines are not seen; or NULL */
+	const struct futex_counts *futex; /* NULL: not a futex */
 	const struct line_accesses *accesses; /* NULL: no line */
 	const char *op;			      /* futex: "wait" "wait_bitset" "lock_pi"; else NULL */
 	const uint32_t *cpus;		      /* that waited or touched it, ascending */
@@ -306,6 +319,7 @@ struct slow_held {
 	const char *source; /* "lock" "futex" */
 	uint64_t addr;
 	const char *name, *place;     /* as of struct contended; NULL: not known */
+	const char *class;	      /* likewise */
 	const struct holder *holders; /* --why: longest first; their wait_ns add up to the wait */
 	size_t nholders;
 	const struct slow_link *behind; /* of the longest that is a thread; longest first */
@@ -388,6 +402,13 @@ struct meta {
 	bool hidden; /* the kernel's addresses are pseudonyms (hide.h) */
 };
 
+/* What a row's waits were for; a row without a class is told by its futex. */
+enum wait_class contended_class(const struct contended *c);
+/* The waits of a frame's rows of one source ("futex"; NULL: of all) and class. */
+struct wait_sum {
+	uint64_t count, sum_ns;
+};
+struct wait_sum frame_waited(const struct frame *f, const char *source, enum wait_class class);
 /* value of a label, or NULL */
 const char *series_label(const struct series *s, const char *key);
 bool series_same_labels(const struct series *a, const struct series *b);

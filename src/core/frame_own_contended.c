@@ -201,6 +201,7 @@ static struct own_row *row_item(struct frame_own *o, const struct contended *c, 
 	own_key(o, numbers, sizeof(numbers));
 	own_key_text(o, c->source);
 	own_key_text(o, c->kind);
+	own_key_text(o, c->accesses ? NULL : wait_class_words[contended_class(c)]);
 	own_key_text(o, c->group.key);
 	own_key_text(o, c->group.key ? c->group.value : NULL);
 	return own_item(o, &o->rows, sizeof(struct own_row), add);

@@ -75,8 +75,9 @@ enum metric_id {
 	METRIC_EXT4_EVENTS,
 	METRIC_EXT4_OP_BYTES,
 	METRIC_LOCK_WAIT,
-	METRIC_FUTEX_WAIT, /* these two as in abi_futex.h */
+	METRIC_FUTEX_WAIT, /* these three as in abi_futex.h */
 	METRIC_FUTEX_IDLE,
+	METRIC_FUTEX_UNSURE,
 	METRIC_LINE_SAMPLES,
 	METRICS,
 };

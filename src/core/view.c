@@ -304,7 +304,17 @@ static uint32_t address_rank(const struct contended *c)
 		return !c->accesses->exact; /* watches were asked for */
 	if (c->other)
 		return VIEW_OTHER;
-	return c->futex && c->futex->idle ? VIEW_IDLE : VIEW_LOCK;
+	return contended_class(c) == CLASS_WORK ? VIEW_WORK : VIEW_LOCK;
+}
+
+static void sum_class(struct view_section *sec, const struct contended *c, enum wait_class class)
+{
+	struct wait_sum *to = class == CLASS_WORK ? &sec->work : &sec->unsure;
+
+	if (!c->wait)
+		return;
+	to->count += c->count;
+	to->sum_ns += c->wait->sum_ns;
 }
 
 /* What its rows come to together; a row without what the others have counts apart. */
@@ -316,8 +326,11 @@ static void sum_addresses(const struct view *v, struct view_section *sec)
 
 		if (a)
 			sec->sampler = a->sampler;
-		if (a ? sec->sampled && a->exact
-		      : row->rank == VIEW_IDLE || (sec->timed && !row->c->wait))
+		else if (contended_class(row->c) != CLASS_LOCK) {
+			sum_class(sec, row->c, contended_class(row->c));
+			continue;
+		}
+		if (a ? sec->sampled && a->exact : sec->timed && !row->c->wait)
 			continue;
 		sec->count += row->c->count;
 		if (a)

@@ -34,7 +34,11 @@ struct view_row {
 };
 
 /* What a row of VIEW_CONTENDED is: its rank. */
-enum view_contended { VIEW_LOCK, VIEW_IDLE, VIEW_OTHER };
+enum view_contended {
+	VIEW_LOCK, /* a lock, or perhaps one */
+	VIEW_WORK,
+	VIEW_OTHER,
+};
 
 struct view_table {
 	size_t from; /* index of the first row in view.rows */
@@ -72,14 +76,15 @@ struct view_section {
 	struct view_table groups; /* VIEW_ROWS, VIEW_COUNTS: those of --by, below the others */
 	struct view_column columns[VIEW_COLUMNS]; /* VIEW_COUNTS */
 	size_t ncolumns;
-	/* Of its rows together (VIEW_CULPRITS: sum_ns is all that was waited. VIEW_CONTENDED: but for what waits for work; if any is `timed`,
+	/* Of its rows together (VIEW_CULPRITS: sum_ns is all that was waited. VIEW_CONTENDED: of locks; if any is `timed`,
 	 * of those that are. VIEW_LINES: of samples, if there are any): */
 	uint64_t count, sum_ns;
 	/* What was waited in all: which section a window has room for. 0 of what takes no time. */
 	uint64_t waited_ns;
-	double share;	     /* VIEW_LINES: of the time of busy CPUs; 0: not known */
-	bool timed, sampled; /* VIEW_CONTENDED: a row has waits; VIEW_LINES: has samples */
-	const char *sampler; /* VIEW_LINES: of its last row, or NULL */
+	struct wait_sum unsure, work; /* VIEW_CONTENDED: beside these, of the other classes */
+	double share;		      /* VIEW_LINES: of the time of busy CPUs; 0: not known */
+	bool timed, sampled;	      /* VIEW_CONTENDED: a row has waits; VIEW_LINES: has samples */
+	const char *sampler;	      /* VIEW_LINES: of its last row, or NULL */
 };
 
 /* Two rows of the frame's contended table about the same memory: a cache line, and a lock or futex

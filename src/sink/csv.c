@@ -66,7 +66,7 @@ static int csv_meta(struct sink *s, const struct meta *m, struct err *e)
 	csv_heads(out, &quality_edge_fields);
 	csv_heads(out, &quality_fields);
 	csv_heads(out, &self_fields);
-	out_text(out, ",sum_share\n");
+	out_text(out, ",sum_share,class\n");
 	return sink_flush_head(s, e);
 }
 
@@ -162,17 +162,18 @@ static void csv_fields(struct out *out, const struct field_table *t, const void 
 }
 
 /* Losses and cost: the same on every row of a report. `h`: the row's own, whose sum is compared
- * with the time; or NULL. */
-static void csv_row_end(struct out *out, const struct frame *f, const struct hist *h)
+ * with the time; or NULL. Last the class of its waits, or NULL. */
+static void csv_row_end(struct out *out, const struct frame *f, const struct hist *h,
+			const char *class)
 {
 	out_printf(out, ",%s", quality_complete(&f->quality) ? "true" : "false");
 	csv_fields(out, &quality_edge_fields, &f->quality);
 	csv_fields(out, &quality_fields, &f->quality);
 	csv_fields(out, &self_fields, f->self.bpf_known ? &f->self : NULL);
 	if (h && f->dur_ns)
-		out_printf(out, ",%.6f\n", (double)h->sum_ns / (double)f->dur_ns);
+		out_printf(out, ",%.6f,%s\n", (double)h->sum_ns / (double)f->dur_ns, class ?: "");
 	else
-		out_text(out, ",\n");
+		out_printf(out, ",,%s\n", class ?: "");
 }
 
 /* What every row of a report begins with. */
@@ -210,7 +211,7 @@ static void csv_series(struct sink *sink, const struct csv_start *start, const s
 	else
 		csv_empty(out, 3);
 	csv_empty(out, contended_number_fields.n + 3); /* cpus, site, idle */
-	csv_row_end(out, start->f, s->desc->counter ? NULL : s->hist);
+	csv_row_end(out, start->f, s->desc->counter ? NULL : s->hist, NULL);
 }
 
 static void csv_contended_labels(struct out *out, const struct contended *c)
@@ -248,7 +249,7 @@ static void csv_contended(struct sink *sink, const struct csv_start *start,
 	if (c->nsites)
 		csv_foreign(out, c->sites[0].sym);
 	out_printf(out, ",%s", !c->futex ? "" : c->futex->idle ? "true" : "false");
-	csv_row_end(out, start->f, c->wait);
+	csv_row_end(out, start->f, c->wait, c->class);
 }
 
 /* Of the metric `culprit`: kind, comm, pid and cgroup, then who waited, as far as there is room; a real-time class is the last. */
@@ -275,7 +276,7 @@ static void csv_culprit(struct sink *sink, const struct csv_start *start, const 
 	out_printf(out, ",%" PRIu64 ",%" PRIu64, k->count, k->wait_ns);
 	/* No min and max; few, value; no split; cpus, site, idle. */
 	csv_empty(out, 2 + sink->cfg->nquantiles + 2 + 3 + contended_number_fields.n + 3);
-	csv_row_end(out, start->f, NULL);
+	csv_row_end(out, start->f, NULL, NULL);
 }
 
 /* Of the metric `time`: whose it is, the state, then the group's labels; the value is nanoseconds. */

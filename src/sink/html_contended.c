@@ -176,6 +176,8 @@ static void row_head(struct html_page *p, const struct contended *c)
 	put_name(p->out, c);
 	out_text(p->out, "</th>");
 	html_cell(p->out, c->kind);
+	html_cell(p->out, c->class);
+	html_cell(p->out, c->runtime);
 	html_cell(p->out, c->other ? NULL : addr);
 	html_cell(p->out, c->place);
 	html_cell(p->out, c->owner);
@@ -186,6 +188,8 @@ static void row_heads(struct html_page *p)
 {
 	html_text_head(p->out, "", "name");
 	html_text_head(p->out, "kind", "kind");
+	html_text_head(p->out, "class", "waits for");
+	html_text_head(p->out, "runtime", "runtime");
 	html_text_head(p->out, "addr", "address");
 	html_text_head(p->out, "place", "declared");
 	html_text_head(p->out, "owner", "process");
@@ -303,6 +307,20 @@ static void panels(struct html_page *p, const struct view_table *t, const struct
 	out_text(p->out, "</div>\n");
 }
 
+/* What was waited by class, where it is more than one: all rows' waits, shown or not. */
+static void put_sums(struct html_page *p, const struct view_section *sec)
+{
+	if (!sec->unsure.count && !sec->work.count)
+		return;
+	out_printf(p->out, "<p>Waited for locks: %s.", word_duration(sec->sum_ns).s);
+	if (sec->unsure.count)
+		out_printf(p->out, " For a lock or for work, which is not known: %s.",
+			   word_duration(sec->unsure.sum_ns).s);
+	if (sec->work.count)
+		out_printf(p->out, " For work: %s.", word_duration(sec->work.sum_ns).s);
+	out_text(p->out, "</p>\n");
+}
+
 void html_contended(struct html_page *p, const struct view_section *sec, const char *title)
 {
 	static const struct field_table *const words[] = {&accesses_fields, &hitm_fields,
@@ -314,6 +332,7 @@ void html_contended(struct html_page *p, const struct view_section *sec, const c
 		return;
 	}
 	rows = view_first((struct view *)p->view, &sec->rows, sec->rows.n);
+	put_sums(p, sec);
 	table(p, sec, title, rows);
 	if (sec->kind == VIEW_LINES)
 		html_field_words(p->out, words, sizeof(words) / sizeof(words[0]));

@@ -231,4 +231,7 @@ struct word table_cycles(struct table_page *page, const struct hist *h, const st
 /* In a cell; returns out. */
 const char *table_word(char *out, size_t len, struct word w);
 
+/* Of a Go program. */
+#define TABLE_RUNTIME_NOTE "its locks park goroutines, not visible as futexes"
+
 #endif

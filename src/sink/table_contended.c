@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Contended addresses, the longest total wait first. What waits for work and not for a lock comes
- * after the locks, addresses without a row of their own last and always.
+ * Contended addresses, the longest total wait first, whether they are locks for certain or not. What
+ * waits for work and not for a lock comes after these, addresses without a row of their own last and always.
  *
  *	Contended addresses (usec)  29,113 waits  5,822/s  24.3 ms/s waited
  *	NAME                         KIND     waits/s   50th    99th     max   wait/s  CPUS
  *	ext4_inode_info.i_es_lock    rwlock:r   5,189    0.9     1.2   1,017  22.4 ms  0-1
  *	    4 threads
  *	    at ext4_es_lookup_extent+0x1f 61 %, vfs_write+0x1a 30 %
+ *	[heap]+0x2a0                 lock/work      9   211   9,014   9,014   1.9 ms  1
  *	waiting for work, not for a lock:
  *	app`queue.cond               futex          2   501   9,014   9,014   1.0 ms  1
  *	(others: lock)               other         12    0.4     0.9     1.0   6.1 us  0-1
@@ -72,8 +73,10 @@ static const char *text_cell(const struct table_page *page, uint32_t index,
 	case COLUMN_OWNER:
 		return table_contended_owner(c, out, len);
 	case COLUMN_KIND:
+		if (contended_class(c) == CLASS_UNSURE)
+			return "lock/work";
 		/* Without a line for it above the row, the kind says what waits for work. */
-		if (page->density >= DENSITY_SHORT && c->futex && c->futex->idle)
+		if (page->density >= DENSITY_SHORT && contended_class(c) == CLASS_WORK)
 			return "idle";
 		return text_clean(out, len, c->kind, SIZE_MAX);
 	default:
@@ -227,13 +230,23 @@ static void contended_grid(struct table_page *page, struct grid *g, const struct
 
 /* ---- the table ---- */
 
-/* Without what waits for work, and where some measure waits without what only counts samples. */
+/* By class, where some is not known; without what waits for work, and where some measure waits without what only counts samples. */
 static void contended_title(struct table_page *page)
 {
 	const struct view_section *sec = page->section;
 	struct line text;
 
 	line_start(&text);
+	if (sec->unsure.count) { /* one item, which is never dropped; what it is out of, which is */
+		if (sec->sum_ns)
+			line_add(&text, "%s/s for locks, ",
+				 wait_rate(sec->sum_ns, page->f->dur_ns).s);
+		line_add(&text, "%s%s/s for locks or work", sec->sum_ns ? "" : "no certain lock, ",
+			 wait_rate(sec->unsure.sum_ns, page->f->dur_ns).s);
+		line_add(&text, "  %s waits", word_count(sec->count + sec->unsure.count).s);
+		table_title(page, "Contended addresses", true, text.text);
+		return;
+	}
 	if (sec->count)
 		line_add(&text, "%s %s%s  %s/s", word_count(sec->count).s,
 			 sec->timed ? "wait" : "sample", sec->count == 1 ? "" : "s",
@@ -272,6 +285,9 @@ void table_contended(struct table_page *page)
 	const struct view_row *rows, *others;
 	struct grid g = {0};
 	size_t shown, nothers = page->density < DENSITY_SHORT ? t->others : 0;
+	const struct contended *go = NULL;
+	char owner[64];
+	struct line note;
 	bool idle = false;
 
 	table_gap(page);
@@ -284,17 +300,25 @@ void table_contended(struct table_page *page)
 	contended_grid(page, &g, rows, shown, others, nothers);
 	grid_begin(&g, page);
 	for (size_t i = 0; i < shown; i++) {
-		if (rows[i].rank == VIEW_IDLE && !idle &&
+		if (rows[i].rank == VIEW_WORK && !idle &&
 		    table_only(page, DENSITY_ALL, DENSITY_SHORT))
 			printer_text(&page->printer, STYLE_DIM,
 				     "waiting for work, not for a lock:");
 		table_always(page);
-		idle |= rows[i].rank == VIEW_IDLE;
+		idle |= rows[i].rank == VIEW_WORK;
 		table_row(&g, page, &rows[i]);
 		table_contended_detail(page, rows[i].c, contended_cut(&g, page, rows[i].c));
 	}
 	table_rest(page, "");
 	for (size_t i = 0; i < nothers && table_only(page, DENSITY_ALL, DENSITY_SHORT); i++)
 		grid_row(&g, page, &others[i]);
+	for (size_t i = 0; i < t->n && !go; i++)
+		go = rows[i].c->runtime ? rows[i].c : NULL;
+	if (go && table_only(page, DENSITY_ALL, DENSITY_SHORT)) {
+		line_start(&note);
+		line_add(&note, "Go (%s): %s", table_contended_owner(go, owner, sizeof(owner)),
+			 TABLE_RUNTIME_NOTE);
+		printer_line(&page->printer, STYLE_DIM, &note);
+	}
 	table_always(page);
 }

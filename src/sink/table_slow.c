@@ -253,6 +253,14 @@ static void slow_wait(struct line *l, const struct printer *p, struct slow_layou
 	put_last(l, w ? w->cgroup : "CGROUP", w || !lay->cgroup ? lay->cgroup : SIZE_MAX);
 }
 
+/* Where it may have been no lock that is told in place of the kind. */
+static const char *held_kind(const struct slow *w)
+{
+	const char *unsure = wait_class_words[CLASS_UNSURE];
+
+	return w->held->class && !strcmp(w->held->class, unsure) ? unsure : w->kind;
+}
+
 static void slow_held(struct line *l, const struct printer *p, struct slow_layout *lay,
 		      const struct slow *w)
 {
@@ -270,9 +278,9 @@ static void slow_held(struct line *l, const struct printer *p, struct slow_layou
 		text_clean(text, sizeof(text), w->comm, SIZE_MAX);
 	put_left(l, text, lay->task);
 	if (w->held->name)
-		(void)snprintf(what, sizeof(what), "%s %s", w->kind, w->held->name); /* cut */
+		(void)snprintf(what, sizeof(what), "%s %s", held_kind(w), w->held->name); /* cut */
 	else
-		(void)snprintf(what, sizeof(what), "%s 0x%" PRIx64, w->kind, w->held->addr);
+		(void)snprintf(what, sizeof(what), "%s 0x%" PRIx64, held_kind(w), w->held->addr);
 	put_last(l, what, room(p, l));
 }
 

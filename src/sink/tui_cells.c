@@ -199,8 +199,10 @@ static void contended_who(const struct contended *c, char *out, size_t len)
 		text_join(out, len, "", c->group.value);
 	if (c->pid)
 		text_join(out, len, ", ", table_contended_owner(c, text, sizeof(text)));
-	if (c->futex && c->futex->idle)
+	if (contended_class(c) == CLASS_WORK)
 		text_join(out, len, ", ", "waits for work");
+	if (contended_class(c) == CLASS_UNSURE)
+		text_join(out, len, ", ", wait_class_words[CLASS_UNSURE]);
 	if (c->accesses) {
 		(void)snprintf(text, sizeof(text), "%s reads, %s writes",
 			       word_count(c->accesses->reads).s,

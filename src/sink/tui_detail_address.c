@@ -47,7 +47,12 @@ static void list_identity(struct tui_list *l, const struct contended *c)
 			     c->op ? name_clean(c->op).s : "", c->op ? ": " : "",
 			     word_count(c->futex->eagain).s, word_count(c->futex->timeouts).s,
 			     word_count(c->futex->wakes).s, word_count(c->futex->woken).s,
-			     c->futex->idle ? ", waits for work" : "");
+			     contended_class(c) == CLASS_WORK ? ", waits for work"
+			     : contended_class(c) == CLASS_UNSURE
+				     ? ", for a lock or for work: not known"
+				     : "");
+	if (c->runtime)
+		tui_list_add(l, TUI_PLAIN, "Go: %s", TABLE_RUNTIME_NOTE);
 }
 
 /* "running 3 %, runnable 60 %": of what waited for this holder */

@@ -130,6 +130,12 @@ static void test_what(void **state)
 	assert_false(p.cfg.filter.follow);
 	parse_free(&p);
 
+	parse_good(&p, "-s futex --function lock=my_lock --function work=pool_*");
+	assert_int_equal(p.cfg.functions.n, 2);
+	assert_string_equal(p.cfg.functions.v[0], "lock=my_lock");
+	assert_string_equal(p.cfg.functions.v[1], "work=pool_*");
+	parse_free(&p);
+
 	parse_good(&p, "--dev /mnt/a --dev 8:1 --es-time --debuginfod --stack-every 1000");
 	assert_int_equal(p.cfg.filter.devs.n, 2);
 	assert_string_equal(p.cfg.filter.devs.v[0], "/mnt/a");
@@ -488,6 +494,12 @@ static const struct {
 	 "--by: means nothing to line: its rows name their threads (expected sched, ext4, lock or futex in --source)"},
 	{"--watch x -b cpu",
 	 "--by: means nothing to watch: its rows name their threads (expected sched, ext4, lock or futex in --source)"},
+	{"-s futex --function my_lock",
+	 "--function 'my_lock': expected lock=, work= or either= and the name of a function"},
+	{"-s futex --function lock=",
+	 "--function 'lock=': expected lock=, work= or either= and the name of a function"},
+	{"-s lock --function lock=my_lock",
+	 "--function: means nothing to these sources (expected futex in --source)"},
 	{"--stack-every 3 -s ext4",
 	 "--stack-every: means nothing to these sources (expected lock or futex in --source)"},
 	{"--slower 1ms -s line",

@@ -124,7 +124,40 @@ static const struct contended addresses[] = {
 	{"watch", "watch", false, 0x7040, 0, .name = "watch", .count = 0, .accesses = &watched},
 };
 
+static const struct contended classes[] = {
+	{"futex", "futex", false, 0x1, 7, .name = "work", .class = "work", .count = 9,
+	 .wait = H(9, 9000, 9)},
+	{"futex", "futex", false, 0x2, 7, .name = "both", .class = "lock or work", .count = 4,
+	 .wait = H(4, 400, 9)},
+	{"futex", "futex", false, 0x3, 7, .name = "new", .class = "from tomorrow", .count = 1,
+	 .wait = H(1, 7, 9)},
+	{"futex", "futex", false, 0x4, 7, .name = "lock", .class = "lock", .count = 5,
+	 .wait = H(5, 50, 9)},
+	{"futex", "other", true, .name = "others", .class = "lock or work", .count = 2,
+	 .wait = H(2, 2, 9)},
+};
+
 #define SERIES(v) .series = (v), .nseries = ROWS(v)
+
+/* Each class has its sum, whatever -n leaves of the rows. */
+static void class_sums(void **state)
+{
+	const struct frame f = {.contended = classes, .ncontended = ROWS(classes)};
+	const struct config cfg = {.list_rows = 1};
+	struct view v = {0};
+
+	assert_int_equal(view_make(&v, &f, &cfg), 0);
+	assert_int_equal(v.sections[0].count, 5);
+	assert_int_equal(v.sections[0].sum_ns, 50);
+	assert_int_equal(v.sections[0].unsure.count, 7);
+	assert_int_equal(v.sections[0].unsure.sum_ns, 409);
+	assert_int_equal(v.sections[0].work.count, 9);
+	assert_int_equal(v.sections[0].work.sum_ns, 9000);
+	assert_int_equal(frame_waited(&f, "futex", CLASS_UNSURE).sum_ns, 409);
+	assert_int_equal(frame_waited(&f, NULL, CLASS_LOCK).count, 5);
+	assert_int_equal(frame_waited(&f, "lock", CLASS_LOCK).count, 0);
+	view_free(&v);
+}
 
 static void sections(void **state)
 {
@@ -190,6 +223,10 @@ static void sections(void **state)
 		 {.sort = SORT_COUNT},
 		 "[contended] : a b idle others [lines] : watch cold hot",
 		 "lines by samples"},
+		{{.contended = classes, .ncontended = ROWS(classes)},
+		 {.rows = 0},
+		 "[contended] : both lock new work others",
+		 "what may be a lock is among the locks"},
 		{{.contends = true, .lines = true},
 		 {.rows = 0},
 		 "[contended] [lines]",
@@ -410,6 +447,7 @@ static void joins(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(class_sums),
 		cmocka_unit_test(sections), cmocka_unit_test(first_rows), cmocka_unit_test(sums),
 		cmocka_unit_test(waited),   cmocka_unit_test(ranked),	  cmocka_unit_test(groups),
 		cmocka_unit_test(joins),

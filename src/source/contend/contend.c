@@ -222,6 +222,7 @@ void contend_close(struct source *src)
 	cache_clear(&c->codes);
 	arena_free(&c->arena);
 	free(c->later);
+	contend_rows_free(c);
 	ext4_places_close(c->places);
 	banks_close(&c->banks);
 	bpf_source_close(&c->base);
@@ -249,16 +250,21 @@ static int collect(struct contend *c, bool ends, struct err *e)
 	int ret = describe_all(c, e);
 
 	if (!ret)
-		ret = banks_collect(&c->banks, ended, ends, e);
+		ret = banks_collect(&c->banks, ended, false, e);
 	if (ret)
 		return ret;
 	ret = holders_take(c->holders, ended);
 	if (ret)
 		return err_sys(e, ret, "%s: read holders", c->ops->source->name);
 	ret = keyed_collect(c->keyed, ended, ends, e);
-	if (!ret)
-		holders_place(c, ends);
-	return ret;
+	if (ret)
+		return ret;
+	holders_place(c, ends);
+	if (!ends)
+		return 0;
+	if (contend_rows_moved(c))
+		return err_sys(e, -ENOMEM, "%s: waits by class", c->ops->source->name);
+	return banks_end(&c->banks, e);
 }
 
 int contend_drain_banks(struct source *src, struct err *e)
@@ -347,9 +353,3 @@ int contend_cost_end(struct source *src, struct self_cost *cost, struct err *e)
 	cost->bpf_ns_per_event = events > 0 ? cost->bpf_cpu_ppm / events : 0;
 	return 0;
 }
-
-const struct option_row contend_options[] = {
-	{"stack-every", 0, "N", "a stack of one in N waits for a known lock (default 0: the first)",
-	 OPTION_U32, .at = offsetof(struct config, stack_every), .max = 1000000000},
-	{0},
-};

@@ -47,7 +47,8 @@ struct code {
 	uint32_t pid;
 	uint64_t space;
 	enum code_role role;
-	bool late; /* there may be more to say of it: asked for again after a while */
+	uint8_t function; /* contend_ops.function */
+	bool late;	  /* there may be more to say of it: asked for again after a while */
 	uint64_t asked_ns;
 	char *sym;
 };
@@ -60,6 +61,8 @@ struct sites {
 };
 
 void codes_init(struct cache *codes);
+/* The code at `ip` of a described wait. NULL: no memory. Valid until the next call. */
+const struct code *codes_get(struct contend *c, const struct abi_contend_sample *s, uint64_t ip);
 /* The innermost code that asks. Where all of it locks: the outermost that is not of a library, if there is one. NULL: no
  * stack, or no memory. Valid until the next call. */
 const struct code *codes_site(struct contend *c, const struct abi_contend_sample *s);
@@ -130,14 +133,16 @@ struct contend_row {
 
 struct contend_ops {
 	const struct source_ops *source;
-	size_t size;			   /* of the source's struct, which begins with contend */
-	const struct metric_desc *metrics; /* one for each histogram of its banks */
+	size_t size; /* of the source's struct, which begins with contend */
+	/* One for each histogram of its banks; of several the first has the waits of kind 1, and so on. */
+	const struct metric_desc *metrics;
 	uint32_t nmetrics;
 	uint32_t others; /* kinds that have a row for other addresses: at least ABI_KIND_OTHER */
 	uint32_t ring_bytes; /* for described waits: at least, a power of two */
 	bool kernel_code;    /* code addresses mean the same in every process */
 	bool without_waits;  /* rows are shown also for what their sums say */
 	uint32_t unheld;     /* bit per kind: what is waited for is held by nobody */
+	uint32_t unsure;     /* bit per kind: or perhaps not, unless a holder was seen */
 
 	/* Opens the object, sets skel, and configures it, which calls contend_setup. */
 	int (*configure)(struct contend *c, const struct bpf_object_open_opts *opts,
@@ -147,8 +152,12 @@ struct contend_ops {
 	void (*unload)(struct contend *c); /* no object is fine */
 
 	const char *(*kind)(uint32_t kind); /* "mutex"; never NULL; not asked of others */
+	/* Optional: one of wait_class_words; without, all are locks. */
+	const char *(*class)(uint32_t kind);
 	/* Optional: whose row an entry is in, where that is not its own; of any entry once. */
 	void (*join)(struct contend *c, struct abi_key *key);
+	/* Optional: a described wait, before its row is looked for: join may then know better. */
+	void (*decide)(struct contend *c, const struct abi_contend_sample *s);
 	/* Optional: a described wait, as soon as it is read; what is asked about it comes later. */
 	void (*described)(struct contend *c, const struct abi_contend_sample *s);
 	/* Name of the address. Asked when it is first seen, and again at its first description. */
@@ -159,6 +168,8 @@ struct contend_ops {
 	void (*code)(struct contend *c, const struct abi_contend_sample *s, uint64_t ip,
 		     uint32_t frame, struct name *out);
 	enum code_role (*role)(struct contend *c, uint64_t ip, const struct name *name);
+	/* Optional: what else the source knows of the code's function; 0: it is passed, for that of its caller. */
+	uint8_t (*function)(struct contend *c, const struct name *name);
 	/* Optional: what only this source knows (pid, op, futex ...), from the report's arena. */
 	void (*fill)(struct contend *c, const struct contend_row *r, bool total,
 		     struct contended *out);
@@ -198,7 +209,9 @@ struct contend {
 	uint32_t ncpus;		       /* possible */
 	struct map_setup_keyed maps;
 	struct banks banks;
-	struct keyed *keyed;			     /* of struct contend_row */
+	struct contend_left *left; /* by CPU and metric; NULL: there is one metric */
+	struct hist *moved;	   /* by CPU, metric, and the metric that they are of */
+	struct keyed *keyed;	   /* of struct contend_row */
 	const struct abi_contend_sample *describing; /* for which a row is made */
 	struct cache codes;
 	struct arena arena; /* of the last report */
@@ -218,7 +231,19 @@ int contend_open(struct source **out, const struct source_args *args, const stru
 int contend_setup(struct contend *c, struct bpf_object *obj, const struct btf *btf,
 		  const struct contend_rodata *ro, struct err *e);
 
+/*
+ * What an interval's waits, of a CPU and a metric, came to that are in rows of their kind, where others
+ * are in rows of another (ops->join): those have moved to that kind's metric.
+ */
+struct contend_left {
+	bool any, moved;
+	uint64_t min_ns, max_ns; /* if any */
+};
+
 /* contend_rows.c */
+int contend_rows_moved(
+	struct contend *c); /* at the end of an interval, once it is read: 0 or -ENOMEM */
+void contend_rows_free(struct contend *c);
 int contend_rows_open(struct contend *c, struct err *e);
 /* keyed_args.join: the key of the row that an entry's belongs to, of struct contend. */
 void contend_join(void *ctx, struct abi_key *key);
@@ -242,7 +267,12 @@ int contend_cost_begin(struct source *src, struct err *e);
 int contend_cost_end(struct source *src, struct self_cost *cost, struct err *e);
 void contend_close(struct source *src);
 
-/* Of locks and futexes. */
-extern const struct option_row contend_options[];
+/* A row of option tables: of locks and of futexes. */
+#define CONTEND_STACK_EVERY                                                                        \
+	{                                                                                          \
+		"stack-every", 0, "N",                                                             \
+			"a stack of one in N waits for a known lock (default 0: the first)",       \
+			OPTION_U32, .at = offsetof(struct config, stack_every), .max = 1000000000, \
+	}
 
 #endif

@@ -283,6 +283,8 @@ int holders_fill(struct contend *c, const struct contend_row *r, bool total, str
 
 	if (!c->holders || !out->count || c->ops->unheld >> r->keyed.key.kind & 1)
 		return 0;
+	if (c->ops->unsure >> r->keyed.key.kind & 1 && !r->holders.n)
+		return 0;
 	v = arena_take(&c->arena, (r->holders.n + 1) * sizeof(*v));
 	if (!v)
 		return -ENOMEM;

@@ -133,6 +133,80 @@ static int describe_row(struct contend_row *r, const struct abi_contend_sample *
 	return 0;
 }
 
+/* keyed_args.came. Waits whose class became known after they were counted have another metric. */
+static int on_came(void *ctx, const struct keyed_row *row, const struct abi_key *entry,
+		   const struct hist *samples)
+{
+	struct contend *c = ctx;
+	uint32_t from = entry->kind - 1, to = row->key.kind - 1, n = c->ops->nmetrics;
+	struct contend_left *l;
+	size_t at;
+
+	if (from >= n || entry->cpu >= c->ncpus)
+		return 0;
+	at = (size_t)entry->cpu * n + from;
+	l = &c->left[at];
+	if (from != to && to < n) {
+		l->moved = true;
+		return hist_merge(&c->moved[at * n + to], samples);
+	}
+	l->min_ns = l->any && l->min_ns < samples->min_ns ? l->min_ns : samples->min_ns;
+	l->max_ns = l->any && l->max_ns > samples->max_ns ? l->max_ns : samples->max_ns;
+	l->any = true;
+	return 0;
+}
+
+static int move_from(struct contend *c, size_t at)
+{
+	uint32_t n = c->ops->nmetrics, cpu = (uint32_t)(at / n), from = (uint32_t)(at % n);
+	const struct contend_left *l = &c->left[at];
+	int ret = 0;
+
+	for (uint32_t to = 0; l->moved && !ret && to < n; to++) {
+		struct hist *h = &c->moved[at * n + to];
+
+		if (h->count)
+			ret = banks_move(&c->banks, cpu, from, to, h);
+		hist_reset(h);
+	}
+	if (l->any && l->moved)
+		banks_bounds(&c->banks, cpu, from, l->min_ns, l->max_ns);
+	c->left[at] = (struct contend_left){0};
+	return ret;
+}
+
+int contend_rows_moved(struct contend *c)
+{
+	int ret = 0;
+
+	for (size_t i = 0; c->left && !ret && i < (size_t)c->ncpus * c->ops->nmetrics; i++)
+		ret = move_from(c, i);
+	return ret;
+}
+
+void contend_rows_free(struct contend *c)
+{
+	size_t n = (size_t)c->ncpus * c->ops->nmetrics * c->ops->nmetrics;
+
+	for (size_t i = 0; c->moved && i < n; i++)
+		hist_free(&c->moved[i]);
+	free(c->moved);
+	free(c->left);
+}
+
+static int make_moved(struct contend *c)
+{
+	size_t n = (size_t)c->ncpus * c->ops->nmetrics;
+
+	c->left = calloc(n, sizeof(*c->left));
+	c->moved = calloc(n * c->ops->nmetrics, sizeof(*c->moved));
+	if (!c->left || !c->moved)
+		return -ENOMEM;
+	for (size_t i = 0; i < n * c->ops->nmetrics; i++)
+		hist_init(&c->moved[i], c->maps.schema);
+	return 0;
+}
+
 /* keyed_args.appeared */
 static int on_appear(void *ctx, struct keyed_row *row)
 {
@@ -170,6 +244,8 @@ int contend_describe(struct contend *c, const struct abi_contend_sample *s)
 	const struct code *code;
 	struct contend_row *r;
 
+	if (waited && c->ops->decide)
+		c->ops->decide(c, s);
 	c->describing = waited ? s : NULL;
 	r = contend_row_described(c, &s->key);
 	c->describing = NULL;
@@ -191,6 +267,8 @@ static int fill_row(struct contend *c, struct contend_row *r, struct contended *
 	struct label labels[GROUP_LABELS];
 
 	*out = (struct contended){.source = c->ops->source->name};
+	out->class =
+		c->ops->class ? c->ops->class(r->keyed.key.kind) : wait_class_words[CLASS_LOCK];
 	if (is_other(r)) {
 		out->other = true;
 		out->kind = "other";
@@ -317,12 +395,15 @@ int contend_rows_open(struct contend *c, struct err *e)
 		.cold_after = COLD_AFTER,
 		.rest_after = rest > REST_INTERVALS ? (uint32_t)rest : REST_INTERVALS,
 		.join = contend_join,
+		.came = c->ops->nmetrics > 1 ? on_came : NULL,
 		.appeared = on_appear,
 		.leaves = on_leave,
 		.ctx = c,
 	};
 
 	codes_init(&c->codes);
+	if (args.came && make_moved(c))
+		return err_sys(e, -ENOMEM, "%s", args.what);
 	map_setup_keyed_fds(c->base.obj, args.fds);
 	return keyed_open(&c->keyed, &args, e);
 }

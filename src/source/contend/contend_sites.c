@@ -38,7 +38,7 @@ void codes_init(struct cache *codes)
 
 /* Of functions inlined at that place the innermost that asks, else the last of them. */
 static enum code_role name_code(struct contend *c, const struct abi_contend_sample *s, uint64_t ip,
-				struct name *out)
+				struct name *out, uint8_t *function)
 {
 	enum code_role role;
 	uint32_t frame = 0;
@@ -46,18 +46,21 @@ static enum code_role name_code(struct contend *c, const struct abi_contend_samp
 	do {
 		c->ops->code(c, s, ip, frame++, out);
 		role = c->ops->role(c, ip, out);
+		if (c->ops->function && !*function)
+			*function = c->ops->function(c, out);
 	} while (role != CODE_ASKS && out->inlined_in);
 	if (!c->ops->kernel_code)
 		name_add_place(out);
 	return role;
 }
 
-/* NULL: no memory. A name that was late is asked for again, for its row will be shown again. */
-static struct code *code_get(struct contend *c, const struct abi_contend_sample *s, uint64_t ip)
+/* A name that was late is asked for again, for its row will be shown again. */
+const struct code *codes_get(struct contend *c, const struct abi_contend_sample *s, uint64_t ip)
 {
 	struct code *n, like = {.ip = ip};
 	struct name name = {0};
 	enum code_role role;
+	uint8_t function = 0;
 	char *sym;
 
 	if (!c->ops->kernel_code) {
@@ -67,13 +70,14 @@ static struct code *code_get(struct contend *c, const struct abi_contend_sample 
 	n = cache_get(&c->codes, &like, sizeof(like));
 	if (!n || (n->sym && (!n->late || mono_now_ns() - n->asked_ns < ASK_AGAIN_NS)))
 		return n;
-	role = name_code(c, s, n->ip, &name);
+	role = name_code(c, s, n->ip, &name, &function);
 	sym = strdup(name.text);
 	if (!sym)
 		return NULL;
 	free(n->sym);
 	n->sym = sym;
 	n->role = role;
+	n->function = function;
 	n->late = name.late;
 	n->asked_ns = mono_now_ns();
 	return n;
@@ -86,7 +90,7 @@ const struct code *codes_site(struct contend *c, const struct abi_contend_sample
 
 	cache_trim(&c->codes);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct code *code = code_get(c, s, s->ips[i]);
+		const struct code *code = codes_get(c, s, s->ips[i]);
 
 		if (!code || code->role == CODE_ASKS)
 			return code;

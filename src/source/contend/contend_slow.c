@@ -235,10 +235,13 @@ static int tell(struct contend *c, const struct abi_held_slow *r)
 	struct contend_row *row;
 
 	row = r->key.obj ? contend_row_described(c, &r->key) : NULL;
+	if (row && c->ops->unheld >> row->keyed.key.kind & 1)
+		return 0; /* it turned out to have waited for no lock */
 	if (row && row->keyed.key.obj != ABI_OBJ_OTHER) {
 		held.name = row->name;
 		held.place = row->place;
 	}
+	held.class = c->ops->class ? c->ops->class(row ? row->keyed.key.kind : r->key.kind) : NULL;
 	if (c->holders && !(c->ops->unheld >> r->key.kind & 1)) {
 		held.nholders = add_holders(r, holders);
 		if (row)

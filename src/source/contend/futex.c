@@ -14,7 +14,11 @@
 
 #include "futex.skel.h" /* needs abi.h */
 
-_Static_assert(METRIC_FUTEX_IDLE - METRIC_FUTEX_WAIT == ABI_FUTEX_HISTS - 1, "as in abi_futex.h");
+_Static_assert(METRIC_FUTEX_IDLE - METRIC_FUTEX_WAIT == ABI_FUTEX_WORK - ABI_FUTEX_LOCK &&
+		       METRIC_FUTEX_UNSURE - METRIC_FUTEX_WAIT == ABI_FUTEX_HISTS - 1,
+	       "as in abi_futex.h");
+
+#define TRIES_MAX 30 /* to name the functions of an address's first wait, one a report */
 
 static const char *const op_names[ABI_FUTEX_OPS] = {
 	[ABI_FUTEX_WAIT] = "wait",
@@ -49,14 +53,28 @@ static const char *kind(uint32_t k)
 	return "futex";
 }
 
+/* The class that an address's waits have whose value did not say: by its functions, or not known. */
+static uint32_t address_kind(const struct futex_addr *a)
+{
+	switch (a->same->flags & (ABI_FUTEX_LOCKS | ABI_FUTEX_WORKS)) {
+	case ABI_FUTEX_LOCKS:
+		return ABI_FUTEX_LOCK;
+	case ABI_FUTEX_WORKS:
+		return ABI_FUTEX_WORK;
+	default: /* or of two processes one says this, and one that */
+		return ABI_FUTEX_UNSURE;
+	}
+}
+
 /* The waits of all who share a futex are in one row; and who wakes is in the row of who waits. */
 static void join(struct contend *c, struct abi_key *key)
 {
 	struct futex_addr *a = futex_addrs_get(futex_of(c)->addrs, key->obj);
 
-	if (key->kind == ABI_FUTEX_WAKERS)
-		key->kind =
-			a && a->same->flags & ABI_FUTEX_SEEN_IDLE ? ABI_FUTEX_IDLE : ABI_FUTEX_LOCK;
+	if (key->kind == ABI_FUTEX_WAKERS && !(a && a->same->flags & ABI_FUTEX_SEEN_UNSURE))
+		key->kind = ABI_FUTEX_LOCK;
+	if (a && (key->kind == ABI_FUTEX_WAKERS || key->kind == ABI_FUTEX_UNSURE))
+		key->kind = address_kind(a);
 	if (a)
 		key->obj = a->same->id;
 }
@@ -93,11 +111,38 @@ static const char *const libraries[] = {
 
 /* And of all, functions: what is linked in, or instantiated, from there. */
 static const char *const wrappers[] = {
-	"pthread_",	 "__pthread_",	 "___pthread_", "__lll_", "lll_",	 "futex_",
-	"__futex_",	 "sem_",	 "__new_sem_",	"__sem_", "syscall",	 "__syscall",
-	"__timedwait",	 "__wait",	 "__lock",	"__GI_",  "std::",	 "__gthread_",
-	"<std::",	 "<core::",	 "<alloc::",	"core::", "parking_lot", "<parking_lot",
-	"runtime.futex", "runtime.lock",
+	"pthread_",
+	"__pthread_",
+	"___pthread_",
+	"__lll_",
+	"lll_",
+	"futex_",
+	"__futex_",
+	"sem_",
+	"__new_sem_",
+	"__sem_",
+	"syscall",
+	"__syscall",
+	"__timedwait",
+	"__wait",
+	"__lock",
+	"__GI_",
+	"std::",
+	"__gthread_",
+	"<std::",
+	"<core::",
+	"<alloc::",
+	"core::",
+	"parking_lot",
+	"<parking_lot",
+	"runtime.futex",
+	"runtime.lock",
+	"runtime.note",
+	"os::PlatformEvent::park",
+	"PlatformEvent::park",
+	"Parker::park",
+	"os::PlatformMonitor::wait",
+	"PlatformMonitor::wait",
 };
 
 static bool begins_with_any(const char *text, const char *const *table, size_t n)
@@ -142,6 +187,61 @@ static enum code_role role(struct contend *c, uint64_t ip, const struct name *n)
 	return CODE_ASKS;
 }
 
+/* ---- its class ---- */
+
+static uint8_t function(struct contend *c, const struct name *n)
+{
+	enum futex_function is = futex_function_of(&c->cfg->functions, n->text);
+
+	return is == FUTEX_UNKNOWN && role(c, 0, n) != CODE_ASKS ? FUTEX_EITHER : (uint8_t)is;
+}
+
+/* A Go program's threads wait in its runtime. */
+static bool is_go(struct contend *c, const struct abi_contend_sample *s)
+{
+	const struct code *code = s->nips ? codes_get(c, s, s->ips[0]) : NULL;
+	const char *symbol = code ? strchr(code->sym, '`') : NULL;
+
+	return symbol && !strncmp(symbol + 1, "runtime.futex", strlen("runtime.futex"));
+}
+
+static void decide_address(struct contend *c, struct futex_addr *a,
+			   const struct abi_contend_sample *s)
+{
+	bool late, kept = s == a->undecided;
+	uint32_t class = futex_class_of(c, s, &late);
+
+	a->go |= is_go(c, s);
+	if (class)
+		futex_addrs_decide(futex_of(c)->addrs, a, class);
+	else if (late && a->tries++ < TRIES_MAX)
+		futex_addr_undecided(futex_of(c)->addrs, a, s);
+	else
+		late = false;
+	if (kept && (class || !late))
+		futex_addr_undecided(futex_of(c)->addrs, a, NULL);
+}
+
+static void decide(struct contend *c, const struct abi_contend_sample *s)
+{
+	struct futex_addr *a = s->nips ? futex_addrs_get(futex_of(c)->addrs, s->key.obj) : NULL;
+
+	if (a && !(a->same->flags & (ABI_FUTEX_LOCKS | ABI_FUTEX_WORKS | ABI_FUTEX_MANYS)))
+		decide_address(c, a, s);
+}
+
+static void decide_later(void *ctx, struct futex_addr *a)
+{
+	decide_address(ctx, a, a->undecided);
+}
+
+static const char *class_word(uint32_t kind)
+{
+	return wait_class_words[kind == ABI_FUTEX_LOCK	 ? CLASS_LOCK
+				: kind == ABI_FUTEX_WORK ? CLASS_WORK
+							 : CLASS_UNSURE];
+}
+
 /* ---- counters ---- */
 
 static void fill(struct contend *c, const struct contend_row *r, bool total, struct contended *out)
@@ -157,7 +257,7 @@ static void fill(struct contend *c, const struct contend_row *r, bool total, str
 			.timeouts = sums[ABI_FUTEX_TIMEOUT],
 			.wakes = sums[ABI_FUTEX_WAKES],
 			.woken = sums[ABI_FUTEX_WOKEN],
-			.idle = r->keyed.key.kind == ABI_FUTEX_IDLE,
+			.idle = r->keyed.key.kind == ABI_FUTEX_WORK,
 		};
 		out->futex = counts;
 	}
@@ -167,6 +267,7 @@ static void fill(struct contend *c, const struct contend_row *r, bool total, str
 	out->addr = a->uaddr;
 	out->pid = a->joined ? 0 : a->pid;
 	out->owner = a->comm[0] ? a->comm : NULL;
+	out->runtime = a->go ? "go" : NULL;
 	out->op = op_names[(a->flags & ABI_FUTEX_OP_MASK) % ABI_FUTEX_OPS];
 }
 
@@ -392,18 +493,22 @@ static const struct contend_ops futex_ops = {
 	.nmetrics = ABI_FUTEX_HISTS,
 	.others = ABI_FUTEX_KINDS,
 	.ring_bytes = 64U << 10, /* each new address is described at once */
-	.unheld = 1U << ABI_FUTEX_IDLE,
+	.unheld = 1U << ABI_FUTEX_WORK,
+	.unsure = 1U << ABI_FUTEX_UNSURE,
 	.without_waits = true, /* woken, or asked for in vain */
 	.configure = configure,
 	.attach = attach,
 	.unload = unload,
 	.kind = kind,
+	.class = class_word,
 	.join = join,
+	.decide = decide,
 	.described = described,
 	.name = name,
 	.space = space,
 	.code = code,
 	.role = role,
+	.function = function,
 	.fill = fill,
 };
 
@@ -412,9 +517,16 @@ static int futex_open(struct source **out, const struct source_args *args, struc
 	return contend_open(out, args, &futex_ops, e);
 }
 
+/* What is known by now of addresses whose functions had no names in time: before entries are read. */
+static void begin_reading(struct futex *f)
+{
+	futex_addrs_walk_again(f->addrs);
+	futex_addrs_each_undecided(f->addrs, decide_later, &f->c);
+}
+
 static int futex_drain_banks(struct source *src, struct err *e)
 {
-	futex_addrs_walk_again(((struct futex *)src)->addrs);
+	begin_reading((struct futex *)src);
 	return contend_drain_banks(src, e);
 }
 
@@ -423,22 +535,31 @@ static int futex_collect(struct source *src, struct source_report *r, struct err
 	struct futex *f = (struct futex *)src;
 	int ret;
 
-	futex_addrs_walk_again(f->addrs);
+	begin_reading(f);
 	ret = contend_collect(src, r, e);
 	futex_addrs_tidy(f->addrs, keyed_first(f->c.keyed), f->c.banks.counts.interval.keys_full);
 	return ret;
 }
 
+static const struct option_row options[] = {
+	CONTEND_STACK_EVERY,
+	{"function", 0, "CLASS=NAME",
+	 "this function waits for a lock (lock=), for work (work=), or its caller says (either=)",
+	 OPTION_TEXTS, .at = offsetof(struct config, functions), .check = futex_function_check,
+	 .repeat = true},
+	{0},
+};
+
 const struct source_ops source_futex = {
 	.name = "futex",
 	.summary = "waits in user-space locks and condition variables, by address",
-	.options = contend_options,
+	.options = options,
 	/* The mappings and files of processes; from 6.12 on perfmon does for the first. */
 	.caps = SOURCE_CAP(CAP_PERFMON) | SOURCE_CAP(CAP_SYS_PTRACE) |
 		SOURCE_CAP(CAP_DAC_READ_SEARCH),
 	.fds = 100,
 	.fds_why = 40,
-	.metrics = SOURCE_METRICS(METRIC_FUTEX_WAIT, METRIC_FUTEX_IDLE),
+	.metrics = SOURCE_METRICS(METRIC_FUTEX_WAIT, METRIC_FUTEX_UNSURE),
 	.groups = true,
 	.contends = true,
 	.slow = true,

@@ -44,6 +44,7 @@ struct futex_addrs {
 	void *addrs; /* tree of struct futex_addr, and their list */
 	struct futex_addr *first_addr;
 	uint32_t naddrs, look_at; /* how many, and how many make it worth a look */
+	uint32_t nundecided;	  /* of them: with a wait whose functions have no names yet */
 	uint32_t look;
 	bool walked;  /* the programs' map, since futex_addrs_walk_again() */
 	void *shared; /* tree of struct shared, and their list */
@@ -233,9 +234,52 @@ void futex_addrs_described(struct futex_addrs *a, const struct abi_contend_sampl
 		n = add(a, &what, s->comm);
 	if (!n) /* no memory: the row has no name */
 		return;
+	n->key = (struct abi_futex_key){s->object, s->born, s->pid, s->execs};
 	n->flags |= what.flags;
 	if (!(n->flags & ABI_FUTEX_OP_MASK) && op < ABI_FUTEX_WAKE)
 		n->flags |= op; /* the first that waited */
+}
+
+/* ---- their class ---- */
+
+void futex_addr_undecided(struct futex_addrs *a, struct futex_addr *n,
+			  const struct abi_contend_sample *s)
+{
+	if (!s == !n->undecided)
+		return;
+	if (s) {
+		n->undecided = malloc(sizeof(*s));
+		if (!n->undecided)
+			return;
+		*n->undecided = *s;
+		a->nundecided++;
+	} else {
+		free(n->undecided);
+		n->undecided = NULL;
+		a->nundecided--;
+	}
+}
+
+void futex_addrs_each_undecided(struct futex_addrs *a, void (*fn)(void *ctx, struct futex_addr *n),
+				void *ctx)
+{
+	struct futex_addr *n = a->nundecided ? a->first_addr : NULL;
+
+	for (; n; n = n->next)
+		if (n->undecided)
+			fn(ctx, n);
+}
+
+/* What the programs set in its flags meanwhile they set again at the next wait. */
+void futex_addrs_decide(struct futex_addrs *a, struct futex_addr *n, uint32_t class)
+{
+	struct abi_futex_addr value;
+
+	n->same->flags |= class;
+	if (!n->key.born || bpf_map_lookup_elem(a->map_fd, &n->key, &value) || value.id != n->id)
+		return; /* it has left: there will be no wait */
+	value.flags |= class;
+	(void)bpf_map_update_elem(a->map_fd, &n->key, &value, BPF_EXIST); /* the same */
 }
 
 typedef void with_entry(struct futex_addrs *a, const struct abi_futex_key *key,
@@ -262,7 +306,8 @@ static void add_unknown(struct futex_addrs *a, const struct abi_futex_key *key,
 	struct futex_addr what = {
 		.id = value->id, .uaddr = key->uaddr, .space = value->space, .pid = key->tgid};
 
-	what.flags = value->flags & (ABI_FUTEX_SHARED | ABI_FUTEX_SEEN_IDLE);
+	what.key = *key;
+	what.flags = value->flags & (ABI_FUTEX_SHARED | ABI_FUTEX_SEEN_UNSURE);
 	if (!find(a, value->id))
 		(void)add(a, &what, value->comm);
 }
@@ -346,6 +391,7 @@ static void forget_unmarked(struct futex_addrs *a)
 		}
 		*at = n->next;
 		(void)tdelete(n, &a->addrs, compare_addr);
+		futex_addr_undecided(a, n, NULL);
 		free(n);
 		a->naddrs--;
 	}
@@ -370,6 +416,8 @@ void futex_addrs_close(struct futex_addrs *a)
 	if (!a)
 		return;
 	tdestroy(a->shared, free);
+	for (struct futex_addr *n = a->first_addr; n; n = n->next)
+		futex_addr_undecided(a, n, NULL);
 	tdestroy(a->addrs, free);
 	cache_clear(&a->processes);
 	free(a);

@@ -195,11 +195,13 @@ static int lock_probe(struct err *e)
 	return ret;
 }
 
+static const struct option_row options[] = {CONTEND_STACK_EVERY, {0}};
+
 const struct source_ops source_lock = {
 	.name = "lock",
 	.summary = "waits for kernel locks, by lock",
 	.by_default = true,
-	.options = contend_options,
+	.options = options,
 	/* The names of locks: a program reads memory, symbols come from kallsyms, inodes have
 	 * paths. */
 	.caps = SOURCE_CAP(CAP_BPF) | SOURCE_CAP(CAP_PERFMON) | SOURCE_CAP(CAP_SYSLOG) |

@@ -160,6 +160,7 @@ static int push_view(const struct synth_locks *l, struct contended_list *list, i
 		c.count = c.wait->count;
 		c.cpus = cpus;
 		c.futex = addresses[i].futex ? &l->v[i].futex[view] : NULL;
+		c.class = wait_class_words[addresses[i].idle ? CLASS_WORK : CLASS_LOCK];
 		ret = contended_push(list, &c);
 	}
 	return ret;
