@@ -181,12 +181,13 @@ static void add_series(struct wait v[WAITS], size_t *n, const struct series *s)
 
 static void add_contended(struct wait v[WAITS], size_t *n, const struct contended *c)
 {
+	bool unsure = contended_class(c) == CLASS_UNSURE;
 	struct wait *w;
 
 	for (size_t i = 0; i < SOURCES; i++) {
 		if (!sources[i].waited || strcmp(c->source, sources[i].source) != 0)
 			continue;
-		w = wait_of(v, n, sources[i].waited);
+		w = wait_of(v, n, unsure ? "for futex locks or work" : sources[i].waited);
 		if (w)
 			w->sum_ns += c->wait->sum_ns;
 	}
@@ -212,7 +213,7 @@ static size_t find_waits(struct wait v[WAITS], const struct frame *f, const stru
 		bool asked = !group || (c->group.key && !strcmp(c->group.key, group->key) &&
 					!strcmp(c->group.value, group->value));
 
-		if (asked && c->wait && !(c->futex && c->futex->idle))
+		if (asked && c->wait && contended_class(c) != CLASS_WORK)
 			add_contended(v, &n, c);
 	}
 	qsort(v, n, sizeof(*v), compare_waits);

@@ -446,7 +446,7 @@ static uint64_t section_waited(const struct look *l, const struct view_section *
 	case VIEW_ROWS:
 		return rows_waited(l->v, sec);
 	case VIEW_CONTENDED:
-		return sec->timed ? sec->sum_ns : 0;
+		return sec->timed ? sec->sum_ns + sec->unsure.sum_ns : 0;
 	case VIEW_LINES: /* of the time of a busy CPU */
 		return (uint64_t)(sec->share * (double)l->f->dur_ns);
 	case VIEW_CULPRITS:

@@ -295,7 +295,7 @@ static void csv_times(struct sink *sink, const struct csv_start *start, const st
 				  t->labels[i < t->nlabels ? i : 0].value);
 		csv_counter(out, field_u64(&times_fields.v[k], t), sink->cfg);
 		csv_empty(out, 3 + contended_number_fields.n + 3); /* no split; cpus, site, idle */
-		csv_row_end(out, start->f, NULL);
+		csv_row_end(out, start->f, NULL, NULL);
 	}
 }
 

@@ -447,10 +447,10 @@ static void joins(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(class_sums),
-		cmocka_unit_test(sections), cmocka_unit_test(first_rows), cmocka_unit_test(sums),
-		cmocka_unit_test(waited),   cmocka_unit_test(ranked),	  cmocka_unit_test(groups),
-		cmocka_unit_test(joins),
+		cmocka_unit_test(class_sums), cmocka_unit_test(sections),
+		cmocka_unit_test(first_rows), cmocka_unit_test(sums),
+		cmocka_unit_test(waited),     cmocka_unit_test(ranked),
+		cmocka_unit_test(groups),     cmocka_unit_test(joins),
 	};
 
 	return cmocka_run_group_tests_name("view", tests, NULL, NULL);

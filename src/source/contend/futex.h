@@ -15,8 +15,8 @@
 struct futex_addr {
 	uint64_t id; /* trees compare the first member */
 	uint64_t uaddr;
-	uint64_t space; /* abi_space.h */
-	uint32_t pid, tid; /* tid: a thread that waited, or 0 */
+	uint64_t space;			      /* abi_space.h */
+	uint32_t pid, tid;		      /* tid: a thread that waited, or 0 */
 	uint32_t flags;			      /* ABI_FUTEX_*, and what was called first */
 	struct futex_addr *same;	      /* whose row it is in: its own, or another's */
 	bool joined;			      /* others are in its row */
@@ -62,7 +62,7 @@ enum futex_function {
 	FUTEX_LOCK,
 	FUTEX_WORK,
 	FUTEX_UNKNOWN,
-	FUTEX_MANY,   /* whatever its thread waits for: nobody can say */
+	FUTEX_MANY, /* whatever its thread waits for: nobody can say */
 };
 
 /* Of code's name ("app`lock_wait+0x1a"), by --function and the built-in table. */
