@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Numbers that may not grow, kept in a file: of the running kernel, in a section for each version of clang.
+"""Numbers that may not grow, kept in a file: of the running kernel, in a column for each version of clang.
 
 Each suite has a file, a head of comments for it, what it measures and how much a number may grow. --update writes
 those of the running kernel and of the clang that made these objects anew, and keeps the others: that is
@@ -23,27 +23,26 @@ class Budgets:
 
     def read(self):
         """{(compiler, kernel, ...): budget}"""
-        rows, section = {}, None
+        rows, columns = {}, []
         if not os.path.exists(self.path):
             return rows
         with open(self.path) as f:
             for line in f:
                 if line.startswith("["):
-                    section = line.strip("[]\n")
+                    columns = line.strip("[]\n").split()
                 elif not line.startswith("#"):
-                    *key, number = line.split()
-                    rows[section, *key] = int(number)
+                    words = line.split()
+                    for column, number in zip(columns, words[-len(columns):]):
+                        if number != "-":
+                            rows[(column, *words[:-len(columns)])] = int(number)
         return rows
 
     def write(self, rows):
-        section = None
+        columns = sorted({key[0] for key in rows}, key=lambda name: int(re.search(r"\d+$", name).group()))
         with open(self.path, "w") as f:
-            f.write(self.head)
-            for key in sorted(rows, key=section_order):
-                if key[0] != section:
-                    section = key[0]
-                    f.write("[%s]\n" % section)
-                f.write("%s %d\n" % (" ".join(key[1:]), rows[key]))
+            f.write(self.head + "[%s]\n" % " ".join(columns))
+            for key in sorted({key[1:] for key in rows}):
+                f.write("%s %s\n" % (" ".join(key), " ".join(str(rows.get((column, *key), "-")) for column in columns)))
 
     def judge(self, budget, now, here, growth, build):
         """(ok, words) a row; a number without a budget, or a budget without a number, is no pass."""
@@ -107,8 +106,3 @@ def compiler(build):
     """"clang14": what made the objects, by their debug information."""
     with open(os.path.join(build, "bpf", "sched.tmp.o"), "rb") as f:
         return "clang" + re.search(rb"clang version (\d+)\.", f.read()).group(1).decode()
-
-
-def section_order(key):
-    name = key[0]
-    return int(re.search(r"\d+$", name).group()), key

@@ -22,7 +22,7 @@ from simulate import Machine, Program, bpftool
 HEAD = """\
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What one wait executes (bench/executed.py): kernel, way of use, program, "calls" or
-# "instructions", budget; a section for each compiler. `make check-insns` fails at a call more and at
+# "instructions", budget; a column for each compiler. `make check-insns` fails at a call more and at
 # 10 % more instructions, `make update-insns` writes anew.
 """
 WAYS = (

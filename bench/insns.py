@@ -12,7 +12,7 @@ from budgets import Budgets
 HEAD = """\
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Instructions the verifier walks: kernel, BPF object, way of use
-# (bench/programs_cost.py), program, budget; a section for each compiler.
+# (bench/programs_cost.py), program, budget; a column for each compiler.
 # `make check-insns` fails at growth of more than 10 %, `make update-insns` writes anew.
 """
 

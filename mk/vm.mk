@@ -6,10 +6,12 @@ TOOL_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARN)
 FIXTURES := $(sort $(wildcard tests/btf/*.btf))
 PROBES := $(patsubst tests/core-reloc/probe/%.bpf.c,$(O)/core-reloc/%.bpf.o,$(wildcard tests/core-reloc/probe/*.bpf.c))
 
-$(O)/core-reloc/corecheck $(O)/core-reloc/minbtf: $(O)/core-reloc/%: tests/core-reloc/%.c tests/core-reloc/hook.h
+$(O)/core-reloc/corecheck: tests/core-reloc/corecheck.c
+$(O)/core-reloc/minbtf: scripts/minbtf.c
+$(O)/core-reloc/corecheck $(O)/core-reloc/minbtf: tests/core-reloc/hook.h
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(HOSTCC) $(TOOL_CFLAGS) -o $@ $< $(shell $(PKG_CONFIG) --libs libbpf libelf)
+	$(Q)$(HOSTCC) $(TOOL_CFLAGS) -Itests/core-reloc -o $@ $(filter %.c,$^) $(shell $(PKG_CONFIG) --libs libbpf libelf)
 
 $(O)/core-reloc/%.bpf.o: tests/core-reloc/probe/%.bpf.c tests/core-reloc/probe/probe.h
 	@mkdir -p $(@D)

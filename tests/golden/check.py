@@ -360,6 +360,40 @@ def check_csv(text):
                 fail(f"csv: a formula: {cell}")
 
 
+def csv_cells(m, quality):
+    """What the columns of a metric's row say, of those that no other metric of the report shares by chance."""
+    want = {"metric": m["name"], "value": m.get("value"), "count": m.get("count"), "sum_ns": m.get("sum"),
+            "min_ns": m.get("min"), "max_ns": m.get("max"), "few": " ".join(m.get("few") or []),
+            "blocked_ns": m.get("blocked_ns"), "run_queue_ns": m.get("run_queue_ns"), "cpu_ns": m.get("cpu_ns"),
+            "complete": str(quality["complete"]).lower(), "missed": quality["missed"]}
+    want.update(zip((f"label{i}_key" for i in range(1, 7)), [*m["labels"], *6 * [""]]))
+    want.update({f"p{q}_ns": round(ns) for q, ns in (m.get("p") or {}).items()})
+    return {key: "" if value is None else str(value) for key, value in want.items()}
+
+
+def check_csv_says(text, record):
+    """The rows of each report begin with its metrics, in whatever order, with the numbers of JSON; its tables follow."""
+    rows = {}
+    for row in csv.DictReader(io.StringIO(text)):
+        if row["metric"] != "time":  # the table `times`; normal.csv and why.csv have some
+            rows.setdefault((row["type"], row["seq"]), []).append(row)
+    reports = {}  # of one number, where a record was made by hand: one
+    for line in map(json.loads, record.splitlines()):
+        if "metrics" in line:
+            reports.setdefault((line["type"], str(line["seq"])), []).append(line)
+    for key, lines in reports.items():
+        here, metrics = rows.get(key, []), [(m, line["quality"]) for line in lines for m in line["metrics"]]
+        more = sum(len(line["tables"].get(name, [])) for line in lines for name in ("contended", "culprits"))
+        if not len(metrics) <= len(here) <= len(metrics) + more:
+            fail(f"csv: {len(here)} rows of {key}, in JSON {len(metrics)} and {more}")
+        for m, quality in metrics:
+            want = csv_cells(m, quality)
+            same = [i for i, row in enumerate(here) if all(row[cell] == text for cell, text in want.items())]
+            if not same:
+                fail(f"csv: no row {want}")
+            del here[same[0]]
+
+
 def check_prom(text):
     """Lines of the form that the format has; what they say is for tests/export."""
     no_controls(text, "prom")

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/bpf/groups.h"
 #include "source/bpf/keyed.h"
 #include "khist.h"
 #include "unit.h"
@@ -617,39 +616,6 @@ static void test_many(void **state)
 	end(&f);
 }
 
-static void name_at(uint64_t epoch, uint32_t cpu, uint64_t named_ns, const char *comm)
-{
-	struct abi_khead *e = entry(epoch & 1, 7, cpu);
-
-	strcpy(e->comm, comm);
-	e->named_ns = named_ns;
-}
-
-/* Of all entries of a row the name that was read last, in whatever order they are read: of several
- * CPUs, of both banks at the end, and when a cold one leaves. */
-static void test_latest_name(void **state)
-{
-	struct fixture f;
-
-	begin(&f, false);
-	sample(1, 7, 0, 0, 1000);
-	name_at(1, 0, 200, "hog");
-	sample(1, 7, 1, 0, 1000);
-	name_at(1, 1, 100, "sh");
-	collect(&f, 1);
-	assert_string_equal(row_of(&f, 7, 0)->comm, "hog");
-	sample(2, 7, 1, 0, 1000);
-	name_at(2, 1, 300, "later");
-	collect(&f, 2);
-	assert_string_equal(row_of(&f, 7, 0)->comm, "later");
-	collect(&f, 0); /* the first bank's have older ones, the second's may come first */
-	assert_string_equal(row_of(&f, 7, 0)->comm, "later");
-	name_at(1, 0, 400, "now");
-	collect(&f, 0);
-	assert_string_equal(row_of(&f, 7, 0)->comm, "now");
-	end(&f);
-}
-
 static void test_names_and_forget(void **state)
 {
 	struct keyed_row *row;
@@ -723,51 +689,6 @@ static void test_uncounted(void **state)
 	end(&f);
 }
 
-static void test_too_many(void **state)
-{
-	struct keyed_args args = {.nhists = KEYED_HISTS + 1, .schema = SCHEMA, .what = "w"};
-	struct keyed *k;
-	struct err e = {0};
-
-	assert_int_equal(keyed_open(&k, &args, &e), -EINVAL);
-	assert_null(k);
-	keyed_close(NULL);
-}
-
-static void test_labels(void **state)
-{
-	static const struct {
-		enum by_key by;
-		const char *text; /* KEY=VALUE of each label */
-	} rows[] = {
-		{BY_NONE, ""},
-		{BY_CPU, ""},
-		{BY_PID, "pid=42 comm=now "},
-		{BY_TID, "tid=42 pid=41 comm=now "},
-		{BY_COMM, "comm=* "}, /* the key itself: 42 is '*' */
-		{BY_CGROUP, "cgroup=id:42 "},
-	};
-	struct keyed_row row = {.key.id = 42, .comm = "now", .pid = 41};
-	struct cgroup_names *names = cgroup_names_new(NULL);
-	size_t i;
-
-	for (i = 0; i < ROWS(rows); i++) {
-		struct label labels[GROUP_LABELS];
-		struct group_text t;
-		char text[128] = "";
-		uint32_t n, l;
-
-		group_text_init(&t, rows[i].by, &row.key, names);
-		n = group_labels(&t, rows[i].by, &row, labels);
-		for (l = 0; l < n; l++)
-			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s=%s ",
-				 labels[l].key, labels[l].value);
-		assert_string_equal(text, rows[i].text);
-		group_text_free(&t);
-	}
-	cgroup_names_free(names);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -785,12 +706,9 @@ int main(void)
 		cmocka_unit_test(test_half_added_n),
 		cmocka_unit_test(test_drain),
 		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_latest_name),
 		cmocka_unit_test(test_names_and_forget),
 		cmocka_unit_test(test_derived),
 		cmocka_unit_test(test_uncounted),
-		cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_labels),
 	};
 
 	return cmocka_run_group_tests_name("keyed", tests, NULL, NULL);
