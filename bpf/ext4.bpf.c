@@ -320,11 +320,30 @@ int ws_handle_stats(u64 *ctx)
 	return 0;
 }
 
+/* Its tracepoint names the device alone; ext4 asked for it just before, for a file system. */
+static __always_inline void handle_begin(u32 dev)
+{
+	struct op_context c;
+	struct op *asked;
+
+	if (!op_enter(&c, dev) || !op_stamp(&c))
+		return;
+	op_replaced(&c, OP_HANDLE);
+	c.st->active &= ~(1U << OP_HANDLE);
+	asked = &c.st->op[OP_START_WAIT];
+	if (asked->dev != dev) { /* before we looked, or not ext4 */
+		c.counts->missed++;
+		return;
+	}
+	op_fill(&c, OP_HANDLE, NULL, dev);
+	c.st->op[OP_HANDLE].file.fs = asked->file.fs;
+}
+
 SEC("tp_btf/jbd2_handle_start")
 int ws_handle_start(u64 *ctx)
 {
 	op_end_of(OP_START_WAIT, ABI_EXT4_START_WAIT, ctx[0], 0);
-	op_begin_on(OP_HANDLE, NULL, ctx[0], 0);
+	handle_begin(ctx[0]);
 	return 0;
 }
 
@@ -345,8 +364,10 @@ static __always_inline int start_wait(struct super_block *sb, struct inode *inod
 	sbi = sb->s_fs_info;
 	if (!op_enter(&c, dev) || !op_stamp(&c) || c.st->active & 1U << OP_HANDLE)
 		return 0;
-	if (BPF_CORE_READ(sbi, s_journal))
-		op_fill(&c, OP_START_WAIT, inode, dev);
+	if (!BPF_CORE_READ(sbi, s_journal))
+		return 0;
+	op_fill(&c, OP_START_WAIT, inode, dev);
+	c.st->op[OP_START_WAIT].file.fs = super_fs(sb);
 	return 0;
 }
 
@@ -386,6 +407,18 @@ static __always_inline u32 journal_dev(struct journal_s *journal)
 	return bdev ? bdev->bd_dev : 0;
 }
 
+/* Its user is ext4's super block, or something else of another file system. */
+static __always_inline void journal_begin(u32 slot, struct journal_s *journal)
+{
+	u32 dev = journal_dev(journal);
+	struct super_block *sb = journal ? journal->j_private : NULL;
+	u64 half[2] = {};
+
+	if (BPF_CORE_READ(sb, s_dev) == dev)
+		bpf_core_read(half, sizeof(half), &sb->s_uuid);
+	op_begin_journal(slot, dev, fs_fold(half[0], half[1]));
+}
+
 SEC("tp_btf/jbd2_end_commit")
 int ws_commit_end(u64 *ctx)
 {
@@ -401,7 +434,7 @@ static __always_inline int next_phase(struct journal_s *journal, u32 ended)
 	u32 dev = journal_dev(journal);
 
 	op_end_of(OP_PHASE, ended, dev, 0);
-	op_begin_on(OP_PHASE, NULL, dev, 0);
+	journal_begin(OP_PHASE, journal);
 	return 0;
 }
 
@@ -420,14 +453,14 @@ int ws_commit_flushing(u64 *ctx)
 SEC("tp_btf/jbd2_commit_locking")
 int ws_commit_locking(u64 *ctx)
 {
-	op_begin_on(OP_PHASE, NULL, journal_dev((void *)ctx[0]), 0);
+	journal_begin(OP_PHASE, (void *)ctx[0]);
 	return 0;
 }
 
 SEC("tp_btf/jbd2_start_commit")
 int ws_commit_begin(u64 *ctx)
 {
-	op_begin_on(OP_COMMIT, NULL, journal_dev((void *)ctx[0]), 0);
+	journal_begin(OP_COMMIT, (void *)ctx[0]);
 	return 0;
 }
 

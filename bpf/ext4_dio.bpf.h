@@ -88,6 +88,7 @@ static __always_inline void dio_begin_async(struct op_context *c, struct kiocb *
 	op_key(&d.key, c->task, d.dev, kind, &file);
 	d.ino = file.ino;
 	d.generation = file.generation;
+	d.fs = file.fs;
 	dio_owner(&d, c->task);
 	d.nowait = iocb->ki_flags & IOCB_NOWAIT;
 	d.start_ns = bpf_ktime_get_ns();
@@ -133,6 +134,7 @@ static __always_inline void dio_end_async(struct kiocb *iocb, s64 done)
 		end.total_ns = elapsed(counts, end.end_ns, end.start_ns);
 		end.file.ino = d->ino;
 		end.file.generation = d->generation;
+		end.file.fs = d->fs;
 		end.bytes = done > 0 ? done : 0;
 		end.kind = d->key.kind;
 		end.dev = d->dev;

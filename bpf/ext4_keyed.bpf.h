@@ -25,7 +25,7 @@ static __always_inline void op_key(struct abi_key *key, struct task_struct *p, u
 		key->id = file->ino;
 		key->born = file->generation;
 	}
-	key->obj = dev;
+	key->obj = ABI_EXT4_OBJ(dev, file->fs);
 	key->kind = kind;
 	key->cpu = bpf_get_smp_processor_id(); /* a thread's, too: it may end on another */
 }

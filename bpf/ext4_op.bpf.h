@@ -33,11 +33,31 @@ static __always_inline u32 inode_dev(struct inode *inode)
 	return sb ? sb->s_dev : 0;
 }
 
+/* Of the UUID's halves: ABI_EXT4_OBJ. */
+static __always_inline u32 fs_fold(u64 low, u64 high)
+{
+	u64 both = low ^ high;
+
+	return (u32)both ^ (u32)(both >> 32);
+}
+
+/* Through a pointer that the verifier knows. */
+static __always_inline u32 super_fs(struct super_block *sb)
+{
+	volatile u64 *half;
+
+	if (!sb)
+		return 0;
+	half = (void *)&sb->s_uuid;
+	return fs_fold(half[0], half[1]);
+}
+
 /* Journal handles and commits have no file. */
 static __always_inline void file_fill(struct file_id *file, struct inode *inode)
 {
 	file->ino = inode ? inode->i_ino : 0;
 	file->generation = 0;
+	file->fs = inode ? super_fs(inode->i_sb) : 0;
 	if (want_files && inode)
 		file->generation = inode->i_generation;
 }
@@ -108,6 +128,18 @@ static __always_inline void op_begin_on(u32 slot, struct inode *inode, u32 dev, 
 	op_replaced(&c, slot);
 	op_fill(&c, slot, inode, dev);
 	c.st->op[slot].bytes = bytes;
+}
+
+/* Of a journal: no inode tells the file system. */
+static __always_inline void op_begin_journal(u32 slot, u32 dev, u32 fs)
+{
+	struct op_context c;
+
+	if (!op_enter(&c, dev) || !op_stamp(&c))
+		return;
+	op_replaced(&c, slot);
+	op_fill(&c, slot, NULL, dev);
+	c.st->op[slot].file.fs = fs;
 }
 
 static __always_inline void op_begin(u32 slot, struct inode *inode)

@@ -45,7 +45,7 @@ static __always_inline void ext4_slow_of(struct abi_counts *counts, const struct
 	s->generation = end->file.generation;
 	s->kind = end->kind;
 	s->split = end->split;
-	s->pad = 0;
+	s->fs = end->file.fs;
 	__builtin_memcpy(s->comm, t->comm, sizeof(s->comm));
 	bpf_ringbuf_submit(s, slow_wakeup());
 }

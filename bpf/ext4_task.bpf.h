@@ -32,7 +32,7 @@
 struct file_id {
 	u64 ino;
 	u32 generation; /* only if somebody asks for files */
-	u32 pad;
+	u32 fs;		/* the file system: ABI_EXT4_OBJ */
 };
 
 struct op {

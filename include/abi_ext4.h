@@ -5,7 +5,13 @@
 
 #include "abi.h"
 
-/* Operations: abi_key.kind of a keyed histogram; abi_key.obj is the device (kernel dev_t). */
+/*
+ * A file system: its device (kernel dev_t) and its UUID folded to 32 bits, since the device may have
+ * another one later. User space folds what statfs(2) says, which is the XOR of the UUID's halves.
+ */
+#define ABI_EXT4_OBJ(dev, fs) ((__u64)(fs) << 32 | (dev))
+
+/* Operations: abi_key.kind of a keyed histogram; abi_key.obj is ABI_EXT4_OBJ. */
 #define ABI_EXT4_FSYNC 0
 #define ABI_EXT4_WRITE 1 /* a segment of a buffered write: copying and getting the page */
 #define ABI_EXT4_MAP 2
@@ -80,12 +86,12 @@ struct abi_ext4_dio {
 	__u32 tid;
 	char comm[ABI_COMM_LEN];
 	__u32 nowait; /* it may be refused without an end, and be tried again */
-	__u32 pad;
+	__u32 fs;
 };
 
 _Static_assert(sizeof(struct abi_ext4_dio) == 96, "abi_ext4_dio size");
 
-/* --by file: abi_key.id is the inode, .born its generation; .obj is the device as always. */
+/* --by file: abi_key.id is the inode, .born its generation; .obj is as always. */
 #define ABI_BY_FILE 16
 
 #endif

@@ -20,7 +20,7 @@ struct abi_ext4_slow {
 	__u32 generation;
 	__u32 kind;  /* ABI_EXT4_* */
 	__u32 split; /* 0: blocked_ns and run_queue_ns are not known */
-	__u32 pad;
+	__u32 fs;    /* with dev: ABI_EXT4_OBJ */
 	char comm[ABI_COMM_LEN];
 };
 

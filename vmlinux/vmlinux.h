@@ -201,10 +201,15 @@ struct block_device {
 	u32 bd_dev;
 };
 
+typedef struct {
+	u8 b[16];
+} uuid_t;
+
 struct super_block {
 	u32 s_dev;
 	unsigned long s_magic;
 	void *s_fs_info;
+	uuid_t s_uuid;
 };
 
 struct inode {
@@ -234,6 +239,7 @@ struct iov_iter {
 
 struct journal_s {
 	struct block_device *j_fs_dev;
+	void *j_private;
 };
 
 struct ext4_sb_info {

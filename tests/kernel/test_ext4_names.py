@@ -219,6 +219,58 @@ class Mounts(NamesTest):
         paths = {s["path"] for s in report.slow if s["op"] == "fsync" and s["dev"] == dev}
         self.assertEqual(paths, {fs.file("f"), second + "/g"})
 
+    def another(self, fs, name):
+        """(image, mount point) of one more file system beside fs."""
+        image, where = os.path.join(fs.dir, name + ".img"), os.path.join(fs.dir, name)
+        with open(image, "wb") as f:
+            f.truncate(32 << 20)
+        fsharness.run("mkfs.ext4", *fs.quiet(), image)
+        os.mkdir(where)
+        return image, where
+
+    def test_device_again(self):
+        """a device that is detached and attached again is another file system, with its own rows and names"""
+        fs = fsharness.LoopFs(self)
+        fs.umount()
+        device = self.loop(fs.image)
+        images = [(fs.image, fs.path), self.another(fs, "b"), self.another(fs, "c")]
+        images[2] = (images[2][0], images[1][1])  # the third is mounted where the second was
+        tool = self.tool("-s", "ext4", "--by", "file", "--slower", "0", "-i", 60).ready()
+        inos = []
+        for i, (image, where) in enumerate(images):
+            if i:
+                fsharness.run("losetup", "--detach", device)
+                fsharness.run("losetup", device, image)
+            turns = harness.schedstat_of(tool.proc.pid).turns
+            fs.mount(device, where)
+            dev = os.stat(where).st_dev
+            self.until(lambda: harness.schedstat_of(tool.proc.pid).turns > turns and asleep(tool.proc.pid),
+                       "it was told")
+            for _ in range(i + 2):
+                fsync_in(where + "/%d" % i)
+            inos.append(os.stat(where + "/%d" % i).st_ino)
+            umount(where)
+            fs.mounted.remove(where)
+        report = tool.stop()
+        dev = "%d:%d" % (os.major(dev), os.minor(dev))
+        devs, b = [dev, dev + " (2)", dev + " (3)"], images[1][1]
+        self.assertEqual(len(set(inos)), 1)
+        want = {(devs[0], fs.path): 2, (devs[1], b): 3, (devs[2], b): 4}
+        self.assertEqual({k: n for k, n in fsyncs(report.final).items() if k[0].split()[0] == dev}, want)
+        by_file = {}
+        for m in report.final["metrics"]:
+            have = m["labels"]
+            if m["name"] == OPS and have.get("op") == "fsync" and "file" in have and have["dev"] in devs:
+                self.assertNotIn((have["dev"], have["mount"]), by_file)
+                by_file[have["dev"], have["mount"]] = m["count"]
+        self.assertEqual(by_file, want)
+        for op in ("handle-held", "commit"):
+            rows = [(m["labels"]["dev"], m["labels"]["mount"]) for m in report.final["metrics"] if m["labels"].get("op") == op and
+                    m["labels"]["dev"] in devs and "file" not in m["labels"]]
+            self.assertEqual(sorted(rows), sorted(want), op)
+        slow = [(s["dev"], s["mount"]) for s in report.slow if s["op"] == "fsync" and s["dev"] in devs]
+        self.assertEqual(slow, [row for row, n in want.items() for _ in range(n)])
+
     def test_many(self):
         """100 file systems, each with its own name and counts"""
         where = tempfile.mkdtemp(prefix="ws-fs-")

@@ -32,9 +32,10 @@ struct ext4_kind {
 
 extern const struct ext4_kind ext4_kinds[ABI_EXT4_KINDS];
 
-/* Of one device and kind, all groups and CPUs together. */
+/* Of one file system and kind, all groups and CPUs together. */
 struct ext4_all {
-	uint32_t kdev, kind;
+	uint64_t fs; /* ABI_EXT4_OBJ */
+	uint32_t kind;
 	struct hist interval, total;
 	uint64_t sums_interval[ABI_SUMS], sums_total[ABI_SUMS];
 	struct split split_interval, split_total;
@@ -98,7 +99,7 @@ void ext4_rows_forget(struct ext4_rows *r);
 int ext4_rows_push(struct ext4 *x, struct source_report *to);
 void ext4_rows_close(struct ext4_rows *r); /* unopened is fine */
 /* Adds "dev" and, if known, "mount" to a series' labels. */
-void ext4_label_dev(struct ext4 *x, uint32_t kdev, struct series *s);
+void ext4_label_dev(struct ext4 *x, uint64_t fs, struct series *s);
 
 /* ext4_es.c */
 int ext4_es_open(struct ext4 *x, struct err *e);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Extent status look-ups. Each CPU has a table of devices, mapped read-only; what was seen of it is
- * subtracted. A device has one slot on each CPU, and keeps it.
+ * subtracted. A device has one slot on each CPU, and keeps it; what was looked up since the last
+ * report is of the file system that is mounted from it now.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -24,7 +25,7 @@ struct es_count {
 };
 
 struct es_dev {
-	uint32_t kdev;
+	uint64_t fs;
 	struct es_dev *next;
 	struct es_count counts[]; /* of all CPUs together, then of each */
 };
@@ -45,17 +46,17 @@ int ext4_es_open(struct ext4 *x, struct err *e)
 	return es->seen && es->of ? 0 : err_sys(e, -ENOMEM, "ext4");
 }
 
-static struct es_dev *dev_get(struct ext4 *x, uint32_t kdev)
+static struct es_dev *dev_get(struct ext4 *x, uint64_t fs)
 {
 	struct es_dev *d;
 
 	for (d = x->es.first; d; d = d->next)
-		if (d->kdev == kdev)
+		if (d->fs == fs)
 			return d;
 	d = calloc(1, sizeof(*d) + (1 + x->ncpus) * sizeof(d->counts[0]));
 	if (!d)
 		return NULL;
-	d->kdev = kdev;
+	d->fs = fs;
 	*x->es.last = d;
 	x->es.last = &d->next;
 	return d;
@@ -73,11 +74,15 @@ static int collect_slot(struct ext4 *x, uint32_t cpu, uint32_t slot)
 	const struct abi_ext4_es *now = (const struct abi_ext4_es *)x->es.map.at + at;
 	struct abi_ext4_es *seen = &x->es.seen[at];
 	struct es_dev **of = &x->es.of[at];
+	uint64_t fs;
 
 	if (!now->dev)
 		return 0;
-	if (!*of)
-		*of = dev_get(x, (uint32_t)now->dev);
+	fs = ext4_dev_now(x->devs, (uint32_t)now->dev);
+	if (*of && (*of)->fs == now->dev)
+		(*of)->fs = fs; /* not known until now */
+	if (!*of || (*of)->fs != fs)
+		*of = dev_get(x, fs);
 	if (!*of)
 		return -ENOMEM;
 	for (int i = 0; i < ABI_ES_RESULTS; i++) {
@@ -143,7 +148,7 @@ static int push_count(struct ext4 *x, struct source_report *to, const struct es_
 {
 	int ret;
 
-	ext4_label_dev(x, d->kdev, &s);
+	ext4_label_dev(x, d->fs, &s);
 	ret = ext4_es_push_results(&to->interval.series, &s, c->interval, kinds);
 	return ret ? ret : ext4_es_push_results(&to->total.series, &s, c->total, kinds);
 }

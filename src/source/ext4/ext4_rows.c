@@ -56,18 +56,18 @@ const struct ext4_kind ext4_kinds[ABI_EXT4_KINDS] = {
 	[ABI_EXT4_INSERT_RANGE] = {METRIC_EXT4_EVENTS, "insert-range", false},
 };
 
-static struct ext4_all *all_get(struct ext4 *x, uint32_t kdev, uint32_t kind)
+static struct ext4_all *all_get(struct ext4 *x, uint64_t fs, uint32_t kind)
 {
 	struct ext4_rows *r = &x->rows;
 	struct ext4_all *w;
 
 	for (w = r->first; w; w = w->next)
-		if (w->kdev == kdev && w->kind == kind)
+		if (w->fs == fs && w->kind == kind)
 			return w;
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return NULL;
-	w->kdev = kdev;
+	w->fs = fs;
 	w->kind = kind;
 	hist_init(&w->interval, ext4_schema(x->cfg));
 	hist_init(&w->total, ext4_schema(x->cfg));
@@ -83,7 +83,7 @@ static int group_appeared(void *ctx, struct keyed_row *row)
 
 	if (row->key.kind >= ABI_EXT4_KINDS)
 		return -EINVAL;
-	g->all = all_get(x, (uint32_t)row->key.obj, row->key.kind);
+	g->all = all_get(x, row->key.obj, row->key.kind);
 	if (!g->all)
 		return -ENOMEM;
 	group_text_init(&g->text, x->cfg->by, &row->key, x->base.filters.names);
@@ -249,9 +249,9 @@ static int push_view(struct series_list *to, const struct series *labelled, uint
 	return series_push(to, &s);
 }
 
-void ext4_label_dev(struct ext4 *x, uint32_t kdev, struct series *s)
+void ext4_label_dev(struct ext4 *x, uint64_t fs, struct series *s)
 {
-	const struct ext4_dev *d = ext4_dev_get(x->devs, kdev, 0);
+	const struct ext4_dev *d = ext4_dev_get(x->devs, fs, 0);
 
 	if (d)
 		s->labels[s->nlabels++] = (struct label){"dev", d->id};
@@ -267,7 +267,7 @@ static int push_row(struct ext4 *x, struct source_report *to, struct series *s,
 	int ret;
 
 	s->labels[s->nlabels++] = (struct label){event ? "event" : "op", kind->value};
-	ext4_label_dev(x, of->kdev, s);
+	ext4_label_dev(x, of->fs, s);
 	ret = push_view(&to->interval.series, s, of->kind, &views[0]);
 	return ret ? ret : push_view(&to->total.series, s, of->kind, &views[1]);
 }
@@ -292,7 +292,7 @@ static int push_group(struct ext4 *x, struct source_report *to, struct keyed_row
 		s.nlabels = group_labels(&g->text, x->cfg->by, row, s.labels);
 	if (row->key.kind != ABI_EXT4_ES)
 		return push_row(x, to, &s, g->all, views);
-	ext4_label_dev(x, g->all->kdev, &s);
+	ext4_label_dev(x, g->all->fs, &s);
 	ret = ext4_es_push_results(&to->interval.series, &s, row->sums_interval, true);
 	return ret ? ret : ext4_es_push_results(&to->total.series, &s, row->sums_total, true);
 }
@@ -340,8 +340,7 @@ static int name_files(struct ext4 *x, struct keyed *k)
 
 		g = (struct group *)r->heavy[i];
 		if (key->id)
-			g->file =
-				ext4_path(x->paths, g->all->kdev, key->id, (uint32_t)key->born, 0);
+			g->file = ext4_path(x->paths, g->all->fs, key->id, (uint32_t)key->born, 0);
 	}
 	return 0;
 }

@@ -19,18 +19,20 @@ static int on_record(void *ctx, const void *data, size_t len)
 	const struct ext4_dev *dev;
 	struct slow_op op = {0};
 	struct slow w = {.op = &op};
+	uint64_t fs;
 
 	if (len < sizeof(r))
 		return -EINVAL;
 	memcpy(&r, data, sizeof(r));
 	if (r.kind >= ABI_EXT4_OPS || !ext4_kinds[r.kind].value)
 		return -EINVAL;
-	dev = ext4_dev_get(x->devs, r.dev, r.pid);
+	fs = ABI_EXT4_OBJ(r.dev, r.fs);
+	dev = ext4_dev_get(x->devs, fs, r.pid);
 	op.op = ext4_kinds[r.kind].value;
 	op.dev = dev ? dev->id : "?";
 	op.mount = dev ? dev->mount : NULL;
 	if (r.ino)
-		op.path = ext4_path(x->slow_paths, r.dev, r.ino, r.generation, r.pid);
+		op.path = ext4_path(x->slow_paths, fs, r.ino, r.generation, r.pid);
 	op.bytes = r.bytes;
 	op.has_split = r.split;
 	op.split.blocked_ns = r.blocked_ns;

@@ -20,12 +20,14 @@
 #define ASK_AGAIN_NS 10000000000ULL /* other namespaces: a walk over all processes */
 
 /*
- * One for each device ever met: a few hundred bytes times the block devices the machine has had.
+ * One for each device and file system ever met: a few hundred bytes times those the machine has had.
  * Texts stay while a report may use them.
  */
 struct known {
 	struct ext4_dev dev; /* first: handed out */
-	char *mount;
+	char *mount, *path;
+	uint64_t now;	/* of a device: what is mounted, or was last; 0: never told */
+	uint32_t nth;	/* file system of the device; of that: how many there were */
 	uint64_t look;	/* d->looks when it was last seen mounted, here */
 	uint64_t asked; /* ... when it was last looked for elsewhere */
 	uint64_t asked_ns;
@@ -61,35 +63,71 @@ void ext4_texts_drop(struct str_list *old)
 
 static int compare(const void *a, const void *b)
 {
-	uint32_t x = ((const struct known *)a)->dev.kdev, y = ((const struct known *)b)->dev.kdev;
+	uint64_t x = ((const struct known *)a)->dev.fs, y = ((const struct known *)b)->dev.fs;
 
 	return x < y ? -1 : x > y;
 }
 
-static struct known *known_get(struct ext4_devs *d, uint32_t kdev)
+static struct known *known_get(struct ext4_devs *d, uint64_t fs)
 {
-	struct known key = {.dev.kdev = kdev}, *n;
+	struct known key = {.dev.fs = fs}, *n, *dev = NULL;
 	void *found = tfind(&key, &d->tree, compare);
+	uint32_t kdev = (uint32_t)fs;
+	int len;
 
 	if (found)
 		return *(struct known **)found;
+	if (fs != kdev) {
+		dev = known_get(d, kdev);
+		if (!dev)
+			return NULL;
+	}
 	n = calloc(1, sizeof(*n));
 	if (!n)
 		return NULL;
+	n->dev.fs = fs;
 	n->dev.kdev = kdev;
-	snprintf(n->dev.id, sizeof(n->dev.id), "%u:%u", kdev >> 20, kdev & 0xfffff);
-	if (tsearch(n, &d->tree, compare))
-		return n;
-	free(n);
-	return NULL;
+	n->nth = dev ? dev->nth + 1 : 0; /* a device's counts its file systems */
+	len = snprintf(n->dev.id, sizeof(n->dev.id), "%u:%u", kdev >> 20, kdev & 0xfffff);
+	if (n->nth > 1)
+		snprintf(n->dev.id + len, sizeof(n->dev.id) - (size_t)len, " (%u)", n->nth);
+	if (!tsearch(n, &d->tree, compare)) {
+		free(n);
+		return NULL;
+	}
+	if (dev)
+		dev->nth++;
+	return n;
+}
+
+static void set_text(struct ext4_devs *d, struct known *n, const char *text)
+{
+	ext4_text_replace(&d->old, &n->mount, text);
+	n->dev.mount = n->mount;
 }
 
 static void set_mount(struct ext4_devs *d, struct known *n, const struct mount_entry *m, bool ours)
 {
-	ext4_text_replace(&d->old, &n->mount, m->path);
-	n->dev.mount = n->mount;
+	set_text(d, n, m->path);
+	ext4_text_replace(&d->old, &n->path, m->path);
+	n->dev.path = n->path;
 	n->dev.ours = ours;
 	n->dev.bind = strcmp(m->root, "/") != 0;
+}
+
+/* The file system of a mount, or what stands for the device where that cannot be told: it is hidden by
+ * another mount. */
+static struct known *known_mounted(struct ext4_devs *d, const struct mount_entry *m)
+{
+	uint32_t kdev = ext4_kdev(m->major, m->minor);
+	uint64_t fs = ext4_fs_at(m->path, kdev);
+	struct known *dev = known_get(d, kdev);
+
+	if (!dev)
+		return NULL;
+	if (fs)
+		dev->now = fs;
+	return fs ? known_get(d, fs) : dev;
 }
 
 /* The first mount of the whole file system names it, else the first of a part. */
@@ -107,7 +145,7 @@ static void read_mounts(struct ext4_devs *d)
 		if (!ext4_is(&m))
 			continue;
 		d->any = true;
-		n = known_get(d, ext4_kdev(m.major, m.minor));
+		n = known_mounted(d, &m);
 		if (!n || (n->look == d->looks && (!n->dev.bind || strcmp(m.root, "/") != 0)))
 			continue;
 		n->look = d->looks;
@@ -136,21 +174,57 @@ struct elsewhere {
 	bool found;
 };
 
+/* What cannot be told may be. */
+static bool is_at(const struct ext4_dev *dev, const char *path)
+{
+	uint64_t fs = dev->fs == dev->kdev ? 0 : ext4_fs_at(path, dev->kdev);
+
+	return !fs || fs == dev->fs;
+}
+
 static bool name_elsewhere(void *ctx, uint32_t pid, const struct mount_entry *m)
 {
 	struct elsewhere *w = ctx;
-	bool whole = !strcmp(m->root, "/");
+	bool whole = !strcmp(m->root, "/"), is;
+	char *path;
 
-	if (ext4_kdev(m->major, m->minor) != w->n->dev.kdev || !ext4_is(m) || (w->found && !whole))
+	if (ext4_kdev(m->major, m->minor) != w->n->dev.kdev || !ext4_is(m) ||
+	    (w->found && !whole) || asprintf(&path, "/proc/%u/root%s", pid, m->path) < 0)
+		return false;
+	is = is_at(&w->n->dev, path);
+	free(path);
+	if (!is)
 		return false;
 	w->found = true;
 	set_mount(w->d, w->n, m, false);
 	return whole;
 }
 
-const struct ext4_dev *ext4_dev_get(struct ext4_devs *d, uint32_t kdev, uint32_t pid)
+uint64_t ext4_dev_now(struct ext4_devs *d, uint32_t kdev)
 {
-	struct known *n = known_get(d, kdev);
+	const struct known *dev = known_get(d, kdev);
+
+	return dev && dev->now ? dev->now : kdev;
+}
+
+/* Its device is mounted, but which file system that is could not be told: no other, as far as we know. */
+static bool take_hidden(struct ext4_devs *d, struct known *n)
+{
+	const struct known *dev = known_get(d, n->dev.kdev);
+
+	if (!dev || dev == n || dev->now || !dev->dev.ours || dev->look != d->looks)
+		return false;
+	set_text(d, n, dev->dev.path);
+	ext4_text_replace(&d->old, &n->path, dev->dev.path);
+	n->dev.path = n->path;
+	n->dev.ours = true;
+	n->dev.bind = dev->dev.bind;
+	return true;
+}
+
+const struct ext4_dev *ext4_dev_get(struct ext4_devs *d, uint64_t fs, uint32_t pid)
+{
+	struct known *n = known_get(d, fs);
 	struct elsewhere w = {.d = d, .n = n};
 	char name[NAME_MAX + 1];
 
@@ -161,17 +235,16 @@ const struct ext4_dev *ext4_dev_get(struct ext4_devs *d, uint32_t kdev, uint32_t
 		read_mounts(d);
 	n->asked = d->looks;
 	n->asked_ns = mono_now_ns();
-	if (n->dev.ours)
+	if (n->dev.ours || take_hidden(d, n))
 		return &n->dev;
 	if (pid)
 		ext4_mounts_elsewhere(pid, name_elsewhere, &w);
 	if (!w.found)
 		ext4_mounts_elsewhere(0, name_elsewhere, &w);
 	/* else as the kernel's messages and /proc/fs/ext4 call it */
-	if (!w.found && block_device_name(kdev >> 20, kdev & 0xfffff, name, sizeof(name))) {
-		ext4_text_replace(&d->old, &n->mount, name);
-		n->dev.mount = n->mount;
-	}
+	if (!w.found &&
+	    block_device_name(n->dev.kdev >> 20, n->dev.kdev & 0xfffff, name, sizeof(name)))
+		set_text(d, n, name);
 	return &n->dev;
 }
 
@@ -184,15 +257,17 @@ int ext4_dev_open_mount(const struct ext4_dev *dev)
 	if (!dev->ours)
 		return -ENOENT;
 	/* Not for reading yet: what is mounted there by now may be anything. */
-	fd = open(dev->mount, O_PATH | O_CLOEXEC);
+	fd = open(dev->path, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	ret = fstat(fd, &st) ? -errno : 0;
 	if (!ret && (ext4_kdev(major(st.st_dev), minor(st.st_dev)) != dev->kdev ||
 		     !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))))
 		ret = -ESTALE;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (!ret && !is_at(dev, self))
+		ret = -ESTALE;
 	if (!ret) {
-		snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 		ret = open(self, O_RDONLY | O_CLOEXEC);
 		ret = ret < 0 ? -errno : ret;
 	}
@@ -266,6 +341,7 @@ static void free_known(void *p)
 	struct known *n = p;
 
 	free(n->mount);
+	free(n->path);
 	free(n);
 }
 

@@ -17,10 +17,16 @@
 #include "core/config.h"
 #include "core/err.h"
 
+/*
+ * A file system is its device (the low 32 bits) and its UUID, folded (ABI_EXT4_OBJ): a device that is
+ * detached and attached again may have another one. 0 for the UUID: not known which.
+ */
 struct ext4_dev {
+	uint64_t fs;
 	uint32_t kdev;
-	char id[24];	   /* "8:1" */
+	char id[32];	   /* "8:1"; of a second file system of this device "8:1 (2)" */
 	const char *mount; /* mount point; else the block device ("loop0"); NULL: neither known */
+	const char *path;  /* the mount point, as it is; NULL where it is not ours */
 	bool ours;	   /* mounted in our mount namespace, now or last */
 	bool bind;	   /* only a part of the file system is mounted there */
 };
@@ -44,10 +50,13 @@ void ext4_devs_close(struct ext4_devs *d); /* NULL is fine */
 uint32_t ext4_devs_mounted(void);
 
 /*
- * What is known of a device; NULL without memory. `pid`: of a task that uses it, whose mounts are
+ * What is known of a file system; NULL without memory. `pid`: of a task that uses it, whose mounts are
  * asked if ours do not have it; 0: anybody's.
  */
-const struct ext4_dev *ext4_dev_get(struct ext4_devs *d, uint32_t kdev, uint32_t pid);
+const struct ext4_dev *ext4_dev_get(struct ext4_devs *d, uint64_t fs, uint32_t pid);
+
+/* The file system that is, or was last, mounted from a device; the UUID is 0 if that is not known. */
+uint64_t ext4_dev_now(struct ext4_devs *d, uint32_t kdev);
 
 /* epoll_fd becomes readable (EPOLLIN) when the mounts change: then this reads them. Texts that were
  * replaced stay until ext4_texts_drop(&old): call it when nobody uses those of the last report. */
@@ -60,6 +69,8 @@ int ext4_dev_open_mount(const struct ext4_dev *dev);
 
 struct mount_entry;
 
+/* The file system at a path, 0 if it cannot be told or is not of that device. */
+uint64_t ext4_fs_at(const char *path, uint32_t kdev);
 /* Of the ext4 driver? It also mounts ext2 and ext3. */
 bool ext4_is(const struct mount_entry *m);
 /* What one --dev means, as kernel dev_t; exit 2 with words. */

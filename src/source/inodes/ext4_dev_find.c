@@ -36,6 +36,19 @@ uint32_t ext4_devs_mounted(void)
 	return n;
 }
 
+uint64_t ext4_fs_at(const char *path, uint32_t kdev)
+{
+	struct statfs fs;
+	struct stat st;
+	uint32_t half[2];
+
+	if (stat(path, &st) || ext4_kdev(major(st.st_dev), minor(st.st_dev)) != kdev ||
+	    statfs(path, &fs) || fs.f_type != EXT4_SUPER_MAGIC)
+		return 0;
+	memcpy(half, &fs.f_fsid, sizeof(half));
+	return half[0] == half[1] ? 0 : (uint64_t)(half[0] ^ half[1]) << 32 | kdev;
+}
+
 static bool driver_has(uint32_t major, uint32_t minor)
 {
 	char name[NAME_MAX + 1], dir[sizeof(DRIVER "/") + NAME_MAX];

@@ -21,7 +21,7 @@
 
 struct known {
 	struct cache_item item;
-	uint32_t kdev;
+	uint64_t fs;
 	uint32_t generation;
 	uint64_t ino;
 	uint64_t asked_ns;
@@ -42,8 +42,8 @@ static int compare(const void *a, const void *b)
 
 	if (x->ino != y->ino)
 		return x->ino < y->ino ? -1 : 1;
-	if (x->kdev != y->kdev)
-		return x->kdev < y->kdev ? -1 : 1;
+	if (x->fs != y->fs)
+		return x->fs < y->fs ? -1 : 1;
 	return x->generation < y->generation ? -1 : x->generation > y->generation;
 }
 
@@ -90,7 +90,7 @@ static int resolve(const struct ext4_dev *dev, const struct known *k, char *out,
 		return mount_fd == -EPERM ? -EACCES : mount_fd;
 	fd = open_inode(mount_fd, k);
 	ret = fd < 0 ? fd : fd_path(fd, out, len);
-	if (!ret && !lies_below(out, dev->mount, k->ino))
+	if (!ret && !lies_below(out, dev->path, k->ino))
 		ret = -ENOENT;
 	if (fd >= 0)
 		close(fd);
@@ -100,7 +100,7 @@ static int resolve(const struct ext4_dev *dev, const struct known *k, char *out,
 
 static void ask(struct ext4_paths *p, struct known *k, uint32_t pid)
 {
-	const struct ext4_dev *dev = ext4_dev_get(p->devs, k->kdev, pid);
+	const struct ext4_dev *dev = ext4_dev_get(p->devs, k->fs, pid);
 	char path[PATH_MAX];
 	int ret = dev ? resolve(dev, k, path, sizeof(path)) : -ENOMEM;
 
@@ -116,10 +116,10 @@ static void ask(struct ext4_paths *p, struct known *k, uint32_t pid)
 	}
 }
 
-static const struct known *look_up(struct ext4_paths *p, uint32_t kdev, uint64_t ino,
+static const struct known *look_up(struct ext4_paths *p, uint64_t fs, uint64_t ino,
 				   uint32_t generation, uint32_t pid)
 {
-	struct known key = {.kdev = kdev, .ino = ino, .generation = generation};
+	struct known key = {.fs = fs, .ino = ino, .generation = generation};
 	struct known *k = cache_get(&p->known, &key, sizeof(key));
 
 	if (k && (!k->name || (!p->denied && mono_now_ns() - k->asked_ns > FRESH_NS)))
@@ -127,17 +127,17 @@ static const struct known *look_up(struct ext4_paths *p, uint32_t kdev, uint64_t
 	return k;
 }
 
-const char *ext4_path(struct ext4_paths *p, uint32_t kdev, uint64_t ino, uint32_t generation,
+const char *ext4_path(struct ext4_paths *p, uint64_t fs, uint64_t ino, uint32_t generation,
 		      uint32_t pid)
 {
-	const struct known *k = look_up(p, kdev, ino, generation, pid);
+	const struct known *k = look_up(p, fs, ino, generation, pid);
 
 	return k && k->name ? k->name : "inode ?";
 }
 
-const char *ext4_path_found(struct ext4_paths *p, uint32_t kdev, uint64_t ino, uint32_t generation)
+const char *ext4_path_found(struct ext4_paths *p, uint64_t fs, uint64_t ino, uint32_t generation)
 {
-	const struct known *k = look_up(p, kdev, ino, generation, 0);
+	const struct known *k = look_up(p, fs, ino, generation, 0);
 
 	return k && k->named ? k->name : NULL;
 }

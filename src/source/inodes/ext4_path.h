@@ -22,11 +22,11 @@ void ext4_paths_free(struct ext4_paths *p); /* NULL is fine */
  * file that is gone keeps the name it had; others are asked again after some seconds, for they may
  * have been renamed. Holds until ext4_paths_trim.
  */
-const char *ext4_path(struct ext4_paths *p, uint32_t kdev, uint64_t ino, uint32_t generation,
+const char *ext4_path(struct ext4_paths *p, uint64_t fs, uint64_t ino, uint32_t generation,
 		      uint32_t pid);
 
 /* The same, but NULL where it has no name. */
-const char *ext4_path_found(struct ext4_paths *p, uint32_t kdev, uint64_t ino, uint32_t generation);
+const char *ext4_path_found(struct ext4_paths *p, uint64_t fs, uint64_t ino, uint32_t generation);
 
 /* Bounds what is remembered, where nobody uses a path of before: at each report. */
 void ext4_paths_trim(struct ext4_paths *p);

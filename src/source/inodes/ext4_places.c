@@ -67,12 +67,13 @@ static bool ready(struct ext4_places *p)
 
 static const char *path_of(struct ext4_places *p, const struct name_inode *i)
 {
+	uint64_t fs = ext4_dev_now(p->devs, i->dev);
 	const struct ext4_dev *dev;
 
 	if (i->known)
-		return ext4_path_found(p->paths, i->dev, i->ino, i->generation);
-	dev = ext4_dev_get(p->devs, i->dev, 0);
-	return dev && dev->ours ? dev->mount : NULL;
+		return ext4_path_found(p->paths, fs, i->ino, i->generation);
+	dev = ext4_dev_get(p->devs, fs, 0);
+	return dev && dev->ours ? dev->path : NULL;
 }
 
 const char *ext4_place(struct ext4_places *p, const struct name_inode *i, const char *place)
