@@ -586,37 +586,5 @@ class Reference(FutexTest):
         self.assertGreater(compared, 300)
 
 
-class Detach(KernelTest):
-    """The kernel waits for grace periods at the closing of each tracepoint."""
-
-    STRACE = ("strace", "-f", "-qq", "-ttt", "-T", "-e", "trace=close")
-    DONE = re.compile(r"^\d+ +([\d.]+) (close\(|<\.\.\. close resumed>).* <([\d.]+)>$", re.M)
-
-    def closings(self, log):
-        """(how long it took, begin, end) of each, in seconds. What was interrupted has the time of its end."""
-        out = []
-        with open(log, encoding="utf-8", errors="replace") as f:
-            for ts, how, took in self.DONE.findall(f.read()):
-                begin = float(ts) - (0 if how == "close(" else float(took))
-                out.append((float(took), begin, begin + float(took)))
-        return out
-
-    def test_at_once(self):
-        """all of its tracepoints are closed at once at the end, in the time of a part of them"""
-        if not shutil.which("strace"):
-            self.skipTest("no strace")
-        with tempfile.NamedTemporaryFile(prefix="ws-test-") as log:
-            report = self.tool("-s", "futex", "-d", "0.2", prefix=(*self.STRACE, "-o", log.name)).end()
-            closings = self.closings(log.name)
-        (source,) = report.meta["sources"]
-        calls = [h for h in source["hooks"] if h.startswith("sys_") and h not in ("sys_enter", "sys_exit")]
-        self.assertGreaterEqual(len(calls), 4)
-        longest = sorted(closings)[-len(calls):]
-        one_by_one = sum(took for took, _, _ in longest)
-        whole = max(end for _, _, end in longest) - min(begin for _, begin, _ in longest)
-        self.note("%d closings, %.2f s together, in %.2f s", len(calls), one_by_one, whole)
-        self.assertGreater(one_by_one, 1.5 * whole)
-
-
 if __name__ == "__main__":
     harness.main()
