@@ -4,7 +4,6 @@
 import collections
 import os
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
