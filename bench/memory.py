@@ -18,7 +18,7 @@ PER_CPU_KB, ONCE_KB = 96, 256  # default sources
 SECONDS = 5
 # Lets nobody's waits through: no entry is made of any
 AT_REST = ("--comm", "ws-nobody")
-WALK_KB = 29  # a filter's walk over its tasks (times), which a run without one does not have
+WALK_KB, WALK_CPU_KB = 29, 0.65  # a filter's walk over its tasks (times), which a run without one does not have
 MADE_UP = "mount --bind \"$1\" %s && mount --bind \"$2\" %s && shift 2 && exec \"$@\"" % (POSSIBLE, MOUNTED)
 
 
@@ -79,7 +79,7 @@ def kb(tool, sources, cpus=None, options=AT_REST, seconds=0):
             if not process.stdout.readline():
                 raise RuntimeError("waitscope ended before it attached")
             time.sleep(seconds)
-            walk = WALK_KB if options is AT_REST else 0
+            walk = WALK_KB + WALK_CPU_KB * (cpus or 0) if options is AT_REST else 0
             return of_maps(process.pid, cpus - possible() if cpus else 0) / 1024 - walk
         finally:
             process.terminate()
