@@ -121,7 +121,8 @@ static bool object_of_map(__u32 id, char *name)
 	return true;
 }
 
-static void object_of(__u32 id, struct object *out)
+/* False: the program has gone since its descriptor was seen (the tool tries some and closes them). */
+static bool object_of(__u32 id, struct object *out)
 {
 	__u32 maps[MAPS_MAX], len = sizeof(struct bpf_prog_info), i;
 	struct bpf_prog_info info = {
@@ -130,13 +131,16 @@ static void object_of(__u32 id, struct object *out)
 	};
 	int fd = bpf_prog_get_fd_by_id(id);
 
-	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len))
+	if (fd < 0)
+		return false;
+	if (bpf_obj_get_info_by_fd(fd, &info, &len))
 		err(1, "program %u", id);
 	close(fd);
 	out->btf = info.btf_id;
 	for (i = 0; i < info.nr_map_ids && i < MAPS_MAX; i++)
 		if (object_of_map(maps[i], out->name))
-			return;
+			break;
+	return true;
 }
 
 /* Programs without data of their own are of the object whose BTF they share. */
@@ -144,8 +148,11 @@ static void name_objects(struct progs *p)
 {
 	size_t i, k;
 
-	for (i = 0; i < p->n; i++)
-		object_of(p->id[i], &p->object[i]);
+	for (i = 0; i < p->n;)
+		if (object_of(p->id[i], &p->object[i]))
+			i++;
+		else
+			p->id[i] = p->id[--p->n];
 	for (i = 0; i < p->n; i++)
 		for (k = 0; k < p->n && p->object[i].btf && !p->object[i].name[0]; k++)
 			if (p->object[k].btf == p->object[i].btf)
@@ -193,13 +200,12 @@ int main(int argc, char **argv)
 		if (stats < 0)
 			err(1, "run-time statistics");
 		for (i = 0; i < p.n; i++)
-			if (!info_of(p.id[i], &p.before[i]))
-				err(1, "program %u", p.id[i]);
+			(void)info_of(p.id[i], &p.before[i]); /* false: it has gone, and is not printed */
 		measure(number(argv[2], 3600, "SECONDS"));
 	}
 	for (i = 0; i < p.n; i++) {
 		if (!info_of(p.id[i], &now))
-			err(1, "program %u", p.id[i]);
+			continue; /* it has gone meanwhile */
 		print(&now, &p.before[i], p.object[i].name);
 	}
 	if (stats >= 0)

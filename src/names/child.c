@@ -29,12 +29,14 @@
 #define ROLE_OPENER "opener"
 #define FIRST_FD 3
 #define CHILD_FDS 3
-#define NAMES_NICE 10 /* at 19 a busy machine leaves look-ups less than their deadlines take */
+#define START_NICE 10 /* for what cannot be read later, and where a niceness cannot be lowered again */
+#define IDLE_NICE 19  /* while nobody waits */
 #define END_WAIT_NS 100000000L
 
 void children_init(struct children *c, bool debuginfod)
 {
-	*c = (struct children){.sock = -1, .mark_fd = -1, .debuginfod = debuginfod};
+	*c = (struct children){
+		.sock = -1, .mark_fd = -1, .debuginfod = debuginfod};
 }
 
 /* ---- in the child ---- */
@@ -95,7 +97,8 @@ static void become(const char *role, const int *fds, size_t n, pid_t parent)
 	 * its own, and in turns no processor for half a second beside a busy one. */
 	(void)setpgid(0, 0);
 	/* What is measured goes first; the limits of a look-up's time are of what the child ran. */
-	(void)setpriority(PRIO_PROCESS, 0, NAMES_NICE);
+	if (getpriority(PRIO_PROCESS, 0) < START_NICE)
+		(void)setpriority(PRIO_PROCESS, 0, START_NICE);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || only_fds(fds, n) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		_exit(1);
@@ -169,6 +172,13 @@ static void leave(struct children *c, pid_t *pid)
 	*pid = 0;
 }
 
+static bool may_hurry(pid_t pid)
+{
+	return !setpriority(PRIO_PROCESS, (id_t)pid, START_NICE) &&
+	       !setpriority(PRIO_PROCESS, (id_t)pid, START_NICE - 1) &&
+	       !setpriority(PRIO_PROCESS, (id_t)pid, START_NICE);
+}
+
 int children_another_opener(struct children *c, int *sock)
 {
 	int sv[2];
@@ -188,6 +198,8 @@ int children_another_opener(struct children *c, int *sock)
 		return pid;
 	}
 	c->opener = pid;
+	c->nice = START_NICE;
+	c->may_hurry = may_hurry(pid);
 	*sock = sv[0];
 	return 0;
 }
@@ -233,6 +245,23 @@ int children_end(struct children *c)
 	leave(c, &c->opener);
 	children_reap(c);
 	return how;
+}
+
+void children_hurry(struct children *c, enum children_pace pace)
+{
+	int nice = pace == CHILDREN_IDLE ? IDLE_NICE : START_NICE;
+
+	if (pace == CHILDREN_AWAITED) {
+		errno = 0;
+		nice = getpriority(PRIO_PROCESS, 0);
+		if (errno)
+			return;
+	}
+	if (nice == c->nice || c->worker <= 0 || !c->may_hurry)
+		return;
+	c->may_hurry = !setpriority(PRIO_PROCESS, (id_t)c->worker, nice) &&
+		       (c->opener <= 0 || !setpriority(PRIO_PROCESS, (id_t)c->opener, nice));
+	c->nice = nice;
 }
 
 void children_reap(struct children *c)

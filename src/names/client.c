@@ -282,6 +282,7 @@ static int await(struct names_user *u, struct patience p, struct tell *t)
 	int ret;
 
 	t->type = 0;
+	children_hurry(&u->children, CHILDREN_AWAITED);
 	p.ran_ns = children_ran_ns(&u->children);
 	u->children.mark->wanted = u->seq;
 	do {
@@ -292,9 +293,12 @@ static int await(struct names_user *u, struct patience p, struct tell *t)
 			continue;
 		*t = got;
 		if (got.type == TELL_ANSWER)
-			return 0;
+			break;
 	} while (ret >= 0 || (ret == -ETIME && has_patience(u, &p)));
-	u->children.mark->wanted = u->seq + 1;
+	if (!u->reporting)
+		children_hurry(&u->children, CHILDREN_IDLE);
+	if (ret)
+		u->children.mark->wanted = u->seq + 1;
 	return ret;
 }
 
@@ -322,6 +326,7 @@ void names_user_trim(struct names_user *u)
 	if (!u->reporting)
 		u->left_ns = BETWEEN_NS;
 	listen(u);
+	children_hurry(&u->children, CHILDREN_IDLE);
 	if (u->children.sock >= 0)
 		(void)send_ask(u, &ask, NULL); /* the next report's end does it too */
 }
@@ -389,8 +394,11 @@ void names_note(struct names *n, struct name_process p, uint64_t addr, enum name
 	struct names_user *u = n->user;
 
 	/* Notes have no answer: of those alone the worker would look dead. */
-	if (!u->elsewhere && u->seq - u->answered < AHEAD && !start(u))
-		(void)send_ask(u, &ask, NULL); /* full: names fall back */
+	if (u->elsewhere || u->seq - u->answered >= AHEAD || start(u))
+		return;
+	if (!u->reporting)
+		children_hurry(&u->children, CHILDREN_NOTED);
+	(void)send_ask(u, &ask, NULL); /* full: names fall back */
 }
 
 /* The rest of the interface waits for its answer. */

@@ -135,6 +135,7 @@ class Worker(test_names.NamesTest):
         for pid in worker, opener:
             os.sched_setaffinity(pid, {cpus[0]})
         os.sched_setaffinity(ask.proc.pid, {cpus[1]})
+        delayed = []
         for pid, addr in spots:  # on a busy machine others may have it besides
             with subprocess.Popen([sys.executable, "-c", HOG, str(cpus[0]), str(after_s), str(HOG_S)],
                                   stdout=subprocess.PIPE, text=True) as hog:
@@ -143,10 +144,24 @@ class Worker(test_names.NamesTest):
                 ask.report()
                 found = ask.once(pid, addr)[0]
                 took = time.monotonic() - began
-            self.assertGreater(took, NAME_S, "there was no hog")
-            if found == "member":
+            # Linux 6.18: the fair server may run the worker all the same, 50 ms of a second (sched/deadline.c).
+            if took > NAME_S:
+                delayed.append(found)
+            if delayed and found == "member":
                 break
-        self.assertEqual(found, "member")
+        self.assertTrue(delayed, "no hog had the processor for as long as a name may take")
+        self.assertEqual(delayed[-1], "member")
+
+    def test_nice(self):
+        """While nobody waits for them they are nice: 19, and when a report has asked as nice as who asks"""
+        ask, worker, opener = self.as_reports()
+        nice = lambda: {os.getpriority(os.PRIO_PROCESS, pid) for pid in (worker, opener)}
+        p = self.program(self.build("kw.c", "-g"))
+        ask.report()
+        ask.once(p.pid, p.spots[0].addr)
+        self.assertEqual(nice(), {os.getpriority(os.PRIO_PROCESS, ask.proc.pid)})
+        ask.trim()
+        self.assertEqual(nice(), {19})
 
     @realtime.needed
     def test_run_queue(self):
