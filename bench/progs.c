@@ -200,7 +200,8 @@ int main(int argc, char **argv)
 		if (stats < 0)
 			err(1, "run-time statistics");
 		for (i = 0; i < p.n; i++)
-			(void)info_of(p.id[i], &p.before[i]); /* false: it has gone, and is not printed */
+			(void)info_of(p.id[i],
+				      &p.before[i]); /* false: it has gone, and is not printed */
 		measure(number(argv[2], 3600, "SECONDS"));
 	}
 	for (i = 0; i < p.n; i++) {

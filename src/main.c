@@ -18,6 +18,7 @@
 #include "source/sys/btf_check.h"
 #include "source/sys/cgroup.h"
 #include "source/sys/fd_keeper.h"
+#include "source/times/times.h"
 #include "source/privs.h"
 
 static void print_error(const struct err *e, int ret)
@@ -54,6 +55,9 @@ static void print_notes(const struct run *r)
 			fprintf(stderr, "waitscope: note: %s: --by means nothing to it: %s\n", name,
 				s->ops->ungrouped);
 	}
+	if (r->times && times_why(r->times) && !r->cfg->quiet)
+		fprintf(stderr, "waitscope: note: where the time went is not told of threads: %s\n",
+			after_name(times_why(r->times), "times"));
 	if (by_cgroups(r->cfg->by) && !r->cfg->quiet && cgroup_v1_mounted())
 		fprintf(stderr,
 			"waitscope: note: --by: cgroup v1 controllers are mounted here; what is in "

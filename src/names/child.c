@@ -29,14 +29,14 @@
 #define ROLE_OPENER "opener"
 #define FIRST_FD 3
 #define CHILD_FDS 3
-#define START_NICE 10 /* for what cannot be read later, and where a niceness cannot be lowered again */
-#define IDLE_NICE 19  /* while nobody waits */
+#define START_NICE \
+	10 /* for what cannot be read later, and where a niceness cannot be lowered again */
+#define IDLE_NICE 19 /* while nobody waits */
 #define END_WAIT_NS 100000000L
 
 void children_init(struct children *c, bool debuginfod)
 {
-	*c = (struct children){
-		.sock = -1, .mark_fd = -1, .debuginfod = debuginfod};
+	*c = (struct children){.sock = -1, .mark_fd = -1, .debuginfod = debuginfod};
 }
 
 /* ---- in the child ---- */

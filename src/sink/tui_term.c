@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -204,11 +205,24 @@ int tui_term_enter(struct tui_term *t, struct err *e)
 	return 0;
 }
 
+/* Would a write return now? Not where Ctrl-S has stopped the terminal, or nobody reads what it shows. */
+static bool takes_output(void)
+{
+	struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+	return poll(&p, 1, 0) != 0;
+}
+
 void tui_term_leave(struct tui_term *t)
 {
 	if (!t->entered)
 		return;
-	(void)endwin();
+	if (!takes_output())
+		(void)tcflow(STDOUT_FILENO, TCOON);
+	if (takes_output())
+		(void)endwin();
+	else
+		(void)reset_shell_mode();
 	(void)fflush(stdout);
 	t->entered = false;
 }
@@ -320,7 +334,7 @@ void tui_term_show(struct tui_term *t, const struct tui_canvas *c)
 	size_t line = c->columns * sizeof(*c->v);
 	int style = TUI_PLAIN;
 
-	if (!t->entered)
+	if (!t->entered || !takes_output())
 		return;
 	if (t->shown.lines != c->lines || t->shown.columns != c->columns) {
 		(void)clearok(curscr, TRUE);

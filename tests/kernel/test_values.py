@@ -265,13 +265,14 @@ class Quantiles(KernelTest):
     def test_own(self):
         """histograms against the waits themselves (--slower 0): quantiles 1.1 %, min, max, sum exact"""
         # Of several waits that a sandbox hid in a row the sum is known, not each: no line tells of them.
-        report, _ = self.lossless(lambda: self.run_load(1000, "--slower", "0"), ("inferred",), attempts=10)
+        report, _ = self.lossless(lambda: self.run_load(500, "--slower", "0"), ("inferred",), attempts=10)
         self.assertEqual(report.final["quality"]["lost_events"], 0)
+        inferred = report.final["quality"]["inferred"]
         own = self.own_waits(report)
         for name in ("sched_wakeup_latency", "sched_preempt_wait"):
             m = metric(report.final, name)
-            worst = self.compare(name, m, own[name], 0)
-            self.assertEqual(m["sum"], sum(own[name]), name)
+            worst = self.compare(name, m, own[name], 0, inferred)
+            (self.assertGreaterEqual if inferred else self.assertEqual)(m["sum"], sum(own[name]), name)
             self.note("%s: worst quantile %.2f %% off", name, 100 * worst)
 
 

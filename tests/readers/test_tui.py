@@ -15,7 +15,7 @@ import time
 
 import others
 from others import Skip, WAITSCOPE
-from terminal import Terminal, calibrate, cpu_ns
+from terminal import PATIENCE_S, Terminal, calibrate, cpu_ns
 
 SIZES = [(24, 80), (25, 81), (40, 120), (60, 200), (100, 300)]
 FOOT = "q quit"
@@ -441,6 +441,23 @@ def test_stop_and_continue():
         t.keys("exit\r")
         t.wait()
         assert "final report after" in t.restored()
+
+
+def test_stopped_output():
+    """Ctrl-S stops the screen and nothing else: records go on, SIGTERM ends the run and gives the terminal back"""
+    with tempfile.TemporaryDirectory() as where:
+        path = os.path.join(where, "record")
+        with Terminal(*LIVE, "-o", "json:" + path) as t:
+            t.await_(running)
+            t.keys("\x13")
+            t.settle(0.1)
+            before, end = os.path.getsize(path), time.monotonic() + PATIENCE_S
+            while os.path.getsize(path) < before + (64 << 10) and time.monotonic() < end:
+                time.sleep(0.05)
+            assert os.path.getsize(path) >= before + (64 << 10), "no more records"
+            os.kill(t.pid, signal.SIGTERM)
+            assert t.wait() == 0
+            assert "final report after" in t.restored()
 
 
 def test_end_of_run():

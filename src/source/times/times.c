@@ -55,7 +55,8 @@ struct batch {
 struct times_run {
 	struct config cfg; /* without --cpu: a task's time is no CPU's */
 	struct cpus_run cpus;
-	bool whole; /* of threads; else of CPUs */
+	bool whole;	/* of threads; else of CPUs */
+	struct err why; /* threads are not told of, though they were asked for; "": they are */
 	struct filters filters;
 	struct times_bpf *skel; /* NULL: CPUs alone */
 	struct counts lost;
@@ -171,15 +172,14 @@ static void close_threads(struct times_run *t)
 	t->whole = false;
 }
 
-/* What a kernel cannot tell is left out: no source depends on it. */
+/* What a kernel cannot tell is left out, and told by times_why: no source depends on it. */
 static int open_threads(struct times_run *t, const struct source_args *args)
 {
 	struct source_args own = *args;
-	struct err ignored = {0};
-	int ncpus = possible_cpus(&ignored), ret;
+	int ncpus = possible_cpus(&t->why), ret;
 
 	own.cfg = &t->cfg;
-	ret = ncpus < 0 ? ncpus : filters_open(&t->filters, &own, (uint32_t)ncpus, false, &ignored);
+	ret = ncpus < 0 ? ncpus : filters_open(&t->filters, &own, (uint32_t)ncpus, false, &t->why);
 	if (ret)
 		return 0;
 	t->whole = filters_any(&t->filters);
@@ -188,7 +188,10 @@ static int open_threads(struct times_run *t, const struct source_args *args)
 	t->batch = malloc(sizeof(*t->batch));
 	if (!t->batch)
 		return -ENOMEM;
-	if (!kernel_has_btf() || load(t, (uint32_t)ncpus, &ignored))
+	ret = kernel_has_btf() ? load(t, (uint32_t)ncpus, &t->why)
+			       : err_set(&t->why, EXIT_CANNOT, -EOPNOTSUPP,
+					 "this kernel has no BTF of its own");
+	if (ret)
 		close_threads(t);
 	return 0;
 }
@@ -210,6 +213,11 @@ int times_open(struct times_run **out, const struct source_args *args, struct er
 		return ret;
 	ret = open_threads(t, args);
 	return ret ? err_sys(e, ret, "times") : 0;
+}
+
+const char *times_why(const struct times_run *t)
+{
+	return t->why.text[0] ? t->why.text : NULL;
 }
 
 void times_close(struct times_run *t)
@@ -324,7 +332,7 @@ int times_start(struct times_run *t, struct err *e)
 
 	if (t->skel && !t->epoch) {
 		ret = bpf_iter_run(t->skel->links.ws_times);
-		if (!ret && !t->skel->bss->recorded)
+		if (!ret && !t->skel->bss->recorded) /* no CONFIG_SCHED_INFO */
 			close_threads(t);
 	} else if (t->skel) {
 		ret = read_ended(t);

@@ -21,6 +21,8 @@ int times_start(struct times_run *t, struct err *e);
 int times_next_epoch(struct times_run *t, bool last, struct err *e);
 /* The rows of both views; after those of the sources, of which it takes what was waited out of CPU quota. */
 int times_collect(struct times_run *t, struct source_report *r, struct err *e);
+/* Why threads that were asked for will have no row, after times_open; NULL: they will, if the kernel has CONFIG_SCHED_INFO. */
+const char *times_why(const struct times_run *t);
 void times_close(struct times_run *t); /* NULL and half-open are fine */
 
 #endif
