@@ -35,6 +35,9 @@ const volatile __u32 by; /* ABI_BY_* */
 /* Does the kernel keep the sums (CONFIG_SCHED_INFO)? Known after the first walk. */
 volatile __u64 recorded;
 
+/* Tasks that the walk before counting found no room for: another program was at this CPU's task storage. */
+volatile __u64 unseen;
+
 /* When counting began: all that a task born since then did counts. */
 volatile __u64 started_ns;
 
@@ -181,6 +184,8 @@ static __always_inline int tell(struct task_struct *p, bool ends)
 		counts = bank_get(ep);
 		if (counts)
 			counts->store_full++;
+		if (!ep)
+			__sync_fetch_and_add(&unseen, 1);
 		return 0;
 	}
 	if (st->flags & STAMP_ENDED)

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 import harness
@@ -25,6 +26,16 @@ for _ in range(60):
     os.waitpid(pid, 0)
 own, theirs = (resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 print(sum(u.ru_utime + u.ru_stime for u in (own, theirs)), flush=True)
+"""
+
+# It switches all the time: programs of ours are at the task storage of its CPU when the first walk comes by.
+WRITES = """
+import os, sys
+f = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
+print("up", flush=True)
+while True:
+    os.pwrite(f, bytes(4096), 0)
+    os.fsync(f)
 """
 
 
@@ -49,6 +60,11 @@ class Times(KernelTest):
         self.addCleanup(proc.kill)
         return proc
 
+    def temporary(self):
+        where = tempfile.TemporaryDirectory()
+        self.addCleanup(where.cleanup)
+        return where.name
+
     def table(self, tool, *args):
         """What `waitscope report` draws of the record."""
         out = subprocess.run([harness.TOOL, "report", tool.json_path, *args], capture_output=True, text=True, check=True)
@@ -67,6 +83,17 @@ class Times(KernelTest):
         text = " ".join(self.table(tool).rpartition("final report after")[2].split())
         self.assertRegex(text, r"1 thread: on CPU [0-9.]+ %, waiting for a CPU [0-9.]+ %, asleep (99|100)")
         self.assertIn("ext4, lock, futex: not traced (-s ext4,lock,futex)", text)
+
+    def test_first(self):
+        """threads that switch all the time count from the start on: the first interval has all of them"""
+        where = self.temporary()
+        procs = [self.python(WRITES, os.path.join(where, name)) for name in "ab"]
+        for proc in procs:
+            proc.stdout.readline()
+        for _ in range(12):
+            tool = self.tool("-s", "ext4", "-p", ",".join(str(p.pid) for p in procs), "-i", "0.1", "-d", "0.15")
+            first = tool.end().intervals[0]
+            self.assertWithin(whole_ns(times(first)), 2 * first["dur_ns"], 0, 0.3 * first["dur_ns"])
 
     def hogs(self, *args, threads=2, seconds=1, **kwargs):
         """A run beside threads that share a CPU: (final report, their accounts by thread), taken while they are blocked."""

@@ -24,6 +24,7 @@
 #include "times.skel.h" /* needs abi_times.h */
 
 #define BATCH 256U
+#define FIRST_WALKS 16
 
 /*
  * What the kernel sums up as waiting has the time out of CPU quota in it. The scheduler source measures waits of that
@@ -325,13 +326,30 @@ static int read_ended(struct times_run *t)
 	return ret ?: read_groups(t, bank);
 }
 
+/*
+ * Every task gets its stamp, or its time would count from the end of the first interval on. A task's storage is not
+ * made while another program is at that of the same CPU (bpf_task_storage_trylock, kernel/bpf/bpf_task_storage.c).
+ */
+static int first_walk(struct times_run *t)
+{
+	int ret = 0;
+
+	for (int i = 0; !ret && i < FIRST_WALKS; i++) {
+		t->skel->bss->unseen = 0;
+		ret = bpf_iter_run(t->skel->links.ws_times);
+		if (!t->skel->bss->unseen)
+			break;
+	}
+	return ret;
+}
+
 int times_start(struct times_run *t, struct err *e)
 {
 	uint64_t now = mono_now_ns();
 	int ret = 0;
 
 	if (t->skel && !t->epoch) {
-		ret = bpf_iter_run(t->skel->links.ws_times);
+		ret = first_walk(t);
 		if (!ret && !t->skel->bss->recorded) /* no CONFIG_SCHED_INFO */
 			close_threads(t);
 	} else if (t->skel) {
