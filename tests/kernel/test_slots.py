@@ -137,7 +137,7 @@ class Slots(KernelTest):
         self.assertGreater(taken, SLOTS // 2)
         self.assertGreater(len(kernel), taken)
         unseen = self.unseen(final, kernel)
-        self.assertLessEqual(len(unseen), 2)
+        self.assertLessEqual(len(unseen), 2 + harness.hidden(final) // 10)
         off = [tid for tid, (ns, _) in kernel.items()
                if tid not in unseen and total_ns(final, "sched_run_delay", tid=tid) != ns]
         # A task of which a switch was hidden, and no later one seen, has a wait that is not known.
