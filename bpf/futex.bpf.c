@@ -345,6 +345,9 @@ static __always_inline struct call call_decode(u32 kind, const struct args *a)
 	return call_vector(ABI_FUTEX_WAKE, a->v[0]);
 }
 
+/* Those of single calls are there, too, which leave out the calls of 32-bit programs. */
+const volatile bool only_32 = false;
+
 SEC("tp_btf/sys_enter")
 int ws_sys_enter(u64 *ctx)
 {
@@ -354,7 +357,7 @@ int ws_sys_enter(u64 *ctx)
 	u32 kind;
 
 	kind = syscall_kind((u32)ctx[1], &is_32);
-	if (kind == SYSCALL_OTHER)
+	if (kind == SYSCALL_OTHER || (only_32 && !is_32))
 		return 0;
 	if (kind == SYSCALL_RESTART)
 		return enter_restart();
@@ -369,9 +372,33 @@ int ws_sys_exit(u64 *ctx)
 	bool is_32;
 	u32 kind = syscall_kind(syscall_nr((const void *)ctx[0]), &is_32);
 
-	if (kind == SYSCALL_OTHER)
+	if (kind == SYSCALL_OTHER || (only_32 && !is_32))
 		return 0;
 	return leave(ctx, (s64)ctx[1], kind == SYSCALL_RESTART);
+}
+
+/* ---- or nobody's: a 32-bit program begins, whose calls are not traced in this run ---- */
+
+TRACEPOINT(sched_process_exec)
+int ws_exec_32(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	struct abi_counts *bank;
+	struct stamp *st;
+	u64 ep = epoch;
+
+	/* The kernel marks the task for its return to a program of that kind (SET_PERSONALITY2). */
+	if (!ep || !syscall_is_32())
+		return 0;
+	if (!filter_early(p))
+		return 0;
+	st = stamp_get(p, true);
+	if (!st || !filter_late(st, p))
+		return 0;
+	bank = bank_get(ep);
+	if (bank)
+		bank->untraced++;
+	return 0;
 }
 
 /* ---- run by user space at a report: who is still waiting? ---- */

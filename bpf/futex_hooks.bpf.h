@@ -8,8 +8,9 @@
  *
  * Any system-call tracepoint sends every system call of the machine down the slow path; the first
  * kind then runs a program for futexes alone. It takes tracefs (for the tracepoint's number) and
- * CONFIG_FTRACE_SYSCALLS; user space falls back to the second, which also sees what the first
- * leaves out: the calls of 32-bit programs.
+ * CONFIG_FTRACE_SYSCALLS; without them user space takes the second. That one also sees what the first
+ * leaves out, the calls of 32-bit programs (arch_trace_is_compat_syscall): for them both are there, if
+ * a 32-bit program runs when waitscope starts. Programs that begin later are counted (ws_exec_32).
  */
 #ifndef WS_FUTEX_HOOKS_BPF_H
 #define WS_FUTEX_HOOKS_BPF_H

@@ -53,8 +53,9 @@ struct abi_counts {
 	__u64 over;	  /* samples past the last bucket */
 	__u64 inferred;	  /* one end of a wait that no tracepoint reported, from the kernel's
 			     sched_info */
+	__u64 untraced;	  /* 32-bit programs that began: their futex calls are not traced */
 	__u64 scratch[ABI_SCRATCH]; /* of the programs: no counter */
-	__u64 pad[2];
+	__u64 pad;
 };
 
 _Static_assert(sizeof(struct abi_counts) == 128, "abi_counts size");

@@ -34,6 +34,9 @@ static const struct field quality_rows[] = {
 	LOSS(recursion_misses, "Program runs that the kernel refused, as the program ran already "
 			       "on that CPU"),
 	LOSS(lost_events, "Slow waits that found the ring buffer full: the percentiles have them"),
+	{"untraced", FIELD_U64, FIELD_NEW, AT(quality, untraced),
+	 .foot = "untraced 32-bit programs", .loss = true,
+	 .help = "32-bit programs that began after the start: their futex waits are not traced"},
 	{"over_range", FIELD_U64, FIELD_NEVER_NULL, AT(quality, over_range), .foot = "over_range",
 	 .help = "Waits longer than the last bucket, 256 s, and counted in it"},
 	{"inferred", FIELD_U64, FIELD_NEVER_NULL, AT(quality, inferred), .foot = "inferred",

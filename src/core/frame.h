@@ -235,6 +235,7 @@ struct quality {
 	uint64_t map_full;
 	uint64_t recursion_misses;
 	uint64_t lost_events;
+	uint64_t untraced;   /* 32-bit programs whose futex waits nobody saw */
 	uint64_t over_range; /* counted in the last bucket */
 	uint64_t inferred;   /* no loss: an end taken from the kernel's own record, its event never
 				came */

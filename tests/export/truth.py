@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WS = os.path.join(os.environ.get("O", "build"), "waitscope")
-LOSSES = ("unpaired", "clamped", "map_full", "recursion_misses", "lost_events")
+LOSSES = ("unpaired", "clamped", "map_full", "recursion_misses", "lost_events", "untraced")
 NOTED = ("missed", "over_range", "inferred", "pending", "names_refused", "watches", "watched_ns")
 EDGES = range(-20, 7)  # 1 us to 64 s
 BY_KEYS = ("pid", "tid", "comm", "cgroup", "file", "unit", "container")

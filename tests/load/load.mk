@@ -3,9 +3,19 @@
 LOAD_SRCS := $(wildcard tests/load/*.c)
 LOAD_BINS := $(LOAD_SRCS:%.c=$(O)/%)
 
-$(LOAD_BINS): $(O)/tests/load/%: $(O)/tests/load/%.o
+$(LOAD_SRCS:%.c=$(O)/%): $(O)/tests/load/%: $(O)/tests/load/%.o
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -pthread
+
+# A 32-bit program, by a compiler for x86-64 alone.
+ifeq ($(shell uname -m),x86_64)
+LOAD_BINS += $(O)/tests/load/futex32
+$(O)/tests/load/futex32: tests/load/i386/futex.c
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -m32 -std=gnu11 -O1 -g -Wall -ffreestanding -fno-stack-protector -fno-pic -no-pie -fcf-protection=none \
+		-fno-asynchronous-unwind-tables -nostdlib -static -o $@ $<
+endif
 
 # Merged arms lie as each compiler puts them: tests/load/arms-COMPILER-LEVEL.
 ARMS_CCS := $(foreach cc,gcc clang,$(if $(shell command -v $(cc)),$(cc)))
@@ -36,4 +46,4 @@ $(SHAPES_GO): $(O)/tests/load/shapes-go-O%: tests/load/shapes.go
 
 load: $(LOAD_BINS) $(ARMS_BINS) $(SHAPES_BINS) ## build the load programs for tests
 .PHONY: load
--include $(LOAD_BINS:=.d)
+-include $(LOAD_SRCS:%.c=$(O)/%.d)

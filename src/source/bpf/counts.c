@@ -142,4 +142,5 @@ void counts_quality(const struct abi_counts *c, struct quality *q)
 	q->over_range = c->over;
 	q->missed = c->missed;
 	q->inferred = c->inferred;
+	q->untraced = c->untraced;
 }

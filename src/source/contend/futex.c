@@ -10,6 +10,7 @@
 
 #include "source/contend/futex.h"
 #include "source/sys/fd_keeper.h"
+#include "source/sys/programs_32.h"
 #include "source/sys/tracefs.h"
 
 #include "futex.skel.h" /* needs abi.h */
@@ -36,6 +37,7 @@ struct futex {
 	struct futex_bpf *skel;
 	struct futex_addrs *addrs;
 	bool raw;	/* the tracepoints of all calls, not those of single ones */
+	bool with_32;	/* ... and those of all calls, for 32-bit programs alone */
 	int events_dir; /* of tracefs, from load to attach; -1: none */
 	int *events;	/* of single calls' tracepoints, from load to attach; -1: none */
 	struct bpf_link **links;
@@ -371,8 +373,9 @@ static void choose_programs(struct futex *f)
 		(void)bpf_program__set_autoload(prog_at(f, traced[i].enter_prog), !f->raw);
 		(void)bpf_program__set_autoload(prog_at(f, traced[i].exit_prog), !f->raw);
 	}
-	(void)bpf_program__set_autoload(f->skel->progs.ws_sys_enter, f->raw); /* not loaded yet */
-	(void)bpf_program__set_autoload(f->skel->progs.ws_sys_exit, f->raw);
+	(void)bpf_program__set_autoload(f->skel->progs.ws_sys_enter, f->raw || f->with_32);
+	(void)bpf_program__set_autoload(f->skel->progs.ws_sys_exit, f->raw || f->with_32);
+	(void)bpf_program__set_autoload(f->skel->progs.ws_exec_32, !f->raw && !f->with_32);
 }
 
 /* ---- load ---- */
@@ -394,7 +397,10 @@ static int configure(struct contend *c, const struct bpf_object_open_opts *opts,
 		return err_set(e, EXIT_CANNOT, -ENOTSUP,
 			       "futex: no tracefs, and this kernel's BTF has no sys_enter "
 			       "tracepoint");
+	f->with_32 = !f->raw && tracepoint_args(btf, "sys_enter") >= 2 &&
+		     programs_32_bit(c->cfg->command);
 	choose_programs(f);
+	skel->rodata->only_32 = f->with_32;
 	skel->rodata->have_pt_regs = kernel_gives_pt_regs();
 	ret = bpf_map__set_max_entries(skel->maps.addresses, c->cfg->max_keys);
 	if (ret)
