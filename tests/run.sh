@@ -13,8 +13,8 @@
 # - All other suites that trace the machine: one at a time, alone, at the end.
 # The output has the order below, whichever suite ends first.
 #
-# Words select suites by name. Without words all run but those in tests/long; -a runs these as well, as make check-all
-# does. With SAN_O=DIR, what was built there with the sanitizers is tested in place of $O (all_suites says what).
+# Words select suites by name. Without words all run but the suites and tests in tests/long; -a runs these as well, as
+# make check-all does. With SAN_O=DIR, what was built there with the sanitizers is tested in place of $O (all_suites says what).
 #	tests/run.sh [-a] [-j N] [WORD...]		tests/run.sh kernel/slower unit
 # ONE='name of a test' runs that test of a suite, where the suite can: what failed says how to repeat it.
 #
@@ -26,7 +26,8 @@ unset MAKEFLAGS MAKELEVEL COLUMNS # a make that a test starts is no part of the 
 export O=${O:-build} LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 CMOCKA_MESSAGE_OUTPUT=TAP
 SAN_O=${SAN_O:-}
 LOGS=$O/test-logs
-LIMIT_S=900 # of a suite: the longest takes 100 s alone, 280 were seen on a machine with ten times its load
+LIMIT_S=${LIMIT_S:-900} # of a suite: the longest takes 100 s alone, 280 were seen on a machine with ten times its load
+UNIT_LIMIT_S=${UNIT_LIMIT_S:-60} # of a unit suite, three times that with the sanitizers: the longest took 4 s and 60 s
 passed=0 failed=0 skipped=0 all=''
 jobs=$(nproc)
 lane='' child='' number=0
@@ -58,7 +59,7 @@ summary() {
 	cat "$STATE"/times.* 2>/dev/null | sort -rn | awk -v whole="$SECONDS" '
 		NR <= 10 { slowest = slowest (NR > 1 ? ", " : "") $2 " " $1 }
 		END { printf "%d:%02d minutes%s\n", whole / 60, whole % 60, slowest ? "; the slowest, in seconds: " slowest : "" }'
-	[ ! -s "$STATE/long" ] || echo "only in make check-all: $(sort -u "$STATE/long" | paste -sd ' ')"
+	[ ! -s "$STATE/long" ] || echo "only in make check-all: $(sort -u "$STATE/long" | paste -sd ' '), and single tests of others (tests/long)"
 	[ ${#words[@]} -eq 0 ] || tests/changed.sh
 	[ ! -s "$STATE/quarantined" ] || echo "quarantined: $(wc -l <"$STATE/quarantined") failed, in tests/quarantine until they are mended"
 	echo "$passed passed, $failed failed, $skipped skipped" | tee "$LOGS/summary"
@@ -163,7 +164,7 @@ count() {
 		bad=1
 		echo "  FAILED: the suite ended with status $3"
 	fi
-	[ "$3" -ne 124 ] || echo "  the suite was ended after $LIMIT_S s: its last test may hang"
+	[ "$3" -ne 124 ] || echo "  the suite was ended after $(limit_of "$1") s: its last test may hang"
 	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip + held))
 	if [ "$bad" -gt 0 ]; then
 		failures "$2"
@@ -192,9 +193,46 @@ one_of() { # SUITE NAME
 	esac
 }
 
+limit_of() { # SUITE
+	case $1 in
+	unit/*) echo $((UNIT_LIMIT_S * (${#SAN_O} > 0 ? 3 : 1))) ;;
+	plain/names | plain/golden) echo "$LIMIT_S" ;;
+	plain/*) echo "$UNIT_LIMIT_S" ;;
+	*) echo "$LIMIT_S" ;;
+	esac
+}
+
+# later_of SUITE: its tests that are left to make check-all, as patterns, one a line.
+later_of() {
+	local line
+	local -a fields
+
+	[ ${#words[@]} -eq 0 ] && [ -z "$all" ] || return 0
+	while IFS= read -r line; do
+		IFS='|' read -r -a fields <<<"$line"
+		# shellcheck disable=SC2053 # a pattern, on purpose
+		[[ $1 != ${fields[0]-} ]] || echo "${fields[1]}"
+	done <<<"${tables[long]}"
+}
+
+# The tests of a bats file that $LATER does not name, as an expression for bats -f.
+bats_now() { # FILE
+	local name pattern
+
+	while IFS= read -r name; do
+		while IFS= read -r pattern; do
+			# shellcheck disable=SC2053 # a pattern, on purpose
+			[[ $name != $pattern ]] || continue 2
+		done <<<"$LATER"
+		printf '%s\n' "$name"
+	done < <(sed -n 's/^@test "\(.*\)" {$/\1/p' "$1") |
+		sed 's/[^[:alnum:][:space:]]/\\&/g' | paste -sd '|' | sed 's/.*/^(&)$/'
+}
+
 # suite NAME COMMAND...: its TAP is on stdout. Done by the first worker of its lane that comes to it.
 suite() {
-	local name=$1 log=$LOGS/${1//\//-}.log status began took cpu_began cpu
+	local name=$1 log=$LOGS/${1//\//-}.log status began took cpu_began cpu limit
+	local -x LATER
 
 	shift
 	selected "$name" || return 0
@@ -205,9 +243,12 @@ suite() {
 	python3) set -- "$@" "$ONE" ;;
 	bats) set -- "$1" -f "^$(printf %s "$ONE" | sed 's/[^[:alnum:][:space:]]/\\&/g')\$" "${@:2}" ;;
 	esac
+	LATER=$(later_of "$name")
+	[ -z "$LATER" ] || [ "$1" != bats ] || set -- bats -f "$(bats_now "${!#}")" "${@:2}"
+	limit=$(limit_of "$name")
 	cpu_ms cpu_began
 	began=${EPOCHREALTIME/[.,]/}
-	timeout --kill-after=15 "$LIMIT_S" "$@" >"$log" 2>&1 </dev/null &
+	timeout --kill-after=15 "$limit" "$@" >"$log" 2>&1 </dev/null &
 	child=$!
 	wait "$child"
 	status=$?
@@ -292,7 +333,7 @@ selected() {
 	local word
 
 	if [ ${#words[@]} -eq 0 ]; then
-		[ -z "$all" ] && listed long "$1" || return 0
+		[ -z "$all" ] && listed long "$1" 'every test' || return 0
 		echo "$1" >>"$STATE/long"
 		return 1
 	fi
@@ -322,7 +363,8 @@ all_suites() {
 	[ -z "$all" ] || runs=3000 mutants=3000
 	for t in "$own"/tests/unit/test_*; do
 		case ${t##*/test_} in
-		export | tui_cost) t=$O/tests/unit/${t##*/} ;; # they look at memory and time
+		# They look at memory and time; fuzz has the decoder with the sanitizers.
+		export | tui_cost | insn_x86) t=$O/tests/unit/${t##*/} ;;
 		esac
 		[ ! -x "$t" ] || suite "unit/${t##*/test_}" "$t"
 	done

@@ -97,15 +97,41 @@ suites() {
 @test "long suites: with -a and by name, not without words" {
 	rm "$tree"/out/tests/unit/*
 	suite slow 'ok 1 - a' '1..1'
-	echo 'unit/sl* | takes a minute' >"$tree/tests/long"
+	echo 'unit/sl* | every test | takes a minute' >"$tree/tests/long"
 	suites unit
 	[ "${lines[-1]}" = "1 passed, 0 failed, 0 skipped" ]
 	# Nothing else is in the tree: all other suites fail, and these are not asked about here.
 	suites
-	grep -qx 'only in make check-all: unit/slow' <<<"$output"
+	grep -q '^only in make check-all: unit/slow, ' <<<"$output"
 	lacks -q '^unit/slow ' <<<"$output"
 	suites -a
 	grep -q '^unit/slow .* 1 ok' <<<"$output"
+}
+
+@test "long tests of a suite: with -a and by name, not without words" {
+	rm "$tree"/out/tests/unit/*
+	printf '@test "%s" {\n\ttrue\n}\n' 'a (one)' 'b | two' >"$tree/tests/cli/test_both.bats"
+	printf '%s\n' 'import tap' 'def test_one():' '    pass' 'def test_two():' '    pass' 'tap.run(test_one, test_two)' \
+		>"$tree/tests/kernel/test_both.py"
+	printf '%s\n' 'cli/both | b * two | takes a minute' 'kernel/both | test t* | the same' >"$tree/tests/long"
+	export PYTHONPATH=$tree/tests
+	suites
+	grep -q '^cli/both .* 1 ok' <<<"$output"
+	grep -q '^kernel/both .* 1 ok' <<<"$output"
+	suites both
+	[ "${lines[-1]}" = "4 passed, 0 failed, 0 skipped" ]
+	suites -a
+	grep -q '^cli/both .* 2 ok' <<<"$output"
+	grep -q '^kernel/both .* 2 ok' <<<"$output"
+}
+
+@test "a unit suite that hangs is ended after its own limit" {
+	printf '#!/bin/sh\necho 1..1\nsleep 30\n' >"$tree/out/tests/unit/test_hangs"
+	chmod +x "$tree/out/tests/unit/test_hangs"
+	export UNIT_LIMIT_S=1
+	suites unit/hangs
+	[ "$status" -eq 1 ]
+	grep -qx '  the suite was ended after 1 s: its last test may hang' <<<"$output"
 }
 
 @test "the suites of the files that differ from HEAD" {

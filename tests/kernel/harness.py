@@ -21,8 +21,9 @@ import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tests", "ref"))
+sys.path[:0] = [os.path.join(ROOT, "tests", "ref"), os.path.join(ROOT, "tests")]
 import sched_trace as ref  # pylint: disable=wrong-import-position
+from tap import is_later  # pylint: disable=wrong-import-position
 
 BUILD = os.path.join(ROOT, os.environ.get("O", "build"))
 TOOL = os.path.join(BUILD, "waitscope")
@@ -882,7 +883,8 @@ def main():
     for case in unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]):
         for test in case:
             # A failed part of a test is called after it.
-            if all(word in title(test) or word.startswith(title(test)) for word in sys.argv[1:]):
+            wanted = all(word in title(test) or word.startswith(title(test)) for word in sys.argv[1:])
+            if wanted and not is_later(title(test)):
                 if is_together(test):
                     beside.append(test)
                 else:
