@@ -18,7 +18,6 @@
 #include "load.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <string.h>
 
 #define LINE 64
@@ -177,22 +176,13 @@ struct worker {
 	uint64_t ops, cpu_ns;
 } __attribute__((aligned(2 * LINE)));
 
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	(void)sched_setaffinity(0, sizeof(set), &set); /* one CPU: both run on it */
-}
-
 /* Both are in the same shape at the same time, by the clock. */
 static void *work(void *arg)
 {
 	struct worker *w = arg;
 	uint64_t now;
 
-	pin(w->id);
+	load_try_pin((unsigned int)w->id);
 	while ((now = load_now_ns()) < end_ns) {
 		int shape = (int)(now / 20000000 % SHAPES);
 

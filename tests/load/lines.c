@@ -27,7 +27,6 @@
 #include "load.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -215,28 +214,19 @@ struct worker {
 	uint64_t ops, cpu_ns;
 } __attribute__((aligned(LINE))); /* or their counts would be what is found */
 
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	(void)sched_setaffinity(0, sizeof(set), &set); /* one CPU: both run on it, and say so */
-}
-
 static void *work(void *arg)
 {
 	struct worker *w = arg;
 	uint64_t x = 88172645463325252ULL + (uint64_t)w->id;
 	uint64_t round = 0;
 
-	pin(w->id);
+	load_try_pin((unsigned int)w->id);
 	while (load_now_ns() < end_ns) {
 		for (int k = 0; k < 1000; k++)
 			modes[w->mode].op(w->id, &x);
 		w->ops += 1000;
 		if (modes[w->mode].threads == 1 && !(++round % 1000))
-			pin((int)(round / 1000 & 1));
+			load_try_pin((unsigned int)(round / 1000 & 1));
 	}
 	w->cpu_ns = load_cpu_ns();
 	return NULL;

@@ -96,6 +96,16 @@ static inline void load_pin(unsigned int cpu)
 		err(1, "cannot run on CPU %u", cpu);
 }
 
+/* The same for a load that does without: on a machine of one CPU both of its threads run there, and say so. */
+static inline void load_try_pin(unsigned int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	(void)sched_setaffinity(0, sizeof(set), &set);
+}
+
 /* Blocks until the driver writes a byte or closes the pipe. */
 static inline void load_wait_stdin(void)
 {

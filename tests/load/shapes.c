@@ -15,7 +15,6 @@
 #include "load.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <string.h>
 
 #define ROUNDS 2000 /* of a shape between two looks at the clock */
@@ -291,15 +290,6 @@ struct worker {
 	uint64_t ops, cpu_ns;
 } __attribute__((aligned(FAR)));
 
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	(void)sched_setaffinity(0, sizeof(set), &set); /* one CPU: both run on it, and say so */
-}
-
 static void *work(void *arg)
 {
 	struct worker *w = arg;
@@ -310,7 +300,7 @@ static void *work(void *arg)
 		.id = w->id,
 	};
 
-	pin(w->id);
+	load_try_pin((unsigned int)w->id);
 	while (load_now_ns() < end_ns) {
 		shapes[w->shape].run(&h, ROUNDS);
 		w->ops += ROUNDS;
