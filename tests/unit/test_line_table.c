@@ -133,6 +133,33 @@ static void contended(void **state)
 	}
 }
 
+/* One thread was sampled, reading; a short watch saw that one write, on that CPU. */
+static void written_unsampled(void **state)
+{
+	static const struct {
+		const char *why;
+		uint32_t by, cpu;
+		bool contended;
+	} rows[] = {
+		{"nobody", 0, 0, false},
+		{"another thread, on another core", 2, 2, true},
+		{"another thread, on the reader's CPU", 2, 0, false},
+		{"another thread, on the reader's core", 2, 1, false},
+		{"the reader, on another core", 1, 2, false},
+	};
+	const struct sample reader = {1, 0, 9, A, 0};
+
+	for (size_t k = 0; k < ROWS(rows); k++) {
+		struct line_table *t = table_of(&reader, 1);
+
+		t->first->written_by = rows[k].by;
+		t->first->written_cpu = rows[k].cpu;
+		if (line_contended(t, t->first, LINE_TOTAL) != rows[k].contended)
+			fail_msg("%s: contended %d", rows[k].why, !rows[k].contended);
+		line_table_close(t);
+	}
+}
+
 static double rank_of(const struct sample *v, size_t n, uint32_t pairs, uint32_t changes)
 {
 	struct line_table *t = table_of(v, n);
@@ -496,6 +523,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(contended),
+		cmocka_unit_test(written_unsampled),
 		cmocka_unit_test(ranks),
 		cmocka_unit_test(views),
 		cmocka_unit_test(quiet_lines_leave),

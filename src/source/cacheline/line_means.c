@@ -47,6 +47,11 @@ uint32_t line_cores(const struct line_table *t, const struct line *l, enum line_
 
 	for (size_t w = 0; w < t->words; w++)
 		n += (uint32_t)__builtin_popcountll(l->cores[v][w]);
+	if (n && l->written_by && l->written_cpu < t->ncpus) {
+		uint32_t core = t->core_of[l->written_cpu];
+
+		n += !(l->cores[v][core / 64] >> (core % 64) & 1);
+	}
 	return n;
 }
 
@@ -71,7 +76,7 @@ static bool two_threads(const struct line *l, enum line_view v)
 	for (u = l->uses; u; u = u->next) {
 		if (!u->view[v].samples)
 			continue;
-		if (one && one->tid != u->tid)
+		if ((one && one->tid != u->tid) || (l->written_by && l->written_by != u->tid))
 			return true;
 		one = u;
 	}

@@ -326,6 +326,15 @@ static const char *process_comm(struct line_model *m, const struct line_accesses
 								     : arena_text(&m->arena, comm);
 }
 
+/* 1: a short watch saw somebody write to it who has no sample there. */
+static uint32_t written_unseen(const struct line *l, const struct line_accesses *a)
+{
+	for (size_t k = 0; k < a->nthreads; k++)
+		if (a->threads[k].tid == l->written_by)
+			return 0;
+	return l->written_by != 0;
+}
+
 static int describe(struct line_model *m, const struct line *l, enum line_view v, uint32_t pid,
 		    struct contended *c)
 {
@@ -339,7 +348,7 @@ static int describe(struct line_model *m, const struct line *l, enum line_view v
 		c->place = arena_text(&m->arena, ext4_place(m->places, &name.inode, name.place));
 	if (!line_is_kernels(l) && a->nthreads)
 		c->owner = process_comm(m, a, pid);
-	c->ntasks = a->nthreads;
+	c->ntasks = a->nthreads + written_unseen(l, a);
 	ret = cpus_fill(&m->arena, l->cpus[v], m->ncpus, c);
 	if (!ret)
 		ret = fill_sites(m, a, c);
@@ -352,7 +361,7 @@ static const char *sharing_of(const struct line *l, enum line_view v,
 {
 	enum line_sharing found = line_sharing(threads, n);
 
-	if (found != SHARING_NONE || !l->written_by || n < 2 || l->view[v].unplaced)
+	if (found != SHARING_NONE || !l->written_by || !n || l->view[v].unplaced)
 		return sharing_words[found];
 	for (size_t k = 0; k < n; k++)
 		if (threads[k].tid != l->written_by && threads[k].s.read_bytes & l->written_bytes)

@@ -71,6 +71,7 @@ struct line {
 	bool others_many;	/* and they are of more than one thread */
 	bool decided;		/* has samples that were ambiguous by themselves */
 	uint32_t written_by;	/* a thread that a short watch saw write; 0: none */
+	uint32_t written_cpu;	/* where it ran */
 	uint64_t written_bytes; /* and where, by 8 */
 	struct line *next;
 };

@@ -53,7 +53,8 @@ struct line_refusal {
 struct line_tried {
 	struct line_key key;
 	uint32_t times;
-	bool writes; /* for who writes to it */
+	bool writes;   /* for who writes to it */
+	uint64_t hits; /* then: writes, in all watches of it */
 };
 
 /* An instruction that a thread was seen to run, before a pointer that it is sampled at. */
@@ -72,6 +73,7 @@ struct line_short {
 	bool off;		/* not on this machine, or not wanted */
 	uint64_t spent_ns;	/* with debug registers taken; of the budget of a run */
 	uint64_t spent_before_ns;
+	uint64_t fined_ns;    /* of the budget, too: watches that were held up count twice */
 	uint32_t n, n_before; /* watches; before: at the last report */
 	uint32_t pause;	      /* ticks to wait: somebody else has debug registers */
 	struct line_tried tried[LINE_TRIED_MAX];

@@ -12,11 +12,13 @@
  * has its share of the samples behind it, before and after. Who was not seen has none: that nobody
  * came in so short a time proves nothing, and nothing is blamed on a guess.
  *
- * The same tells whether anybody writes to a line that several threads were only seen to read: a flag is
+ * The same tells whether anybody writes to a line that threads were only seen to read: a flag is
  * written seldom beside how often it is read, and no sample need be of a write. Constants are read
- * by all, too, and are not contended.
+ * by all, too, and are not contended. One reader is enough: a store waits in the CPU's buffer while its
+ * thread goes on, and in code without optimisation no sample need be of the other thread at all.
  *
- * What it may take is bounded: BUDGET_NS of a run, four debug registers and only while nobody else has
+ * What it may take is bounded: BUDGET_NS of a run and what the last watch was held up by (one that was counts
+ * twice: after a long one there is no other), four debug registers and only while nobody else has
  * any, TRAPS_MAX traps (20 us each in a virtual machine) of one register on one CPU in one watch.
  * Memory of processes only.
  */
@@ -30,15 +32,18 @@
 
 #define BUDGET_NS 5000000ULL
 #define EXPECT_NS \
-	(WATCH_BRIEF_NS + 200000ULL) /* with opening and closing; what is left must be so much */
-#define TIMES_MAX 6		     /* one line is watched */
-#define PAUSE_TICKS 10		     /* after somebody else was found to have a debug register */
-#define WRITES_TIMES_MAX 3	     /* the same for who writes to it */
-#define READS_MIN 8		     /* samples of the second-busiest thread, for that */
-#define SAMPLES_MIN 2		     /* of the second-busiest thread, for a line to be watched */
-#define HITS_MIN 3		     /* of an instruction, to say that a thread runs it */
-#define SHARE_MIN (1.0 / 16)	     /* of what the thread runs before the pointer */
-#define THREADS_MAX 16		     /* of a line that are looked at */
+	(WATCH_BRIEF_NS + 200000ULL)	/* with opening and closing; what is left must be so much */
+#define HELD_UP_NS (2 * WATCH_BRIEF_NS) /* a watch that took so long was */
+#define TIMES_MAX 6			/* one line is watched */
+#define PAUSE_TICKS 10			/* after somebody else was found to have a debug register */
+#define WRITES_TIMES_MAX 4		/* the same for who writes to it */
+#define READS_MIN 4			/* samples of the second-busiest thread, for that */
+#define ALONE_MIN 8			/* of the only one */
+#define ALONE_TIMES_MAX 2		/* such a line is watched: most are the thread's own */
+#define SAMPLES_MIN 2			/* of the second-busiest thread, for a line to be watched */
+#define HITS_MIN 3			/* of an instruction, to say that a thread runs it */
+#define SHARE_MIN (1.0 / 16)		/* of what the thread runs before the pointer */
+#define THREADS_MAX 16			/* of a line that are looked at */
 
 int line_short_open(struct line_source *s, struct err *e)
 {
@@ -195,14 +200,13 @@ static struct line_tried *tried(struct line_source *s, const struct line_key *ke
 	return NULL;
 }
 
-static bool may_try(struct line_source *s, const struct line *l, bool writes)
+static bool may_try(struct line_source *s, const struct line *l, bool writes, uint32_t most)
 {
 	const struct line_tried *before = tried(s, &l->key, writes);
 
 	if (!l->uses || l->idle_turns)
 		return false;
-	return before ? before->times < (writes ? WRITES_TIMES_MAX : TIMES_MAX)
-		      : s->brief.ntried < LINE_TRIED_MAX;
+	return before ? before->times < most : s->brief.ntried < LINE_TRIED_MAX;
 }
 
 /* The line with most at stake, of which ambiguous samples tell. */
@@ -212,13 +216,19 @@ static const struct line *target(struct line_source *s)
 	uint64_t most = SAMPLES_MIN - 1, n;
 
 	for (l = s->maybe->first; l; l = l->next) {
-		n = may_try(s, l, false) ? stake(s, l) : 0;
+		n = may_try(s, l, false, TIMES_MAX) ? stake(s, l) : 0;
 		if (n > most) {
 			most = n;
 			best = l;
 		}
 	}
 	return best;
+}
+
+/* Only read, as far as is known. */
+static bool only_read(const struct line *l)
+{
+	return !l->key.share && l->key.tgid && !line_written(l, LINE_TOTAL);
 }
 
 /* The line that is read most by two threads, of which nobody is known to write. */
@@ -230,8 +240,8 @@ static struct line *unwritten(struct line_source *s)
 	for (l = s->m.table->first; l; l = l->next) {
 		struct threads t = {0};
 
-		if (l->key.share || !l->key.tgid || line_written(l, LINE_TOTAL) ||
-		    line_cores(s->m.table, l, LINE_TOTAL) < 2 || !may_try(s, l, true))
+		if (!only_read(l) || line_cores(s->m.table, l, LINE_TOTAL) < 2 ||
+		    !may_try(s, l, true, WRITES_TIMES_MAX))
 			continue;
 		add_threads(&t, l);
 		n = second_busiest(&t);
@@ -243,9 +253,39 @@ static struct line *unwritten(struct line_source *s)
 	return best;
 }
 
+/* Was another thread of its process sampled, on another CPU? */
+static bool has_company(const struct line_source *s, const struct line *of)
+{
+	const struct line_use *u, *mine = of->uses;
+	const struct line *l;
+
+	for (l = s->m.table->first; l; l = l->next)
+		for (u = l->key.tgid == of->key.tgid ? l->uses : NULL; u; u = u->next)
+			if (u->tid != mine->tid && u->cpu != mine->cpu)
+				return true;
+	return false;
+}
+
+/* The line that is read most by one thread alone, of a process with others. */
+static struct line *alone(struct line_source *s)
+{
+	struct line *l, *best = NULL;
+	uint64_t most = ALONE_MIN - 1;
+
+	for (l = s->m.table->first; l; l = l->next)
+		if (l->view[LINE_TOTAL].samples > most && only_read(l) &&
+		    line_cores(s->m.table, l, LINE_TOTAL) == 1 &&
+		    may_try(s, l, true, ALONE_TIMES_MAX) && has_company(s, l)) {
+			most = l->view[LINE_TOTAL].samples;
+			best = l;
+		}
+	return best;
+}
+
 static bool affordable(const struct line_source *s)
 {
-	return s->maybe && !s->brief.off && s->brief.spent_ns + EXPECT_NS <= BUDGET_NS;
+	return s->maybe && !s->brief.off &&
+	       s->brief.spent_ns + s->brief.fined_ns + EXPECT_NS <= BUDGET_NS;
 }
 
 bool line_short_wanted(const struct line_source *s)
@@ -473,6 +513,7 @@ static int watch(struct line_source *s, const struct line *l, const struct slots
 	b->w->writes_only = writes;
 	ret = watch_brief(b->w, l, slots->v, slots->n, busiest(l)->cpu, &took, &why);
 	b->spent_ns += took;
+	b->fined_ns += took > HELD_UP_NS ? took : 0;
 	if (ret == -EBUSY || ret == -ENOSPC) {
 		b->pause = PAUSE_TICKS;
 		return 1;
@@ -482,15 +523,33 @@ static int watch(struct line_source *s, const struct line *l, const struct slots
 	return ret ? 1 : 0;
 }
 
-/* Did anybody write to it? */
+/* Who was seen to write to it most, in the last watch. */
+static const struct line_use *writer(const struct line *seen)
+{
+	const struct line_use *u, *best = NULL;
+
+	for (u = seen->uses; u; u = u->next)
+		if (u->view[LINE_INTERVAL].samples &&
+		    (!best || u->view[LINE_INTERVAL].samples > best->view[LINE_INTERVAL].samples))
+			best = u;
+	return best;
+}
+
+/* Did anybody write to it? A register that watches writes tells no other accesses: few are enough, in all
+ * watches of the line together. */
 static void note_writes(struct line_source *s, struct line *l)
 {
 	const struct line *seen = line_table_find(s->brief.w->m.table, &l->key);
-	const struct line_use *u = seen && seen->uses ? busiest(seen) : NULL;
+	struct line_tried *t = tried(s, &l->key, true);
+	const struct line_use *u = seen ? writer(seen) : NULL;
 
-	if (!u || seen->view[LINE_INTERVAL].samples < HITS_MIN)
+	if (!u || !t)
+		return;
+	t->hits += seen->view[LINE_INTERVAL].samples;
+	if (t->hits < HITS_MIN)
 		return;
 	l->written_by = u->tid;
+	l->written_cpu = u->cpu;
 	l->written_bytes =
 		seen->view[LINE_INTERVAL].write_bytes | seen->view[LINE_INTERVAL].read_bytes;
 	l->decided = true;
@@ -518,6 +577,8 @@ int line_short_turn(struct line_source *s, struct err *e)
 		return ret == -ENOMEM ? err_sys(e, ret, "line: short watch") : 0;
 	}
 	read = unwritten(s);
+	if (!read)
+		read = alone(s);
 	if (read) {
 		add_words(&slots, read, ABI_WATCH_SLOTS);
 		if (!watch(s, read, &slots, true))
