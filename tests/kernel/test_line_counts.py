@@ -83,7 +83,7 @@ class Counts(KernelTest):
         """more accesses than an interval has room for: no room, and a loss"""
         # without short watches nothing but the interval's end makes room
         _, n, report = self.of("scatter", "--freq", FULL_FREQ, "--confirm", 0, 6, seconds=6, threads=2)
-        if n["placed"] + n["no-room"] <= ACCESSES_MAX:
+        if n["placed"] + n["no-room"] <= 2 * ACCESSES_MAX:  # some are of one place
             self.skipTest("the load had too little of the CPUs")
         self.assertGreater(n["no-room"], 0)
         self.assertEqual(report.final["quality"]["map_full"], n["no-room"])
