@@ -262,7 +262,8 @@ static bool symbol_name(struct names_kernel *k, uint64_t addr, struct name *out)
 }
 
 /* The offset in the kernel's image is the same at every boot of that kernel. */
-static bool image_name(struct names_kernel *k, uint64_t addr, struct name *out)
+static bool image_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *hint,
+		       struct name *out)
 {
 	uint64_t text, end;
 
@@ -276,6 +277,8 @@ static bool image_name(struct names_kernel *k, uint64_t addr, struct name *out)
 #endif
 	if (!text || addr < text || addr >= end)
 		return false;
+	if (infer_global(k, addr - text, hint, out))
+		return true;
 	*out = (struct name){.found = NAME_REGION};
 	name_print(out->text, sizeof(out->text), false, "vmlinux+0x%" PRIx64, addr - text);
 	return true;
@@ -290,7 +293,7 @@ void names_kernel_data(struct names *n, uint64_t addr, const struct kernel_hint 
 	if (hint_name(k, addr, hint, out) || percpu_name(k, addr, out) ||
 	    symbol_name(k, addr, out) || ext4_name(k, addr, out) || node_name(k, addr, out) ||
 	    inode_name(k, addr, out) || futex_name(k, addr, out) || slab_name(k, addr, hint, out) ||
-	    image_name(k, addr, out) || page_name(k, addr, out))
+	    image_name(k, addr, hint, out) || page_name(k, addr, out))
 		return;
 	name_bare(out, addr);
 }

@@ -213,6 +213,9 @@ bool file_name(struct names_kernel *k, uint64_t addr, uint64_t object, uint32_t 
 	       const struct kernel_hint *hint, struct name *out);
 bool infer_name(struct names_kernel *k, uint64_t addr, uint64_t object, uint32_t bytes,
 		const char *cache, const struct kernel_hint *hint, struct name *out);
+/* Of a lock at that offset in the kernel's image, by the function that takes it: "jiffies_lock?". */
+bool infer_global(struct names_kernel *k, uint64_t offset, const struct kernel_hint *hint,
+		  struct name *out);
 
 /* The cache and the first byte of the slab an address lies in, by its struct page. false: it lies
  * in none, or pages are not to be found here. */

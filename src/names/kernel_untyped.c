@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Objects of no known type: memory from kmalloc. */
+/* Objects of no known type: memory from kmalloc, variables without a symbol. */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/types.h>
@@ -262,4 +262,80 @@ bool infer_name(struct names_kernel *k, uint64_t addr, uint64_t object, uint32_t
 	out->inferred = true;
 	out->object = 0; /* what else is on its line is not known so */
 	return true;
+}
+
+/* ---- variables of the kernel's image ---- */
+
+/*
+ * Without CONFIG_KALLSYMS_ALL no symbol names a variable. Of these functions the kernel's source
+ * says which lock of a kind they take, and that they take no other one of the image. `caller`:
+ * only if that one called it; NULL: whoever did.
+ */
+static const struct {
+	uint32_t kind;
+	const char *function, *caller, *lock;
+} global_locks[] = {
+	{ABI_LOCK_SPINLOCK, "tick_do_update_jiffies64", NULL, "jiffies_lock"},
+	{ABI_LOCK_SPINLOCK, "prepare_to_swait_event", "rcu_gp_kthread", "rcu_state.gp_wq.lock"},
+	{ABI_LOCK_SPINLOCK, "prepare_to_swait_event", "rcu_gp_fqs_loop", "rcu_state.gp_wq.lock"},
+	{ABI_LOCK_SPINLOCK, "finish_swait", "rcu_gp_kthread", "rcu_state.gp_wq.lock"},
+	{ABI_LOCK_SPINLOCK, "finish_swait", "rcu_gp_fqs_loop", "rcu_state.gp_wq.lock"},
+	{ABI_LOCK_SPINLOCK, "swake_up_one", "rcu_gp_kthread_wake", "rcu_state.gp_wq.lock"},
+	{ABI_LOCK_SPINLOCK, "alloc_pid", NULL, "pidmap_lock"},
+	{ABI_LOCK_SPINLOCK, "free_pid", NULL, "pidmap_lock"},
+	{ABI_LOCK_SPINLOCK, "free_percpu", NULL, "pcpu_lock"},
+	{ABI_LOCK_SPINLOCK, "__remove_inode_hash", NULL, "inode_hash_lock"},
+	{ABI_LOCK_RWLOCK_W, "copy_process", NULL, "tasklist_lock"},
+	{ABI_LOCK_RWLOCK_W, "release_task", NULL, "tasklist_lock"},
+	{ABI_LOCK_RWLOCK_W, "exit_notify", NULL, "tasklist_lock"},
+	{ABI_LOCK_RWLOCK_R, "do_wait", NULL, "tasklist_lock"},
+	{ABI_LOCK_RWLOCK_R, "__do_wait", NULL, "tasklist_lock"},
+	{ABI_LOCK_MUTEX, "exp_funnel_lock", NULL, "rcu_state.exp_mutex"},
+	{ABI_LOCK_MUTEX, "rcu_barrier", NULL, "rcu_state.barrier_mutex"},
+	{ABI_LOCK_MUTEX, "rtnl_lock", NULL, "rtnl_mutex"},
+	{ABI_LOCK_MUTEX, "cgroup_kn_lock_live", NULL, "cgroup_mutex"},
+	{ABI_LOCK_MUTEX, "jump_label_lock", NULL, "jump_label_mutex"},
+	{ABI_LOCK_MUTEX, "perf_trace_init", NULL, "event_mutex"},
+	{ABI_LOCK_MUTEX, "perf_trace_destroy", NULL, "event_mutex"},
+	{ABI_LOCK_SEMAPHORE, "console_lock", NULL, "console_sem"},
+};
+
+/* Is it that function, or a part that the compiler has split off ("do_wait.part.0")? */
+static bool is_function(const struct ksym_at *at, const char *name)
+{
+	size_t len = strcspn(at->name, ".");
+
+	if (len > (size_t)at->name_len)
+		len = (size_t)at->name_len;
+	return !at->module[0] && len == strlen(name) && !strncmp(at->name, name, len);
+}
+
+bool infer_global(struct names_kernel *k, uint64_t offset, const struct kernel_hint *hint,
+		  struct name *out)
+{
+	struct ksym_at at, caller;
+	uint32_t i = 0;
+	bool called;
+
+	while (hint && i < hint->nips && kernel_is_lock_code(k, hint->ips[i]))
+		i++;
+	if (!hint || i >= hint->nips || !kernel_code_at(k, hint->ips[i], &at))
+		return false;
+	called = i + 1 < hint->nips && kernel_code_at(k, hint->ips[i + 1], &caller);
+	for (size_t n = 0; n < sizeof(global_locks) / sizeof(global_locks[0]); n++) {
+		if (global_locks[n].kind != hint->lock_kind ||
+		    !is_function(&at, global_locks[n].function) ||
+		    (global_locks[n].caller &&
+		     (!called || !is_function(&caller, global_locks[n].caller))))
+			continue;
+		*out = (struct name){.found = NAME_OBJECT, .inferred = true};
+		name_print(out->text, sizeof(out->text), false, "%s?", global_locks[n].lock);
+		name_print(out->place, sizeof(out->place), false,
+			   "inferred from %s, vmlinux+0x%" PRIx64,
+			   global_locks[n].caller ? global_locks[n].caller
+						  : global_locks[n].function,
+			   offset);
+		return true;
+	}
+	return false;
 }

@@ -74,6 +74,51 @@ static void functions(void **state)
 	assert_int_equal(name.found, NAME_REGION);
 }
 
+/* A lock of the image without a symbol, by who takes it. Another kind, another caller or none, or
+ * a place outside of the image is not called so. */
+static void globals(void **state)
+{
+	static const struct {
+		uint32_t kind;
+		const char *lock_code, *function, *caller, *text, *place;
+	} rows[] = {
+		{ABI_LOCK_SPINLOCK, "_raw_spin_lock", "tick_do_update_jiffies64", "schedule",
+		 "jiffies_lock?", "inferred from tick_do_update_jiffies64"},
+		{ABI_LOCK_SPINLOCK, "_raw_spin_lock_irqsave", "prepare_to_swait_event",
+		 "rcu_gp_kthread", "rcu_state.gp_wq.lock?", "inferred from rcu_gp_kthread"},
+		{ABI_LOCK_RWLOCK_W, "_raw_write_lock_irq", "copy_process", "kernel_clone",
+		 "tasklist_lock?", "inferred from copy_process"},
+		{ABI_LOCK_SPINLOCK, "_raw_spin_lock_irqsave", "prepare_to_swait_event", "schedule",
+		 "", ""},
+		{ABI_LOCK_SPINLOCK, "_raw_spin_lock_irqsave", "schedule", "rcu_gp_kthread", "", ""},
+		{ABI_LOCK_MUTEX, "mutex_lock", "tick_do_update_jiffies64", "schedule", "", ""},
+		{ABI_LOCK_SPINLOCK, "_raw_spin_lock", "copy_process", "kernel_clone", "", ""},
+	};
+	struct fixture *f = *state;
+	uint64_t text = symbol("_text");
+	struct name name;
+
+	names_kernel_data(f->names, text, NULL, &name);
+	if (strcmp(name.text, "vmlinux+0x0"))
+		skip(); /* CONFIG_KALLSYMS_ALL: it has a symbol */
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		const uint64_t ips[] = {symbol(rows[i].lock_code) + 5, symbol(rows[i].function) + 5,
+					symbol(rows[i].caller) + 5};
+		struct kernel_hint hint = {.lock_kind = rows[i].kind, .ips = ips, .nips = 3};
+
+		names_kernel_data(f->names, text, &hint, &name);
+		assert_string_equal(name.inferred ? name.text : "", rows[i].text);
+		assert_memory_equal(name.place, rows[i].place, strlen(rows[i].place));
+		if (!name.inferred)
+			assert_string_equal(name.text, "vmlinux+0x0");
+		names_kernel_data(f->names, f->t.mm, &hint, &name);
+		assert_string_not_equal(name.text, "jiffies_lock?");
+		hint.nips = 1;
+		names_kernel_data(f->names, text, &hint, &name);
+		assert_false(name.inferred);
+	}
+}
+
 /* Our own table's last bucket, its lock and what lies behind it; and no further. */
 static void futexes(void **state)
 {
@@ -102,6 +147,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(open_files),
 		cmocka_unit_test(functions),
+		cmocka_unit_test(globals),
 		cmocka_unit_test(futexes),
 	};
 
