@@ -198,6 +198,38 @@ bool kernel_name_in(struct names_kernel *k, uint64_t addr, uint64_t object, cons
 	return name_in(k, addr, object, type, module, type, out);
 }
 
+static void say_whose(struct name *out, uint32_t pid, const char *comm)
+{
+	name_print(out->place, sizeof(out->place), false, "of %s, pid %u", comm, pid);
+}
+
+void kernel_say_owner(struct names_kernel *k, uint64_t mm, struct name *out)
+{
+	int64_t owner, leader, tgid, comm;
+	const struct kernel_member want[] = {
+		{&owner, "mm_struct", "owner"}, /* CONFIG_MEMCG */
+		{&leader, "task_struct", "group_leader"},
+		{&tgid, "task_struct", "tgid"},
+		{&comm, "task_struct", "comm"},
+	};
+	char text[16] = "";
+	uint64_t task;
+
+	if (kernel_offsets(k, want, sizeof(want) / sizeof(want[0])))
+		return;
+	task = kernel_at(k, kernel_at(k, mm, owner), leader);
+	if (!task || peek_read(&k->peek, task + (uint64_t)comm, text, sizeof(text)))
+		return;
+	text[sizeof(text) - 1] = '\0';
+	say_whose(out, peek_u32(&k->peek, task + (uint64_t)tgid), text);
+}
+
+/* An object that the waiting task has for itself; an mm_struct may be another's, whose memory it reads. */
+static bool is_waiters_own(const char *type)
+{
+	return !strcmp(type, "futex_hash_bucket");
+}
+
 static bool hint_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *hint,
 		      struct name *out)
 {
@@ -208,7 +240,8 @@ static bool hint_name(struct names_kernel *k, uint64_t addr, const struct kernel
 	colon = strncmp(hint->type, "ext4_", 5) ? NULL : "ext4";
 	if (!kernel_name_in(k, addr, hint->object, hint->type, colon, out))
 		return false;
-	futex_whose(hint, out);
+	if (is_waiters_own(out->type) && hint->pid && hint->process)
+		say_whose(out, hint->pid, hint->process);
 	return true;
 }
 
@@ -293,8 +326,11 @@ void names_kernel_data(struct names *n, uint64_t addr, const struct kernel_hint 
 	if (hint_name(k, addr, hint, out) || percpu_name(k, addr, out) ||
 	    symbol_name(k, addr, out) || ext4_name(k, addr, out) || node_name(k, addr, out) ||
 	    inode_name(k, addr, out) || futex_name(k, addr, out) || slab_name(k, addr, hint, out) ||
-	    image_name(k, addr, hint, out) || page_name(k, addr, out))
+	    image_name(k, addr, hint, out) || page_name(k, addr, out)) {
+		if (!strcmp(out->type, "mm_struct") && !out->place[0])
+			kernel_say_owner(k, out->object, out);
 		return;
+	}
 	name_bare(out, addr);
 }
 

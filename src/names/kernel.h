@@ -204,8 +204,8 @@ bool futex_name(struct names_kernel *k, uint64_t addr, struct name *out);
 bool node_name(struct names_kernel *k, uint64_t addr, struct name *out);
 bool page_name(struct names_kernel *k, uint64_t addr, struct name *out);
 
-/* Whose, of a name that a hint has told. */
-void futex_whose(const struct kernel_hint *hint, struct name *out);
+/* The place becomes "of COMM, pid N": the process that the kernel calls the owner of this mm_struct (CONFIG_MEMCG). */
+void kernel_say_owner(struct names_kernel *k, uint64_t mm, struct name *out);
 
 /* Of an object of no known type, at `object` and of `bytes`: by the files that who waits has open;
  * by the functions that it waits in, of one from the cache so called. */

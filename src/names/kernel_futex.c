@@ -26,7 +26,6 @@ struct layout {
 	int64_t priv;		  /* of a bucket: the table that it is in; negative: none */
 	int64_t mm, mask, queues; /* of that table */
 	int64_t now, next;	  /* of mm_struct: its tables */
-	int64_t owner, leader, tgid, comm; /* whose mm_struct; negative: not told */
 };
 
 static int read_layout(struct names_kernel *k, struct layout *l)
@@ -40,10 +39,6 @@ static int read_layout(struct names_kernel *k, struct layout *l)
 		{&l->queues, "futex_private_hash", "queues"},
 		{&l->now, "mm_struct", "futex_phash"},
 		{&l->next, "mm_struct", "futex_phash_new"},
-		{&l->owner, "mm_struct", "owner"},
-		{&l->leader, "task_struct", "group_leader"},
-		{&l->tgid, "task_struct", "tgid"},
-		{&l->comm, "task_struct", "comm"},
 	};
 
 	l->bytes = kernel_size(k, BUCKET, NULL);
@@ -72,24 +67,6 @@ static uint64_t private_mm(struct names_kernel *k, const struct layout *l, uint6
 	    (bucket - first) / (uint64_t)l->bytes > peek_u32(&k->peek, table + (uint64_t)l->mask))
 		return 0;
 	return mm;
-}
-
-static void say_whose(struct name *out, uint32_t pid, const char *comm)
-{
-	name_print(out->place, sizeof(out->place), false, "of %s, pid %u", comm, pid);
-}
-
-/* The process as the kernel has it (CONFIG_MEMCG). */
-static void say_owner(struct names_kernel *k, const struct layout *l, uint64_t mm, struct name *out)
-{
-	uint64_t leader = kernel_at(k, kernel_at(k, mm, l->owner), l->leader);
-	char comm[16] = "";
-
-	if (!leader || l->tgid < 0 || l->comm < 0 ||
-	    peek_read(&k->peek, leader + (uint64_t)l->comm, comm, sizeof(comm)))
-		return;
-	comm[sizeof(comm) - 1] = '\0';
-	say_whose(out, peek_u32(&k->peek, leader + (uint64_t)l->tgid), comm);
 }
 
 /* ---- the global table ---- */
@@ -246,13 +223,6 @@ static bool is_global(struct names_kernel *k, const struct layout *l, uint64_t b
 
 /* ---- naming ---- */
 
-/* Of a hint that said it: the waiting task's own table. */
-void futex_whose(const struct kernel_hint *hint, struct name *out)
-{
-	if (!strcmp(out->type, BUCKET) && hint->pid && hint->process)
-		say_whose(out, hint->pid, hint->process);
-}
-
 /* "futex_hash_bucket.lock", of a process or of the global table. */
 bool futex_name(struct names_kernel *k, uint64_t addr, struct name *out)
 {
@@ -269,7 +239,7 @@ bool futex_name(struct names_kernel *k, uint64_t addr, struct name *out)
 		if (!kernel_name_in(k, addr, bucket, BUCKET, NULL, out))
 			return false;
 		if (mm)
-			say_owner(k, &l, mm, out);
+			kernel_say_owner(k, mm, out);
 		else
 			name_print(out->place, sizeof(out->place), false, "global table");
 		return true;

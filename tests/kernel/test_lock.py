@@ -165,8 +165,31 @@ class Names(LockTest):
         self.assertLessEqual(row["threads"], 5)
         self.assertGreaterEqual(row["threads"], 2)
         self.assertTrue(set(row["cpus"]) <= os.sched_getaffinity(0))
+        self.assertRegex(row["place"], r"^of locks, pid \d+$")
         sites = [s["sym"].split("+")[0] for s in row["sites"]]
         self.assertTrue({"vm_mmap_pgoff", "__vm_munmap"} & set(sites), sites)
+
+    def test_sockets(self):
+        """lock: readers of a UNIX socket wait for unix_sock.iolock, though two caches of that struct are merged with others"""
+        load = self.contend("socket", 2, 1000)
+        tool = self.locks("-p", load.pid).ready()
+        self.run_load(load)
+        mutexes = {r["name"] for r in rows(tool.end().final) if r["kind"] == "mutex"}
+        self.assertIn("unix_sock.iolock", mutexes)
+
+    def test_others_memory(self):
+        """lock: who reads what a process maps waits for that one's mmap_lock: the row says whose it is"""
+        load = self.contend("mmap", 2, 60000)
+        tool = self.tool("-s", "lock").ready()
+        load.go()
+        end = time.monotonic() + 3
+        while time.monotonic() < end:
+            with open("/proc/%d/smaps_rollup" % load.pid, "rb") as f:
+                f.read()
+        final = tool.stop().final
+        load.kill()
+        places = {r["place"] for r in rows(final) if r["name"] == "mm_struct.mmap_lock" and r["kind"] == "rwsem:r"}
+        self.assertIn("of locks, pid %d" % load.pid, places)
 
     def test_directory(self):
         """lock: processes that create and unlink in one directory wait for its i_rwsem"""

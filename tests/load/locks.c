@@ -3,6 +3,7 @@
  * Contends for kernel locks that are known by what is done.
  *
  *	locks pipe N MILLISECONDS	N writers and N readers of one pipe: its mutex
+ *	locks socket N MILLISECONDS	the same of a pair of UNIX sockets: unix_sock.iolock
  *	locks mmap N MILLISECONDS	N threads map, touch and unmap: mm_struct.mmap_lock
  *	locks futex N MILLISECONDS	N threads sleep on a futex that only they use, two look
  *				through all of them: the lock of its bucket
@@ -19,6 +20,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #define WORKERS_MAX 64
@@ -133,7 +135,7 @@ static void run_futex(struct worker *w)
 static const struct mode modes[] = {
 	{"pipe", run_pipe, 2, false, false},   {"mmap", run_mmap, 1, false, false},
 	{"futex", run_futex, 1, false, false}, {"shared", run_futex, 1, true, false},
-	{"dir", run_dir, 1, true, true},
+	{"dir", run_dir, 1, true, true},       {"socket", run_pipe, 2, false, false},
 };
 
 static void *work(void *arg)
@@ -203,8 +205,10 @@ static void open_work(struct work *s)
 	    pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED) ||
 	    pthread_barrier_init(&s->begin, &attr, s->n + 1))
 		errx(1, "barrier");
-	if (pipe2(s->pipe, O_CLOEXEC | O_NONBLOCK))
-		err(1, "pipe");
+	if (!strcmp(s->mode->name, "socket")
+		    ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, s->pipe)
+		    : pipe2(s->pipe, O_CLOEXEC | O_NONBLOCK))
+		err(1, "%s", s->mode->name);
 }
 
 int main(int argc, char **argv)
@@ -218,7 +222,7 @@ int main(int argc, char **argv)
 			s->mode = &modes[i];
 	if (!s->mode || argc != (s->mode->path ? 5 : 4))
 		errx(2,
-		     "usage: locks pipe|mmap|futex|shared N MILLISECONDS | locks dir N MILLISECONDS PATH");
+		     "usage: locks pipe|socket|mmap|futex|shared N MILLISECONDS | locks dir N MILLISECONDS PATH");
 	s->n = (unsigned int)load_number(argv[2], 1, WORKERS_MAX / s->mode->roles, "N") *
 	       s->mode->roles;
 	s->duration_ns = load_number(argv[3], 1, 3600000, "MILLISECONDS") * 1000000ULL;

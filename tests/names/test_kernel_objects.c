@@ -3,6 +3,8 @@
  * Names of real kernel objects: our own process's, a file's on a loop ext4, a pipe's, run queues.
  * kernel_truth.bpf.c says where they are.
  */
+#include <sys/prctl.h>
+
 #include "kernel_fixture.h"
 
 /* What is sure, whatever this kernel merges. */
@@ -55,11 +57,15 @@ static void check_rows(struct fixture *f)
 static void objects(void **state)
 {
 	struct fixture *f = *state;
+	char comm[16] = "", whose[64];
 	struct name name;
 
 	check_rows(f);
 	names_kernel_data(f->names, f->t.mmap_lock, NULL, &name);
 	assert_int_equal(name.object, f->t.mm);
+	(void)prctl(PR_GET_NAME, comm);
+	(void)snprintf(whose, sizeof(whose), "of %s, pid %d", comm, getpid());
+	assert_string_equal(name.place, whose);
 	names_kernel_data(f->names, f->t.i_es_lock, NULL, &name);
 	assert_int_equal(name.object, f->t.ei);
 	names_kernel_data(f->names, f->t.hits_lock, NULL, &name);
