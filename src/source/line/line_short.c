@@ -43,6 +43,7 @@
 #define SAMPLES_MIN 2			/* of the second-busiest thread, for a line to be watched */
 #define HITS_MIN 3			/* of an instruction, to say that a thread runs it */
 #define SHARE_MIN (1.0 / 16)		/* of what the thread runs before the pointer */
+#define MAPPED_MIN 65536		/* the kernel's vm.mmap_min_addr, if nobody changed it */
 #define THREADS_MAX 16			/* of a line that are looked at */
 
 int line_short_open(struct line_source *s, struct err *e)
@@ -101,7 +102,8 @@ int line_short_take(struct line_source *s, const struct line_key *at,
 	struct abi_access part = *a;
 	int ret;
 
-	if (!s->maybe)
+	/* it came another way: the register has a small number there, where an access would have failed */
+	if (!s->maybe || key->addr < MAPPED_MIN)
 		return 0;
 	d = decided(s, key->tid, key->ip, key->ip - (uint64_t)(int64_t)a->back);
 	if (!d && settled(s, key->tid, key->ip))
