@@ -5,15 +5,16 @@
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static bool is_32_bit(int dir, const char *path)
+static bool is_32_bit(const char *path)
 {
 	unsigned char head[EI_NIDENT];
-	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	bool is;
 
 	if (fd < 0)
@@ -30,31 +31,47 @@ static bool command_is_32_bit(const char *name)
 	char path[4096];
 
 	if (strchr(name, '/'))
-		return is_32_bit(AT_FDCWD, name);
+		return is_32_bit(name);
 	for (; dirs && *dirs; dirs = *end ? end + 1 : end) {
 		end = strchrnul(dirs, ':');
 		if (snprintf(path, sizeof(path), "%.*s/%s", (int)(end - dirs), dirs, name) >=
 		    (int)sizeof(path))
 			continue;
 		if (!access(path, X_OK))
-			return is_32_bit(AT_FDCWD, path);
+			return is_32_bit(path);
 	}
 	return false;
 }
 
+/*
+ * Its auxiliary vector begins with an entry's type: of a 32-bit process the entry's value, which is not 0, is in the upper
+ * half of the first 64 bits. Nothing of the file system that the program is on is read, which may never answer.
+ */
+static bool process_is_32_bit(int proc, const char *pid)
+{
+	uint64_t type = 0;
+	char path[32];
+	bool read_it;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%.15s/auxv", pid); /* fits */
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	read_it = read(fd, &type, sizeof(type)) == sizeof(type);
+	close(fd);
+	return read_it && type > UINT32_MAX;
+}
+
 bool programs_32_bit(char *const *command)
 {
-	DIR *proc = opendir("/proc");
 	bool found = command && command_is_32_bit(command[0]);
+	DIR *proc = opendir("/proc");
 	const struct dirent *d;
-	char path[32];
 
-	while (!found && proc && (d = readdir(proc))) {
-		if (!isdigit((unsigned char)d->d_name[0]))
-			continue;
-		(void)snprintf(path, sizeof(path), "%.15s/exe", d->d_name); /* fits */
-		found = is_32_bit(dirfd(proc), path);
-	}
+	while (!found && proc && (d = readdir(proc)))
+		found = isdigit((unsigned char)d->d_name[0]) &&
+			process_is_32_bit(dirfd(proc), d->d_name);
 	if (proc)
 		(void)closedir(proc); /* only read */
 	return found;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /* Does a 32-bit program run, or is `command` one (an argument vector, whose program is looked for as execvp(3) does; NULL:
- * none)? Processes whose program we may not see (/proc/PID/exe) are taken for none. */
+ * none)? Processes that we may not look at (/proc/PID/auxv) are taken for none. */
 bool programs_32_bit(char *const *command);
 
 #endif
