@@ -77,6 +77,21 @@ class Compat(FutexTest):
         self.assertFalse(final["quality"]["complete"])
         self.assertEqual(count(final, "futex_wait"), 0)
 
+    def test_goes_on(self):
+        """... each report is incomplete while it runs, and those after it are not"""
+        tool = self.tool("-s", "futex", "--comm", "futex32", "-i", "0.3").ready()
+        proc = self.program()  # it waits for its byte
+        self.next_report(tool, 4)
+        proc.communicate(b"x")
+        self.next_report(tool, 3)
+        report = tool.stop()
+        whole = [i["quality"]["complete"] for i in report.intervals]
+        first, last = whole.index(False), len(whole) - 1 - whole[::-1].index(False)
+        self.assertGreaterEqual(last - first, 2, whole)
+        self.assertNotIn(True, whole[first:last + 1])
+        self.assertTrue(whole[-1], whole)
+        self.assertEqual(report.final["quality"]["untraced"], sum(i["quality"]["untraced"] for i in report.intervals))
+
     def test_none(self):
         """without a 32-bit program no system call but those of futexes runs a program of ours"""
         tool = self.tool("-s", "futex", "-p", os.getpid()).ready()

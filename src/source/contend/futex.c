@@ -36,10 +36,12 @@ struct futex {
 	struct contend c;
 	struct futex_bpf *skel;
 	struct futex_addrs *addrs;
-	bool raw;	/* the tracepoints of all calls, not those of single ones */
-	bool with_32;	/* ... and those of all calls, for 32-bit programs alone */
-	int events_dir; /* of tracefs, from load to attach; -1: none */
-	int *events;	/* of single calls' tracepoints, from load to attach; -1: none */
+	bool raw;	  /* the tracepoints of all calls, not those of single ones */
+	bool with_32;	  /* ... and those of all calls, for 32-bit programs alone */
+	bool late_32;	  /* without these: a 32-bit program that began later may still run */
+	uint64_t carried; /* reports that have it in quality.untraced because of that */
+	int events_dir;	  /* of tracefs, from load to attach; -1: none */
+	int *events;	  /* of single calls' tracepoints, from load to attach; -1: none */
 	struct bpf_link **links;
 	size_t nlinks;
 	struct fd_keeper keeper; /* of what takes long to close */
@@ -536,6 +538,30 @@ static int futex_drain_banks(struct source *src, struct err *e)
 	return contend_drain_banks(src, e);
 }
 
+/* One that began since the programs were chosen, before those that count it did. */
+static int futex_start(struct source *src, struct err *e)
+{
+	struct futex *f = (struct futex *)src;
+	int ret = contend_start(src, e);
+
+	f->late_32 = !f->raw && !f->with_32 && programs_32_bit(NULL);
+	f->carried = 0; /* after a warm-up */
+	return ret;
+}
+
+/* A report is as incomplete as the one in which such a program began, for as long as one runs. */
+static void carry_untraced(struct futex *f, struct source_report *r)
+{
+	bool began = r->quality_interval.untraced > 0;
+
+	if (f->late_32 && !began) {
+		r->quality_interval.untraced++;
+		f->carried++;
+	}
+	f->late_32 = (began || f->late_32) && programs_32_bit(NULL);
+	r->quality_total.untraced += f->carried;
+}
+
 static int futex_collect(struct source *src, struct source_report *r, struct err *e)
 {
 	struct futex *f = (struct futex *)src;
@@ -543,6 +569,7 @@ static int futex_collect(struct source *src, struct source_report *r, struct err
 
 	begin_reading(f);
 	ret = contend_collect(src, r, e);
+	carry_untraced(f, r);
 	futex_addrs_tidy(f->addrs, keyed_first(f->c.keyed), f->c.banks.counts.interval.keys_full);
 	return ret;
 }
@@ -572,7 +599,7 @@ const struct source_ops source_futex = {
 	.why = true,
 	.probe = bpf_probe,
 	.open = futex_open,
-	.start = contend_start,
+	.start = futex_start,
 	.next_epoch = bpf_source_next_epoch,
 	.drain_banks = futex_drain_banks,
 	.collect = futex_collect,

@@ -44,23 +44,54 @@ static bool command_is_32_bit(const char *name)
 }
 
 /*
- * Its auxiliary vector begins with an entry's type: of a 32-bit process the entry's value, which is not 0, is in the upper
+ * An auxiliary vector begins with an entry's type: of a 32-bit process the entry's value, which is not 0, is in the upper
  * half of the first 64 bits. Nothing of the file system that the program is on is read, which may never answer.
+ * 1, 0, or -1: the thread has no memory (a kernel thread, one that ends) or may not be looked at.
  */
-static bool process_is_32_bit(int proc, const char *pid)
+static int thread_is_32_bit(int dir, const char *id)
 {
 	uint64_t type = 0;
 	char path[32];
-	bool read_it;
+	ssize_t n;
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "%.15s/auxv", pid); /* fits */
-	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	(void)snprintf(path, sizeof(path), "%.15s/auxv", id); /* fits */
+	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
-	read_it = read(fd, &type, sizeof(type)) == sizeof(type);
+		return -1;
+	n = read(fd, &type, sizeof(type));
 	close(fd);
-	return read_it && type > UINT32_MAX;
+	return n == sizeof(type) ? type > UINT32_MAX : -1;
+}
+
+static bool is_number(const struct dirent *d)
+{
+	return isdigit((unsigned char)d->d_name[0]);
+}
+
+/* A process whose main thread has ended has its memory still: by another thread. */
+static bool process_is_32_bit(int proc, const char *pid)
+{
+	int is = thread_is_32_bit(proc, pid), fd;
+	const struct dirent *d;
+	char path[32];
+	DIR *tasks;
+
+	if (is >= 0)
+		return is;
+	(void)snprintf(path, sizeof(path), "%.15s/task", pid); /* fits */
+	fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	tasks = fd < 0 ? NULL : fdopendir(fd);
+	if (!tasks) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	while (is < 0 && (d = readdir(tasks)))
+		if (is_number(d))
+			is = thread_is_32_bit(fd, d->d_name);
+	(void)closedir(tasks); /* only read */
+	return is > 0;
 }
 
 bool programs_32_bit(char *const *command)
@@ -70,8 +101,7 @@ bool programs_32_bit(char *const *command)
 	const struct dirent *d;
 
 	while (!found && proc && (d = readdir(proc)))
-		found = isdigit((unsigned char)d->d_name[0]) &&
-			process_is_32_bit(dirfd(proc), d->d_name);
+		found = is_number(d) && process_is_32_bit(dirfd(proc), d->d_name);
 	if (proc)
 		(void)closedir(proc); /* only read */
 	return found;
