@@ -73,7 +73,7 @@ struct line_short {
 	bool off;		/* not on this machine, or not wanted */
 	uint64_t spent_ns;	/* with debug registers taken; of the budget of a run */
 	uint64_t spent_before_ns;
-	uint64_t fined_ns;    /* of the budget, too: watches that were held up count twice */
+	uint64_t fined_ns;    /* watches that were held up: taken from the budget a second time */
 	uint32_t n, n_before; /* watches; before: at the last report */
 	uint32_t pause;	      /* ticks to wait: somebody else has debug registers */
 	struct line_tried tried[LINE_TRIED_MAX];

@@ -33,18 +33,19 @@
 #define BUDGET_NS 5000000ULL
 #define EXPECT_NS \
 	(WATCH_BRIEF_NS + 200000ULL)	/* with opening and closing; what is left must be so much */
-#define HELD_UP_NS (2 * WATCH_BRIEF_NS) /* a watch that took so long was */
+#define HELD_UP_NS (2 * WATCH_BRIEF_NS) /* a watch that took so long was held up by the machine */
 #define TIMES_MAX 6			/* one line is watched */
 #define PAUSE_TICKS 10			/* after somebody else was found to have a debug register */
 #define WRITES_TIMES_MAX 4		/* the same for who writes to it */
 #define READS_MIN 4			/* samples of the second-busiest thread, for that */
 #define ALONE_MIN 8			/* of the only one */
-#define ALONE_TIMES_MAX 2		/* such a line is watched: most are the thread's own */
-#define SAMPLES_MIN 2			/* of the second-busiest thread, for a line to be watched */
-#define HITS_MIN 3			/* of an instruction, to say that a thread runs it */
-#define SHARE_MIN (1.0 / 16)		/* of what the thread runs before the pointer */
-#define MAPPED_MIN 65536		/* the kernel's vm.mmap_min_addr, if nobody changed it */
-#define THREADS_MAX 16			/* of a line that are looked at */
+#define LONE_MAX 64	     /* threads of which a turn remembers that they have no company */
+#define ALONE_TIMES_MAX 2    /* such a line is watched: most are the thread's own */
+#define SAMPLES_MIN 2	     /* of the second-busiest thread, for a line to be watched */
+#define HITS_MIN 3	     /* of an instruction, to say that a thread runs it */
+#define SHARE_MIN (1.0 / 16) /* of what the thread runs before the pointer */
+#define MAPPED_MIN 65536     /* the kernel's vm.mmap_min_addr, if nobody changed it */
+#define THREADS_MAX 16	     /* of a line that are looked at */
 
 int line_short_open(struct line_source *s, struct err *e)
 {
@@ -102,7 +103,7 @@ int line_short_take(struct line_source *s, const struct line_key *at,
 	struct abi_access part = *a;
 	int ret;
 
-	/* it came another way: the register has a small number there, where an access would have failed */
+	/* With a small number in the register the instruction was not reached: its access would have failed. */
 	if (!s->maybe || key->addr < MAPPED_MIN)
 		return 0;
 	d = decided(s, key->tid, key->ip, key->ip - (uint64_t)(int64_t)a->back);
@@ -268,16 +269,39 @@ static bool has_company(const struct line_source *s, const struct line *of)
 	return false;
 }
 
+/* Threads without company, on their CPUs: all lines of a process without other threads have the same few. */
+struct lone {
+	struct {
+		uint32_t tid, cpu;
+	} v[LONE_MAX];
+	size_t n;
+};
+
+static bool is_lone(struct lone *lone, const struct line_source *s, const struct line *l)
+{
+	const struct line_use *mine = l->uses;
+
+	for (size_t i = 0; i < lone->n && i < LONE_MAX; i++)
+		if (lone->v[i].tid == mine->tid && lone->v[i].cpu == mine->cpu)
+			return true;
+	if (has_company(s, l))
+		return false;
+	lone->v[lone->n % LONE_MAX].tid = mine->tid;
+	lone->v[lone->n++ % LONE_MAX].cpu = mine->cpu;
+	return true;
+}
+
 /* The line that is read most by one thread alone, of a process with others. */
 static struct line *alone(struct line_source *s)
 {
 	struct line *l, *best = NULL;
 	uint64_t most = ALONE_MIN - 1;
+	struct lone lone = {0};
 
 	for (l = s->m.table->first; l; l = l->next)
 		if (l->view[LINE_TOTAL].samples > most && only_read(l) &&
 		    line_cores(s->m.table, l, LINE_TOTAL) == 1 &&
-		    may_try(s, l, true, ALONE_TIMES_MAX) && has_company(s, l)) {
+		    may_try(s, l, true, ALONE_TIMES_MAX) && !is_lone(&lone, s, l)) {
 			most = l->view[LINE_TOTAL].samples;
 			best = l;
 		}
