@@ -35,7 +35,7 @@ const volatile __u32 by; /* ABI_BY_* */
 /* Does the kernel keep the sums (CONFIG_SCHED_INFO)? Known after the first walk. */
 volatile __u64 recorded;
 
-/* Tasks that the walk before counting found no room for: another program was at this CPU's task storage. */
+/* Tasks that the walk before counting could not give a stamp: another program was using the task storage of the same CPU. */
 volatile __u64 unseen;
 
 /* When counting began: all that a task born since then did counts. */
@@ -182,10 +182,11 @@ static __always_inline int tell(struct task_struct *p, bool ends)
 	st = stamp_get(p, true);
 	if (!st) {
 		counts = bank_get(ep);
-		if (counts)
-			counts->store_full++;
 		if (!ep)
-			__sync_fetch_and_add(&unseen, 1);
+			__sync_fetch_and_add(&unseen,
+					     1); /* the walk is done again: nothing is lost yet */
+		else if (counts)
+			counts->store_full++;
 		return 0;
 	}
 	if (st->flags & STAMP_ENDED)

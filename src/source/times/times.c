@@ -24,7 +24,7 @@
 #include "times.skel.h" /* needs abi_times.h */
 
 #define BATCH 256U
-#define FIRST_WALKS 16
+#define FIRST_WALKS 16 /* at most, before counting */
 
 /*
  * What the kernel sums up as waiting has the time out of CPU quota in it. The scheduler source measures waits of that
