@@ -29,9 +29,8 @@
 #define ROLE_OPENER "opener"
 #define FIRST_FD 3
 #define CHILD_FDS 3
-#define START_NICE \
-	10 /* for what cannot be read later, and where a niceness cannot be lowered again */
-#define IDLE_NICE 19 /* while nobody waits */
+#define START_NICE 10
+#define IDLE_NICE 19
 #define END_WAIT_NS 100000000L
 
 void children_init(struct children *c, bool debuginfod)
@@ -172,6 +171,7 @@ static void leave(struct children *c, pid_t *pid)
 	*pid = 0;
 }
 
+/* Lowers the child's niceness by one and raises it again: may we lower it later? */
 static bool may_hurry(pid_t pid)
 {
 	return !setpriority(PRIO_PROCESS, (id_t)pid, START_NICE) &&
@@ -198,7 +198,7 @@ int children_another_opener(struct children *c, int *sock)
 		return pid;
 	}
 	c->opener = pid;
-	c->nice = START_NICE;
+	c->pace = CHILDREN_NOTED;
 	c->may_hurry = may_hurry(pid);
 	*sock = sv[0];
 	return 0;
@@ -251,17 +251,13 @@ void children_hurry(struct children *c, enum children_pace pace)
 {
 	int nice = pace == CHILDREN_IDLE ? IDLE_NICE : START_NICE;
 
-	if (pace == CHILDREN_AWAITED) {
-		errno = 0;
-		nice = getpriority(PRIO_PROCESS, 0);
-		if (errno)
-			return;
-	}
-	if (nice == c->nice || c->worker <= 0 || !c->may_hurry)
+	if (pace == c->pace || c->worker <= 0 || !c->may_hurry)
 		return;
+	if (pace == CHILDREN_AWAITED)
+		nice = getpriority(PRIO_PROCESS, 0); /* our own: it cannot fail */
 	c->may_hurry = !setpriority(PRIO_PROCESS, (id_t)c->worker, nice) &&
 		       (c->opener <= 0 || !setpriority(PRIO_PROCESS, (id_t)c->opener, nice));
-	c->nice = nice;
+	c->pace = pace;
 }
 
 void children_reap(struct children *c)

@@ -12,6 +12,13 @@
  * answer cannot even be killed. With as many left behind no other is started. */
 #define CHILDREN_LEFT_MAX 16
 
+/* How much of a busy processor the children get. */
+enum children_pace {
+	CHILDREN_IDLE,	  /* nice 19: nobody waits for the look-ups */
+	CHILDREN_NOTED,	  /* nice 10: a process may end before it has been read */
+	CHILDREN_AWAITED, /* main's own niceness: a report waits */
+};
+
 struct children {
 	pid_t worker, opener; /* 0: none */
 	int sock;	      /* to the worker; -1: none */
@@ -20,8 +27,8 @@ struct children {
 	pid_t left[CHILDREN_LEFT_MAX];
 	size_t nleft;
 	bool debuginfod;
-	int nice;	/* of both, as set last */
-	bool may_hurry; /* a niceness can be lowered (CAP_SYS_NICE, RLIMIT_NICE) */
+	enum children_pace pace; /* of both, as set last */
+	bool may_hurry;		 /* a niceness can be lowered (CAP_SYS_NICE, RLIMIT_NICE) */
 };
 
 void children_init(struct children *c, bool debuginfod);
@@ -40,13 +47,7 @@ char children_state(const struct children *c);
 bool children_runnable(const struct children *c);
 /* The processor time of both so far, in ns. */
 uint64_t children_ran_ns(const struct children *c);
-/* How much of a busy processor they get. */
-enum children_pace {
-	CHILDREN_IDLE,	  /* nice 19: for look-ups that nobody waits for */
-	CHILDREN_NOTED,	  /* nice 10: a process may end before it has been read */
-	CHILDREN_AWAITED, /* main's own niceness: a report waits */
-};
-/* Without CAP_SYS_NICE they stay at 10. */
+/* Sets the niceness of both. Without CAP_SYS_NICE they stay at 10. */
 void children_hurry(struct children *c, enum children_pace pace);
 /* Those that have ended by now are taken note of. */
 void children_reap(struct children *c);

@@ -224,12 +224,6 @@ void kernel_say_owner(struct names_kernel *k, uint64_t mm, struct name *out)
 	say_whose(out, peek_u32(&k->peek, task + (uint64_t)tgid), text);
 }
 
-/* An object that the waiting task has for itself; an mm_struct may be another's, whose memory it reads. */
-static bool is_waiters_own(const char *type)
-{
-	return !strcmp(type, "futex_hash_bucket");
-}
-
 static bool hint_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *hint,
 		      struct name *out)
 {
@@ -240,7 +234,8 @@ static bool hint_name(struct names_kernel *k, uint64_t addr, const struct kernel
 	colon = strncmp(hint->type, "ext4_", 5) ? NULL : "ext4";
 	if (!kernel_name_in(k, addr, hint->object, hint->type, colon, out))
 		return false;
-	if (is_waiters_own(out->type) && hint->pid && hint->process)
+	/* The waiter's own table. An mm_struct may be another's, whose memory the waiter reads. */
+	if (!strcmp(out->type, "futex_hash_bucket") && hint->pid && hint->process)
 		say_whose(out, hint->pid, hint->process);
 	return true;
 }
