@@ -345,7 +345,7 @@ static __always_inline struct call call_decode(u32 kind, const struct args *a)
 	return call_vector(ABI_FUTEX_WAKE, a->v[0]);
 }
 
-/* Those of single calls are there, too, which leave out the calls of 32-bit programs. */
+/* The tracepoints of single calls are attached as well: these programs add the 32-bit calls, which those leave out. */
 const volatile bool only_32 = false;
 
 SEC("tp_btf/sys_enter")
@@ -377,7 +377,7 @@ int ws_sys_exit(u64 *ctx)
 	return leave(ctx, (s64)ctx[1], kind == SYSCALL_RESTART);
 }
 
-/* ---- or nobody's: a 32-bit program begins, whose calls are not traced in this run ---- */
+/* ---- without these: 32-bit programs that begin are counted, their calls are not traced ---- */
 
 TRACEPOINT(sched_process_exec)
 int ws_exec_32(u64 *ctx)

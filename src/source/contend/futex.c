@@ -36,10 +36,10 @@ struct futex {
 	struct contend c;
 	struct futex_bpf *skel;
 	struct futex_addrs *addrs;
-	bool raw;	  /* the tracepoints of all calls, not those of single ones */
-	bool with_32;	  /* ... and those of all calls, for 32-bit programs alone */
-	bool late_32;	  /* without these: a 32-bit program that began later may still run */
-	uint64_t carried; /* reports that have it in quality.untraced because of that */
+	bool raw;     /* the tracepoints of all calls, not those of single ones */
+	bool with_32; /* the tracepoints of single calls, and those of all calls for 32-bit programs */
+	bool late_32;	  /* an untraced 32-bit program ran when the interval began */
+	uint64_t carried; /* reports in which late_32 added one to quality.untraced */
 	int events_dir;	  /* of tracefs, from load to attach; -1: none */
 	int *events;	  /* of single calls' tracepoints, from load to attach; -1: none */
 	struct bpf_link **links;
@@ -538,7 +538,7 @@ static int futex_drain_banks(struct source *src, struct err *e)
 	return contend_drain_banks(src, e);
 }
 
-/* One that began since the programs were chosen, before those that count it did. */
+/* A 32-bit program may have begun after the programs were chosen and before ws_exec_32 counted: its calls are not traced either. */
 static int futex_start(struct source *src, struct err *e)
 {
 	struct futex *f = (struct futex *)src;
@@ -549,7 +549,7 @@ static int futex_start(struct source *src, struct err *e)
 	return ret;
 }
 
-/* A report is as incomplete as the one in which such a program began, for as long as one runs. */
+/* While an untraced 32-bit program runs its waits are missing from each report, not only from the one in which it began. */
 static void carry_untraced(struct futex *f, struct source_report *r)
 {
 	bool began = r->quality_interval.untraced > 0;
