@@ -36,20 +36,26 @@ static void place_text(const char *file, uint64_t line, char *out, size_t len)
 		*out = '\0';
 }
 
-/* The unit of a DIE gives a meaning to the numbers of files in it. */
-static void place_of(Dwarf_Die *die, unsigned int file_attr, unsigned int line_attr, char *out,
-		     size_t len)
+/* The unit of a DIE gives a meaning to the numbers of files in it. clang's units in .dwo files have no list of files: their
+ * skeleton's is theirs. */
+static void place_of(Dwarf_Die *die, Dwarf_Die *skeleton, unsigned int file_attr,
+		     unsigned int line_attr, char *out, size_t len)
 {
 	uint64_t file, line;
+	const char *path;
 	Dwarf_Die unit;
 
 	*out = '\0';
-	if (die_number(die, file_attr, &file) && die_number(die, line_attr, &line) &&
-	    dwarf_diecu(die, &unit, NULL, NULL))
-		place_text(file_of(&unit, file), line, out, len);
+	if (!die_number(die, file_attr, &file) || !die_number(die, line_attr, &line) ||
+	    !dwarf_diecu(die, &unit, NULL, NULL))
+		return;
+	path = file_of(&unit, file);
+	if (!path && skeleton)
+		path = file_of(skeleton, file);
+	place_text(path, line, out, len);
 }
 
-void dwarf_decl_place(Dwarf_Die *die, char *out, size_t len)
+void dwarf_decl_place(Dwarf_Die *die, Dwarf_Die *skeleton, char *out, size_t len)
 {
 	Dwarf_Attribute a;
 	Dwarf_Die at = *die;
@@ -57,7 +63,7 @@ void dwarf_decl_place(Dwarf_Die *die, char *out, size_t len)
 	*out = '\0';
 	/* Where the definition has no line of its own it refers to a declaration, perhaps in another unit. */
 	for (int i = 0; i < ORIGINS_MAX; i++) {
-		place_of(&at, DW_AT_decl_file, DW_AT_decl_line, out, len);
+		place_of(&at, skeleton, DW_AT_decl_file, DW_AT_decl_line, out, len);
 		if (*out ||
 		    (!dwarf_attr(&at, DW_AT_specification, &a) &&
 		     !dwarf_attr(&at, DW_AT_abstract_origin, &a)) ||
@@ -226,7 +232,7 @@ static void fill_frames(struct code_search *s, Dwarf_Die *unit)
 
 		inlined_name(s, unit, &s->inlined[i], inner->name, sizeof(inner->name));
 		outer->name[0] = '\0';
-		place_of(&s->inlined[i], DW_AT_call_file, DW_AT_call_line, outer->place,
+		place_of(&s->inlined[i], NULL, DW_AT_call_file, DW_AT_call_line, outer->place,
 			 sizeof(outer->place));
 	}
 }

@@ -35,6 +35,7 @@ bool dwarf_session_open(struct dwarf_session *s, const struct elf_look *look)
 
 void dwarf_session_close(struct dwarf_session *s)
 {
+	dwarf_split_close(&s->split);
 	dwarf_end(s->main);
 	dwarf_end(s->alt);
 	*s = (struct dwarf_session){0};
@@ -89,6 +90,8 @@ const char *dwarf_basename(const char *path)
 struct scan {
 	struct dwarf_index *index;
 	const struct elf_file *file;
+	const struct elf_look *look;
+	struct dwarf_session *session;
 	uint32_t left; /* entries to look at */
 	struct work *work;
 };
@@ -97,7 +100,7 @@ struct scan {
 
 /* Its location, if that is one address whatever happens. A longer one is not even decoded, which
  * would take many times its size. */
-static bool fixed_address(Dwarf_Die *var, uint64_t *out)
+static bool fixed_address(const struct dwarf_split *split, Dwarf_Die *var, uint64_t *out)
 {
 	Dwarf_Attribute location, operand;
 	Dwarf_Block block;
@@ -114,6 +117,8 @@ static bool fixed_address(Dwarf_Die *var, uint64_t *out)
 		return true;
 	case DW_OP_addrx:
 	case DW_OP_GNU_addr_index:
+		if (split->dwarf)
+			return dwarf_split_address(split, ops[0].number, out);
 		if (dwarf_getlocation_attr(&location, ops, &operand) ||
 		    dwarf_formaddr(&operand, &addr))
 			return false;
@@ -126,11 +131,12 @@ static bool fixed_address(Dwarf_Die *var, uint64_t *out)
 static void add_variable(struct scan *s, Dwarf_Die *var)
 {
 	struct dwarf_index *x = s->index;
+	struct dwarf_split *split = &s->session->split;
 	struct dwarf_place *grown;
 	uint64_t addr;
 
 	/* What the linker threw away lies at 0. */
-	if (!fixed_address(var, &addr) || !addr || !elf_file_loads(s->file, addr))
+	if (!fixed_address(split, var, &addr) || !addr || !elf_file_loads(s->file, addr))
 		return;
 	grown = x->n < DWARF_INDEX_MAX ? array_room(x->v, &x->room, x->n, 1, sizeof(*grown)) : NULL;
 	if (!grown) {
@@ -138,7 +144,11 @@ static void add_variable(struct scan *s, Dwarf_Die *var)
 		return;
 	}
 	x->v = grown;
-	x->v[x->n++] = (struct dwarf_place){addr, dwarf_dieoffset(var)};
+	x->v[x->n++] = (struct dwarf_place){
+		.addr = addr,
+		.die = (uint32_t)dwarf_dieoffset(var),
+		.skeleton = split->dwarf ? (uint32_t)dwarf_dieoffset(&split->skeleton) : 0,
+	};
 }
 
 static bool goes_into(const struct scan *s, int tag)
@@ -184,12 +194,17 @@ static void scan_children(struct scan *s, Dwarf_Die *parent, int depth)
 
 static bool scan_unit(Dwarf_Die *unit, void *ctx)
 {
+	struct scan *s = ctx;
 	int tag = dwarf_tag(unit);
+	Dwarf_Die split;
 
-	/* Of a skeleton the rest is in another file, which we do not look for. */
-	if ((tag == DW_TAG_compile_unit || tag == DW_TAG_partial_unit) &&
-	    !dwarf_hasattr(unit, DW_AT_GNU_dwo_name) && !dwarf_hasattr(unit, DW_AT_dwo_name))
-		scan_children(ctx, unit, 0);
+	if (dwarf_is_skeleton(unit)) {
+		if (dwarf_split_open(s->session, s->look, unit, &split))
+			scan_children(s, &split, 0);
+		dwarf_split_close(&s->session->split);
+	} else if (tag == DW_TAG_compile_unit || tag == DW_TAG_partial_unit) {
+		scan_children(s, unit, 0);
+	}
 	return false;
 }
 
@@ -199,14 +214,21 @@ static int by_address(const void *a, const void *b)
 
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;
+	if (x->skeleton != y->skeleton)
+		return x->skeleton < y->skeleton ? -1 : 1;
 	return x->die < y->die ? -1 : x->die > y->die;
 }
 
 static void make_index(struct elf_file *f, const struct elf_look *look, bool deep)
 {
 	struct dwarf_index *x = &f->index;
-	struct scan s = {.index = x, .file = f, .left = DWARF_ENTRIES_MAX, .work = look->work};
 	struct dwarf_session session;
+	struct scan s = {.index = x,
+			 .file = f,
+			 .look = look,
+			 .session = &session,
+			 .left = DWARF_ENTRIES_MAX,
+			 .work = look->work};
 
 	x->n = 0;
 	x->made = true;
@@ -239,8 +261,22 @@ bool dwarf_full_name(Dwarf_Die *die, const struct elf_symbol *symbol, char *out,
 	return true;
 }
 
+/* The variable's DIE, valid until the next call. */
+static bool die_at(struct dwarf_session *s, const struct elf_look *look,
+		   const struct dwarf_place *place, Dwarf_Die *die)
+{
+	Dwarf_Die skeleton, unit;
+
+	if (!place->skeleton)
+		return dwarf_offdie(s->main, place->die, die);
+	return dwarf_offdie(s->main, place->skeleton, &skeleton) &&
+	       dwarf_split_open(s, look, &skeleton, &unit) &&
+	       dwarf_offdie(s->split.dwarf, place->die, die);
+}
+
 /* Is it that, and how far in? False: vaddr is not in it, or its size is not known. */
-static bool describe(struct dwarf_session *s, const struct dwarf_place *place, uint64_t vaddr,
+static bool describe(struct dwarf_session *s, const struct elf_look *look,
+		     const struct dwarf_place *place, uint64_t vaddr,
 		     const struct elf_symbol *symbol, struct dwarf_answer *out)
 {
 	struct dwarf_path path = {
@@ -248,31 +284,34 @@ static bool describe(struct dwarf_session *s, const struct dwarf_place *place, u
 	Dwarf_Die var, type, unit;
 	uint64_t size;
 
-	if (!dwarf_offdie(s->main, place->die, &var) || !die_type(&var, &type) ||
+	if (!die_at(s, look, place, &var) || !die_type(&var, &type) ||
 	    !type_size(&path, &type, &size) || vaddr - place->addr >= size ||
 	    !dwarf_full_name(&var, symbol, out->text, out->text_len))
 		return false;
 	path.rust = dwarf_diecu(&var, &unit, NULL, NULL) && dwarf_srclang(&unit) == DW_LANG_Rust;
 	path.at = strlen(out->text);
 	dwarf_path_append(&path, &type, vaddr - place->addr);
-	dwarf_decl_place(&var, out->place, out->place_len);
+	dwarf_decl_place(&var, place->skeleton ? &s->split.skeleton : NULL, out->place,
+			 out->place_len);
 	out->member = path.member;
 	return true;
 }
 
 /* Two names for one place (an alias): which is meant is not known. */
-static bool one_name(struct dwarf_session *s, const struct dwarf_place *v, size_t n)
+static bool one_name(struct dwarf_session *s, const struct elf_look *look,
+		     const struct dwarf_place *v, size_t n)
 {
-	Dwarf_Die first, other;
-	const char *a, *b;
+	char first[NAME_LEN] = "";
+	const char *name;
+	Dwarf_Die die;
 
-	for (size_t i = 1; i < n; i++) {
-		if (!dwarf_offdie(s->main, v[0].die, &first) ||
-		    !dwarf_offdie(s->main, v[i].die, &other))
+	for (size_t i = 0; n > 1 && i < n; i++) {
+		name = die_at(s, look, &v[i], &die) ? dwarf_diename(&die) : NULL;
+		if (!name || strlen(name) >= sizeof(first))
 			return false;
-		a = dwarf_diename(&first);
-		b = dwarf_diename(&other);
-		if (!a || !b || strcmp(a, b))
+		if (!i)
+			memcpy(first, name, strlen(name) + 1);
+		else if (strcmp(first, name))
 			return false;
 	}
 	return true;
@@ -295,9 +334,9 @@ static bool find_in_index(const struct dwarf_index *x, const struct elf_look *lo
 		return false;
 	while (p + n < x->v + x->n && p[n].addr == p->addr && n < SAME_PLACE_MAX)
 		n++;
-	if (one_name(&s, p, n))
+	if (one_name(&s, look, p, n))
 		for (size_t i = 0; i < n && !found; i++)
-			found = describe(&s, &p[i], vaddr, symbol, out);
+			found = describe(&s, look, &p[i], vaddr, symbol, out);
 	dwarf_session_close(&s);
 	return found;
 }

@@ -41,13 +41,25 @@ bool dwarf_code_find(const struct elf_look *look, uint64_t vaddr, struct dwarf_f
 
 /* ---- for both ---- */
 
-/* Where it is declared, "kw.c:15"; "": not known. */
-void dwarf_decl_place(Dwarf_Die *die, char *out, size_t len);
+/* Where it is declared, "kw.c:15"; "": not known. skeleton: of its unit, where that is split, or NULL. */
+void dwarf_decl_place(Dwarf_Die *die, Dwarf_Die *skeleton, char *out, size_t len);
 /* Its own name; a mangled one says the namespace too, as `symbol` (may be NULL) may. False: it has none. */
 bool dwarf_full_name(Dwarf_Die *die, const struct elf_symbol *symbol, char *out, size_t len);
 
+/* The one unit whose .dwo file is open; dwarf NULL: none. */
+struct dwarf_split {
+	Dwarf *dwarf;
+	Elf *elf;
+	int fd;
+	Dwarf_Die skeleton;
+	const char *addresses; /* its part of .debug_addr, in the memory of the look */
+	size_t naddresses;
+	uint8_t address_bytes;
+};
+
 struct dwarf_session {
 	Dwarf *main, *alt;
+	struct dwarf_split split;
 	struct work *work;
 };
 
@@ -61,6 +73,16 @@ void dwarf_session_close(struct dwarf_session *s);
 bool dwarf_each_unit(struct dwarf_session *s, const struct elf_look *look,
 		     bool (*visit)(Dwarf_Die *unit, void *ctx), void *ctx);
 const char *dwarf_basename(const char *path);
+
+/* ---- units in files of their own (dwarf_split.c) ---- */
+
+bool dwarf_is_skeleton(Dwarf_Die *unit);
+/* The unit that a skeleton stands for, valid until the next call. False: its file is not there, or is not of this program. */
+bool dwarf_split_open(struct dwarf_session *session, const struct elf_look *look,
+		      Dwarf_Die *skeleton, Dwarf_Die *unit);
+void dwarf_split_close(struct dwarf_split *s);
+/* The address with that number in the unit's list; false: there is none. */
+bool dwarf_split_address(const struct dwarf_split *s, uint64_t number, uint64_t *out);
 
 /* ---- what lies at an offset in a variable of some type (dwarf_type.c, dwarf_size.c) ---- */
 

@@ -226,7 +226,7 @@ uint64_t elf_debug_bytes(Elf *elf)
 	Elf_Scn *scn = NULL;
 	uint64_t sum = 0;
 
-	if (!elf_section(elf, ".debug_info", &sh))
+	if (!elf_section(elf, ".debug_info", &sh) && !elf_section(elf, ".debug_info.dwo", &sh))
 		return 0;
 	while ((scn = elf_nextscn(elf, scn))) {
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
@@ -244,8 +244,10 @@ uint64_t elf_debug_bytes(Elf *elf)
 
 void elf_end_strings(Elf *elf)
 {
-	static const char *const names[] = {".debug_str", ".debug_line_str", ".debug_info",
-					    ".debug_types"};
+	static const char *const names[] = {
+		".debug_str",	  ".debug_line_str", ".debug_info",	 ".debug_types",
+		".debug_str.dwo", ".debug_info.dwo", ".debug_types.dwo",
+	};
 	GElf_Shdr sh;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

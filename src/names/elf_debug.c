@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Separate debug files: by build-id, by .gnu_debuglink, and what dwz moved out of them. */
+/* Separate debug files: by build-id, by .gnu_debuglink, what dwz moved out of them, and .dwo files. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -178,4 +178,36 @@ int elf_alt_open(struct elf_debug *d, const struct elf_file *f, Elf *debug, int 
 	if (*fd < 0 && name[0] == '/')
 		*fd = if_id(opener_alt(d->opener, -1, name), &id);
 	return *fd >= 0 ? 1 : -1;
+}
+
+static int split_at(struct elf_debug *d, struct elf_file *f, int len, const char *path)
+{
+	int fd;
+
+	if (len <= 0 || len >= PATH_MAX || path[0] != '/' || f->splits_hang)
+		return -1;
+	fd = opener_split(d->opener, f->root_fd, f->fd, path);
+	f->splits_hang = fd == -ETIMEDOUT;
+	return fd;
+}
+
+int elf_split_open(struct elf_debug *d, struct elf_file *f, const char *dir, const char *name)
+{
+	const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
+	char path[PATH_MAX];
+	int fd;
+
+	if (!*last)
+		return -1;
+	fd = split_at(d, f,
+		      *name == '/' ? snprintf(path, sizeof(path), "%s", name)
+				   : snprintf(path, sizeof(path), "%s/%s", dir, name),
+		      path);
+	slash = strrchr(f->path, '/');
+	if (fd >= 0 || !slash)
+		return fd;
+	return split_at(
+		d, f,
+		snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - f->path), f->path, last),
+		path);
 }

@@ -210,6 +210,8 @@ bool elf_file_look(struct elf_files *s, struct elf_file *f, struct elf_look *out
 			return false;
 		h->file = f;
 		h->look.work = s->work;
+		h->look.file = f;
+		h->look.finder = &s->debug;
 		find_debug(s, h);
 	}
 	h->used = s->clock;

@@ -36,9 +36,12 @@ struct build_id {
 	size_t len; /* 0: none */
 };
 
-/* A variable with a fixed address: where DWARF describes it. */
+/* A variable with a fixed address: where DWARF describes it, as offsets, which ELF_DEBUG_BYTES bounds. */
 struct dwarf_place {
-	uint64_t addr, die;
+	uint64_t addr;
+	uint32_t die;
+	uint32_t
+		skeleton; /* 0: the DIE is in the file itself; else in the .dwo file of this unit */
 };
 
 /* Made when first asked for; variables in functions (`deep`) only if others do not do. */
@@ -63,9 +66,12 @@ struct elf_file {
 	bool slow;	   /* a look-up in it was not done in time */
 	uint64_t spent_ns; /* on look-ups that were not done */
 	bool fetching;	   /* its debug file is on its way from a server */
+	bool splits_hang; /* the file system of a .dwo file did not answer: none is opened any more */
 };
 
 struct elf_files;
+
+struct elf_debug;
 
 /* What is in memory of a file while it is looked at; elf_file_look fills it. */
 struct elf_look {
@@ -73,6 +79,8 @@ struct elf_look {
 	Elf *alt;	   /* what dwz moved out of debug, or NULL */
 	bool dwarf;	   /* debug has DWARF, all of it, and no more than ELF_DEBUG_BYTES */
 	struct work *work; /* of the look-up, or NULL */
+	struct elf_file *file;
+	struct elf_debug *finder; /* of files that belong to it */
 };
 
 /* opener NULL: no separate debug files; work NULL: no limit of time. Both outlive it. */
@@ -118,7 +126,7 @@ int elf_symbol_named(const struct elf_look *look, const char *name, struct elf_s
 /* An Elf on fd if the file's headers hold what they say, else NULL; fd stays the caller's. */
 Elf *elf_checked(int fd, uint64_t size);
 bool elf_build_id(Elf *elf, int fd, struct build_id *out);
-/* Bytes of DWARF once decompressed, 0: none. */
+/* Bytes of DWARF once decompressed, 0: none. Of a program, a debug file or a .dwo file. */
 uint64_t elf_debug_bytes(Elf *elf);
 /*
  * In memory, the last byte of sections with strings becomes their end, as it is in any real file:
@@ -147,6 +155,8 @@ struct elf_debug {
 int elf_debug_open(struct elf_debug *d, const struct elf_file *f, Elf *main);
 /* The file that dwz moved common parts to: 0 none is needed; 1 *fd is it; -1 it is not there. */
 int elf_alt_open(struct elf_debug *d, const struct elf_file *f, Elf *debug, int *fd);
+/* The .dwo file that a unit names, which was compiled in `dir`: there, or beside the program. An fd, or -1. */
+int elf_split_open(struct elf_debug *d, struct elf_file *f, const char *dir, const char *name);
 /* Which file the descriptor is of; false: no regular one. */
 bool elf_file_id(int fd, struct file_id *out);
 

@@ -51,6 +51,8 @@ int opener_by_id(struct opener *o, enum open_type type, int root_fd, const uint8
 int opener_link(struct opener *o, int root_fd, int program_fd, uint32_t which, const char *dir,
 		const char *name);
 int opener_alt(struct opener *o, int root_fd, const char *path);
+/* A .dwo file of the program; only if the program's owner, root or we own it. */
+int opener_split(struct opener *o, int root_fd, int program_fd, const char *path);
 
 /* A path in maps as the process would write it: without the prefix. */
 const char *opener_path_within(const char *prefix, const char *path);

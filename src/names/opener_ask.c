@@ -145,6 +145,17 @@ int opener_link(struct opener *o, int root_fd, int program_fd, uint32_t which, c
 	return request_fd(o, &ask, 0, &with);
 }
 
+int opener_split(struct opener *o, int root_fd, int program_fd, const char *path)
+{
+	struct open_ask ask = {.type = OPEN_SPLIT, .start = root_fd >= 0};
+	struct wire_fds with = {{program_fd, root_fd}};
+
+	if (strlen(path) >= sizeof(ask.path))
+		return -ENAMETOOLONG;
+	(void)snprintf(ask.path, sizeof(ask.path), "%s", path); /* fits */
+	return request_fd(o, &ask, 0, &with);
+}
+
 int opener_alt(struct opener *o, int root_fd, const char *path)
 {
 	struct open_ask ask = {.type = OPEN_ALT};

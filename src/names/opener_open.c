@@ -349,6 +349,24 @@ static int open_link(const struct open_ask *ask, int program, int root)
 	return open_below(root, path);
 }
 
+/* A program names its .dwo files by any path. Only those that its owner, root or we own are its own. */
+static int open_split(const char *path, int program, int root)
+{
+	struct stat file, owner;
+	int fd;
+
+	if (path[0] != '/' || fstat(program, &owner))
+		return -EINVAL;
+	fd = root >= 0 ? open_regular(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
+		       : open_regular(AT_FDCWD, path, RESOLVE_NO_MAGICLINKS);
+	if (fd >= 0 && (fstat(fd, &file) ||
+			(file.st_uid && file.st_uid != geteuid() && file.st_uid != owner.st_uid))) {
+		close(fd);
+		fd = -EACCES;
+	}
+	return fd;
+}
+
 /* ---- what run-time compilers wrote down ---- */
 
 /* Its number in its own PID namespace, by which it names the file; 0: it has ended. */
@@ -431,6 +449,9 @@ void opener_serve(struct fetches *f, const struct open_ask *ask, const struct wi
 		break;
 	case OPEN_ALT:
 		fd = open_below(with->v[0], ask->path);
+		break;
+	case OPEN_SPLIT:
+		fd = open_split(ask->path, with->v[0], ask->start ? with->v[1] : -1);
 		break;
 	case OPEN_PERF_MAP:
 		fd = open_perf_map(ask->pid, living_thread(ask->pid, &st));

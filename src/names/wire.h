@@ -110,6 +110,7 @@ enum open_type {
 	OPEN_BUILD_ID,	  /* below DEBUG_DIR: of the root that came along, or ours */
 	OPEN_LINK,	  /* `name` where .gnu_debuglink may mean: `which` of OPEN_LINKS places */
 	OPEN_ALT,	  /* `path`, of the root that came along; of ours only below DEBUG_DIR */
+	OPEN_SPLIT,	  /* `path`, a .dwo file, of the root that came along or ours */
 	OPEN_PERF_MAP,
 	OPEN_FETCH, /* by build-id, from DEBUGINFOD_URLS; -EAGAIN: it is on its way */
 };

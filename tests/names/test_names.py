@@ -248,6 +248,56 @@ class Shapes(NamesTest):
         for version in (4, 5):  # in 5 a file may have the number 0
             self.check(self.program(self.build("kw.c", "-gdwarf-%d" % version, cc="clang")), "kw.c")
 
+    def split(self, source, *flags, cc):
+        """Its description is in app.dwo. False: there is no such compiler."""
+        unit = os.path.join(self.dir, "app.o")
+        if shutil.which(cc):
+            self.run_tool(cc, "-g", "-gsplit-dwarf", *flags, "-c", "-o", unit, os.path.join(PROG, source))
+            self.run_tool(cc, "-o", os.path.join(self.dir, "app"), unit, "-pthread")
+            self.assertTrue(os.path.exists(self.dwo()))
+        return shutil.which(cc)
+
+    def dwo(self):
+        return os.path.join(self.dir, "app.dwo")
+
+    def test_split(self):
+        """C and C++, the description in .dwo files (split DWARF)"""
+        for source, cc, *more in (("kw.c", "gcc"), ("kw.c", "gcc", "-O2"),
+                                  ("kw.c", "clang"), ("cpp.cc", "g++"), ("cpp.cc", "clang++", "-std=c++17")):
+            for version in (4, 5):
+                with self.subTest(cc=cc, version=version, more=more):
+                    if self.split(source, "-gdwarf-%d" % version, *more, cc=cc):
+                        p = self.program(os.path.join(self.dir, "app"))
+                        self.check(p, source)
+                        p.end()
+
+    def test_split_elsewhere(self):
+        """C, a .dwo file that has moved with the program, is gone, is of another build, or is somebody else's"""
+        app = os.path.join(self.dir, "app")
+        self.split("kw.c", "-O2", cc="gcc")
+        shutil.copy(self.dwo(), self.dwo() + ".other")
+        self.split("kw.c", cc="gcc")
+        moved = os.path.join(self.dir, "moved")
+        os.mkdir(moved)
+        shutil.move(app, moved)
+        shutil.move(self.dwo(), moved)
+        p = self.program(os.path.join(moved, "app"))
+        self.check(p, "kw.c")
+        p.end()
+        dwo = os.path.join(moved, "app.dwo")
+        own = dwo + ".own"
+        os.rename(dwo, own)
+        for change in (lambda: None,
+                       lambda: shutil.copy(self.dwo() + ".other", dwo),
+                       lambda: (shutil.copy(own, dwo), os.chown(dwo, 12345, 12345)),
+                       lambda: os.truncate(dwo, 200),
+                       lambda: (os.unlink(dwo), os.mkfifo(dwo))):
+            change()
+            os.utime(os.path.join(moved, "app"))  # another file, as far as can be seen: nothing is remembered of it
+            p = self.program(os.path.join(moved, "app"))
+            self.check_symbols(p)
+            p.end()
+
     def test_symbols(self):
         """C without DWARF: symbol and offset"""
         self.check_symbols(self.program(self.build("kw.c")))
@@ -683,8 +733,9 @@ class Lines(NamesTest):
         outer, offset = re.match(r"^(.*?)(\+0?x?[0-9a-f]*)?$", frames[-1][0]).groups()
         return inner + [(outer, frames[-1][1])], offset
 
-    def check_code(self, path, wanted):
-        """How many sites there were, and in how many of them functions are inlined, and calls."""
+    def check_code(self, path, wanted, split=False):
+        """How many sites there were, and in how many of them functions are inlined, and calls. split: what is inlined is
+        described in a .dwo file, where we do not look: the function that has the symbol, and the line of the instruction."""
         p = self.program(path)
         with open(path, "rb") as f:
             pie = f.read(18)[16] == 3  # ET_DYN
@@ -694,6 +745,8 @@ class Lines(NamesTest):
         # Where lists of ranges are given by an index (clang, DWARF 5) binutils misses the functions that are inlined there, and of
         # what g++ makes with DWARF 5 it takes some files for the first one.
         second = self.addr2line("llvm-addr2line", path, insns) if shutil.which("llvm-addr2line") else {}
+        if split:
+            second = {a: [(frames[-1][0], frames[0][1])] for a, frames in second.items()}
         for a, back in insns.items():
             frames, offset = self.frames_of("frames", p.pid, a + bias)
             if not self.same_frames(frames, want[a]):
@@ -721,9 +774,10 @@ class Lines(NamesTest):
                     self.run_tool(cc, *flags, "-o", path, os.path.join(PROG, source))
                 else:
                     self.run_tool(cc, "-o", path, os.path.join(PROG, source), "-pthread", *flags)
-                sites, inlined, calls = self.check_code(path, wanted)
+                split = "-gsplit-dwarf" in flags
+                sites, inlined, calls = self.check_code(path, wanted, split)
                 print("# %s %s: %d sites, %d of them in inlined functions, %d calls" % (cc, " ".join(flags), sites, inlined, calls))
-                self.assertGreater(inlined, 0)
+                self.assertEqual(inlined > 0, not split)
                 self.assertGreater(calls, 0)
 
     def test_c(self):
@@ -732,14 +786,24 @@ class Lines(NamesTest):
                   for o in ("-O0", "-O1", "-O2", "-O3") for v, pie in ((4, ["-no-pie", "-fno-pie"]), (5, ["-pie", "-fPIE"]))]
         self.check_all("code.c", builds, ("work", "main", "give_up", "leave"), "code")
 
+    def test_split(self):
+        """lines of C and C++ with split DWARF"""
+        os.chdir(self.dir)  # where clang puts its .dwo files
+        for source, wanted in (("code.c", ("work", "main", "give_up", "leave")), ("code.cc", ("shop", "main"))):
+            builds = [(cc, ["-gdwarf-%d" % v, o, "-gsplit-dwarf"]) for o in ("-O0", "-O2")
+                      for cc in (("gcc", "clang") if source == "code.c" else ("g++", "clang++")) for v in (4, 5)]
+            self.check_all(source, builds, wanted, "split")
+
     def test_cpp(self):
         """lines of C++: libraries, lambdas, templates"""
-        builds = [(cc, ["-gdwarf-%d" % v, o]) for cc in ("g++", "clang++") for o in ("-O0", "-O1", "-O2", "-O3") for v in (4, 5)]
+        builds = [(cc, ["-gdwarf-%d" % v, o, *pie]) for cc in ("g++", "clang++") for o in ("-O0", "-O1", "-O2", "-O3")
+                  for v, pie in ((4, ["-no-pie", "-fno-pie"]), (5, ["-pie", "-fPIE"]))]
         self.check_all("code.cc", builds, ("shop", "main"), "code")
 
     def test_rust(self):
         """lines of Rust: closures, generics"""
-        builds = [("rustc", ["-g", "-Copt-level=%d" % o, "-Cdebuginfo=2", *more]) for o in range(4) for more in ([], ["-Csymbol-mangling-version=v0"])]
+        builds = [("rustc", ["-g", "-Copt-level=%d" % o, "-Cdebuginfo=2", *more]) for o in range(4)
+                  for more in (["-Crelocation-model=static"], ["-Csymbol-mangling-version=v0"])]
         self.check_all("code.rs", builds, ("shop", "4code4main", "begin_short_backtrace"), "code")
 
 
