@@ -86,6 +86,8 @@ static void globals(void **state)
 		 "jiffies_lock?", "inferred from tick_do_update_jiffies64"},
 		{ABI_LOCK_SPINLOCK, "_raw_spin_lock_irqsave", "prepare_to_swait_event",
 		 "rcu_gp_kthread", "rcu_state.gp_wq.lock?", "inferred from rcu_gp_kthread"},
+		{ABI_LOCK_SPINLOCK, "_raw_spin_lock_irqsave", "force_qs_rnp", "schedule",
+		 "rcu_node.lock?", "inferred from force_qs_rnp"},
 		{ABI_LOCK_RWLOCK_W, "_raw_write_lock_irq", "copy_process", "kernel_clone",
 		 "tasklist_lock?", "inferred from copy_process"},
 		{ABI_LOCK_SPINLOCK, "_raw_spin_lock_irqsave", "prepare_to_swait_event", "schedule",
