@@ -3,7 +3,7 @@
 #ifndef WS_FUTEX_ADDR_BPF_H
 #define WS_FUTEX_ADDR_BPF_H
 
-#include "abi_space.h"
+#include "space.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -35,21 +35,6 @@ static __always_inline void process_key(struct abi_futex_key *key, struct task_s
 	key->tgid = (u32)TASK_READ(p, tgid);
 	key->born = leader ? TASK_READ(leader, start_time) : 0;
 	key->execs = (u32)TASK_READ(p, self_exec_id);
-}
-
-static __always_inline u64 space_of(struct task_struct *p)
-{
-	struct mm_struct *mm = TASK_READ(p, mm);
-	u64 v[ABI_SPACE_PARTS];
-
-	if (!mm)
-		return 0;
-	v[0] = BPF_CORE_READ(mm, start_code);
-	v[1] = BPF_CORE_READ(mm, end_code);
-	v[2] = BPF_CORE_READ(mm, start_stack);
-	v[3] = BPF_CORE_READ(mm, start_data);
-	v[4] = BPF_CORE_READ(mm, start_brk);
-	return abi_space(v);
 }
 
 static __always_inline u64 number_next(void)

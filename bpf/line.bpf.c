@@ -27,6 +27,7 @@ struct stamp { /* for filter.bpf.h */
 #include "follow.bpf.h"
 #include "abi_line.h"
 #include "code.bpf.h"
+#include "space.bpf.h"
 #include "line_regs.bpf.h"
 
 #define EEXIST 17
@@ -156,8 +157,22 @@ static __always_inline struct abi_access *access_get(void *map, const struct abi
 	return bpf_map_lookup_elem(map, key);
 }
 
-static __always_inline void access_key(struct abi_access_key *key, struct task_struct *p, u64 ip,
-				       u64 addr)
+/* Of the task that runs. Global: the verifier goes through it once, not in each state. */
+__noinline u64 space_here(void)
+{
+	return space_of(current_task());
+}
+
+/* A sample: the task, its address space, the bank to write and the sampled pointer. */
+struct sample {
+	struct task_struct *p;
+	u64 space;
+	u64 ep;
+	struct abi_ip_key at;
+};
+
+static __always_inline void access_key(struct abi_access_key *key, struct task_struct *p, u64 space,
+				       u64 ip, u64 addr)
 {
 	key->addr = addr;
 	key->ip = ip;
@@ -165,18 +180,20 @@ static __always_inline void access_key(struct abi_access_key *key, struct task_s
 	key->cpu = bpf_get_smp_processor_id();
 	key->pid = TASK_READ(p, tgid);
 	key->tgid = addr & KERNEL_HALF ? 0 : key->pid;
+	key->space = space & ~(u64)((s64)(addr & ip) >> 63); /* 0 if both are the kernel's */
 }
 
 /* 0 if there is no room. */
-static __always_inline u32 place(struct task_struct *p, u64 ep, const struct abi_ip_key *ip,
-				 const struct abi_recipe *r, u64 addr, u32 flags, u32 doubt)
+static __always_inline u32 place(const struct sample *s, const struct abi_recipe *r, u64 addr,
+				 u32 flags, u32 doubt)
 {
 	u32 size = doubt == ABI_ACCESS_LINE ? 0 : r->size;
+	struct task_struct *p = s->p;
 	struct abi_access_key key;
 	struct abi_access *a;
 
-	access_key(&key, p, ip->ip, addr);
-	a = ep & 1 ? access_get(&accesses_odd, &key) : access_get(&accesses_even, &key);
+	access_key(&key, p, s->space, s->at.ip, addr);
+	a = s->ep & 1 ? access_get(&accesses_odd, &key) : access_get(&accesses_even, &key);
 	if (!a)
 		return 0;
 	a->samples++;
@@ -223,8 +240,7 @@ static __always_inline u64 address(struct task_struct *p, const struct abi_recip
  * One of the recipes has run, or (ip->all is 0) something else. Returns what the sample is counted as:
  * it is of a line if all of them lie on that one; else each is noted as somewhere that it may have been.
  */
-static __always_inline u64 use_candidates(struct task_struct *p, u64 ep,
-					  const struct abi_ip_key *key, const struct abi_ip *ip,
+static __always_inline u64 use_candidates(const struct sample *s, const struct abi_ip *ip,
 					  const u64 *regs)
 {
 	u32 first = ip->guard.bytes ? ABI_GUARDED : 0, k, flags = ~0U;
@@ -234,13 +250,13 @@ static __always_inline u64 use_candidates(struct task_struct *p, u64 ep,
 	for (k = first; k < ABI_CANDIDATES; k++) {
 		if (k >= ip->n)
 			break;
-		addr[k] = address(p, r + k, regs);
+		addr[k] = address(s->p, r + k, regs);
 		apart |= (addr[k] ^ addr[first]) >> ABI_LINE_SHIFT | !addr[k];
 		differ |= addr[k] ^ addr[first];
 		flags &= r[k].flags;
 	}
 	if (!apart)
-		return place(p, ep, key, r + first, addr[first], flags,
+		return place(s, r + first, addr[first], flags,
 			     differ ? ABI_ACCESS_LINE : ABI_ACCESS_SURE)
 			       ? ABI_IP_RECIPE
 			       : ABI_LINE_NO_ROOM;
@@ -248,24 +264,23 @@ static __always_inline u64 use_candidates(struct task_struct *p, u64 ep,
 		if (k >= ip->n)
 			break;
 		if (addr[k] && !(addr[k] & KERNEL_HALF))
-			place(p, ep, key, r + k, addr[k], r[k].flags, ABI_ACCESS_MAYBE);
+			place(s, r + k, addr[k], r[k].flags, ABI_ACCESS_MAYBE);
 	}
 	return ABI_IP_AMBIGUOUS;
 }
 
-static __always_inline u64 use_recipe(struct task_struct *p, u64 ep, const struct abi_ip_key *key,
-				      const struct abi_recipe *r, const u64 *regs)
+static __always_inline u64 use_recipe(const struct sample *s, const struct abi_recipe *r,
+				      const u64 *regs)
 {
-	u64 addr = address(p, r, regs);
+	u64 addr = address(s->p, r, regs);
 
 	if (!addr && r->flags & RECIPE_INDIRECT)
 		return ABI_IP_NOT_COMPUTABLE;
-	return place(p, ep, key, r, addr, r->flags, ABI_ACCESS_SURE) ? ABI_IP_RECIPE
-								     : ABI_LINE_NO_ROOM;
+	return place(s, r, addr, r->flags, ABI_ACCESS_SURE) ? ABI_IP_RECIPE : ABI_LINE_NO_ROOM;
 }
 
-static __always_inline void use(struct abi_line_counts *n, struct task_struct *p, u64 ep,
-				const struct abi_ip_key *key, const struct abi_ip *ip, void *ctx)
+static __always_inline void use(struct abi_line_counts *n, struct sample *s,
+				const struct abi_ip *ip, void *ctx)
 {
 	bool guarded = ip->state == ABI_IP_AMBIGUOUS && ip->guard.bytes;
 	u64 state = ip->state, lim = ABI_LINE_RESULTS;
@@ -283,9 +298,9 @@ static __always_inline void use(struct abi_line_counts *n, struct task_struct *p
 		}
 	}
 	if (regs && state == ABI_IP_RECIPE)
-		state = use_recipe(p, ep, key, r, regs);
+		state = use_recipe(s, r, regs);
 	else if (regs && state == ABI_IP_AMBIGUOUS)
-		state = use_candidates(p, ep, key, ip, regs);
+		state = use_candidates(s, ip, regs);
 	CLAMP_INDEX(state, lim);
 	n->results[state]++;
 }
@@ -307,29 +322,28 @@ static __always_inline struct task_struct *sampled(struct abi_line_counts *n)
 
 static __always_inline void sample(void *ctx)
 {
-	u64 ep = epoch;
-	struct abi_line_counts *n = counts_get(ep);
-	struct abi_ip_key key;
-	struct task_struct *p;
+	struct sample s = {.ep = epoch};
+	struct abi_line_counts *n = counts_get(s.ep);
 	struct abi_ip *ip;
 
-	if (!n || !ep)
+	if (!n || !s.ep)
 		return;
-	p = sampled(n);
-	if (!p)
+	s.p = sampled(n);
+	if (!s.p)
 		return;
 	if (regs_compat(ctx)) {
 		n->results[ABI_LINE_COMPAT]++;
 		return;
 	}
-	ip_key_of(&key, p, regs_ip(ctx));
-	ip = bpf_map_lookup_elem(&ips, &key);
+	ip_key_of(&s.at, s.p, regs_ip(ctx));
+	ip = bpf_map_lookup_elem(&ips, &s.at);
 	if (!ip) {
 		n->results[ABI_IP_PENDING]++;
-		send_new(n, &key);
+		send_new(n, &s.at);
 		return;
 	}
-	use(n, p, ep, &key, ip, ctx);
+	s.space = space_here();
+	use(n, &s, ip, ctx);
 }
 
 SEC("perf_event")

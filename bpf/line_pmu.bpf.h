@@ -105,7 +105,7 @@ static __always_inline void pmu_place(struct abi_line_counts *n, struct task_str
 	u32 cycles = 0;
 	bool moves;
 
-	access_key(&key, p, ip, addr);
+	access_key(&key, p, space_here(), ip, addr);
 	a = ep & 1 ? access_get(&accesses_odd, &key) : access_get(&accesses_even, &key);
 	if (!a) {
 		n->results[ABI_LINE_NO_ROOM]++;

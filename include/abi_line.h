@@ -65,7 +65,8 @@ struct abi_access_key {
 	__u32 tgid;
 	__u32 tid;
 	__u32 cpu;
-	__u32 pid; /* of the thread, also for a line of the kernel's */
+	__u32 pid;   /* of the thread, also for a line of the kernel's */
+	__u64 space; /* abi_space.h; 0: of the kernel's */
 };
 
 struct abi_access {
@@ -89,7 +90,7 @@ struct abi_access {
 #define ABI_ACCESS_LINE 1  /* the line is sure, its bytes are not: one of several places on it */
 #define ABI_ACCESS_MAYBE 2 /* one of several lines that the sample may have been of */
 
-_Static_assert(sizeof(struct abi_access_key) == 32, "abi_access_key size");
+_Static_assert(sizeof(struct abi_access_key) == 40, "abi_access_key size");
 _Static_assert(sizeof(struct abi_access) == 80, "abi_access size");
 
 /*

@@ -18,10 +18,11 @@ struct abi_hit {
 	__u32 tid;
 	__u32 cpu;
 	__u32 pad;
+	__u64 space; /* as in struct abi_access_key, also in the kernel */
 	char comm[16];
 };
 
-_Static_assert(sizeof(struct abi_hit) == 56, "abi_hit size");
+_Static_assert(sizeof(struct abi_hit) == 64, "abi_hit size");
 _Static_assert(sizeof(struct abi_new_ip) != sizeof(struct abi_hit), "records differ in size");
 
 /* Written by all CPUs, atomically: a hit costs microseconds, and there are few. Each counter on its

@@ -61,16 +61,26 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+# With an argument: on SIGUSR1 that program is run in its place.
 COUNTERS = r"""
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
+static char *next;
 struct {
 	volatile long count[8];
-} hits;
+} __attribute__((aligned(64))) NAME_hits;
 
-static void *counts(void *arg)
+static void on_signal(int sig)
+{
+	(void)sig;
+	execl(next, next, (char *)NULL);
+}
+
+static void *NAME_counts(void *arg)
 {
 	volatile long *mine = arg;
 
@@ -78,13 +88,20 @@ static void *counts(void *arg)
 		++*mine;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	sigset_t none;
 	pthread_t t[2];
 	char name[16];
 
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (argc > 1) {
+		next = argv[1];
+		signal(SIGUSR1, on_signal);
+	}
 	for (int i = 0; i < 2; i++) {
-		pthread_create(&t[i], NULL, counts, (void *)&hits.count[i]);
+		pthread_create(&t[i], NULL, NAME_counts, (void *)&NAME_hits.count[i]);
 		snprintf(name, sizeof(name), "count-%d", i);
 		pthread_setname_np(t[i], name);
 	}
@@ -243,12 +260,37 @@ kill $!
             for site in row["sites"]:
                 self.assertNotIn("`", site["sym"])
 
+    def build_counters(self, name, *flags):
+        path = os.path.join(self.dir, name)
+        with open(path + ".c", "w", encoding="ascii") as f:
+            f.write(COUNTERS.replace("NAME", name))
+        subprocess.run(["cc", "-g", "-O1", "-pthread", *flags, "-o", path, path + ".c"], check=True)
+        return path
+
+    def test_line_after_exec(self):
+        """cache lines after an exec: each has the variable and the code of its own program, though they lie at the same places"""
+        old, new = self.build_counters("old", *FIXED), self.build_counters("new", *FIXED)
+        self.two_cpus()
+        p = self.start(old, new)
+        tool = self.tool("-s", "line", "-i", "2", "-p", str(p.pid)).ready()
+        self.next_report(tool, 2)
+        p.send_signal(signal.SIGUSR1)
+        self.next_report(tool, 3)
+        report = tool.stop()
+        p.kill()
+        rows = [r for r in report.final["tables"]["contended"] if r["source"] == "line" and not r["other"]]
+        names = {r["name"]: {s["sym"] for s in r["sites"]} for r in rows}
+        self.note("%s", names)
+        self.assertEqual(len({int(r["addr"], 16) // 64 for r in rows}), 1)
+        self.assertEqual(sorted(n[:3] for n in names), ["new", "old"])
+        for name, codes in names.items():
+            self.assertRegex(name, r"^%s`%s_hits\.count\[[01]\]$" % (name[:3], name[:3]))
+            for code in codes:
+                self.assertRegex(code, "^%s`%s_counts" % (name[:3], name[:3]))
+
     def test_process_of_line(self):
         """a cache line is of its process, which is not called as one of its threads"""
-        path = os.path.join(self.dir, "counters")
-        with open(path + ".c", "w", encoding="ascii") as f:
-            f.write(COUNTERS)
-        subprocess.run(["cc", "-g", "-O1", "-pthread", "-o", path, path + ".c"], check=True)
+        path = self.build_counters("counters", *PIE)
         self.two_cpus()
         p = self.start(path)
 

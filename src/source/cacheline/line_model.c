@@ -80,24 +80,24 @@ void line_model_report(struct line_model *m)
 
 /* ---- rows ---- */
 
-static void name_data(struct line_model *m, const struct line *l, uint32_t pid, uint64_t addr,
-		      struct name *out)
+static void name_data(struct line_model *m, const struct line *l, struct name_process who,
+		      uint64_t addr, struct name *out)
 {
 	struct kernel_hint none = {0};
 
 	if (line_is_kernels(l))
 		names_kernel_data(m->names, addr, &none, out);
 	else
-		names_user_data(m->names, (struct name_process){pid, 0}, addr, out);
+		names_user_data(m->names, who, addr, out);
 }
 
-void line_model_code(struct line_model *m, uint32_t pid, uint64_t ip, struct name *out)
+void line_model_code(struct line_model *m, const struct line_use *u, uint64_t ip, struct name *out)
 {
 	if (ip & KERNEL_HALF) {
 		names_kernel_code(m->names, ip, out);
 		return;
 	}
-	names_user_code(m->names, (struct name_process){pid, 0}, ip, NAME_INSN, 0, out);
+	names_user_code(m->names, (struct name_process){u->pid, u->space}, ip, NAME_INSN, 0, out);
 	name_add_place(out);
 }
 
@@ -168,9 +168,10 @@ static int fill_use(struct line_model *m, const struct line *l, const struct lin
 	out->size = bytes ? 64 - (uint32_t)__builtin_clzll(bytes) - out->offset : 0;
 	if (u == &l->others)
 		return 0;
-	name_data(m, l, u->pid, line_address(u) + out->offset, &name);
+	name_data(m, l, (struct name_process){u->pid, u->space}, line_address(u) + out->offset,
+		  &name);
 	out->name = arena_text(&m->arena, name.text);
-	line_model_code(m, u->pid, out->ip, &name);
+	line_model_code(m, u, out->ip, &name);
 	out->sym = arena_text(&m->arena, name.text);
 	return out->name && out->sym ? 0 : -ENOMEM;
 }
@@ -335,19 +336,19 @@ static uint32_t written_unseen(const struct line *l, const struct line_accesses 
 	return l->written_by != 0;
 }
 
-static int describe(struct line_model *m, const struct line *l, enum line_view v, uint32_t pid,
-		    struct contended *c)
+static int describe(struct line_model *m, const struct line *l, enum line_view v,
+		    struct name_process who, struct contended *c)
 {
 	const struct line_accesses *a = c->accesses;
 	struct name name;
 	int ret;
 
-	name_data(m, l, pid, c->addr, &name);
+	name_data(m, l, who, c->addr, &name);
 	c->name = arena_text(&m->arena, name.text);
 	if (name.place[0])
 		c->place = arena_text(&m->arena, ext4_place(m->places, &name.inode, name.place));
 	if (!line_is_kernels(l) && a->nthreads)
-		c->owner = process_comm(m, a, pid);
+		c->owner = process_comm(m, a, who.pid);
 	c->ntasks = a->nthreads + written_unseen(l, a);
 	ret = cpus_fill(&m->arena, l->cpus[v], m->ncpus, c);
 	if (!ret)
@@ -369,8 +370,8 @@ static const char *sharing_of(const struct line *l, enum line_view v,
 	return sharing_words[SHARING_FALSE];
 }
 
-int line_model_row(struct line_model *m, const struct line *l, enum line_view v, uint32_t pid,
-		   struct contended *c, struct line_accesses *a)
+int line_model_row(struct line_model *m, const struct line *l, enum line_view v,
+		   struct name_process who, struct contended *c, struct line_accesses *a)
 {
 	size_t n;
 	const struct line_thread_sum *threads = line_threads(m->table, l, v, &n);
@@ -396,5 +397,5 @@ int line_model_row(struct line_model *m, const struct line *l, enum line_view v,
 		ret = fill_uses(m, l, v, a);
 	if (!ret)
 		ret = fill_nodes(m, l, v, a);
-	return ret ? ret : describe(m, l, v, pid, c);
+	return ret ? ret : describe(m, l, v, who, c);
 }

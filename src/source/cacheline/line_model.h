@@ -56,10 +56,10 @@ void line_model_report(struct line_model *m); /* a new one: the last one's rows 
  * What a line's accesses say, whose owner and name are looked up at c->addr: the row, and its
  * accesses but what only the sampler knows (sampler, share ...). 0 or -ENOMEM.
  */
-int line_model_row(struct line_model *m, const struct line *l, enum line_view v, uint32_t pid,
-		   struct contended *c, struct line_accesses *a);
-/* Name of code, of the kernel or of a process. */
-void line_model_code(struct line_model *m, uint32_t pid, uint64_t ip, struct name *out);
+int line_model_row(struct line_model *m, const struct line *l, enum line_view v,
+		   struct name_process who, struct contended *c, struct line_accesses *a);
+/* Name of code, of the kernel or of the use's process. */
+void line_model_code(struct line_model *m, const struct line_use *u, uint64_t ip, struct name *out);
 
 static inline bool line_is_kernels(const struct line *l)
 {

@@ -139,7 +139,8 @@ static struct line_use *use_find(const struct line *l, const struct abi_access_k
 	struct line_use *u;
 
 	for (u = l->uses; u; u = u->next)
-		if (u->tid == key->tid && u->ip == key->ip && u->offset == offset_of(key))
+		if (u->tid == key->tid && u->ip == key->ip && u->offset == offset_of(key) &&
+		    u->space == key->space)
 			return u;
 	return NULL;
 }
@@ -221,6 +222,7 @@ static struct line_use *use_get(struct line *l, const struct abi_access_key *key
 		return NULL;
 	u->tid = key->tid;
 	u->pid = key->pid;
+	u->space = key->space;
 	u->ip = key->ip;
 	u->offset = offset_of(key);
 	u->next = l->uses;
@@ -302,6 +304,7 @@ int line_table_adopt(struct line_table *t, const struct line *from, const struct
 		.tid = u->tid,
 		.cpu = u->cpu,
 		.pid = u->pid,
+		.space = u->space,
 	};
 	const struct line_samples *all = &u->view[LINE_TOTAL], *now = &u->view[LINE_INTERVAL];
 	struct abi_access a = {.back = u->back, .doubt = ABI_ACCESS_MAYBE};

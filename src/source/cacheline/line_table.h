@@ -34,8 +34,9 @@ struct line_use {
 	uint32_t tid, pid, cpu; /* cpu: the last one */
 	int32_t back;		/* from the sampled pointer to the instruction */
 	uint64_t ip;
-	uint64_t line; /* as its process sees it: address >> ABI_LINE_SHIFT */
-	uint64_t phys; /* address, of the last sample that told it; 0: none */
+	uint64_t line;	/* as its process sees it: address >> ABI_LINE_SHIFT */
+	uint64_t space; /* its process's, as in struct abi_access_key */
+	uint64_t phys;	/* address, of the last sample that told it; 0: none */
 	uint32_t offset;
 	char comm[17];
 	struct line_samples view[LINE_VIEWS];
@@ -57,6 +58,8 @@ struct line {
 		uint64_t line;	/* address >> ABI_LINE_SHIFT */
 		uint32_t tgid;	/* 0: the kernel's, or shared */
 		uint32_t share; /* 0: not shared by processes; else `line` lies in that file */
+		uint64_t
+			space; /* of the process: another program has another; 0: the kernel's, shared, not known */
 	} key;
 	struct line_samples view[LINE_VIEWS];
 	uint64_t *cores[LINE_VIEWS]; /* bit per core */

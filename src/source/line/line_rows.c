@@ -32,7 +32,8 @@ static int push_line(struct line_source *s, const struct line *l, enum line_view
 	c.line = line_address(busiest); /* contended: there is one */
 	c.addr = c.line + busiest->offset;
 	c.pid = l->key.tgid;
-	ret = line_model_row(&s->m, l, v, busiest->pid, &c, a);
+	ret = line_model_row(&s->m, l, v, (struct name_process){busiest->pid, busiest->space}, &c,
+			     a);
 	if (ret)
 		return ret;
 	a->sampler = sampler_of(s);
@@ -78,7 +79,7 @@ static bool is_device(struct line_source *s, const struct line *l)
 	for (u = l->uses; u; u = u->next) {
 		if (!(u->ip & KERNEL_HALF))
 			continue;
-		line_model_code(&s->m, u->pid, u->ip - u->back, &name);
+		line_model_code(&s->m, u, u->ip - u->back, &name);
 		if (line_device_code(name.text))
 			return true;
 	}

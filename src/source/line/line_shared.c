@@ -223,6 +223,7 @@ void line_shared_key(struct line_shared *s, const struct abi_access_key *at, uin
 	*out = (struct line_key){.line = addr >> ABI_LINE_SHIFT, .tgid = at->tgid};
 	if (!at->tgid || addr & KERNEL_HALF)
 		return;
+	out->space = at->space;
 	m = find(s, at->tgid, addr);
 	if (!m || !m->shared)
 		return;
@@ -237,5 +238,6 @@ void line_shared_key(struct line_shared *s, const struct abi_access_key *at, uin
 	if (!out->share)
 		return;
 	out->tgid = 0;
+	out->space = 0;
 	out->line = (m->offset + (addr - m->start)) >> ABI_LINE_SHIFT;
 }

@@ -83,6 +83,7 @@ static int on_hit(struct watch_source *w, const struct abi_hit *h)
 		.tid = h->tid,
 		.cpu = h->cpu,
 		.pid = h->pid,
+		.space = h->space,
 	};
 	a.reads = !!(flags & RECIPE_READ);
 	a.writes = !!(flags & RECIPE_WRITE);
@@ -156,7 +157,8 @@ static int push_row(struct watch_source *w, const struct watch_line *at, const s
 		w->none.key = at->key;
 		l = &w->none;
 	}
-	ret = line_model_row(&w->m, l, v, at->key.tgid, &c, a);
+	ret = line_model_row(&w->m, l, v, (struct name_process){at->key.tgid, at->key.space}, &c,
+			     a);
 	if (ret)
 		return ret;
 	a->sampler = "breakpoint";
