@@ -31,7 +31,7 @@ btf-fixtures: $(O)/core-reloc/minbtf $(BPF_OBJS) ## make tests/btf anew from the
 
 VM_BINS = $(STATIC_O)/vm
 GUEST_SRCS := $(wildcard tests/vm/guest/*.c)
-VM_LOADS := hog holders sleeper cachedread fswrite futex locks lines mmapread preempted $(if $(filter amd64,$(ARCH)),accesses)
+VM_LOADS := hog holders sleeper cachedread fswrite futex locks lines mmapread preempted shapes $(if $(filter amd64,$(ARCH)),accesses)
 
 # The programs a guest runs, static, of its architecture.
 vm-bins: static

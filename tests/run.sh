@@ -14,7 +14,7 @@
 # The output has the order below, whichever suite ends first.
 #
 # Words select suites by name. Without words all run but the suites and tests in tests/long; -a runs these as well, as
-# make check-all does. With SAN_O=DIR, what was built there with the sanitizers is tested in place of $O (all_suites says what).
+# make check-all does; WS_LONG=1 tells those tests that try fewer builds or inputs without. With SAN_O=DIR, what was built there with the sanitizers is tested in place of $O (all_suites says what).
 #	tests/run.sh [-a] [-j N] [WORD...]		tests/run.sh kernel/slower unit
 # ONE='name of a test' runs that test of a suite, where the suite can: what failed says how to repeat it.
 #
@@ -82,6 +82,7 @@ results() {
 			$0 = substr($0, 1, RSTART - 1)
 			state = "skip"
 		}
+		sub(/ in [0-9]+ms *$/, "") # bats --timing
 		sub(/ +$/, "")
 		tests++
 		result(state, $0, reason)
@@ -330,6 +331,8 @@ lane_of() {
 }
 
 words=("$@")
+export WS_LONG=
+[ ${#words[@]} -eq 0 ] && [ -z "$all" ] || WS_LONG=1
 selected() {
 	local word
 
@@ -388,7 +391,7 @@ all_suites() {
 	one lint scripts/lint.sh
 	for t in tests/cli/test_*.bats; do
 		name=${t##*/test_}
-		suite "cli/${name%.bats}" bats --tap "$t"
+		suite "cli/${name%.bats}" bats --tap --timing "$t"
 	done
 	of "$own" names python3 tests/names/test_names.py
 	# Not beside a memory of the sanitizers.

@@ -3,6 +3,7 @@
 import fnmatch
 import os
 import sys
+import time
 
 
 class Skip(Exception):
@@ -19,6 +20,12 @@ def is_later(name):
     return any(fnmatch.fnmatchcase(name, p) for p in os.environ.get("LATER", "").splitlines())
 
 
+def took(began=None):
+    """A mark to begin at; or the time since, and the CPU time of this process and of those it has waited for."""
+    now = time.monotonic(), sum(os.times()[:4])
+    return "%.1f s, %.1f CPU s" % tuple(b - a for a, b in zip(began, now)) if began else now
+
+
 def run(*tests):
     """Those that have one of the command line's words in title or name, all without one. Ends the program."""
     tests = [t for t in tests if not sys.argv[1:] or any(w in title(t) or w in t.__name__ for w in sys.argv[1:])]
@@ -26,6 +33,7 @@ def run(*tests):
     failed = False
     print(f"1..{len(tests)}", flush=True)
     for nr, test in enumerate(tests, 1):
+        began = took()
         try:
             test()
             print(f"ok {nr} - {title(test)}", flush=True)
@@ -39,4 +47,5 @@ def run(*tests):
             for text, most in zip(said, (40, 20)):
                 for line in text.splitlines()[:most]:
                     print("# " + line, flush=True)
+        print("# " + took(began), flush=True)
     sys.exit(failed)

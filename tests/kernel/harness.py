@@ -23,7 +23,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, "tests", "ref"), os.path.join(ROOT, "tests")]
 import sched_trace as ref  # pylint: disable=wrong-import-position
-from tap import is_later  # pylint: disable=wrong-import-position
+from tap import is_later, took  # pylint: disable=wrong-import-position
 
 BUILD = os.path.join(ROOT, os.environ.get("O", "build"))
 TOOL = os.path.join(BUILD, "waitscope")
@@ -746,6 +746,7 @@ class TapResult(unittest.TestResult):
         super().__init__()
         self.tap = tap
         self.n = n
+        self.began = took()
 
     def _say(self, text):
         self.tap.write(text)
@@ -754,7 +755,12 @@ class TapResult(unittest.TestResult):
     def _line(self, ok, test, tail=""):
         self.n += 1
         said = "%s %d - %s%s\n" % ("ok" if ok else "not ok", self.n, title(test), tail)
-        self._say(said + "".join("# %s\n" % note for note in getattr(test, "notes", [])))
+        notes = [*getattr(test, "notes", []), took(self.began)]
+        self._say(said + "".join("# %s\n" % note for note in notes))
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.began = took()
 
     def _failed(self, test, err):
         self._line(False, test)
