@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Paths of cgroups, so that one that is gone before the next report has a name: it is asked for by its id then, and its
- * directory is not there any more. Only where rows are grouped by cgroup, unit or container.
+ * Paths of cgroups that are removed, so that one that is gone before the next report has a name: it is asked for by its id then,
+ * and its directory is not there any more. Only where rows are grouped by cgroup, unit or container.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -44,15 +44,9 @@ static __always_inline int keep(const struct cgroup *cgrp, const char *path)
 	return 0;
 }
 
-SEC("tp_btf/cgroup_mkdir")
-int ws_cgroup_mkdir(u64 *ctx)
-{
-	return keep((const struct cgroup *)ctx[0], (const char *)ctx[1]);
-}
-
-/* One that was there before: a task comes to it. */
-SEC("tp_btf/cgroup_attach_task")
-int ws_cgroup_attach_task(u64 *ctx)
+/* The last moment at which its path can be asked for, whether it was made before us or not. */
+SEC("tp_btf/cgroup_rmdir")
+int ws_cgroup_rmdir(u64 *ctx)
 {
 	return keep((const struct cgroup *)ctx[0], (const char *)ctx[1]);
 }

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 import harness
 from harness import KernelTest
@@ -306,10 +307,18 @@ kill $!
         self.by_chance(look)
 
     def test_cgroup_gone(self):
-        """cgroups that come and go between two reports have their paths for names, not numbers"""
+        """cgroups that are gone at the next report have their paths for names, not numbers; some were there before the start"""
+        before = self.cgroup("ws-test-%d-before" % os.getpid())
+        resident = subprocess.Popen(["sh", "-c", "while :; do sleep 0.02; done"], preexec_fn=before.enter())
+        self.addCleanup(resident.wait)
+        self.addCleanup(resident.kill)
         tool = self.tool("-s", "sched", "--by", "cgroup", "-i", "600")
         tool.ready()
-        paths = []
+        time.sleep(0.2)
+        resident.kill()
+        resident.wait()
+        before.remove()
+        paths = [before.relative]
         for _ in range(11):
             group = self.cgroup("ws-test-%d-%d" % (os.getpid(), len(paths)))
             paths.append(group.relative)
