@@ -143,16 +143,18 @@ def dependence(run):
     return {n: max(1, m * batches[n].var(ddof=1) / x.var(ddof=1)) for n, x in pulls.items()}
 
 
-def interval(rng, base, new, blocks, name):
+def interval(pair, drawn, blocks, name):
+    """pair: of runs; drawn: what was resampled of each."""
     logs, spread, true, units = [], [], [], []
-    for run, block in zip((base, new), blocks):
-        x = statistic(name, resampled(rng, run, block))
+    for run, totals, block in zip(pair, drawn, blocks):
+        x = statistic(name, totals)
         logs.append(x)
         units.append(len(run) / block)
         spread.append(x.var(ddof=1))
-        longest = max(dependence(run).values())
+        depends = dependence(run)
+        longest = max(depends.values())
         assert block == min(math.ceil(2 * longest), len(run) // 6), (block, longest)
-        t = dependence(run)[name]
+        t = depends[name]
         seen = max(1 - (t - 1 / t) / 2 / block, 0.3)
         true.append(spread[-1] / seen * units[-1] / (units[-1] - 1))
     df = sum(true) ** 2 / sum(v * v / (u - 1) for v, u in zip(true, units))
@@ -169,9 +171,12 @@ def test_agrees():
     pairs = [(made_up_run(rng, waits=2000), made_up_run(rng, waits=2000, tail=1 + 0.1 * i))
              for i in range(4)]
     for (base, new), got in zip(pairs, compared([([b], [n]) for b, n in pairs])):
+        drawn = []
+        for seed in range(6):
+            draw = np.random.default_rng(seed)
+            drawn.append([resampled(draw, run, block) for run, block in zip((base, new), got["blocks"])])
         for name, stat in got["stats"].items():
-            own = np.log([interval(np.random.default_rng(s), base, new, got["blocks"], name)
-                          for s in range(6)])
+            own = np.log([interval((base, new), d, got["blocks"], name) for d in drawn])
             off = np.abs(np.log(stat["ci"]) - own.mean(axis=0))
             bound = 5 * own.std(axis=0, ddof=1) + 0.002
             assert (off < bound).all(), (name, stat, np.exp(own.mean(axis=0)), bound)

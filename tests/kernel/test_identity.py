@@ -273,10 +273,10 @@ kill $!
         old, new = self.build_counters("old", *FIXED), self.build_counters("new", *FIXED)
         self.two_cpus()
         p = self.start(old, new)
-        tool = self.tool("-s", "line", "-i", "2", "-p", str(p.pid)).ready()
-        self.next_report(tool, 2)
+        tool = self.tool("-s", "line", "-i", "1.5", "-p", str(p.pid)).ready()
+        self.next_report(tool, 1)
         p.send_signal(signal.SIGUSR1)
-        self.next_report(tool, 3)
+        self.next_report(tool, 2)
         report = tool.stop()
         p.kill()
         rows = [r for r in report.final["tables"]["contended"] if r["source"] == "line" and not r["other"]]
