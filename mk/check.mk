@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # make check: what tests/run.sh runs. With SAN=1 all of it is built with the sanitizers; without, the unit, golden and
 # name tests are, of the objects that the fuzz targets are made of (fuzz.mk).
-CHECK_DEPS = $(O)/waitscope words $(UNIT_BINS) $(GOLDEN_BIN) $(LOAD_BINS) $(ARMS_BINS) $(KERNEL_TEST_BINS) \
+CHECK_DEPS = $(O)/waitscope words $(CHECK_UNITS) $(GOLDEN_BIN) $(LOAD_BINS) $(ARMS_BINS) $(KERNEL_TEST_BINS) \
 	$(COMPARE_BIN) $(KNAMES_BINS) $(KNAMES_TOOLS) $(NAMES_ASK) $(NAMES_WALLS) $(INSN_TOOL) \
 	$(O)/core-reloc/corecheck $(PROBES) $(FUZZ_BINS) bench-bins
-ifndef SAN
+ifdef SAN
+CHECK_UNITS = $(UNIT_BINS)
+else
 CHECK_DEPS += $(SAN_BINS) $(SAN_TOOL)
 CHECK_SAN_O = $(O)/fuzz
+# Of the unit tests those that run.sh runs without the sanitizers.
+CHECK_UNITS = $(filter %/test_export %/test_tui_cost %/test_insn_x86,$(UNIT_BINS))
 endif
 
 # vm.mk, which comes after this file, says what some of these are.
@@ -15,7 +19,7 @@ check: $$(CHECK_DEPS) $$(if $(TESTS),$$(SHAPES_BINS)) ## tests (as root) [TESTS=
 	$(Q)O=$(O) SAN_O=$(CHECK_SAN_O) tests/run.sh $(if $(JOBS),-j $(JOBS)) $(TESTS)
 
 # Before an issue is closed that touches BPF programs or formats, and for a release.
-check-all: $$(CHECK_DEPS) $$(SHAPES_BINS) ## ... and the long ones, all kernels, the package: up to an hour (as root; Debian)
+check-all: $$(CHECK_DEPS) $$(UNIT_BINS) $$(SHAPES_BINS) ## ... and the long ones, all kernels, the package: up to an hour (as root; Debian)
 	$(Q)O=$(O) SAN_O=$(CHECK_SAN_O) tests/all.sh
 
 # No kernel, no root: what to run after each change.
