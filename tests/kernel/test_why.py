@@ -250,7 +250,8 @@ class Truths(KernelTest):
             self.note("throttled %.1f ms, the cgroup's account %.1f ms", got / 1e6, ns / 1e6)
             self.assertEqual(got, total_ns(final, "sched_throttle_wait"))
             self.assertGreater(ns, 0.4e9)
-            self.assertGreaterEqual(got, 0.98 * ns)
+            # In the last period it may be the load's first thread that is out of quota.
+            self.assertGreaterEqual(got, 0.98 * ns - 51_000_000)
             # It counts until the task has the CPU again: on a busy machine others come first, and
             # what it was not out of quota for it waited for them. It never blocks; while a host has its CPU
             # it neither waits nor runs.
