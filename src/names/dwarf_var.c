@@ -12,6 +12,7 @@
 #define DEPTH_MAX 64
 #define UNITS_A_SESSION 256
 #define SAME_PLACE_MAX 16 /* descriptions of one address that are compared */
+#define SPLITS_MAX 512	  /* .dwo files opened for an index, 0.1 ms each: a browser has 30,000 */
 
 /* ---- units ---- */
 
@@ -92,7 +93,8 @@ struct scan {
 	const struct elf_file *file;
 	const struct elf_look *look;
 	struct dwarf_session *session;
-	uint32_t left; /* entries to look at */
+	uint32_t left;	 /* entries to look at */
+	uint32_t splits; /* .dwo files to open */
 	struct work *work;
 };
 
@@ -198,7 +200,10 @@ static bool scan_unit(Dwarf_Die *unit, void *ctx)
 	int tag = dwarf_tag(unit);
 	Dwarf_Die split;
 
-	if (dwarf_is_skeleton(unit)) {
+	if (dwarf_is_skeleton(unit) && !s->splits) {
+		s->index->partial = true;
+	} else if (dwarf_is_skeleton(unit)) {
+		s->splits--;
 		if (dwarf_split_open(s->session, s->look, unit, &split))
 			scan_children(s, &split, 0);
 		dwarf_split_close(&s->session->split);
@@ -228,6 +233,7 @@ static void make_index(struct elf_file *f, const struct elf_look *look, bool dee
 			 .look = look,
 			 .session = &session,
 			 .left = DWARF_ENTRIES_MAX,
+			 .splits = SPLITS_MAX,
 			 .work = look->work};
 
 	x->n = 0;
