@@ -153,8 +153,6 @@ static __always_inline bool filter_early(struct task_struct *p)
 
 /* ---- late: cgroup, comm, CPU ---- */
 
-#define CGROUP_DEPTH_MAX 256
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -181,9 +179,9 @@ static __always_inline u64 task_cgroup_id(struct task_struct *p)
 }
 
 /*
- * Is it, or an ancestor, wanted? By id at every level: inside a cgroup namespace user space cannot
- * know how deep its own root lies. Global, as comm_matches is, so that the verifier takes the loop
- * once and not on every path to it; such a function takes numbers only: the cgroup's address.
+ * Is the cgroup, or an ancestor of it, wanted? By id, at every level that a wanted one can lie on: each costs the verifier
+ * 100 instructions. Global, as comm_matches is, so that the verifier takes the loop once and not on every path to it; such a
+ * function takes numbers only: the cgroup's address.
  */
 __noinline u32 cgroup_wanted(u64 addr)
 {
@@ -191,7 +189,7 @@ __noinline u32 cgroup_wanted(u64 addr)
 	u32 i, level = BPF_CORE_READ(cgrp, level);
 	u64 id;
 
-	for (i = 0; i < CGROUP_DEPTH_MAX && i <= level; i++) {
+	for (i = 0; i < ABI_CGROUP_LEVELS && i < filter.cgroup_levels && i <= level; i++) {
 		id = compat_cgroup_ancestor_id(cgrp, i);
 		if (bpf_map_lookup_elem(&target_cgroups, &id))
 			return true;

@@ -254,6 +254,8 @@ _Static_assert(sizeof(struct abi_glob) == 8 * 258, "abi_glob size");
 #define ABI_FILTERS 3
 
 /* Rodata of filter.bpf.h. */
+#define ABI_CGROUP_LEVELS 256 /* of a hierarchy that ancestors are looked for in */
+
 struct abi_filter {
 	__u32 self_tgid;    /* our own process, as the initial pid namespace numbers it */
 	__u32 ids;	    /* ABI_IDS_* */
@@ -264,11 +266,13 @@ struct abi_filter {
 	__u8 asks_task;	    /* something is asked about the task, early or late */
 	__u8 asks_late;	    /* any of `asked` */
 	__u8 asked[4];	    /* by ABI_FILTER_* */
+	__u32 cgroup_levels; /* wanted cgroups lie at most so many levels down, the root's being the first */
+	__u32 pad;
 	__u64 cpu_mask[ABI_CPUS_MAX / 64];
 	struct abi_glob glob;
 };
 
-_Static_assert(sizeof(struct abi_filter) == 24 + ABI_CPUS_MAX / 8 + sizeof(struct abi_glob),
+_Static_assert(sizeof(struct abi_filter) == 32 + ABI_CPUS_MAX / 8 + sizeof(struct abi_glob),
 	       "abi_filter size");
 
 /* What a wait was. */

@@ -18,6 +18,7 @@ class CgroupFilter(KernelTest):
     def setUp(self):
         super().setUp()
         self.cpu = self.two_cpus()[1]
+        self.prefix = []
 
     def run_inside(self, group, *args):
         """The groups of a run with `args` while hogs are in `group`: (report, hogs, sleeper)."""
@@ -25,7 +26,7 @@ class CgroupFilter(KernelTest):
         inside = hogs.line()
         sleeper = self.load("sleeper", 500, 500)
         outside = sleeper.line()
-        tool = self.tool("--by", "tid", *args).ready()
+        tool = self.tool("--by", "tid", *args, prefix=self.prefix).ready()
         hogs.go()
         sleeper.go()
         for _ in inside["tids"]:
@@ -67,6 +68,16 @@ class CgroupFilter(KernelTest):
         """rule 1: -c includes a nested cgroup"""
         group = self.cgroup()
         self.check(self.cgroup("inner", self.cgroup("middle", group)), "-c", group.path)
+
+    def test_deep(self):
+        """-c of a cgroup three levels down, also from within a cgroup namespace"""
+        group = self.cgroup()
+        middle = self.cgroup("middle", group)
+        inner = self.cgroup("inner", middle)
+        self.check(inner, "-c", inner.path)
+        self.prefix = ["sh", "-c", 'echo $$ >%s/cgroup.procs && exec unshare -C "$@"' % middle.path, "sh"]
+        self.check(inner, "-c", inner.path)
+        self.check(inner, "-c", middle.path)
 
     def test_nested_later(self):
         """rule 1: -c includes a cgroup made after the start"""

@@ -215,6 +215,8 @@ static int setup_cgroups(const struct late *l, struct abi_filter *ro, struct err
 {
 	int ret = map_setup_entries(l->obj, "target_cgroups", (uint32_t)l->given->n);
 
+	ro->cgroup_levels =
+		cgroup_levels(&l->f->mount, l->f->targets.cgroups, l->f->targets.ncgroups);
 	return ret ? err_sys(e, ret, "set up the filters") : 0;
 }
 #define TO(member) .at = offsetof(struct config, filter.member)

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <linux/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "abi.h"
 #include "core/cache.h"
 #include "core/text.h"
 #include "source/sys/cgroup.h"
@@ -25,10 +27,13 @@ int cgroup_mount_parse(char *mountinfo, struct cgroup_mount *m)
 {
 	struct mount_entry entry;
 
-	while (mountinfo_next(&mountinfo, &entry))
-		if (!strcmp(entry.fstype, "cgroup2") &&
-		    snprintf(m->path, sizeof(m->path), "%s", entry.path) < (int)sizeof(m->path))
-			return 0;
+	while (mountinfo_next(&mountinfo, &entry)) {
+		if (strcmp(entry.fstype, "cgroup2") ||
+		    snprintf(m->path, sizeof(m->path), "%s", entry.path) >= (int)sizeof(m->path))
+			continue;
+		m->whole = !strcmp(entry.root, "/");
+		return 0;
+	}
 	return -ENOENT;
 }
 
@@ -224,6 +229,25 @@ int cgroup_resolve(const struct cgroup_mount *m, const char *text, struct cgroup
 	ret = finish_ref(m, fd, out, text, e);
 	close(fd);
 	return ret;
+}
+
+#define INITIAL_NAMESPACE 0xeffffffbU /* PROC_CGROUP_INIT_INO, include/linux/proc_ns.h */
+
+uint32_t cgroup_levels(const struct cgroup_mount *m, const struct cgroup_ref *v, size_t n)
+{
+	uint32_t most = 1, levels;
+	struct stat st;
+
+	if (!m->whole || stat("/proc/self/ns/cgroup", &st) || st.st_ino != INITIAL_NAMESPACE)
+		return ABI_CGROUP_LEVELS;
+	for (size_t i = 0; i < n; i++) {
+		levels = 1;
+		for (const char *at = v[i].path; (at = strchr(at, '/')); at++)
+			levels += at[1] != '\0' && at[1] != '/'; /* "/" is the root */
+		if (levels > most)
+			most = levels;
+	}
+	return most < ABI_CGROUP_LEVELS ? most : ABI_CGROUP_LEVELS;
 }
 
 /* ---- names by id ---- */

@@ -16,6 +16,7 @@
 
 struct cgroup_mount {
 	char path[4096]; /* "/sys/fs/cgroup" */
+	bool whole;	 /* not of a part of the hierarchy (a bind mount) */
 	int fd;
 };
 
@@ -44,6 +45,12 @@ int cgroup_path_below(const char *mount, const char *dir, char *out, size_t len)
  */
 int cgroup_resolve(const struct cgroup_mount *m, const char *text, struct cgroup_ref *out,
 		   struct err *e);
+
+/*
+ * How many levels of the hierarchy there are down to the deepest of these, the root's being the first. ABI_CGROUP_LEVELS where
+ * that is not known: in a cgroup namespace, or below a bind mount, our root may lie at any level.
+ */
+uint32_t cgroup_levels(const struct cgroup_mount *m, const struct cgroup_ref *v, size_t n);
 
 /* Paths by id, some of them remembered: a cgroup that is gone keeps the name it had when first
  * seen.
