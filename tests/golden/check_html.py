@@ -598,12 +598,31 @@ def check_page(lines, text):
         fail(f"no heat map of one of {len(series)} series")
 
 
+SHARES = (("running_ns", "on CPU"), ("waiting_ns", "waiting for a CPU"), ("throttled_ns", "out of CPU quota"), ("asleep_ns", "asleep"))
+
+
+def check_times(tree, final):
+    """The first line has the division of the threads' time, in percents that are cut to two digits or more."""
+    (times,) = [t for t in final["tables"].get("times", []) if not t["labels"]] or [None]
+    text = " ".join(p.text() for p in tree.root.find("p") if p.at.get("class") == "summary")
+    if not times or times["of"] != "threads":
+        return
+    whole = sum(times[key] for key, _ in SHARES)
+    for key, words in SHARES:
+        said = re.search(words + r" ([0-9.]+) %", text)
+        if not said and 100 * times[key] < 0.5 * whole:
+            continue
+        if not said or abs(float(said[1]) - 100 * times[key] / whole) > 1:
+            fail(f"the first line has no {words} of {100 * times[key] / whole} %: {text}")
+
+
 def check_numbers_of(tree, lines):
     finals = [r for r in lines if r["type"] == "final"]
     n = check_tables(tree, finals[-1], [r for r in lines if r["type"] == "slow"])
     check_strips(tree, finals[-1])
     check_flight(tree, finals[-1])
     check_verdict(tree, finals[-1])
+    check_times(tree, finals[-1])
     whom = [t for t in tree.root.find("table") if t.at["data-f"] == "culprits" and not inside(t)]
     if bool(finals[-1].get("tables", {}).get("culprits")) != bool(whom):
         fail("a table of whom tasks waited for")

@@ -54,6 +54,7 @@ KINDS = ("slow", "slow_locks", "slow_ops", "contended", "contended_by", "contend
 NOT_SHOWN = {"buckets", "lengths", "few", "v", "seq", "dur_ns", "cgroup_id", "wait_ns.count", "contended.pid", "source",
              "futex.op", "line.addr", "dev", "mount", "bytes", "last_cpu", "place", "joins", "nodes", "memory_node",
              "waker.kind",  # with a name, a task
+             "times",  # in percents, which check_html holds
              "latency_cycles.count", "latency_cycles.sum", "latency_cycles.min", "latency_cycles.max", "offsets.hitm",
              "offsets.latency_cycles", "waker.pid", "waker.tid", "prev.pid", "prev.tid"}
 
