@@ -67,9 +67,12 @@ class Moved(KernelTest):
         whole, each, lines = self.undisturbed(self.moved, seen=self.seen)
         kernel = test_values.crew_delay_ns(lines)
         within = 0.001 if any(f["quality"]["inferred"] for f in (whole, each)) else 0
+        # Where each attempt had a switch hidden, a wait that ended with it may be missing.
+        missing = 0 if self.seen((whole, each, lines)) else harness.hidden(each) * metric(each, "sched_run_delay")["max"]
         for tid, delay in kernel.items():
-            self.assertWithin(total_ns(each, "sched_run_delay", tid=tid), delay, within, msg=tid)
-        self.assertWithin(total_ns(whole, "sched_run_delay"), sum(kernel.values()), within)
+            got = total_ns(each, "sched_run_delay", tid=tid)
+            self.assertWithin(got, delay, within, missing, msg=tid)
+        self.assertWithin(total_ns(whole, "sched_run_delay"), sum(kernel.values()), within, missing)
         self.note("%d waits, %.1f ms", count(whole, "sched_run_delay"), sum(kernel.values()) / 1e6)
 
 
