@@ -141,7 +141,7 @@ class Tutorial(KernelTest):
 
     def slow_syncs(self, out):
         """A fast disk may have none."""
-        rows = [line.split() for line in out.splitlines()[1:] if re.match(r"[0-9:.]+ ", line)]
+        rows = [line.split() for line in out.splitlines()[1:] if re.match(r"\d+:\d+:\d+\.", line)]
         self.assertTrue(all(row[6] == "shop-orders" and number(row[2]) >= 5000 for row in rows), out)
 
     def no_archive(self, out):
