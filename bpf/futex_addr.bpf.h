@@ -60,7 +60,7 @@ static __always_inline struct abi_futex_addr *address_get(struct task_struct *p,
 		return a;
 	fresh.id = number_next();
 	fresh.flags = c->flags & CALL_SHARED ? ABI_FUTEX_SHARED : 0;
-	fresh.space = space_of(p);
+	fresh.space = space_of(p, false);
 	BPF_CORE_READ_INTO(&fresh.comm, p, group_leader, comm);
 	bpf_map_update_elem(&addresses, &key, &fresh, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&addresses, &key); /* ours, or who came first */

@@ -160,7 +160,7 @@ static __always_inline struct abi_access *access_get(void *map, const struct abi
 /* Of the task that runs. Global: the verifier goes through it once, not in each state. */
 __noinline u64 space_here(void)
 {
-	return space_of(current_task());
+	return space_of(current_task(), TASKS_TYPED);
 }
 
 /* A sample: the task, its address space, the bank to write and the sampled pointer. */
@@ -297,6 +297,8 @@ static __always_inline void use(struct abi_line_counts *n, struct sample *s,
 			r = ip->recipes + 1;
 		}
 	}
+	if (regs)
+		s->space = space_here();
 	if (regs && state == ABI_IP_RECIPE)
 		state = use_recipe(s, r, regs);
 	else if (regs && state == ABI_IP_AMBIGUOUS)
@@ -342,7 +344,6 @@ static __always_inline void sample(void *ctx)
 		send_new(n, &s.at);
 		return;
 	}
-	s.space = space_here();
 	use(n, &s, ip, ctx);
 }
 

@@ -108,7 +108,7 @@ static __always_inline void send_hit(struct abi_watch_counts *n, struct task_str
 	h->tid = TASK_READ(p, pid);
 	h->cpu = bpf_get_smp_processor_id();
 	h->pad = 0;
-	h->space = space_of(p);
+	h->space = space_of(p, TASKS_TYPED);
 	bpf_core_read(h->comm, sizeof(h->comm), &p->comm);
 	bpf_ringbuf_submit(h, 0);
 	__sync_fetch_and_add(&n->taken, 1); /* a lost one is none of those that were asked for */
