@@ -51,16 +51,10 @@ static bool first_unit(Dwarf *dwarf, uint64_t want, Dwarf_Die *unit)
 {
 	Dwarf_Off at = 0, next;
 	uint64_t id;
-	size_t head;
 
-	for (; !dwarf_next_unit(dwarf, at, &next, &head, NULL, NULL, NULL, NULL, NULL, NULL);
-	     at = next) {
-		if (next <= at)
-			return false;
-		if (dwarf_offdie(dwarf, at + head, unit) &&
-		    dwarf_tag(unit) == DW_TAG_compile_unit && unit_id(unit, &id))
+	for (; dwarf_unit_at(dwarf, at, &next, unit); at = next)
+		if (unit->addr && dwarf_tag(unit) == DW_TAG_compile_unit && unit_id(unit, &id))
 			return !((id ^ want) & UNIT_ID_MASK);
-	}
 	return false;
 }
 

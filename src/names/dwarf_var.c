@@ -42,15 +42,14 @@ void dwarf_session_close(struct dwarf_session *s)
 	*s = (struct dwarf_session){0};
 }
 
-/* The unit at `at`, its first DIE, and where the next is; false: no more. */
-static bool unit_at(struct dwarf_session *s, Dwarf_Off at, Dwarf_Off *next, Dwarf_Die *die)
+bool dwarf_unit_at(Dwarf *dwarf, Dwarf_Off at, Dwarf_Off *next, Dwarf_Die *die)
 {
 	size_t head;
 
-	if (dwarf_next_unit(s->main, at, next, &head, NULL, NULL, NULL, NULL, NULL, NULL) ||
+	if (dwarf_next_unit(dwarf, at, next, &head, NULL, NULL, NULL, NULL, NULL, NULL) ||
 	    *next <= at)
 		return false;
-	if (!dwarf_offdie(s->main, at + head, die))
+	if (!dwarf_offdie(dwarf, at + head, die))
 		memset(die, 0, sizeof(*die));
 	return true;
 }
@@ -64,7 +63,7 @@ bool dwarf_each_unit(struct dwarf_session *s, const struct elf_look *look,
 
 	if (!dwarf_session_open(s, look))
 		return false;
-	for (; unit_at(s, at, &next, &die); at = next) {
+	for (; dwarf_unit_at(s->main, at, &next, &die); at = next) {
 		if (die.addr && visit(&die, ctx))
 			return true;
 		if (work_over(look->work))

@@ -72,6 +72,8 @@ void dwarf_session_close(struct dwarf_session *s);
  */
 bool dwarf_each_unit(struct dwarf_session *s, const struct elf_look *look,
 		     bool (*visit)(Dwarf_Die *unit, void *ctx), void *ctx);
+/* The unit at `at`, its first DIE (die->addr NULL: none), and where the next unit is. False: there is no unit any more. */
+bool dwarf_unit_at(Dwarf *dwarf, Dwarf_Off at, Dwarf_Off *next, Dwarf_Die *die);
 const char *dwarf_basename(const char *path);
 
 /* ---- units in files of their own (dwarf_split.c) ---- */

@@ -36,12 +36,13 @@ struct build_id {
 	size_t len; /* 0: none */
 };
 
-/* A variable with a fixed address: where DWARF describes it, as offsets, which ELF_DEBUG_BYTES bounds. */
+/*
+ * A variable with a fixed address, and the offset of the DIE that describes it (less than ELF_DEBUG_BYTES). skeleton: the offset
+ * of the unit in whose .dwo file the DIE is; 0: the DIE is in the debug file itself.
+ */
 struct dwarf_place {
 	uint64_t addr;
-	uint32_t die;
-	uint32_t
-		skeleton; /* 0: the DIE is in the file itself; else in the .dwo file of this unit */
+	uint32_t die, skeleton;
 };
 
 /* Made when first asked for; variables in functions (`deep`) only if others do not do. */

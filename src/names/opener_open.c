@@ -349,18 +349,26 @@ static int open_link(const struct open_ask *ask, int program, int root)
 	return open_below(root, path);
 }
 
-/* A program names its .dwo files by any path. Only those that its owner, root or we own are its own. */
+/* Does the file belong to that user, to root or to us? Others could have put it there. */
+static bool is_owned(int fd, uid_t owner)
+{
+	struct stat file;
+
+	return !fstat(fd, &file) &&
+	       (!file.st_uid || file.st_uid == geteuid() || file.st_uid == owner);
+}
+
+/* A program names its .dwo files by any path: one is opened only if it is_owned by the program's owner. */
 static int open_split(const char *path, int program, int root)
 {
-	struct stat file, owner;
+	struct stat owner;
 	int fd;
 
 	if (path[0] != '/' || fstat(program, &owner))
 		return -EINVAL;
 	fd = root >= 0 ? open_regular(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
 		       : open_regular(AT_FDCWD, path, RESOLVE_NO_MAGICLINKS);
-	if (fd >= 0 && (fstat(fd, &file) ||
-			(file.st_uid && file.st_uid != geteuid() && file.st_uid != owner.st_uid))) {
+	if (fd >= 0 && !is_owned(fd, owner.st_uid)) {
 		close(fd);
 		fd = -EACCES;
 	}
@@ -395,11 +403,10 @@ static uint32_t own_pid(uint32_t pid)
 static bool trusted(int fd, uint32_t pid)
 {
 	char path[PROC_LEN];
-	struct stat file, proc;
+	struct stat proc;
 
 	proc_path(path, pid, "");
-	return !fstat(fd, &file) && !stat(path, &proc) &&
-	       (!file.st_uid || file.st_uid == geteuid() || file.st_uid == proc.st_uid);
+	return !stat(path, &proc) && is_owned(fd, proc.st_uid);
 }
 
 static int open_perf_map(uint32_t pid, uint32_t thread)
