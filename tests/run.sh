@@ -14,7 +14,8 @@
 # The output has the order below, whichever suite ends first.
 #
 # Words select suites by name. Without words all run but the suites and tests in tests/long; -a runs these as well, as
-# make check-all does; WS_LONG=1 tells those tests that try fewer builds or inputs without. With SAN_O=DIR, what was built there with the sanitizers is tested in place of $O (all_suites says what).
+# make check-all does. With words or -a, WS_LONG=1 tells a test to try all of its builds, not only some. With SAN_O=DIR, what
+# was built there with the sanitizers is tested in place of $O (all_suites says what).
 #	tests/run.sh [-a] [-j N] [WORD...]		tests/run.sh kernel/slower unit
 # ONE='name of a test' runs that test of a suite, where the suite can: what failed says how to repeat it.
 #
@@ -320,8 +321,8 @@ tracing_lane_of() {
 }
 
 # What lists the kernel's programs wants no others there, so it is alone as well; so is a load for all CPUs. The insns
-# suites load programs, and count what these are by the descriptors of the process that did; those of ext4 grow with the
-# file systems that are mounted, as other suites do.
+# suites load programs, and count what these are by the descriptors of the process that did. insns is alone: the verifier's
+# work for ext4's programs grows with the number of mounted file systems, and other suites mount some.
 lane_of() {
 	case $1 in
 	kernel/* | privs | cycles | readers/tui_live) tracing_lane_of "$1" ;;

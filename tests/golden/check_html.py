@@ -602,7 +602,7 @@ SHARES = (("running_ns", "on CPU"), ("waiting_ns", "waiting for a CPU"), ("throt
 
 
 def check_times(tree, final):
-    """The first line has the division of the threads' time, in percents that are cut to two digits or more."""
+    """The first line divides the threads' time as the record does, to 1 %."""
     (times,) = [t for t in final["tables"].get("times", []) if not t["labels"]] or [None]
     text = " ".join(p.text() for p in tree.root.find("p") if p.at.get("class") == "summary")
     if not times or times["of"] != "threads":

@@ -2,7 +2,7 @@
 /*
  * Cache lines in a guest whose interrupts come between any two instructions (guests.list: icount):
  * the line that a load says its threads fight over is found, named, and rightly called; of a load
- * whose threads do not fight, none is. So with those shapes of code of tests/load/shapes.c that once were missed.
+ * whose threads do not fight, none is. Then the shapes of tests/load/shapes.c that waitscope once missed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +10,8 @@
 
 #include "guest.h"
 
-/* Of `lines`: whoever reads its files is at nice 10, beside two threads that have both CPUs. Of `shapes`: no name is looked at. */
+/* How long a load runs: the names worker, at nice 10 beside two busy threads, needs more than 2.5 s to read the first program. */
 #define SECONDS "4"
-#define SHAPE_SECONDS "2.5"
 #define LINE_BYTES 64
 
 struct seen {
@@ -160,7 +159,7 @@ static int test_padded(struct guest *g)
 
 enum verdict { RIGHT, MISSED, BLAMED };
 
-/* `hot`: the load's line is a row in one of four runs. Never is another line of it. */
+/* RIGHT: "hot" has the load's line as a row in one of four runs, "control" has none. BLAMED: another line of the load is a row. */
 static enum verdict look_at(struct guest *g, const char *shape, const char *mode)
 {
 	bool hot = !strcmp(mode, "hot"), found = false;
@@ -181,8 +180,9 @@ static enum verdict look_at(struct guest *g, const char *shape, const char *mode
 #define MISSED_MAX 3
 
 /*
- * The shapes that join points, lone readers and doubtful registers have made; each run is 8 s of a machine's time here. One CPU
- * runs after the other: threads that answer each other (handshake, queue) mostly find nothing to do, so a few may be missed.
+ * Shapes of code with join points, with a thread that only reads, and with registers of doubtful value. A run takes 8 s of the
+ * host's time. The emulator runs one CPU after the other: threads that wait for each other (handshake, queue) mostly find
+ * nothing to do, so up to MISSED_MAX shapes may be missed. No line may be blamed.
  */
 static int test_shapes(struct guest *g)
 {
