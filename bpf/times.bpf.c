@@ -182,9 +182,9 @@ static __always_inline int tell(struct task_struct *p, bool ends)
 	st = stamp_get(p, true);
 	if (!st) {
 		counts = bank_get(ep);
+		/* Before counting nothing is lost: user space does the walk again. */
 		if (!ep)
-			__sync_fetch_and_add(&unseen,
-					     1); /* the walk is done again: nothing is lost yet */
+			__sync_fetch_and_add(&unseen, 1);
 		else if (counts)
 			counts->store_full++;
 		return 0;

@@ -58,8 +58,7 @@ struct line {
 		uint64_t line;	/* address >> ABI_LINE_SHIFT */
 		uint32_t tgid;	/* 0: the kernel's, or shared */
 		uint32_t share; /* 0: not shared by processes; else `line` lies in that file */
-		uint64_t
-			space; /* of the process: another program has another; 0: the kernel's, shared, not known */
+		uint64_t space; /* abi_space.h; 0: of the kernel, shared, or not known */
 	} key;
 	struct line_samples view[LINE_VIEWS];
 	uint64_t *cores[LINE_VIEWS]; /* bit per core */
