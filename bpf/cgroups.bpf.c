@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Paths of cgroups that are removed, so that one that is gone before the next report has a name: it is asked for by its id then,
- * and its directory is not there any more. Only where rows are grouped by cgroup, unit or container.
+ * Keeps the path of each cgroup at its removal. A report looks for a cgroup's path by its id, and by then the directory may be
+ * gone. Loaded only where rows are grouped by cgroup, unit or container.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -44,7 +44,7 @@ static __always_inline int keep(const struct cgroup *cgrp, const char *path)
 	return 0;
 }
 
-/* The last moment at which its path can be asked for, whether it was made before us or not. */
+/* The kernel still has the path here, also of a cgroup that was made before waitscope started. */
 SEC("tp_btf/cgroup_rmdir")
 int ws_cgroup_rmdir(u64 *ctx)
 {

@@ -179,9 +179,9 @@ static __always_inline u64 task_cgroup_id(struct task_struct *p)
 }
 
 /*
- * Is the cgroup, or an ancestor of it, wanted? By id, at every level that a wanted one can lie on: each costs the verifier
- * 100 instructions. Global, as comm_matches is, so that the verifier takes the loop once and not on every path to it; such a
- * function takes numbers only: the cgroup's address.
+ * Does --cgroup name this cgroup or an ancestor of it? Compares the ancestors' ids, down to the deepest level of a named cgroup:
+ * each level costs the verifier 100 instructions. A global function, as comm_matches is, so that the verifier checks the loop once
+ * instead of at every call; a global function takes only numbers, so `addr` is the cgroup's address.
  */
 __noinline u32 cgroup_wanted(u64 addr)
 {

@@ -36,8 +36,7 @@ static void place_text(const char *file, uint64_t line, char *out, size_t len)
 		*out = '\0';
 }
 
-/* The unit of a DIE gives a meaning to the numbers of files in it. clang's units in .dwo files have no list of files: their
- * skeleton's is theirs. */
+/* A file's number counts in the list of the DIE's unit. clang's units in .dwo files have no list: they use their skeleton's. */
 static void place_of(Dwarf_Die *die, Dwarf_Die *skeleton, unsigned int file_attr,
 		     unsigned int line_attr, char *out, size_t len)
 {

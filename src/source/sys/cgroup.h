@@ -47,8 +47,8 @@ int cgroup_resolve(const struct cgroup_mount *m, const char *text, struct cgroup
 		   struct err *e);
 
 /*
- * How many levels of the hierarchy there are down to the deepest of these, the root's being the first. ABI_CGROUP_LEVELS where
- * that is not known: in a cgroup namespace, or below a bind mount, our root may lie at any level.
+ * Returns the number of levels from the root of the hierarchy, which is the first, to the deepest of these cgroups. Returns
+ * ABI_CGROUP_LEVELS where paths do not tell the level: in a cgroup namespace and below a bind mount they begin at any level.
  */
 uint32_t cgroup_levels(const struct cgroup_mount *m, const struct cgroup_ref *v, size_t n);
 
