@@ -88,6 +88,12 @@ static __always_inline struct abi_line_counts *counts_get(u64 ep)
 
 /* ---- new pointers ---- */
 
+/* Of the task that runs. Global: the verifier goes through it once, not in each state. */
+__noinline u64 space_here(void)
+{
+	return space_of(current_task(), TASKS_TYPED);
+}
+
 /*
  * To user space, once: the entry that marks it as sent is made first. Where no record can be
  * written the entry goes again, so that a later sample tries anew.
@@ -114,6 +120,7 @@ static __always_inline void send_new(struct abi_line_counts *n, const struct abi
 		return;
 	}
 	window_fill(r, key);
+	r->space = key->tgid ? space_here() : 0;
 	bpf_ringbuf_submit(r, 0);
 }
 
@@ -157,16 +164,9 @@ static __always_inline struct abi_access *access_get(void *map, const struct abi
 	return bpf_map_lookup_elem(map, key);
 }
 
-/* Of the task that runs. Global: the verifier goes through it once, not in each state. */
-__noinline u64 space_here(void)
-{
-	return space_of(current_task(), TASKS_TYPED);
-}
-
-/* A sample: the task, its address space, the bank to write and the sampled pointer. */
 struct sample {
 	struct task_struct *p;
-	u64 space;
+	u64 space; /* the task's */
 	u64 ep;
 	struct abi_ip_key at;
 };
@@ -297,8 +297,7 @@ static __always_inline void use(struct abi_line_counts *n, struct sample *s,
 			r = ip->recipes + 1;
 		}
 	}
-	if (regs)
-		s->space = space_here();
+	s->space = s->at.tgid ? ip->space : space_here();
 	if (regs && state == ABI_IP_RECIPE)
 		state = use_recipe(s, r, regs);
 	else if (regs && state == ABI_IP_AMBIGUOUS)

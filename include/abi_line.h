@@ -43,12 +43,13 @@ struct abi_ip {
 	struct abi_recipe recipes[ABI_CANDIDATES];
 	struct abi_guard guard; /* of an ambiguous one: the first recipe is that of a register
 				 * that is equal, the second of another; candidates follow */
+	__u64 space;		/* abi_space.h, of the key's process; 0: the kernel's code */
 	__u32 state;
 	__u16 n;   /* recipes; with ABI_IP_RECIPE 1 */
 	__u16 all; /* of an ambiguous one: not 0: one of them has run, there is no other way */
 };
 
-_Static_assert(sizeof(struct abi_ip) == 24 + 16 * ABI_CANDIDATES, "abi_ip size");
+_Static_assert(sizeof(struct abi_ip) == 32 + 16 * ABI_CANDIDATES, "abi_ip size");
 
 static inline __u64 abi_window_base(__u64 ip)
 {
@@ -140,12 +141,13 @@ struct abi_new_ip {
 /* The same with the whole window of code. */
 struct abi_window {
 	struct abi_ip_key key;
+	__u64 space;  /* as in struct abi_ip */
 	__u32 pieces; /* bit per piece that could be read, from abi_window_base() on */
 	__u32 pad;
 	__u8 code[ABI_WINDOW_BYTES];
 };
 
-_Static_assert(sizeof(struct abi_window) == 24 + ABI_WINDOW_BYTES, "abi_window size");
+_Static_assert(sizeof(struct abi_window) == 32 + ABI_WINDOW_BYTES, "abi_window size");
 
 /*
  * Rising; bank b of CPU c is entry c * ABI_BANKS + b, as with histograms. What became of a sample

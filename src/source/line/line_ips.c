@@ -195,6 +195,7 @@ static int on_new(void *ctx, const void *data, size_t size)
 	ip.state = state_of(recipe(&p->windows, r, &answer));
 	ip.n = (__u16)answer.n;
 	ip.all = answer.all;
+	ip.space = r->space;
 	memcpy(ip.recipes, answer.r, answer.n * sizeof(answer.r[0]));
 	if (answer.guard.bytes)
 		guard_fill(&ip, &answer.guard);
