@@ -221,7 +221,7 @@ run: $(O)/waitscope $(O)/tests/load/demo ## ten seconds of live tables beside a 
 	$(Q)scripts/run.sh $(O) $(ARGS)
 
 # ---- the house ----
-C_FILES := $(wildcard src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] include/*.h bpf/*.[ch] bench/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
+C_FILES := $(wildcard src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] include/*.h bpf/*.[ch] bpf/*/*.[ch] bench/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
 
 lint: ## check floors, sizes, format and scripts
 	$(Q)scripts/lint.sh

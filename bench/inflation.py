@@ -9,7 +9,7 @@ import stats
 from loads import Begun
 
 JUDGED = "1 in 100"
-EVERY = (("the first", "0"), (JUDGED, "100"), ("each, as far as lock.bpf.h bounds them", "1"))
+EVERY = (("the first", "0"), (JUDGED, "100"), ("each, as far as lock.bpf.c bounds them", "1"))
 LIMIT = 1.1  # of the p50 with the fewest stacks
 WAITS_MIN = 300  # fewer say nothing
 WHAT = "p50 of a pipe's mutex: stack of 1 wait in 100 / of the first"

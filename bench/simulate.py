@@ -54,7 +54,7 @@ class Maps:
     def data(self, ident):
         row = json.loads(bpftool("-j", "map", "lookup", "id", str(ident), "key", "0", "0", "0", "0"))
         value = bytearray(int(b, 16) for b in row["value"])
-        at, size = self.variable(ident, "slots")  # sched_slots.bpf.h: the machine's own tasks have some of them
+        at, size = self.variable(ident, "slots")  # sched.bpf.c: the machine's own tasks have some of them
         value[at:at + size] = bytes(size)
         return bytes(value)
 

@@ -4,6 +4,8 @@
 #ifndef WS_COMPAT_BPF_H
 #define WS_COMPAT_BPF_H
 
+#include "lib/common.bpf.h"
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 /* 2f064a59a11f ("sched: Change task_struct::state", 5.14) renamed state and made it unsigned int.
@@ -54,6 +56,16 @@ static __always_inline u64 compat_task_state(struct task_struct *p)
 	if (bpf_core_field_exists(p->__state))
 		return TRACED_READ(p, __state);
 	return TRACED_READ((struct task_struct___state *)p, state);
+}
+
+/* Does sched_switch pass prev_state (as above)? User space counts the prototype's arguments. */
+const volatile bool switch_has_state = true;
+
+/* The state in which a task leaves its CPU, at sched_switch; 0: it stays runnable. */
+static __always_inline u32 compat_switch_state(u64 *ctx, struct task_struct *prev)
+{
+	return OPTION(switch_has_state, true) ? (u32)((volatile u64 *)ctx)[3]
+					      : (u32)compat_task_state(prev);
 }
 
 #define TASK_DEAD 0x80 /* of it: the last switch-out (include/linux/sched.h) */

@@ -8,7 +8,7 @@
  * The parts of a task add up to the time from one look at it to the next, always: what its sums are ahead of the clock
  * (a CPU's own clock lags by a tick) is told at the next look.
  */
-#include "common.bpf.h"
+#include "lib/common.bpf.h"
 #include "compat.bpf.h"
 
 #include "abi_times.h"
@@ -16,6 +16,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /* Up to at_ns the task's time is told: of the kernel's sums ran_ns and waited_ns. */
+#define STAMP_OF_SOURCE
 struct stamp {
 	u64 cgroup_id;
 	u32 flags;
@@ -27,8 +28,8 @@ struct stamp {
 
 #define STAMP_ENDED STAMP_OWN
 
-#include "filter.bpf.h"
-#include "group.bpf.h"
+#include "lib/filter.bpf.h"
+#include "lib/group.bpf.h"
 
 const volatile __u32 by; /* ABI_BY_* */
 
@@ -168,7 +169,7 @@ int ws_times_late(u64 *ctx)
 			look_first(st, p, bpf_ktime_get_ns()); \
 	} while (0)
 
-#include "follow.bpf.h"
+#include "lib/follow.bpf.h"
 
 static __always_inline int tell(struct task_struct *p, bool ends)
 {

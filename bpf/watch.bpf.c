@@ -7,22 +7,15 @@
  *
  * In the kernel the trap is an NMI in all but name: no stamps are made, which would allocate.
  */
-#include "common.bpf.h"
+#include "lib/common.bpf.h"
 #include "compat.bpf.h"
 
-struct stamp { /* for filter.bpf.h */
-	u64 cgroup_id;
-	u32 flags;
-	u32 pad;
-};
-
 #define TASKS_FROM_CURRENT
-#include "filter.bpf.h"
-#include "follow.bpf.h"
+#include "lib/filter.bpf.h"
+#include "lib/follow.bpf.h"
 #include "abi_watch.h"
-#include "code.bpf.h"
-#include "space.bpf.h"
-#include "line_regs.bpf.h"
+#include "lib/code.bpf.h"
+#include "lib/line_regs.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -12,12 +12,34 @@
  * alone goes on, so that a moment between them is known exactly; else (the hypervisor took some of
  * it) only what must lie on this side of it is counted, the rest stays unexplained: since() in
  * why.bpf.h.
+ *
+ * A chapter of sched.bpf.c, with why.bpf.h.
  */
 #ifndef WS_WHY_CPU_BPF_H
 #define WS_WHY_CPU_BPF_H
 
 #include "abi_why.h"
-#include "why_pair.bpf.h"
+
+/* ---- pairs ---- */
+
+/* --why: what a CPU counts by itself. */
+
+/* Who waited, for whom and how long, by its length: what of it this CPU has counted since user space last asked, and
+ * is not in its entry yet. A look-up in a hash takes as long as all else of such a wait. */
+struct why_pair {
+	struct abi_key key; /* of its entry; all 0: of nobody */
+	u64 who[2];	    /* the stay's key; 0 of idle's */
+	u64 least_ns;	    /* waits of that length: from here on */
+	u64 span_ns;	    /* and up to so much more */
+	u64 ns;
+	u64 count;
+	u64 due_ns;
+	u64 due_count;
+};
+
+/* Nearly all waits of a pair have one or two lengths: that many places next to each other are its own. */
+#define WHY_PAIR_WAYS 2
+#define WHY_PAIRS 16 /* in all; powers of two */
 
 #define WHY_STAYS 256 /* powers of two */
 #define WHY_EDGES 512
@@ -409,7 +431,60 @@ int ws_resched_due(u64 *ctx)
 
 /* ---- who is on the CPU ---- */
 
-#include "why_group.bpf.h"
+/* ---- groups ---- */
+
+/* --why: the group that the task of a stay is of, and what else is known of it. */
+
+/* The lowest bit of each byte that is NUL; the first is right, those behind it need not be. */
+static __always_inline u64 why_nul(u64 word)
+{
+	return ((word - 0x0101010101010101ULL) & ~word & 0x8080808080808080ULL) >> 7;
+}
+
+/* A word of the group that a stay is of: older kernels leave behind a name's NUL what was there before. */
+static __always_inline u64 why_group(const struct why_stay *t, u32 word)
+{
+	u64 nul = why_nul(t->key[word]);
+
+	if (!WHY_NAMED)
+		return t->key[word];
+	if (word && why_nul(t->key[0]))
+		return 0;
+	return nul ? t->key[word] & ((nul & -nul) - 1) : t->key[word];
+}
+
+/* Out of line, as all that only some ask for: the switch's own frame is no deeper for it. */
+static __noinline u32 why_name_group(struct why_cpu *s, struct task_struct *p)
+{
+	struct why_stay *t = &s->stays[s->nstays & (WHY_STAYS - 1)];
+	struct why_who *who = &s->who[s->nstays & (WHY_STAYS - 1)];
+	struct task_struct *leader;
+	struct abi_key key = {};
+
+	if (!WHY_NAMED) {
+		group_key(&key, p);
+		t->key[0] = key.id;
+		t->key[1] = key.born;
+	}
+	who->pid = TASK_READ(p, tgid);
+	who->cgroup_id = task_cgroup_id(p);
+	TASK_COMM(who->comm, p);
+	if (keyed.by != ABI_BY_PID)
+		return 0;
+	leader = TASK_READ(p, group_leader);
+	if (leader)
+		TASK_COMM(who->name, leader);
+	return 0;
+}
+
+static __always_inline void why_name_stay(struct why_cpu *s, struct why_stay *t,
+					  struct task_struct *p)
+{
+	if (WHY_NAMED)
+		__builtin_memcpy(t->key, p->comm, sizeof(t->key));
+	if (!WHY_NAMED || slower)
+		why_name_group(s, p);
+}
 
 /* The stay of that number. The empty asm keeps its address in a register: clang would reckon it anew for each member. */
 static __always_inline struct why_stay *why_stay_at(struct why_cpu *s, u64 n)

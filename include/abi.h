@@ -74,7 +74,7 @@ struct abi_buckets {
 _Static_assert(sizeof(struct abi_buckets) == 8 + sizeof(struct bucket_table), "abi_buckets size");
 
 /*
- * Values that a program is to place, and the slots it found (bpf/bucket_check.bpf.h). As many as
+ * Values that a program is to place, and the slots it found (bpf/lib/bucket_check.bpf.h). As many as
  * the verifier walks through at little cost, and few enough calls for a schema's some thousand
  * values.
  */
@@ -314,7 +314,7 @@ struct abi_slow {
 
 _Static_assert(sizeof(struct abi_slow) == 80 + 48, "abi_slow size");
 
-/* A stamp where it is sooner found than in task storage (sched_slots.bpf.h), a cache line each.
+/* A stamp where it is sooner found than in task storage (sched.bpf.c), a cache line each.
  * Twelve pages hold 768; two are left out for the object's other variables, which took a page of their own. */
 #define ABI_SLOTS 766
 
@@ -325,7 +325,7 @@ struct abi_slot {
 	__u64 owner; /* the task's address; 0: nobody's */
 };
 
-/* Where in a task's stamp (sched.bpf.h) the moment is that it was queued, 0 if it is not: without
+/* Where in a task's stamp (sched.bpf.c) the moment is that it was queued, 0 if it is not: without
  * an iterator user space looks for those who wait. */
 #define ABI_STAMP_BYTES 80
 #define ABI_STAMP_T1 8

@@ -5,7 +5,7 @@
 
 #include "abi_contend.h"
 
-/* key.kind: the class of a wait (futex_calls.bpf.h); key.obj: the number of the address. */
+/* key.kind: the class of a wait (futex.bpf.c); key.obj: the number of the address. */
 #define ABI_FUTEX_LOCK 1   /* certainly for a lock */
 #define ABI_FUTEX_WORK 2   /* certainly for work */
 #define ABI_FUTEX_UNSURE 3 /* for a lock or for work: not known */

@@ -19,7 +19,7 @@ _Static_assert(sizeof(struct abi_held_piece) == 80, "abi_held_piece size");
 
 #define ABI_HELD_PIECES 8
 
-/* What a thread waited for that others wait for: the last such stretches (bpf/chain.bpf.h). */
+/* What a thread waited for that others wait for: the last such stretches (bpf/lib/chain.bpf.h). */
 #define ABI_STRETCH_TASK 0  /* for its CPU, on which this task ran */
 #define ABI_STRETCH_IDLE 1  /* ... which was on its way out of idle */
 #define ABI_STRETCH_LOCK 2  /* for a lock of the kernel, and the thread that held it longest */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --why: what a task's time went to (bpf/tasks_keep.bpf.h keeps it), and who held what a wait was for
- * (bpf/holder.bpf.h). A reading of a ledger is what its four sums were at a moment; the difference of
+ * --why: what a task's time went to (bpf/lib/tasks_keep.bpf.h keeps it), and who held what a wait was for
+ * (bpf/lib/holder.bpf.h). A reading of a ledger is what its four sums were at a moment; the difference of
  * two is the time between them, to the nanosecond.
  */
 #ifndef WS_ABI_HOLDER_H

@@ -114,10 +114,11 @@ circles() { # of "FROM TO" lines: each circle in a line
 		END { if (loop) print "circle of includes:" loop }'
 }
 
-forbid 'one has to go' circles < <(includes)
-forbid 'one has to know the other alone' circles < <(includes | awk '
+included=$(includes)
+forbid 'one has to go' circles <<<"$included"
+forbid 'one has to know the other alone' circles < <(awk '
 	{ gsub(/[^\/]*( |$)/, " ") }
-	$1 != $2 && /src\/.*src\// { print $1, $2 }' | sort -u)
+	$1 != $2 && /src\/.*src\// { print $1, $2 }' <<<"$included" | sort -u)
 
 # ---- sizes ----
 long_files() { # LIMIT FILE...
@@ -142,13 +143,26 @@ awk -v limit="$FUNCTION_LINES" '
 # ---- read-only data is read as what it is declared (DESIGN, rule 17) ----
 # User space sets it after the compiler has seen its initialiser: reads by way of a pointer that has lost
 # `volatile` may be taken from there. The compiler knows types, so it is asked.
+bpf_syntax() { # OPTION... FILE
+	clang -target bpf -mcpu=v3 -g -O2 -Ivmlinux -Iinclude -Ibpf -fsyntax-only -fno-caret-diagnostics -Wno-everything "$@"
+}
+
 volatile_lost() { # FILE...
 	local f
 	for f; do
-		clang -target bpf -mcpu=v3 -g -O2 -Ivmlinux -Iinclude -Ibpf -fsyntax-only -fno-caret-diagnostics \
-			-Wno-everything -Wcast-qual -Wincompatible-pointer-types-discards-qualifiers "$f" 2>&1 |
+		bpf_syntax -Wcast-qual -Wincompatible-pointer-types-discards-qualifiers "$f" 2>&1 |
 			grep -E 'drops .*volatile|discards qualifiers|error:'
 	done | sort -u
+}
+
+# A header of one file alone is a part of that file; one of several can be read, and compiled, by itself.
+not_shared() { # HEADER...
+	local h n
+	for h; do
+		n=$(grep -cE "^(bpf|tests|bench)/.* $h\$" <<<"$included")
+		[ "$n" -ge 2 ] || echo "$h: included by $n"
+		bpf_syntax -include "$h" -x c /dev/null 2>&1 | grep -m 1 'error:'
+	done
 }
 
 mapfile -t programs < <(printf '%s\n' "${code[@]}" | grep '\.bpf\.c$')
@@ -156,6 +170,8 @@ if ! command -v clang >/dev/null; then
 	breach "clang is missing ('make deps' installs it)"
 elif [ ${#programs[@]} -gt 0 ]; then
 	forbid 'a compiler may fold read-only data that is not read as volatile' volatile_lost "${programs[@]}"
+	mapfile -t shared < <(pick '^bpf/lib/.*\.h$')
+	forbid 'a header of bpf/lib is included by two files or more, and compiles by itself' not_shared "${shared[@]}"
 fi
 
 # ---- filters are asked in one place: what forgets one counts the wrong tasks, in silence ----

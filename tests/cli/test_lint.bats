@@ -5,7 +5,7 @@
 setup() {
 	lint=$BATS_TEST_DIRNAME/../../scripts/lint.sh
 	tree=$BATS_TEST_TMPDIR/tree
-	mkdir -p "$tree"/{include,bpf,scripts,vmlinux} "$tree"/src/{core,sink,source} "$tree"/tests/unit
+	mkdir -p "$tree"/{include,bpf/lib,scripts,vmlinux} "$tree"/src/{core,sink,source} "$tree"/tests/unit
 	cp "$BATS_TEST_DIRNAME/../../.clang-format" "$tree"
 	for f in src/core/a.c src/sink/a.c src/source/a.c src/a.c include/a.h; do
 		put "$f" '#include "core/frame.h"'
@@ -170,6 +170,20 @@ breach() { # WORDS expected of lint
 	put bpf/a.bpf.h 'int a = filter.asks_late; /* filter.bpf.h */'
 	run "$lint" "$tree"
 	[ "$status" -eq 0 ]
+}
+
+@test "a header of bpf/lib for one file, or one that needs what stands above it" {
+	put bpf/lib/a.bpf.h 'static int a;'
+	put bpf/a.bpf.c '#include "lib/a.bpf.h"'
+	breach 'bpf/lib/a.bpf.h: included by 1  (a header of bpf/lib'
+	put bpf/b.bpf.c '#include "lib/a.bpf.h"'
+	run "$lint" "$tree"
+	[ "$status" -eq 0 ]
+	for f in a b; do
+		put bpf/$f.bpf.c "$(printf '%s\n' 'typedef int number;' '#include "lib/a.bpf.h"')"
+	done
+	put bpf/lib/a.bpf.h 'static number a;'
+	breach 'a header of bpf/lib is included by two files or more, and compiles by itself'
 }
 
 @test "a source named by the main floor" {

@@ -4,19 +4,12 @@
  * number. test_shared_bpf.c loads it with what all sources share.
  */
 #define TASKS_FROM_CURRENT
-#include "common.bpf.h"
+#include "lib/common.bpf.h"
 #include "compat.bpf.h"
 
-struct stamp {
-	u64 cgroup_id;
-	u32 flags;
-	u32 pad;
-};
-
-#include "filter.bpf.h"
-#include "follow.bpf.h"
-
-#include "keyed.bpf.h"
+#include "lib/filter.bpf.h"
+#include "lib/follow.bpf.h"
+#include "lib/keyed.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stamps: of tasks that were there before, in the table of slots (bpf/sched_slots.bpf.h), and of tasks that died unseen."""
+"""Stamps: of tasks that were there before, in the table of slots (bpf/sched.bpf.c), and of tasks that died unseen."""
 import subprocess
 import sys
 import time

@@ -14,7 +14,7 @@ import why_trace as why_ref
 from harness import Cgroup, KernelTest, metric, mount_of, runs, total_ns
 
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-MANY = 24  # WHY_PAIRS of bpf/why_pair.bpf.h is 16
+MANY = 24  # WHY_PAIRS of bpf/why.bpf.h is 16
 
 
 def culprits(frame):

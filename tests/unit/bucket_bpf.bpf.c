@@ -3,8 +3,8 @@
  * bucket_slot() as the BPF compiler and the verifier see it, a value in, its slot out; and hist_add(), which
  * places a value in a bank.
  */
-#include "common.bpf.h"
-#include "hist.bpf.h"
+#include "lib/common.bpf.h"
+#include "lib/hist.bpf.h"
 
 const volatile struct bucket_table buckets;
 const volatile __u32 schema = BUCKET_SCHEMA_DEFAULT;

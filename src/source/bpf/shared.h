@@ -24,7 +24,7 @@ struct shared_maps {
 
 /* Are ledgers kept already, by the program of another source? */
 bool shared_ledgers(const struct shared_maps *s);
-/* Ledgers of bpf/ledger.bpf.h, before the load: taken if they are there, else sized. `used`: false where
+/* Ledgers of bpf/lib/ledger.bpf.h, before the load: taken if they are there, else sized. `used`: false where
  * the object has no use for them. 0 or negative errno. */
 int shared_setup(const struct shared_maps *s, struct bpf_object *obj, uint32_t ncpus,
 		 bool task_storage, bool used);

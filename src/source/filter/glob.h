@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --comm GLOB as a bit-parallel automaton that BPF runs over 16 bytes (bpf/filter.bpf.h). */
+/* --comm GLOB as a bit-parallel automaton that BPF runs over 16 bytes (bpf/lib/filter.bpf.h). */
 #ifndef WS_GLOB_H
 #define WS_GLOB_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The scheduler's BPF object, of which there are four from one source: with BTF tracepoints; the
- * same for a run that asks for nothing (OPTION in bpf/common.bpf.h); with what --why takes; and with
+ * same for a run that asks for nothing (OPTION in bpf/lib/common.bpf.h); with what --why takes; and with
  * raw tracepoints for kernels without BTF, which tell what types they have by --btf.
  */
 #ifndef WS_SCHED_OBJECT_H
