@@ -36,7 +36,7 @@ class Arms(KernelTest):
         if missing:
             self.note("not built: no %s", ", ".join(missing))
         # One of each compiler, and at two levels; all of them in make check-all.
-        return have if os.environ.get("WS_LONG", "1") else [name for name in have if name in ("arms-gcc-O1", "arms-clang-O2")] or have
+        return harness.few(have, [name for name in have if name in ("arms-gcc-O1", "arms-clang-O2")] or have)
 
     def sample(self, build, mode, *args, seconds=SECONDS, interval="1"):
         """(shapes by the address of their line, the final report); the threads ran."""
