@@ -151,7 +151,7 @@ static __always_inline void find_process(struct abi_contend_sample *s, struct ta
 {
 	struct task_struct *leader = interrupt ? NULL : BPF_CORE_READ(p, group_leader);
 
-	s->files = interrupt ? 0 : (u64)BPF_CORE_READ(p, files);
+	s->born = 0;
 	__builtin_memset(s->process, 0, sizeof(s->process));
 	if (leader)
 		bpf_core_read(s->process, sizeof(s->process), &leader->comm);
@@ -252,9 +252,9 @@ static __always_inline void lock_account(void *ctx, struct lock_cpu *c, struct a
 /* ---- holders ---- */
 
 /*
- * --why of kernel locks: mutexes, reader-writer semaphores and rt-mutexes tell which task holds them.
- * Spinlocks, reader-writer locks, semaphores, per-CPU semaphores and the reader-writer locks of
- * PREEMPT_RT do not: their holder is not known, and nothing is done for them.
+ * --why of kernel locks: mutexes, reader-writer semaphores and rt-mutexes tell which task holds
+ * them. Spinlocks, reader-writer locks, semaphores, per-CPU semaphores and the reader-writer locks
+ * of PREEMPT_RT do not: their holder is not known, and nothing is done for them.
  */
 
 /* kernel/locking/mutex.h, rwsem.c and rtmutex_common.h have up to three flags in an owner, which is

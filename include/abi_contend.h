@@ -59,10 +59,7 @@ struct abi_contend_sample {
 	__u32 nips;
 	__u32 role;
 	__u32 execs; /* of a futex's process (abi_futex_key) */
-	union {
-		__u64 files; /* of the task: its files_struct, whose open files may have the lock; or 0 */
-		__u64 born; /* a futex: start time of the process (abi_futex_key) */
-	};
+	__u64 born;  /* of a futex: start time of the process (abi_futex_key) */
 	__u64 space; /* of the process's addresses (abi_space.h); 0: not known */
 	char comm[ABI_COMM_LEN];
 	char process[ABI_COMM_LEN]; /* comm of its process; empty: not asked for */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --why: where in its code a holder took the lock (release.bpf.h). The stack is that of its own wait, taken when
- * that ended, once for each lock and thread, then 1 in stack_every; it is told when a wait of another turns out
- * to have been for it.
+ * --why: where in its code a holder took the lock (release.bpf.h). The stack is that of its own
+ * wait, taken when that ended, once for each lock and thread, then 1 in stack_every; it is told
+ * when a wait of another turns out to have been for it.
  */
 #ifndef WS_TAKE_TELL_BPF_H
 #define WS_TAKE_TELL_BPF_H
@@ -58,14 +58,15 @@ static __always_inline void holder_sample(struct abi_contend_sample *s, const st
 	s->pid = 0;
 	s->role = role;
 	s->execs = 0;
-	s->files = 0;
+	s->born = 0;
 	s->space = 0;
 	__builtin_memset(s->process, 0, sizeof(s->process));
 	__builtin_memset(s->comm, 0, sizeof(s->comm));
 	thread_name(s->tid, s->comm, &s->pid);
 }
 
-/* Of the wait that has been taken apart last on this CPU. Global: the verifier takes it by itself, once. */
+/* Of the wait that has been taken apart last on this CPU. Global: the verifier takes it by itself,
+ * once. */
 __noinline u32 release_tell(void)
 {
 	u32 waiter = (u32)bpf_get_current_pid_tgid();
@@ -118,8 +119,8 @@ static __always_inline bool take_copy(struct abi_contend_sample *s, const struct
 	return *(volatile u64 *)&t->tag == w->taken && t->since == w->taken_at && s->nips;
 }
 
-/* Of a holder of the wait that has been taken apart last on this CPU. Global: the verifier takes it by itself,
- * once. */
+/* Of a holder of the wait that has been taken apart last on this CPU. Global: the verifier takes it
+ * by itself, once. */
 __noinline u32 take_tell(void)
 {
 	struct abi_contend_sample *s;

@@ -15,7 +15,9 @@
 #define CHAIN_MAX 32	 /* typedefs of typedefs, structs in structs: more is a loop */
 #define SEARCH_MAX 20000 /* members looked at in search of one: so are more of these */
 
-/* What every header has. <linux/btf.h> of Linux 7 has more, which kernels before it do not write. */
+/*
+ * What every header has. <linux/btf.h> of Linux 7 has more, which kernels before it do not write.
+ */
 #define HEADER_MIN (offsetof(struct btf_header, str_len) + sizeof(__u32))
 
 /* Bytes behind a type's head; negative for a kind we do not know. */

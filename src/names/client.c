@@ -44,7 +44,8 @@ struct names_user {
 	uint64_t nrefused;	/* names */
 };
 
-/* Only in the first pid namespace (PROC_PID_INIT_INO, include/linux/proc_ns.h) /proc has the numbers that BPF programs tell. */
+/* Only in the first pid namespace (PROC_PID_INIT_INO, include/linux/proc_ns.h) /proc has the
+ * numbers that BPF programs tell. */
 static bool is_elsewhere(void)
 {
 	struct stat st;
@@ -238,7 +239,9 @@ static int ask_worker(struct names_user *u, struct ask *ask)
 
 /* ---- time ---- */
 
-/* How long is waited for an answer: `left_ns` of the children's own time, and never past until_ns. */
+/*
+ * How long is waited for an answer: `left_ns` of the children's own time, and never past until_ns.
+ */
 struct patience {
 	uint64_t until_ns, left_ns;
 	uint64_t seen_ns, ran_ns; /* when it was looked at last, and what they had run by then */

@@ -122,8 +122,9 @@ static bool from_cpp(struct piece *p, const char *symbol)
 #define BASE_62 "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 /*
- * "u8_gdel_5qa", an identifier with other letters than ASCII's: a "u", how many bytes follow, an underscore that may be
- * missing, ASCII letters and an underscore if there are any, and the code of the others, of small letters and digits.
+ * "u8_gdel_5qa", an identifier with other letters than ASCII's: a "u", how many bytes follow, an
+ * underscore that may be missing, ASCII letters and an underscore if there are any, and the code of
+ * the others, of small letters and digits.
  */
 static bool is_punycode(const char *at)
 {
@@ -146,8 +147,8 @@ static bool is_punycode(const char *at)
 	return true;
 }
 
-/* The library decodes such identifiers into memory that only its own way out frees. Names that have one are printed to
- * their end, if that is near. */
+/* The library decodes such identifiers into memory that only its own way out frees. Names that have
+ * one are printed to their end, if that is near. */
 static bool has_punycode(const char *symbol)
 {
 	for (; *symbol; symbol++)
@@ -158,8 +159,9 @@ static bool has_punycode(const char *symbol)
 
 /*
  * How many pieces the library prints at most: one for each byte, one for each lifetime of a binder
- * ("for<'a, 'b>" is "G0_": the number, in base 62, is one less), all of them again for each reference back
- * ("B3_"). Letters of identifiers are counted as if they were such; a binder of more than 63 is too many.
+ * ("for<'a, 'b>" is "G0_": the number, in base 62, is one less), all of them again for each
+ * reference back ("B3_"). Letters of identifiers are counted as if they were such; a binder of more
+ * than 63 is too many.
  */
 static bool ends_soon(const char *symbol)
 {

@@ -36,7 +36,8 @@ static void place_text(const char *file, uint64_t line, char *out, size_t len)
 		*out = '\0';
 }
 
-/* A file's number counts in the list of the DIE's unit. clang's units in .dwo files have no list: they use their skeleton's. */
+/* A file's number counts in the list of the DIE's unit. clang's units in .dwo files have no list:
+ * they use their skeleton's. */
 static void place_of(Dwarf_Die *die, Dwarf_Die *skeleton, unsigned int file_attr,
 		     unsigned int line_attr, char *out, size_t len)
 {
@@ -60,7 +61,8 @@ void dwarf_decl_place(Dwarf_Die *die, Dwarf_Die *skeleton, char *out, size_t len
 	Dwarf_Die at = *die;
 
 	*out = '\0';
-	/* Where the definition has no line of its own it refers to a declaration, perhaps in another unit. */
+	/* Where the definition has no line of its own it refers to a declaration, perhaps in
+	 * another unit. */
 	for (int i = 0; i < ORIGINS_MAX; i++) {
 		place_of(&at, skeleton, DW_AT_decl_file, DW_AT_decl_line, out, len);
 		if (*out ||
@@ -122,7 +124,8 @@ static enum scope scope_of(Dwarf_Die *die)
 	return SCOPE_NONE;
 }
 
-/* Collects what is inlined at the address, from the outermost on. True: it lies below `parent`, or there is no time left. */
+/* Collects what is inlined at the address, from the outermost on. True: it lies below `parent`, or
+ * there is no time left. */
 static bool descend(struct code_search *s, Dwarf_Die *parent, int depth)
 {
 	Dwarf_Die die, next;
@@ -160,7 +163,8 @@ static bool is_mangled(Dwarf_Die *die)
 	       dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &a);
 }
 
-/* The last child of `die` that begins at `target` or before: that DIE, or the one it lies in. False: none. */
+/* The last child of `die` that begins at `target` or before: that DIE, or the one it lies in.
+ * False: none. */
 static bool child_towards(struct code_search *s, Dwarf_Die *die, Dwarf_Off target)
 {
 	Dwarf_Die child, next;
@@ -177,8 +181,8 @@ static bool child_towards(struct code_search *s, Dwarf_Die *die, Dwarf_Off targe
 	return true;
 }
 
-/* "std::condition_variable::": what the function is declared in. For those whose name is not mangled, as of templates that
- * are made of lambdas. */
+/* "std::condition_variable::": what the function is declared in. For those whose name is not
+ * mangled, as of templates that are made of lambdas. */
 static void scope_text(struct code_search *s, Dwarf_Die *die, char *out, size_t len)
 {
 	Dwarf_Die at = *die, unit, scope;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Split DWARF (-gsplit-dwarf): the program has a skeleton of each unit, and a .dwo file has the unit itself. libdw opens .dwo
- * files by their paths, which the sandboxed worker may not, and libdw reads addresses from the program's .debug_addr only for units
- * that it opened so. Therefore this file gets a .dwo file from the opener, and reads .debug_addr. Packages of .dwo files (.dwp)
- * are not read.
+ * Split DWARF (-gsplit-dwarf): the program has a skeleton of each unit, and a .dwo file has the
+ * unit itself. libdw opens .dwo files by their paths, which the sandboxed worker may not, and libdw
+ * reads addresses from the program's .debug_addr only for units that it opened so. Therefore this
+ * file gets a .dwo file from the opener, and reads .debug_addr. Packages of .dwo files (.dwp) are
+ * not read.
  */
 #include <dwarf.h>
 #include <string.h>
@@ -34,8 +35,11 @@ static const char *text_of(Dwarf_Die *die, unsigned int attr)
 	return text ? text : "";
 }
 
-/* A skeleton and its unit have the same id. In DWARF 4 the id may be the last thing in .debug_info, and elf_end_strings
- * overwrites the last byte of that section: so only 7 bytes of the id are compared. */
+/*
+ * A skeleton and its unit have the same id. In DWARF 4 the id may be the last thing in .debug_info,
+ * and elf_end_strings overwrites the last byte of that section: so only 7 bytes of the id are
+ * compared.
+ */
 #define UNIT_ID_MASK (UINT64_MAX >> 8)
 
 static bool unit_id(Dwarf_Die *unit, uint64_t *id)
@@ -47,7 +51,8 @@ static bool unit_id(Dwarf_Die *unit, uint64_t *id)
 	       (type == DW_UT_skeleton || type == DW_UT_split_compile);
 }
 
-/* Finds the compile unit of a .dwo file, which type units may precede. False: there is none, or its id is not `want`. */
+/* Finds the compile unit of a .dwo file, which type units may precede. False: there is none, or its
+ * id is not `want`. */
 static bool first_unit(Dwarf *dwarf, uint64_t want, Dwarf_Die *unit)
 {
 	Dwarf_Off at = 0, next;

@@ -27,7 +27,8 @@ bool dwarf_var_find(struct elf_file *f, const struct elf_look *look, uint64_t va
 /* A function at an address of code, and its line there. */
 struct dwarf_frame {
 	char name
-		[NAME_LEN]; /* of a function that is inlined; "" for the last one, which has a symbol */
+		/* of a function that is inlined; "" for the last one, which has a symbol */
+		[NAME_LEN];
 	char place[NAME_PLACE_LEN]; /* "kw.c:40"; "": not known */
 };
 #define DWARF_FRAMES_MAX 16
@@ -41,9 +42,11 @@ bool dwarf_code_find(const struct elf_look *look, uint64_t vaddr, struct dwarf_f
 
 /* ---- for both ---- */
 
-/* Where it is declared, "kw.c:15"; "": not known. skeleton: of its unit, where that is split, or NULL. */
+/* Where it is declared, "kw.c:15"; "": not known. skeleton: of its unit, where that is split, or
+ * NULL. */
 void dwarf_decl_place(Dwarf_Die *die, Dwarf_Die *skeleton, char *out, size_t len);
-/* Its own name; a mangled one says the namespace too, as `symbol` (may be NULL) may. False: it has none. */
+/* Its own name; a mangled one says the namespace too, as `symbol` (may be NULL) may. False: it has
+ * none. */
 bool dwarf_full_name(Dwarf_Die *die, const struct elf_symbol *symbol, char *out, size_t len);
 
 /* The one unit whose .dwo file is open; dwarf NULL: none. */
@@ -72,14 +75,16 @@ void dwarf_session_close(struct dwarf_session *s);
  */
 bool dwarf_each_unit(struct dwarf_session *s, const struct elf_look *look,
 		     bool (*visit)(Dwarf_Die *unit, void *ctx), void *ctx);
-/* The unit at `at`, its first DIE (die->addr NULL: none), and where the next unit is. False: there is no unit any more. */
+/* The unit at `at`, its first DIE (die->addr NULL: none), and where the next unit is. False: there
+ * is no unit any more. */
 bool dwarf_unit_at(Dwarf *dwarf, Dwarf_Off at, Dwarf_Off *next, Dwarf_Die *die);
 const char *dwarf_basename(const char *path);
 
 /* ---- units in files of their own (dwarf_split.c) ---- */
 
 bool dwarf_is_skeleton(Dwarf_Die *unit);
-/* The unit that a skeleton stands for, valid until the next call. False: its file is not there, or is not of this program. */
+/* The unit that a skeleton stands for, valid until the next call. False: its file is not there, or
+ * is not of this program. */
 bool dwarf_split_open(struct dwarf_session *session, const struct elf_look *look,
 		      Dwarf_Die *skeleton, Dwarf_Die *unit);
 void dwarf_split_close(struct dwarf_split *s);

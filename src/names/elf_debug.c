@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Separate debug files: by build-id, by .gnu_debuglink, what dwz moved out of them, and .dwo files. */
+/*
+ * Separate debug files: by build-id, by .gnu_debuglink, what dwz moved out of them, and .dwo files.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

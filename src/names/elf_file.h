@@ -37,8 +37,9 @@ struct build_id {
 };
 
 /*
- * A variable with a fixed address, and the offset of the DIE that describes it (less than ELF_DEBUG_BYTES). skeleton: the offset
- * of the unit in whose .dwo file the DIE is; 0: the DIE is in the debug file itself.
+ * A variable with a fixed address, and the offset of the DIE that describes it (less than
+ * ELF_DEBUG_BYTES). skeleton: the offset of the unit in whose .dwo file the DIE is; 0: the DIE is
+ * in the debug file itself.
  */
 struct dwarf_place {
 	uint64_t addr;
@@ -67,7 +68,8 @@ struct elf_file {
 	bool slow;	   /* a look-up in it was not done in time */
 	uint64_t spent_ns; /* on look-ups that were not done */
 	bool fetching;	   /* its debug file is on its way from a server */
-	bool splits_hang; /* the file system of a .dwo file did not answer: none is opened any more */
+	/* the file system of a .dwo file did not answer: none is opened any more */
+	bool splits_hang;
 };
 
 struct elf_files;
@@ -156,7 +158,8 @@ struct elf_debug {
 int elf_debug_open(struct elf_debug *d, const struct elf_file *f, Elf *main);
 /* The file that dwz moved common parts to: 0 none is needed; 1 *fd is it; -1 it is not there. */
 int elf_alt_open(struct elf_debug *d, const struct elf_file *f, Elf *debug, int *fd);
-/* The .dwo file that a unit names, which was compiled in `dir`: there, or beside the program. An fd, or -1. */
+/* The .dwo file that a unit names, which was compiled in `dir`: there, or beside the program. An
+ * fd, or -1. */
 int elf_split_open(struct elf_debug *d, struct elf_file *f, const char *dir, const char *name);
 /* Which file the descriptor is of; false: no regular one. */
 bool elf_file_id(int fd, struct file_id *out);

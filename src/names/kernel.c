@@ -33,7 +33,6 @@ void names_kernel_close(struct names_kernel *k)
 	percpu_close(&k->percpu);
 	supers_close(&k->supers);
 	slabs_close(&k->slabs);
-	nodes_close(&k->nodes);
 	peek_close(&k->peek);
 	ksyms_free(&k->syms);
 	btf_view_close(&k->module_btf);
@@ -319,9 +318,9 @@ void names_kernel_data(struct names *n, uint64_t addr, const struct kernel_hint 
 
 	/* What is certain first; slabs before pages, for their memory has pages too. */
 	if (hint_name(k, addr, hint, out) || percpu_name(k, addr, out) ||
-	    symbol_name(k, addr, out) || ext4_name(k, addr, out) || node_name(k, addr, out) ||
-	    inode_name(k, addr, out) || futex_name(k, addr, out) || slab_name(k, addr, hint, out) ||
-	    image_name(k, addr, hint, out) || page_name(k, addr, out)) {
+	    symbol_name(k, addr, out) || ext4_name(k, addr, out) || inode_name(k, addr, out) ||
+	    slab_name(k, addr, hint, out) || image_name(k, addr, hint, out) ||
+	    infer_elsewhere(k, hint, out) || page_name(k, addr, out)) {
 		if (!strcmp(out->type, "mm_struct") && !out->place[0])
 			kernel_say_owner(k, out->object, out);
 		return;

@@ -133,19 +133,6 @@ struct pages {
 	bool direct_map_tried;
 };
 
-/* The global table of futexes. */
-struct futexes {
-	uint64_t bucket; /* one of its buckets; 0: not known */
-	uint64_t tried_ns;
-};
-
-/* Memory nodes (NUMA; one without). */
-struct nodes {
-	int state; /* 0: not tried, 1: known, negative */
-	uint64_t *pgdats;
-	size_t n, cap;
-};
-
 struct names_kernel {
 	char *btf_file; /* --btf, or NULL */
 	struct btf_view btf, module_btf;
@@ -161,8 +148,6 @@ struct names_kernel {
 	struct supers supers;
 	struct slabs slabs;
 	struct pages pages;
-	struct nodes nodes;
-	struct futexes futexes;
 	char why[512];
 };
 
@@ -200,22 +185,24 @@ bool ext4_name(struct names_kernel *k, uint64_t addr, struct name *out);
 bool inode_name(struct names_kernel *k, uint64_t addr, struct name *out);
 bool slab_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *hint,
 	       struct name *out);
-bool futex_name(struct names_kernel *k, uint64_t addr, struct name *out);
-bool node_name(struct names_kernel *k, uint64_t addr, struct name *out);
 bool page_name(struct names_kernel *k, uint64_t addr, struct name *out);
 
-/* The place becomes "of COMM, pid N": the process that the kernel calls the owner of this mm_struct (CONFIG_MEMCG). */
+/* The place becomes "of COMM, pid N": the process that the kernel calls the owner of this mm_struct
+ * (CONFIG_MEMCG). */
 void kernel_say_owner(struct names_kernel *k, uint64_t mm, struct name *out);
 
-/* Of an object of no known type, at `object` and of `bytes`: by the files that who waits has open;
- * by the functions that it waits in, of one from the cache so called. */
-bool file_name(struct names_kernel *k, uint64_t addr, uint64_t object, uint32_t bytes,
-	       const struct kernel_hint *hint, struct name *out);
+/*
+ * The lock at `addr` lies in an object of no known type, which begins at `object`, has so many
+ * bytes and is of the slab cache so called. The functions in which its waiter stood tell the type:
+ * "pipe_inode_info.mutex?".
+ */
 bool infer_name(struct names_kernel *k, uint64_t addr, uint64_t object, uint32_t bytes,
 		const char *cache, const struct kernel_hint *hint, struct name *out);
-/* Of a lock at that offset in the kernel's image, by the function that takes it: "jiffies_lock?". */
+/* A lock at that offset in the kernel's image, by the function that takes it: "jiffies_lock?". */
 bool infer_global(struct names_kernel *k, uint64_t offset, const struct kernel_hint *hint,
 		  struct name *out);
+/* A lock in memory of which nothing is known: "futex_hash_bucket.lock?". */
+bool infer_elsewhere(struct names_kernel *k, const struct kernel_hint *hint, struct name *out);
 
 /* The cache and the first byte of the slab an address lies in, by its struct page. false: it lies
  * in none, or pages are not to be found here. */
@@ -234,7 +221,6 @@ bool ksyms_ready(struct names_kernel *k, bool fresh); /* read; again if `fresh` 
 
 void percpu_close(struct percpu *p);
 void supers_close(struct supers *s);
-void nodes_close(struct nodes *n);
 void slabs_close(struct slabs *s);
 
 /* ---- what the objects of a slab cache are, by its name (slab.c) ---- */

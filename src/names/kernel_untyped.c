@@ -1,132 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Objects of no known type: memory from kmalloc, variables without a symbol. */
+/* Locks in memory of no known type: memory from kmalloc, variables without a symbol. The code that
+ * takes them tells. */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/types.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "abi_contend.h"
 #include "names/kernel.h"
-
-/* ---- by open files ---- */
-
-/*
- * Pipes, epoll and event descriptors: who waits for their locks mostly has them open, and a file
- * says what it is.
- */
-
-/* What file.private_data is, by the file system and the name of its dentry: the kernel alone makes
- * either. */
-static const struct {
-	const char *fs, *dentry, *type;
-} kinds[] = {
-	{"anon_inodefs", "[eventpoll]", "eventpoll"},
-	{"anon_inodefs", "[eventfd]", "eventfd_ctx"},
-	{"anon_inodefs", "[timerfd]", "timerfd_ctx"},
-	{"anon_inodefs", "[signalfd]", "signalfd_ctx"},
-	{"anon_inodefs", "[userfaultfd]", "userfaultfd_ctx"},
-	{"anon_inodefs", "inotify", "fsnotify_group"},
-	{"anon_inodefs", "[fanotify]", "fsnotify_group"},
-	{"anon_inodefs", "[io_uring]", "io_ring_ctx"},
-	{"anon_inodefs", "[perf_event]", "perf_event"},
-};
-
-struct layout {
-	int64_t fdt, fds, max;	     /* of files_struct, fdtable */
-	int64_t data, inode, dentry; /* of file */
-	int64_t sb, mode, pipe;	     /* of inode */
-	int64_t fs_type, fs_name, dentry_name;
-};
-
-static int read_layout(struct names_kernel *k, struct layout *l)
-{
-	const struct kernel_member want[] = {
-		{&l->fdt, "files_struct", "fdt"},
-		{&l->fds, "fdtable", "fd"},
-		{&l->max, "fdtable", "max_fds"},
-		{&l->data, "file", "private_data"},
-		{&l->inode, "file", "f_inode"},
-		{&l->dentry, "file", "f_path.dentry"},
-		{&l->sb, "inode", "i_sb"},
-		{&l->mode, "inode", "i_mode"},
-		{&l->pipe, "inode", "i_pipe"},
-		{&l->fs_type, "super_block", "s_type"},
-		{&l->fs_name, "file_system_type", "name"},
-		{&l->dentry_name, "dentry", "d_name.name"},
-	};
-
-	return kernel_offsets(k, want, sizeof(want) / sizeof(want[0]));
-}
-
-/* What file.private_data is; NULL: not known. */
-static const char *kind_of(struct names_kernel *k, const struct layout *l, uint64_t file,
-			   uint64_t object)
-{
-	uint64_t inode = kernel_at(k, file, l->inode);
-	uint64_t type = kernel_at(k, kernel_at(k, inode, l->sb), l->fs_type);
-	uint32_t mode = inode ? peek_u32(&k->peek, inode + (uint64_t)l->mode) : 0;
-	char fs[16], dentry[32];
-
-	/* A pipe with a name is an inode of any file system. */
-	if (S_ISFIFO(mode) && kernel_at(k, inode, l->pipe) == object)
-		return "pipe_inode_info";
-	peek_text(&k->peek, kernel_at(k, type, l->fs_name), fs, sizeof(fs));
-	peek_text(&k->peek, kernel_at(k, kernel_at(k, file, l->dentry), l->dentry_name), dentry,
-		  sizeof(dentry));
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strcmp(fs, kinds[i].fs) && !strcmp(dentry, kinds[i].dentry))
-			return kinds[i].type;
-	return NULL;
-}
-
-#define FILES_MAX 65536U /* looked at for a name, a microsecond each */
-#define BATCH 512U
-
-/* The number of an open file whose private_data is `object`; negative: none, or not looked at. */
-static int64_t find_file(struct names_kernel *k, const struct layout *l, uint64_t files,
-			 uint64_t object, uint64_t *file)
-{
-	uint64_t table = kernel_at(k, files, l->fdt), fds = kernel_at(k, table, l->fds),
-		 batch[BATCH];
-	uint32_t n = table ? peek_u32(&k->peek, table + (uint64_t)l->max) : 0, i, j;
-
-	for (i = 0; fds && i < n && i < FILES_MAX; i += BATCH) {
-		uint32_t some = n - i < BATCH ? n - i : BATCH;
-
-		peek_window(&k->peek, fds + 8ULL * i, (uint8_t *)batch, 8 * some);
-		for (j = 0; j < some; j++) {
-			*file = batch[j];
-			if (*file && kernel_at(k, *file, l->data) == object)
-				return i + j;
-		}
-	}
-	return -ENOENT;
-}
-
-/* "pipe_inode_info.mutex (fd 4 of locks, pid 123)": object is where the address's slab object
- * begins, of `bytes`. */
-bool file_name(struct names_kernel *k, uint64_t addr, uint64_t object, uint32_t bytes,
-	       const struct kernel_hint *hint, struct name *out)
-{
-	struct layout l;
-	const char *type;
-	uint64_t file;
-	int64_t fd;
-
-	if (!hint || !hint->files || read_layout(k, &l))
-		return false;
-	fd = find_file(k, &l, hint->files, object, &file);
-	type = fd < 0 ? NULL : kind_of(k, &l, file, object);
-	if (!type || kernel_size(k, type, NULL) > bytes ||
-	    !kernel_name_in(k, addr, object, type, NULL, out))
-		return false;
-	name_print(out->place, sizeof(out->place), false, "fd %" PRId64, fd);
-	if (hint->pid && hint->process)
-		name_print(out->place, sizeof(out->place), true, " of %s, pid %u", hint->process,
-			   hint->pid);
-	return true;
-}
 
 /* ---- by the code that locks them ---- */
 
@@ -264,48 +145,95 @@ bool infer_name(struct names_kernel *k, uint64_t addr, uint64_t object, uint32_t
 	return true;
 }
 
-/* ---- variables of the kernel's image ---- */
+/* ---- locks that single functions take ---- */
+
+/* Where such a lock lies. */
+enum where {
+	/* a variable of the kernel's image, which without CONFIG_KALLSYMS_ALL has no symbol */
+	IN_IMAGE,
+	IN_NO_CACHE, /* in memory that belongs to no slab cache with a known type */
+};
 
 /*
- * Without CONFIG_KALLSYMS_ALL no symbol names a variable. Of these functions the kernel's source
- * says which lock of a kind they take, and that they take no other one of the image. `caller`:
- * only if that one called it; NULL: whoever did.
+ * Of these functions the kernel's source says which lock of a kind they take, and that they take no
+ * other one there. `caller`: only if that one called it; NULL: whoever did.
  */
 static const struct {
+	enum where where;
 	uint32_t kind;
 	const char *function, *caller, *lock;
-} global_locks[] = {
-	{ABI_LOCK_SPINLOCK, "tick_do_update_jiffies64", NULL, "jiffies_lock"},
-	{ABI_LOCK_SPINLOCK, "prepare_to_swait_event", "rcu_gp_kthread", "rcu_state.gp_wq.lock"},
-	{ABI_LOCK_SPINLOCK, "prepare_to_swait_event", "rcu_gp_fqs_loop", "rcu_state.gp_wq.lock"},
-	{ABI_LOCK_SPINLOCK, "finish_swait", "rcu_gp_kthread", "rcu_state.gp_wq.lock"},
-	{ABI_LOCK_SPINLOCK, "finish_swait", "rcu_gp_fqs_loop", "rcu_state.gp_wq.lock"},
-	{ABI_LOCK_SPINLOCK, "swake_up_one", "rcu_gp_kthread_wake", "rcu_state.gp_wq.lock"},
-	{ABI_LOCK_SPINLOCK, "rcu_core", NULL, "rcu_node.lock"},
-	{ABI_LOCK_SPINLOCK, "note_gp_changes", NULL, "rcu_node.lock"},
-	{ABI_LOCK_SPINLOCK, "rcu_report_qs_rdp", NULL, "rcu_node.lock"},
-	{ABI_LOCK_SPINLOCK, "rcu_report_qs_rnp", NULL, "rcu_node.lock"},
-	{ABI_LOCK_SPINLOCK, "rcu_accelerate_cbs_unlocked", NULL, "rcu_node.lock"},
-	{ABI_LOCK_SPINLOCK, "force_qs_rnp", NULL, "rcu_node.lock"},
-	{ABI_LOCK_SPINLOCK, "rcu_gp_cleanup", NULL, "rcu_node.lock"},
-	{ABI_LOCK_SPINLOCK, "alloc_pid", NULL, "pidmap_lock"},
-	{ABI_LOCK_SPINLOCK, "free_pid", NULL, "pidmap_lock"},
-	{ABI_LOCK_SPINLOCK, "free_percpu", NULL, "pcpu_lock"},
-	{ABI_LOCK_SPINLOCK, "__remove_inode_hash", NULL, "inode_hash_lock"},
-	{ABI_LOCK_RWLOCK_W, "copy_process", NULL, "tasklist_lock"},
-	{ABI_LOCK_RWLOCK_W, "release_task", NULL, "tasklist_lock"},
-	{ABI_LOCK_RWLOCK_W, "exit_notify", NULL, "tasklist_lock"},
-	{ABI_LOCK_RWLOCK_R, "do_wait", NULL, "tasklist_lock"},
-	{ABI_LOCK_RWLOCK_R, "__do_wait", NULL, "tasklist_lock"},
-	{ABI_LOCK_MUTEX, "exp_funnel_lock", NULL, "rcu_state.exp_mutex"},
-	{ABI_LOCK_MUTEX, "rcu_barrier", NULL, "rcu_state.barrier_mutex"},
-	{ABI_LOCK_MUTEX, "rtnl_lock", NULL, "rtnl_mutex"},
-	{ABI_LOCK_MUTEX, "cgroup_kn_lock_live", NULL, "cgroup_mutex"},
-	{ABI_LOCK_MUTEX, "jump_label_lock", NULL, "jump_label_mutex"},
-	{ABI_LOCK_MUTEX, "perf_trace_init", NULL, "event_mutex"},
-	{ABI_LOCK_MUTEX, "perf_trace_destroy", NULL, "event_mutex"},
-	{ABI_LOCK_SEMAPHORE, "console_lock", NULL, "console_sem"},
+} single_locks[] = {
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "tick_do_update_jiffies64", NULL, "jiffies_lock"},
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "prepare_to_swait_event", "rcu_gp_kthread",
+	 "rcu_state.gp_wq.lock"},
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "prepare_to_swait_event", "rcu_gp_fqs_loop",
+	 "rcu_state.gp_wq.lock"},
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "finish_swait", "rcu_gp_kthread", "rcu_state.gp_wq.lock"},
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "finish_swait", "rcu_gp_fqs_loop", "rcu_state.gp_wq.lock"},
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "swake_up_one", "rcu_gp_kthread_wake",
+	 "rcu_state.gp_wq.lock"},
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "rcu_core", NULL, "rcu_node.lock"},
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "note_gp_changes", NULL, "rcu_node.lock"},
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "rcu_report_qs_rdp", NULL, "rcu_node.lock"},
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "rcu_report_qs_rnp", NULL, "rcu_node.lock"},
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "rcu_accelerate_cbs_unlocked", NULL, "rcu_node.lock"},
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "force_qs_rnp", NULL, "rcu_node.lock"},
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "rcu_gp_cleanup", NULL, "rcu_node.lock"},
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "alloc_pid", NULL, "pidmap_lock"},
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "free_pid", NULL, "pidmap_lock"},
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "free_percpu", NULL, "pcpu_lock"},
+	{IN_IMAGE, ABI_LOCK_SPINLOCK, "__remove_inode_hash", NULL, "inode_hash_lock"},
+	{IN_IMAGE, ABI_LOCK_RWLOCK_W, "copy_process", NULL, "tasklist_lock"},
+	{IN_IMAGE, ABI_LOCK_RWLOCK_W, "release_task", NULL, "tasklist_lock"},
+	{IN_IMAGE, ABI_LOCK_RWLOCK_W, "exit_notify", NULL, "tasklist_lock"},
+	{IN_IMAGE, ABI_LOCK_RWLOCK_R, "do_wait", NULL, "tasklist_lock"},
+	{IN_IMAGE, ABI_LOCK_RWLOCK_R, "__do_wait", NULL, "tasklist_lock"},
+	{IN_IMAGE, ABI_LOCK_MUTEX, "exp_funnel_lock", NULL, "rcu_state.exp_mutex"},
+	{IN_IMAGE, ABI_LOCK_MUTEX, "rcu_barrier", NULL, "rcu_state.barrier_mutex"},
+	{IN_IMAGE, ABI_LOCK_MUTEX, "rtnl_lock", NULL, "rtnl_mutex"},
+	{IN_IMAGE, ABI_LOCK_MUTEX, "cgroup_kn_lock_live", NULL, "cgroup_mutex"},
+	{IN_IMAGE, ABI_LOCK_MUTEX, "jump_label_lock", NULL, "jump_label_mutex"},
+	{IN_IMAGE, ABI_LOCK_MUTEX, "perf_trace_init", NULL, "event_mutex"},
+	{IN_IMAGE, ABI_LOCK_MUTEX, "perf_trace_destroy", NULL, "event_mutex"},
+	{IN_IMAGE, ABI_LOCK_SEMAPHORE, "console_lock", NULL, "console_sem"},
+	/* the hash table of futexes: get_futex_key() says which bucket (kernel/futex/core.c) */
+	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_wait_setup", NULL, "futex_hash_bucket.lock"},
+	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_wait_multiple_setup", NULL,
+	 "futex_hash_bucket.lock"},
+	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_q_lock", NULL, "futex_hash_bucket.lock"},
+	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_unqueue", NULL, "futex_hash_bucket.lock"},
+	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_wake", NULL, "futex_hash_bucket.lock"},
+	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_wake_op", NULL, "futex_hash_bucket.lock"},
+	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_requeue", NULL, "futex_hash_bucket.lock"},
+	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "queue_lock", NULL,
+	 "futex_hash_bucket.lock"}, /* until 5.15 */
+	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "unqueue_me", NULL,
+	 "futex_hash_bucket.lock"}, /* until 5.15 */
+	/* files without a name (fs/pipe.c, fs/eventpoll.c) */
+	{IN_NO_CACHE, ABI_LOCK_MUTEX, "anon_pipe_read", NULL, "pipe_inode_info.mutex"},
+	{IN_NO_CACHE, ABI_LOCK_MUTEX, "anon_pipe_write", NULL, "pipe_inode_info.mutex"},
+	{IN_NO_CACHE, ABI_LOCK_MUTEX, "pipe_read", NULL, "pipe_inode_info.mutex"},  /* until 6.15 */
+	{IN_NO_CACHE, ABI_LOCK_MUTEX, "pipe_write", NULL, "pipe_inode_info.mutex"}, /* until 6.15 */
+	{IN_NO_CACHE, ABI_LOCK_MUTEX, "pipe_release", NULL, "pipe_inode_info.mutex"},
+	{IN_NO_CACHE, ABI_LOCK_MUTEX, "ep_send_events", NULL, "eventpoll.mtx"},
+	{IN_NO_CACHE, ABI_LOCK_MUTEX, "do_epoll_ctl", NULL, "eventpoll.mtx"},
+	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "ep_poll_callback", NULL, "eventpoll.lock"},
+	{IN_NO_CACHE, ABI_LOCK_RWLOCK_R, "ep_poll_callback", NULL,
+	 "eventpoll.lock"}, /* until 6.17 */
+	/* a zone's free pages and a memory cgroup's list of pages (mm/page_alloc.c,
+	 * include/linux/memcontrol.h) */
+	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "rmqueue_bulk", NULL, "zone.lock"},
+	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "free_pcppages_bulk", NULL, "zone.lock"},
+	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "free_one_page", NULL, "zone.lock"},
+	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "folio_lruvec_lock_irq", NULL, "lruvec.lru_lock"},
+	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "folio_lruvec_lock_irqsave", NULL, "lruvec.lru_lock"},
 };
+
+/* On PREEMPT_RT a spinlock is an rt_mutex. */
+static bool kind_fits(uint32_t kind, uint32_t seen)
+{
+	return kind == seen || (kind == ABI_LOCK_SPINLOCK && seen == ABI_LOCK_RT_MUTEX);
+}
 
 /* Is it that function, or a part that the compiler has split off ("do_wait.part.0")? */
 static bool is_function(const struct ksym_at *at, const char *name)
@@ -317,8 +245,8 @@ static bool is_function(const struct ksym_at *at, const char *name)
 	return !at->module[0] && len == strlen(name) && !strncmp(at->name, name, len);
 }
 
-bool infer_global(struct names_kernel *k, uint64_t offset, const struct kernel_hint *hint,
-		  struct name *out)
+static bool infer_single(struct names_kernel *k, enum where where, const char *place,
+			 const struct kernel_hint *hint, struct name *out)
 {
 	struct ksym_at at, caller;
 	uint32_t i = 0;
@@ -329,20 +257,34 @@ bool infer_global(struct names_kernel *k, uint64_t offset, const struct kernel_h
 	if (!hint || i >= hint->nips || !kernel_code_at(k, hint->ips[i], &at))
 		return false;
 	called = i + 1 < hint->nips && kernel_code_at(k, hint->ips[i + 1], &caller);
-	for (size_t n = 0; n < sizeof(global_locks) / sizeof(global_locks[0]); n++) {
-		if (global_locks[n].kind != hint->lock_kind ||
-		    !is_function(&at, global_locks[n].function) ||
-		    (global_locks[n].caller &&
-		     (!called || !is_function(&caller, global_locks[n].caller))))
+	for (size_t n = 0; n < sizeof(single_locks) / sizeof(single_locks[0]); n++) {
+		if (single_locks[n].where != where ||
+		    !kind_fits(single_locks[n].kind, hint->lock_kind) ||
+		    !is_function(&at, single_locks[n].function) ||
+		    (single_locks[n].caller &&
+		     (!called || !is_function(&caller, single_locks[n].caller))))
 			continue;
 		*out = (struct name){.found = NAME_OBJECT, .inferred = true};
-		name_print(out->text, sizeof(out->text), false, "%s?", global_locks[n].lock);
-		name_print(out->place, sizeof(out->place), false,
-			   "inferred from %s, vmlinux+0x%" PRIx64,
-			   global_locks[n].caller ? global_locks[n].caller
-						  : global_locks[n].function,
-			   offset);
+		name_print(out->text, sizeof(out->text), false, "%s?", single_locks[n].lock);
+		name_print(out->place, sizeof(out->place), false, "inferred from %s%s",
+			   single_locks[n].caller ? single_locks[n].caller
+						  : single_locks[n].function,
+			   place);
 		return true;
 	}
 	return false;
+}
+
+bool infer_global(struct names_kernel *k, uint64_t offset, const struct kernel_hint *hint,
+		  struct name *out)
+{
+	char place[40];
+
+	(void)snprintf(place, sizeof(place), ", vmlinux+0x%" PRIx64, offset); /* fits */
+	return infer_single(k, IN_IMAGE, place, hint, out);
+}
+
+bool infer_elsewhere(struct names_kernel *k, const struct kernel_hint *hint, struct name *out)
+{
+	return infer_single(k, IN_NO_CACHE, "", hint, out);
 }

@@ -124,13 +124,9 @@ void names_trim(struct names *n);
 struct kernel_hint {
 	uint64_t object;
 	const char *type;
-	char slab[32];	      /* name of its slab cache, from bpf_get_kmem_cache (6.13) */
-	uint32_t slab_offset; /* of the address in the object */
-	bool slab_known;
 	uint32_t lock_kind;  /* ABI_LOCK_*; 0: not told */
 	uint32_t pid;	     /* of the process that waited; 0: an interrupt, or not told */
 	const char *process; /* its comm; NULL or "": not told */
-	uint64_t files;	     /* its files_struct */
 	const uint64_t *ips; /* where in the kernel's code, innermost first */
 	uint32_t nips;
 };
@@ -155,8 +151,11 @@ size_t names_members_on_line(struct names *n, const char *type, uint64_t object,
 
 /* ---- user ---- */
 
-/* A process, and which of its address spaces (abi_space.h; 0: the one it has now). Where it has another one by the time that its
- * files are read, after an exec or because the number is another process's, there is no name, and the place says so. */
+/*
+ * A process, and which of its address spaces (abi_space.h; 0: the one it has now). Where it has
+ * another one by the time that its files are read, after an exec or because the number is another
+ * process's, there is no name, and the place says so.
+ */
 struct name_process {
 	uint32_t pid;
 	uint64_t space;
@@ -178,16 +177,18 @@ int names_process(struct names *n, uint32_t pid);
 void names_note(struct names *n, struct name_process p, uint64_t addr, enum name_what what);
 void names_user_data(struct names *n, struct name_process p, uint64_t addr, struct name *out);
 /*
- * "app`worker+0x18", place "kw.c:15". what: NAME_INSN or NAME_CALL. Where functions are inlined, `frame` chooses: 0 is
- * the innermost, "app`insert inlined in worker+0x18" at its own line; out->inlined_in is the worker itself, at the line
- * that calls.
+ * "app`worker+0x18", place "kw.c:15". what: NAME_INSN or NAME_CALL. Where functions are inlined,
+ * `frame` chooses: 0 is the innermost, "app`insert inlined in worker+0x18" at its own line;
+ * out->inlined_in is the worker itself, at the line that calls.
  */
 void names_user_code(struct names *n, struct name_process p, uint64_t ip, enum name_what what,
 		     uint32_t frame, struct name *out);
 #define NAME_INLINED " inlined in "
-/* What the process is called, which is what its main thread is: 0, or -ENOENT if it has ended or its number is not one of our /proc. */
+/* What the process is called, which is what its main thread is: 0, or -ENOENT if it has ended or
+ * its number is not one of our /proc. */
 int names_process_comm(struct names *n, uint32_t pid, char *out, size_t len);
-/* Adds the place to the text: "app`worker+0x18 (kw.c:31)", "app`insert (kw.c:12) inlined in worker+0x18". */
+/* Adds the place to the text: "app`worker+0x18 (kw.c:31)", "app`insert (kw.c:12) inlined in
+ * worker+0x18". */
 void name_add_place(struct name *n);
 
 /* ---- addresses of names ---- */

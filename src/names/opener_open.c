@@ -123,8 +123,8 @@ static bool proc_stat(uint32_t pid, struct proc_stat *out)
 }
 
 /*
- * The number below which a process's files are read. Where its main thread has ended, that has no address space any more: the
- * first of its threads that lives has.
+ * The number below which a process's files are read. Where its main thread has ended, that has no
+ * address space any more: the first of its threads that lives has.
  */
 static uint32_t living_thread(uint32_t pid, struct proc_stat *st)
 {
@@ -358,7 +358,8 @@ static bool is_owned(int fd, uid_t owner)
 	       (!file.st_uid || file.st_uid == geteuid() || file.st_uid == owner);
 }
 
-/* A program names its .dwo files by any path: one is opened only if it is_owned by the program's owner. */
+/* A program names its .dwo files by any path: one is opened only if it is_owned by the program's
+ * owner. */
 static int open_split(const char *path, int program, int root)
 {
 	struct stat owner;

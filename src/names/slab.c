@@ -279,23 +279,6 @@ bool slab_object(struct names_kernel *k, uint64_t addr, uint64_t *start, uint32_
 	return true;
 }
 
-/* What was seen when it happened is nearer the truth: the object may be gone by now. */
-static bool find_object(struct names_kernel *k, uint64_t addr, const struct kernel_hint *hint,
-			struct object *o)
-{
-	bool found = look_up(k, addr, o);
-
-	if (!hint || !hint->slab_known || !hint->slab[0] ||
-	    (found && !strncmp(hint->slab, o->cache, sizeof(hint->slab) - 1)))
-		return found;
-	memset(o, 0, sizeof(*o));
-	name_print(o->cache, sizeof(o->cache), false, "%s", hint->slab);
-	o->offset = hint->slab_offset;
-	o->start = addr - o->offset;
-	o->offset_known = true;
-	return true;
-}
-
 /* ---- what it is ---- */
 
 enum fit {
@@ -373,8 +356,8 @@ static bool name_typed(struct names_kernel *k, uint64_t addr, const struct objec
 }
 
 /*
- * Several: a member is named if, of the structs that they are, exactly one has a lock or an atomic there.
- * One of which nothing is known could have, too.
+ * Several: a member is named if, of the structs that they are, exactly one has a lock or an atomic
+ * there. One of which nothing is known could have, too.
  */
 static bool name_merged(struct names_kernel *k, uint64_t addr, const struct object *o,
 			const char *dir, struct name *out)
@@ -433,7 +416,7 @@ bool slab_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *
 	const char *dir;
 	size_t names = 0;
 
-	if (!find_object(k, addr, hint, &o))
+	if (!look_up(k, addr, &o))
 		return false;
 	dir = find_dir(&k->slabs, o.cache);
 	for (size_t i = 0; dir && i < k->slabs.n; i++)
@@ -443,9 +426,9 @@ bool slab_name(struct names_kernel *k, uint64_t addr, const struct kernel_hint *
 		return true;
 	if (o.offset_known && names > 1 && name_merged(k, addr, &o, dir, out))
 		return true;
-	if (o.offset_known && o.bytes && slab_is_general(o.cache) &&
-	    (file_name(k, addr, o.start, o.bytes, hint, out) ||
-	     infer_name(k, addr, o.start, o.bytes, o.cache, hint, out)))
+	if (slab_is_general(o.cache) &&
+	    ((o.offset_known && infer_name(k, addr, o.start, o.bytes, o.cache, hint, out)) ||
+	     infer_elsewhere(k, hint, out)))
 		return true;
 	*out = (struct name){.found = NAME_REGION, .object = o.start};
 	name_print(out->text, sizeof(out->text), false, "%s", o.cache);

@@ -132,8 +132,8 @@ static bool same_maps(const struct user_proc *a, const struct user_proc *b)
 }
 
 /*
- * Reads a process's maps, of the program that it runs now. What was remembered of the one before, or if it cannot be read,
- * stays.
+ * Reads a process's maps, of the program that it runs now. What was remembered of the one before,
+ * or if it cannot be read, stays.
  */
 static int read_process(struct user *u, uint32_t pid, struct user_proc **out)
 {
@@ -214,7 +214,8 @@ static const char *why_text(int err)
 	return "";
 }
 
-/* The process and the mapping of an address: asked for again if it may have a new one by now. NULL: *ret says why. */
+/* The process and the mapping of an address: asked for again if it may have a new one by now. NULL:
+ * *ret says why. */
 static const struct map *find_map(struct user *u, struct name_process who, uint64_t addr,
 				  struct user_proc **p, int *ret)
 {

@@ -7,12 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/types.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -31,7 +29,7 @@ struct fixture {
 	struct names *names;
 	struct kernel_truth_bpf *skel;
 	struct truth t;
-	int fd, pipe[2], memfd, epoll;
+	int fd, pipe[2], memfd;
 	void *page;
 };
 
@@ -48,20 +46,6 @@ static int make_ext4(struct fixture *f)
 		return -1;
 	f->fd = open(PLACE "/mnt/file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	return f->fd < 0 ? -errno : 0;
-}
-
-static void *nothing(void *arg)
-{
-	return arg;
-}
-
-/* A process with threads gets its own table of futexes (6.16). */
-static int make_threads(void)
-{
-	pthread_t thread;
-	int ret = pthread_create(&thread, NULL, nothing, NULL);
-
-	return ret ? -ret : pthread_join(thread, NULL);
 }
 
 /* A page of our own in a pipe: its struct page is known there, its number in /proc/self/pagemap. */
@@ -87,7 +71,6 @@ static int find_truth(struct fixture *f)
 	f->skel->bss->truth.file_fd = f->fd;
 	f->skel->bss->truth.pipe_fd = f->pipe[0];
 	f->skel->bss->truth.other_fd = f->memfd;
-	f->skel->bss->truth.epoll_fd = f->epoll;
 	if (bpf_prog_test_run_opts(bpf_program__fd(f->skel->progs.find_truth), &opts))
 		return -errno;
 	f->t = f->skel->bss->truth;
@@ -102,7 +85,6 @@ static int tear_down(void **state)
 	kernel_truth_bpf__destroy(f->skel);
 	close(f->fd);
 	close(f->memfd);
-	close(f->epoll);
 	close(f->pipe[0]);
 	close(f->pipe[1]);
 	free(f);
@@ -115,11 +97,9 @@ static int set_up(void **state)
 	struct names_args args = {0};
 
 	*state = f;
-	f->fd = f->memfd = f->epoll = f->pipe[0] = f->pipe[1] = -1;
+	f->fd = f->memfd = f->pipe[0] = f->pipe[1] = -1;
 	f->memfd = memfd_create("ws-names", MFD_CLOEXEC);
-	f->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (f->epoll >= 0 && !make_threads() && !make_ext4(f) && !make_pipe(f) && !find_truth(f) &&
-	    !names_open(&f->names, &args, NULL))
+	if (!make_ext4(f) && !make_pipe(f) && !find_truth(f) && !names_open(&f->names, &args, NULL))
 		return 0;
 	(void)tear_down(state);
 	return -1;

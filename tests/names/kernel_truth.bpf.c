@@ -103,19 +103,7 @@ struct files_struct___t {
 struct fs_struct___t {
 	struct lock___t seq;
 };
-struct eventpoll___t {
-	struct mutex___t mtx;
-	struct lock___t poll_wait;
-};
-struct futex_hash_bucket___t {
-	struct lock___t lock;
-};
-struct futex_private_hash___t {
-	u32 hash_mask;
-	struct futex_hash_bucket___t queues[0];
-};
 struct mm_struct___t {
-	struct futex_private_hash___t *futex_phash;
 	struct rw_semaphore___t mmap_lock;
 };
 struct signal_struct___t {
@@ -128,32 +116,6 @@ struct rq___t {
 	struct lock___t __lock;
 	u64 clock;
 };
-struct zone___t {
-	const char *name;
-	struct lock___t lock;
-};
-struct pglist_data___t {
-	struct zone___t node_zones[1];
-	struct task_struct___t *kswapd;
-};
-struct lruvec___t {
-	struct lock___t lru_lock;
-	struct pglist_data___t *pgdat;
-};
-struct mem_cgroup_per_node___t {
-	struct lruvec___t lruvec;
-};
-struct cgroup_subsys_state___t {
-	int id;
-};
-struct mem_cgroup___t {
-	struct cgroup_subsys_state___t css;
-	struct mem_cgroup_per_node___t *nodeinfo[1];
-};
-struct css_set___t {
-	struct cgroup_subsys_state___t *subsys[1];
-};
-enum cgroup_subsys_id___t { memory_cgrp_id = 1 };
 struct cfs_rq___t {
 	struct rq___t *rq;
 };
@@ -168,8 +130,6 @@ struct task_struct___t {
 	struct signal_struct___t *signal;
 	struct sighand_struct___t *sighand;
 	struct lock___t alloc_lock;
-	struct css_set___t *cgroups;
-	char comm[16];
 };
 
 #pragma clang attribute pop
@@ -213,20 +173,6 @@ static void of_journal(struct journal_s___t *journal)
 	truth.journal = ADDR(journal);
 	truth.j_state_lock = MEMBER(journal, j_state_lock);
 	truth.j_wait_commit = MEMBER(journal, j_wait_commit);
-}
-
-static void of_futexes(struct mm_struct___t *mm)
-{
-	struct futex_private_hash___t *table;
-
-	if (!bpf_core_field_exists(mm->futex_phash))
-		return;
-	table = BPF_CORE_READ(mm, futex_phash);
-	if (table)
-		truth.bucket_lock = MEMBER(table, queues) +
-				    (u64)BPF_CORE_READ(table, hash_mask) *
-					    bpf_core_type_size(struct futex_hash_bucket___t) +
-				    bpf_core_field_offset(struct futex_hash_bucket___t, lock);
 }
 
 static void of_ext4(struct file___t *file)
@@ -278,36 +224,6 @@ static void of_pipe(struct file___t *file)
 	truth.page_refcount = MEMBER(page, _refcount);
 }
 
-static void of_epoll(struct file___t *file)
-{
-	struct eventpoll___t *ep = BPF_CORE_READ(file, private_data);
-
-	truth.epoll_mtx = MEMBER(ep, mtx);
-	truth.epoll_poll_wait = MEMBER(ep, poll_wait);
-}
-
-static void of_memory(struct task_struct___t *task)
-{
-	struct css_set___t *set = BPF_CORE_READ(task, cgroups);
-	struct cgroup_subsys_state___t *css = NULL;
-	struct mem_cgroup_per_node___t *part = NULL;
-	struct pglist_data___t *pgdat;
-	struct task_struct___t *kswapd;
-	struct mem_cgroup___t *memcg;
-
-	bpf_probe_read_kernel(
-		&css, sizeof(css),
-		(void *)(MEMBER(set, subsys) +
-			 8 * bpf_core_enum_value(enum cgroup_subsys_id___t, memory_cgrp_id)));
-	memcg = (void *)(ADDR(css) - bpf_core_field_offset(struct mem_cgroup___t, css));
-	bpf_probe_read_kernel(&part, sizeof(part), (void *)MEMBER(memcg, nodeinfo));
-	pgdat = BPF_CORE_READ(part, lruvec.pgdat);
-	truth.lru_lock = MEMBER(part, lruvec.lru_lock);
-	truth.zone_lock = MEMBER(pgdat, node_zones[0].lock);
-	kswapd = BPF_CORE_READ(pgdat, kswapd);
-	bpf_probe_read_kernel(truth.kswapd, sizeof(truth.kswapd), (void *)MEMBER(kswapd, comm));
-}
-
 static void of_rq(struct task_struct___t *task)
 {
 	struct rq___t *rq = BPF_CORE_READ(task, se.cfs_rq, rq);
@@ -327,11 +243,8 @@ int find_truth(void *ctx)
 	struct inode___t *other = BPF_CORE_READ(file, f_inode);
 
 	of_process(task);
-	of_memory(task);
 	of_ext4(file_of(files, truth.file_fd));
 	of_pipe(file_of(files, truth.pipe_fd));
-	of_epoll(file_of(files, truth.epoll_fd));
-	of_futexes(BPF_CORE_READ(task, mm));
 	truth.other_inode = ADDR(other);
 	truth.other_rwsem = MEMBER(other, i_rwsem);
 	return 0;

@@ -6,7 +6,6 @@
 
 struct truth {
 	__s32 file_fd, pipe_fd, other_fd; /* in: an open file on ext4, a pipe, a file elsewhere */
-	__s32 epoll_fd;			  /* in: an epoll descriptor */
 	__u64 task, mm, mmap_lock, mmap_wait_lock, signal, wait_chldexit, siglock, files, file_lock;
 	__u64 task_alloc_lock, fs, fs_seq;
 	__u64 inode, i_rwsem, xa_lock, i_lock, i_ino, sb, s_umount;
@@ -16,12 +15,8 @@ struct truth {
 	__u64 dentry, d_lock;
 	__u64 file, f_ref;
 	__u64 pipe_mutex, pipe_head, pipe_rd_wait;
-	__u64 epoll_mtx, epoll_poll_wait;
 	__u64 journal, j_state_lock, j_wait_commit; /* of sbi */
-	__u64 bucket_lock; /* of our process's own futex table, its last; 0: it has none */
 	__u64 page, page_refcount;
-	__u64 zone_lock, lru_lock;   /* of node 0, of our memory cgroup there */
-	char kswapd[16];	     /* comm of the node's thread */
 	__u64 rq, rq_lock, rq_clock; /* of the CPU the program ran on */
 	__u32 ino, generation, dev, cpu;
 };

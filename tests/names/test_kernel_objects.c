@@ -37,8 +37,6 @@ static const struct {
 	{AT(other_rwsem), 0, "inode.i_rwsem", "inode"},
 	{AT(d_lock), 0, "dentry.d_lockref.lock", "dentry"},
 	{AT(page_refcount), 0, "page._refcount", "page"},
-	{AT(zone_lock), 0, "pglist_data.node_zones[0].lock", "pglist_data"},
-	{AT(lru_lock), 0, "mem_cgroup_per_node.lruvec.lru_lock", "mem_cgroup_per_node"},
 };
 
 static void check_rows(struct fixture *f)
@@ -81,19 +79,6 @@ static void objects_without_kfunc(void **state)
 	f->names->kernel->peek.slabs = false;
 	check_rows(f);
 	f->names->kernel->peek.slabs = slabs;
-}
-
-/* What the address of the zone's lock was found by is a node: its thread says so. */
-static void the_node(void **state)
-{
-	struct fixture *f = *state;
-	struct name name;
-
-	assert_string_equal(f->t.kswapd, "kswapd0");
-	names_kernel_data(f->names, f->t.zone_lock, NULL, &name);
-	assert_string_equal(name.place, "node 0");
-	names_kernel_data(f->names, f->t.lru_lock, NULL, &name);
-	assert_string_equal(name.place, "node 0");
 }
 
 static void the_inode(void **state)
@@ -166,10 +151,6 @@ static void hints(void **state)
 	hint.type = "no_such_type";
 	names_kernel_data(f->names, f->t.mmap_lock, &hint, &name);
 	assert_string_equal(name.text, "mm_struct.mmap_lock");
-	hint = (struct kernel_hint){.slab = "kmalloc-64", .slab_offset = 0x18, .slab_known = true};
-	names_kernel_data(f->names, 0xffff800000000018, &hint, &name); /* gone since */
-	assert_string_equal(name.text, "kmalloc-64+0x18");
-	assert_int_equal(name.found, NAME_REGION);
 }
 
 static void check_cpu(struct fixture *f, uint32_t cpu)
@@ -322,17 +303,11 @@ static void nothing_missing(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(objects),
-		cmocka_unit_test(objects_without_kfunc),
-		cmocka_unit_test(the_inode),
-		cmocka_unit_test(the_node),
-		cmocka_unit_test(never_a_wrong_member),
-		cmocka_unit_test(hints),
-		cmocka_unit_test(per_cpu),
-		cmocka_unit_test(page_number),
-		cmocka_unit_test(code),
-		cmocka_unit_test(code_of_bpf),
-		cmocka_unit_test(a_line),
+		cmocka_unit_test(objects),	   cmocka_unit_test(objects_without_kfunc),
+		cmocka_unit_test(the_inode),	   cmocka_unit_test(never_a_wrong_member),
+		cmocka_unit_test(hints),	   cmocka_unit_test(per_cpu),
+		cmocka_unit_test(page_number),	   cmocka_unit_test(code),
+		cmocka_unit_test(code_of_bpf),	   cmocka_unit_test(a_line),
 		cmocka_unit_test(nothing_missing),
 	};
 

@@ -1,43 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of what no type says: memory from kmalloc, by who has it open and by the code that locks
- * it; buckets of futexes. kernel_truth.bpf.c says where they are.
+ * Names of locks in memory without a type: from kmalloc, and variables without a symbol, by the
+ * code that takes them. kernel_truth.bpf.c says where they are.
  */
 #include "kernel_fixture.h"
-
-/* What kmalloc gave has a type if who waited has it open; whose, the place says. */
-static void open_files(void **state)
-{
-	static const struct {
-		size_t field;
-		const char *text;
-	} kinds[] = {
-		{AT(pipe_mutex), "pipe_inode_info.mutex"},
-		{AT(pipe_rd_wait), "pipe_inode_info.rd_wait.lock"},
-		{AT(epoll_mtx), "eventpoll.mtx"},
-		{AT(epoll_poll_wait), "eventpoll.poll_wait.lock"},
-	};
-	struct fixture *f = *state;
-	struct kernel_hint hint = {.files = f->t.files, .pid = 12, .process = "me"};
-	struct name name;
-	char place[64];
-	size_t i;
-
-	for (i = 0; i < ROWS(kinds); i++) {
-		names_kernel_data(f->names, truth_at(f, kinds[i].field), &hint, &name);
-		assert_string_equal(name.text, kinds[i].text);
-		assert_int_equal(name.found, NAME_MEMBER);
-		assert_false(name.inferred);
-		snprintf(place, sizeof(place), "fd %d of me, pid 12",
-			 i < 2 ? f->pipe[0] : f->epoll);
-		assert_string_equal(name.place, place);
-		names_kernel_data(f->names, truth_at(f, kinds[i].field), NULL, &name);
-		assert_int_equal(name.found, NAME_REGION);
-	}
-	hint.files = f->t.mm; /* no files_struct */
-	names_kernel_data(f->names, f->t.pipe_mutex, &hint, &name);
-	assert_int_equal(name.found, NAME_REGION);
-}
 
 static const char *inferred(struct fixture *f, uint64_t addr, uint32_t kind, const char *function)
 {
@@ -50,7 +16,7 @@ static const char *inferred(struct fixture *f, uint64_t addr, uint32_t kind, con
 	return name.inferred ? name.text : "";
 }
 
-/* By a function: pipe_wait_readable(struct pipe_inode_info *), ep_item_poll and others. A lock of
+/* By a function: pipe_wait_readable(struct pipe_inode_info *). A lock of
  * another kind, at another offset or in another object of that size is not called so. */
 static void functions(void **state)
 {
@@ -67,11 +33,33 @@ static void functions(void **state)
 	assert_string_equal(inferred(f, f->t.pipe_head, ABI_LOCK_SPINLOCK, "pipe_wait_readable"),
 			    "");
 	assert_string_equal(inferred(f, mutex, ABI_LOCK_MUTEX, "vfs_write"), "");
-	assert_string_equal(inferred(f, f->t.epoll_mtx, ABI_LOCK_MUTEX, "pipe_wait_readable"), "");
 	assert_string_equal(inferred(f, f->t.j_state_lock, ABI_LOCK_MUTEX, "pipe_wait_readable"),
 			    "");
 	names_kernel_data(f->names, mutex, NULL, &name);
 	assert_int_equal(name.found, NAME_REGION);
+}
+
+/* A lock by the one function that takes it: in memory from kmalloc or nowhere that is known, but
+ * not in an object that has a type. */
+static void buckets(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t nowhere = 0xffff800000000040;
+
+	assert_string_equal(inferred(f, nowhere, ABI_LOCK_SPINLOCK, "futex_wake"),
+			    "futex_hash_bucket.lock?");
+	assert_string_equal(inferred(f, f->t.pipe_head, ABI_LOCK_SPINLOCK, "futex_wait_setup"),
+			    "futex_hash_bucket.lock?");
+	assert_string_equal(inferred(f, nowhere, ABI_LOCK_RT_MUTEX, "futex_wake"),
+			    "futex_hash_bucket.lock?");
+	assert_string_equal(inferred(f, nowhere, ABI_LOCK_MUTEX, "futex_wake"), "");
+	assert_string_equal(inferred(f, f->t.pipe_mutex, ABI_LOCK_MUTEX, "pipe_release"),
+			    "pipe_inode_info.mutex?");
+	assert_string_equal(inferred(f, f->t.pipe_mutex, ABI_LOCK_MUTEX, "do_epoll_ctl"),
+			    "eventpoll.mtx?");
+	assert_string_equal(inferred(f, f->t.i_rwsem, ABI_LOCK_MUTEX, "pipe_release"), "");
+	assert_string_equal(inferred(f, nowhere, ABI_LOCK_SPINLOCK, "do_futex"), "");
+	assert_string_equal(inferred(f, f->t.mmap_lock, ABI_LOCK_SPINLOCK, "futex_wake"), "");
 }
 
 /* A lock of the image without a symbol, by who takes it. Another kind, another caller or none, or
@@ -121,36 +109,12 @@ static void globals(void **state)
 	}
 }
 
-/* Our own table's last bucket, its lock and what lies behind it; and no further. */
-static void futexes(void **state)
-{
-	struct fixture *f = *state;
-	char place[64], comm[16] = "";
-	FILE *file = fopen("/proc/self/comm", "re");
-	struct name name;
-
-	assert_non_null(file);
-	assert_int_equal(fscanf(file, "%15s", comm), 1);
-	fclose(file);
-	if (!f->t.bucket_lock)
-		skip(); /* before 6.16, or without CONFIG_FUTEX_PRIVATE_HASH */
-	snprintf(place, sizeof(place), "of %s, pid %d", comm, getpid());
-	names_kernel_data(f->names, f->t.bucket_lock, NULL, &name);
-	assert_string_equal(name.text, "futex_hash_bucket.lock");
-	assert_string_equal(name.place, place);
-	names_kernel_data(f->names, f->t.bucket_lock - 4, NULL, &name);
-	assert_string_equal(name.text, "futex_hash_bucket.waiters");
-	names_kernel_data(f->names, f->t.bucket_lock + 64, NULL, &name);
-	assert_string_not_equal(name.type, "futex_hash_bucket");
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(open_files),
 		cmocka_unit_test(functions),
 		cmocka_unit_test(globals),
-		cmocka_unit_test(futexes),
+		cmocka_unit_test(buckets),
 	};
 
 	if (geteuid()) {

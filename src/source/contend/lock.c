@@ -64,7 +64,6 @@ static void name_lock(struct contend *c, const struct contend_row *r, struct nam
 	if (r->first) {
 		hint.pid = r->first->pid;
 		hint.process = r->first->process;
-		hint.files = r->first->files;
 		hint.ips = (const uint64_t *)r->first->ips;
 		hint.nips = r->first->nips;
 	}
@@ -77,8 +76,8 @@ static void name_code(struct contend *c, const struct abi_contend_sample *s, uin
 	names_kernel_code(c->names, ip, out);
 }
 
-/* The locking functions, what wakes others for them, and above them what leads from the tracepoint to
- * our program (which has a name only where net.core.bpf_jit_kallsyms gives it one). */
+/* The locking functions, what wakes others for them, and above them what leads from the tracepoint
+ * to our program (which has a name only where net.core.bpf_jit_kallsyms gives it one). */
 static enum code_role role_of(struct contend *c, uint64_t ip, const struct name *name)
 {
 	static const char *const before[] = {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Functions that compilers put into one another, for the lines of code: test_names.py asks addr2line, too. */
+/* Functions that compilers put into one another, for the lines of code: test_names.py asks
+ * addr2line, too. */
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
