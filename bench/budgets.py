@@ -5,6 +5,7 @@ Each suite has a file, a head of comments for it, what it measures and how much 
 those of the running kernel and of the clang that made these objects anew, and keeps the others: that is
 how a compiler is added.
 """
+import itertools
 import os
 import platform
 import re
@@ -15,11 +16,12 @@ from sides import Failed
 
 
 class Budgets:
-    def __init__(self, name, head, what, update):
+    def __init__(self, name, head, what, update, ways=None):
         self.path = os.path.join(os.path.dirname(__file__), "..", "tests", "expect", name)
         self.head = head
         self.what = what  # in words
         self.update = update  # the target that writes the file anew
+        self.ways = ways  # the word that is a list, with commas, where a row's numbers are the same; None: none is
 
     def read(self):
         """{(compiler, kernel, ...): budget}"""
@@ -33,16 +35,22 @@ class Budgets:
                 elif not line.startswith("#"):
                     words = line.split()
                     for column, number in zip(columns, words[-len(columns):]):
-                        if number != "-":
-                            rows[(column, *words[:-len(columns)])] = int(number)
+                        for key in itertools.product(*(word.split(",") for word in words[:-len(columns)])):
+                            if number != "-":
+                                rows[(column, *key)] = int(number)
         return rows
 
     def write(self, rows):
         columns = sorted({key[0] for key in rows}, key=lambda name: int(re.search(r"\d+$", name).group()))
         with open(self.path, "w") as f:
             f.write(self.head + "[%s]\n" % " ".join(columns))
+            lines = {}  # (words without that of the ways, numbers): ways
             for key in sorted({key[1:] for key in rows}):
-                f.write("%s %s\n" % (" ".join(key), " ".join(str(rows.get((column, *key), "-")) for column in columns)))
+                at = len(key) if self.ways is None else self.ways
+                numbers = tuple(str(rows.get((column, *key), "-")) for column in columns)
+                lines.setdefault((key[:at], key[at + 1:], numbers), []).extend(key[at:at + 1])
+            for (before, after, numbers), ways in sorted(lines.items()):
+                f.write(" ".join((*before, *([",".join(ways)] if ways else []), *after, *numbers)) + "\n")
 
     def judge(self, budget, now, here, growth, build):
         """(ok, words) a row; a number without a budget, or a budget without a number, is no pass."""

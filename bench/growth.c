@@ -142,7 +142,8 @@ static uint64_t cpu_ns(void)
 	return load_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-/* As keyed_walk.c has them read, and nothing else; 0: this kernel lets no program walk over maps, they are copied. */
+/* As keyed_walk.c has them read, and nothing else; 0: this kernel lets no program walk over maps,
+ * they are copied. */
 static uint64_t walk_ns(struct fake *f)
 {
 	struct keyed_args args = {.nhists = ABI_SCHED_HISTS, .schema = ABI_KEY_SCHEMA};

@@ -121,7 +121,9 @@ static bool object_of_map(__u32 id, char *name)
 	return true;
 }
 
-/* False: the program has gone since its descriptor was seen (the tool tries some and closes them). */
+/*
+ * False: the program has gone since its descriptor was seen (the tool tries some and closes them).
+ */
 static bool object_of(__u32 id, struct object *out)
 {
 	__u32 maps[MAPS_MAX], len = sizeof(struct bpf_prog_info), i;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Keeps the path of each cgroup at its removal. A report looks for a cgroup's path by its id, and by then the directory may be
- * gone. Loaded only where rows are grouped by cgroup, unit or container.
+ * Keeps the path of each cgroup at its removal. A report looks for a cgroup's path by its id, and
+ * by then the directory may be gone. Loaded only where rows are grouped by cgroup, unit or
+ * container.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -26,7 +27,8 @@ struct {
 	__type(value, struct abi_cgroup_path);
 } cgroup_fresh SEC(".maps");
 
-/* Of the hierarchy of version 2: others count their ids by themselves. Tracepoints hand over kernel pointers. */
+/* Of the hierarchy of version 2: others count their ids by themselves. Tracepoints hand over kernel
+ * pointers. */
 static __always_inline int keep(const struct cgroup *cgrp, const char *path)
 {
 	struct task_struct *p = (void *)bpf_get_current_task();

@@ -121,8 +121,8 @@ static __always_inline bool compat_task_throttled(struct task_struct *p)
 }
 
 /*
- * Is any task in a queue, to run? Since 152e11f6df29 ("sched/fair: Implement delayed dequeue", 6.12) it may still
- * be in one while it sleeps.
+ * Is any task in a queue, to run? Since 152e11f6df29 ("sched/fair: Implement delayed dequeue",
+ * 6.12) it may still be in one while it sleeps.
  */
 static __always_inline bool compat_task_queued(struct task_struct *p)
 {
@@ -197,8 +197,8 @@ static __always_inline u64 compat_task_delay(struct task_struct *p)
 	return compat_has_record() ? BPF_CORE_READ(p, sched_info.run_delay) : 0;
 }
 
-/* A queue's clock stands still between its CPU's events, a tick at most: so the later of two, of its own and of the
- * current task's, which are of one source. */
+/* A queue's clock stands still between its CPU's events, a tick at most: so the later of two, of
+ * its own and of the current task's, which are of one source. */
 static __always_inline u64 compat_task_clock(struct task_struct *p)
 {
 	struct task_struct *current = (void *)bpf_get_current_task();
@@ -220,17 +220,17 @@ static __always_inline u64 compat_task_waits(struct task_struct *p, u64 clock)
 }
 
 /*
- * An address is a number; as a pointer the verifier lets it be read, where faults give 0, since a35b9af4ec2c ("bpf: Add
- * a kfunc for generic type cast", 6.2): a move of a register, where a helper is a call or several. A program that has
- * it is loaded only where the kernel does.
+ * An address is a number; as a pointer the verifier lets it be read, where faults give 0, since
+ * a35b9af4ec2c ("bpf: Add a kfunc for generic type cast", 6.2): a move of a register, where a
+ * helper is a call or several. A program that has it is loaded only where the kernel does.
  */
 extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
 
 #ifdef WS_WHY
 #define TASK_ON_RQ_MIGRATING 2 /* kernel/sched/sched.h: on its way from one queue to another */
 
-/* Until bcf9033e5449 ("sched: move CPU field back into thread_info if THREAD_INFO_IN_TASK=y", 5.16) it was
- * in the task itself. */
+/* Until bcf9033e5449 ("sched: move CPU field back into thread_info if THREAD_INFO_IN_TASK=y", 5.16)
+ * it was in the task itself. */
 static __always_inline u32 compat_task_cpu(struct task_struct *p)
 {
 	if (bpf_core_field_exists(p->thread_info.cpu))
@@ -241,9 +241,9 @@ static __always_inline u32 compat_task_cpu(struct task_struct *p)
 }
 
 /*
- * The clock of the task's run queue: a load in place of a reading. Who asks for a reschedule or makes one
- * has just set it, but for RCU, which may ask up to a tick later. Without groups of tasks it is not to
- * be had.
+ * The clock of the task's run queue: a load in place of a reading. Who asks for a reschedule or
+ * makes one has just set it, but for RCU, which may ask up to a tick later. Without groups of tasks
+ * it is not to be had.
  */
 static __always_inline u64 compat_rq_clock(struct task_struct *p)
 {
@@ -264,10 +264,11 @@ static __always_inline u64 compat_rq_clock(struct task_struct *p)
 #define RT_GROUPS 3	/* of a task, as far as they are looked at */
 
 /*
- * The queue of real-time tasks that the task is in, if it has used up its runtime in this period, and then nobody in it
- * runs until the period ends; else 0. Groups have queues of their own with CONFIG_RT_GROUP_SCHED. Since 5f6bd380c7bd
- * ("sched/rt: Remove default bandwidth control", 6.12) there is no such limit without it: what takes the CPU from
- * real-time tasks is then a task like others, by a server that is no task (`dl_server`).
+ * The queue of real-time tasks that the task is in, if it has used up its runtime in this period,
+ * and then nobody in it runs until the period ends; else 0. Groups have queues of their own with
+ * CONFIG_RT_GROUP_SCHED. Since 5f6bd380c7bd ("sched/rt: Remove default bandwidth control", 6.12)
+ * there is no such limit without it: what takes the CPU from real-time tasks is then a task like
+ * others, by a server that is no task (`dl_server`).
  */
 static __always_inline u64 compat_rt_out(struct task_struct *p)
 {
@@ -312,7 +313,9 @@ static __always_inline u64 compat_rt_group(u64 queue)
 	return bpf_core_field_exists(rt->tg) ? (u64)BPF_CORE_READ(rt, tg) : 0;
 }
 
-/* The queue of real-time tasks that the task is in, where groups have queues of their own; else 0. */
+/*
+ * The queue of real-time tasks that the task is in, where groups have queues of their own; else 0.
+ */
 static __always_inline u64 compat_rt_queue(struct task_struct *p)
 {
 	struct sched_rt_entity *se = &p->rt;
@@ -339,8 +342,9 @@ static __always_inline bool compat_rt_in_group(struct task_struct *p, u64 group)
 }
 
 /*
- * A SCHED_DEADLINE task whose budget is used up runs again when its next period begins (dl_next_period(),
- * kernel/sched/deadline.c): then, by the clock of its run queue; 0: it has budget, or nothing tells.
+ * A SCHED_DEADLINE task whose budget is used up runs again when its next period begins
+ * (dl_next_period(), kernel/sched/deadline.c): then, by the clock of its run queue; 0: it has
+ * budget, or nothing tells.
  */
 static __always_inline u64 compat_dl_out_until(struct task_struct *p)
 {
@@ -370,7 +374,8 @@ struct kvm_steal_time___own {
 	u64 steal;
 } __attribute__((preserve_access_index));
 
-/* What lies there, by a cast. Of another hypervisor, or on arm64, there is no such type, nor an address. */
+/* What lies there, by a cast. Of another hypervisor, or on arm64, there is no such type, nor an
+ * address. */
 static __always_inline u64 compat_steal(u64 at)
 {
 	const struct kvm_steal_time___own *t;

@@ -669,7 +669,8 @@ static __always_inline void dio_slow(struct abi_counts *counts, const struct abi
 	ext4_slow_of(counts, &t, end);
 }
 
-/* A kiocb begins while it is in flight: the one before had an end that no tracepoint reported, or none. */
+/* A kiocb begins while it is in flight: the one before had an end that no tracepoint reported, or
+ * none. */
 static __noinline u32 dio_replace(struct abi_counts *counts, u64 key, const struct abi_ext4_dio *d)
 {
 	const struct abi_ext4_dio *before = bpf_map_lookup_elem(&dios, &key);
@@ -942,8 +943,9 @@ int ws_es_end(u64 *ctx)
 }
 
 /*
- * Where nothing of all this is asked, nor any id: who looks up matters only while our own task is on
- * a CPU. To ask is a call, a quarter of an empty program's cost; to read that task, by a cast, is none.
+ * Where nothing of all this is asked, nor any id: who looks up matters only while our own task is
+ * on a CPU. To ask is a call, a quarter of an empty program's cost; to read that task, by a cast,
+ * is none.
  */
 const volatile __u64 self_task; /* its address */
 

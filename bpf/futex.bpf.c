@@ -190,9 +190,10 @@ _Static_assert(sizeof(struct stamp) == 64, "stamp size");
  *
  * Any system-call tracepoint sends every system call of the machine down the slow path; the first
  * kind then runs a program for futexes alone. It takes tracefs (for the tracepoint's number) and
- * CONFIG_FTRACE_SYSCALLS; without them user space takes the second. That one also sees what the first
- * leaves out, the calls of 32-bit programs (arch_trace_is_compat_syscall): for them both are there, if
- * a 32-bit program runs when waitscope starts. Programs that begin later are counted (ws_exec_32).
+ * CONFIG_FTRACE_SYSCALLS; without them user space takes the second. That one also sees what the
+ * first leaves out, the calls of 32-bit programs (arch_trace_is_compat_syscall): for them both are
+ * there, if a 32-bit program runs when waitscope starts. Programs that begin later are counted
+ * (ws_exec_32).
  */
 
 /* What perf hands to programs on syscalls:sys_enter_* and sys_exit_* (syscall_tp_t). */
@@ -392,11 +393,11 @@ static __always_inline struct abi_futex_addr *address_get(struct task_struct *p,
 #define KIND_SEEN_UNSURE 0x100U /* the value need not be a lock's */
 
 /*
- * The class of a wait, by what its value says when it is over, or else by user space's word for the address,
- * whose flags these are. glibc joins a thread, from 2.43 on, by a word of its own
- * that is 2 until the kernel clears it at the thread's end. The writer of a process-shared
- * reader-writer lock waits for a 2 in the same way, but after its wait the word is not 0. Global: the
- * verifier takes it by itself, once, and follows none of its ways into what comes after.
+ * The class of a wait, by what its value says when it is over, or else by user space's word for the
+ * address, whose flags these are. glibc joins a thread, from 2.43 on, by a word of its own that is
+ * 2 until the kernel clears it at the thread's end. The writer of a process-shared reader-writer
+ * lock waits for a 2 in the same way, but after its wait the word is not 0. Global: the verifier
+ * takes it by itself, once, and follows none of its ways into what comes after.
  */
 __noinline u32 kind_at_end(u32 kind, u32 val, u32 flags, u64 uaddr, u32 known)
 {
@@ -529,8 +530,8 @@ char LICENSE[] SEC("license") = "GPL";
  *	2, in a pthread_mutex_t		glibc's __owner
  *
  * The last is believed if all that lies there looks like such a mutex, and the number is that of
- * another thread of the process, or of any if the mutex is shared by processes. Runtimes with locks of
- * their own (Go, Rust) have no owner there: it is not known.
+ * another thread of the process, or of any if the mutex is shared by processes. Runtimes with locks
+ * of their own (Go, Rust) have no owner there: it is not known.
  */
 
 /* sysdeps/nptl/bits/struct_mutex.h of glibc, where it has 64 bits */
@@ -626,9 +627,9 @@ static __always_inline void futex_holder_begin(struct task_struct *p, const stru
 }
 
 /*
- * It has the lock, presumably, after a wait: and does it call the kernel to give it up? With glibc's mutexes
- * who has waited leaves a 2; with priority inheritance the kernel leaves FUTEX_WAITERS, unless it was free by
- * then.
+ * It has the lock, presumably, after a wait: and does it call the kernel to give it up? With
+ * glibc's mutexes who has waited leaves a 2; with priority inheritance the kernel leaves
+ * FUTEX_WAITERS, unless it was free by then.
  */
 static __always_inline void futex_takes(const struct call *c)
 {
@@ -642,8 +643,8 @@ static __always_inline void futex_takes(const struct call *c)
 		holder_takes(word & FUTEX_WAITERS, true);
 }
 
-/* A call that is over, from before it is counted to after that: what is kept in registers meanwhile would
- * cost also those who do not ask. */
+/* A call that is over, from before it is counted to after that: what is kept in registers meanwhile
+ * would cost also those who do not ask. */
 struct futex_over {
 	struct call call;
 	u64 t0, now, ep;
@@ -682,9 +683,9 @@ static __always_inline void futex_holder_row(const struct abi_key *row)
 }
 
 /*
- * Who held it, of the call in holder_over and the row that was told. Global: the verifier takes it by itself,
- * once, and not for each way that leads here. That of kernels before 6.8 also takes what is never
- * called: nothing of it is left without --why.
+ * Who held it, of the call in holder_over and the row that was told. Global: the verifier takes it
+ * by itself, once, and not for each way that leads here. That of kernels before 6.8 also takes what
+ * is never called: nothing of it is left without --why.
  */
 __noinline u32 futex_holder_end(void)
 {
@@ -825,8 +826,9 @@ static __always_inline bool counts(const struct call *c, s64 ret)
 }
 
 /*
- * The histogram of a class of waits in a bank. Each branch sets a constant, which the compiler cannot
- * merge with the others: the verifier of 5.10 loses the bounds of an offset that is a range times a size.
+ * The histogram of a class of waits in a bank. Each branch sets a constant, which the compiler
+ * cannot merge with the others: the verifier of 5.10 loses the bounds of an offset that is a range
+ * times a size.
  */
 static __always_inline u32 class_metric(u32 class)
 {
@@ -1019,7 +1021,8 @@ static __always_inline struct call call_decode(u32 kind, const struct args *a)
 	return call_vector(ABI_FUTEX_WAKE, a->v[0]);
 }
 
-/* The tracepoints of single calls are attached as well: these programs add the 32-bit calls, which those leave out. */
+/* The tracepoints of single calls are attached as well: these programs add the 32-bit calls, which
+ * those leave out. */
 const volatile bool only_32 = false;
 
 SEC("tp_btf/sys_enter")

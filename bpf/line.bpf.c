@@ -33,7 +33,8 @@ char LICENSE[] SEC("license") = "GPL";
  * new code costs, here and in user space. */
 const volatile __u64 new_ips_bytes;
 
-/* What ambiguous samples may have touched is wanted too, of processes' memory: short watches decide. */
+/* What ambiguous samples may have touched is wanted too, of processes' memory: short watches
+ * decide. */
 const volatile bool candidates;
 
 /* Preallocated, all of these: the programs run in interrupts, PMUs' even in NMIs. */
@@ -232,8 +233,9 @@ static __always_inline u64 address(struct task_struct *p, const struct abi_recip
 }
 
 /*
- * One of the recipes has run, or (ip->all is 0) something else. Returns what the sample is counted as:
- * it is of a line if all of them lie on that one; else each is noted as somewhere that it may have been.
+ * One of the recipes has run, or (ip->all is 0) something else. Returns what the sample is counted
+ * as: it is of a line if all of them lie on that one; else each is noted as somewhere that it may
+ * have been.
  */
 static __always_inline u64 use_candidates(const struct sample *s, const struct abi_ip *ip,
 					  const u64 *regs)

@@ -26,7 +26,8 @@ struct stamp {
 	u64 t0;
 	u64 t1; /* by the record: only where the kernel keeps none, on the way to sleep */
 	u64 cgroup_id;
-	u64 delay_ns; /* the kernel's sum of its waits, when it last came to a CPU: that one in it */
+	/* the kernel's sum of its waits, when it last came to a CPU: that one in it */
+	u64 delay_ns;
 	u32 flags;
 	u32 runs;   /* times it came to a CPU, by the kernel's count, as far as we saw */
 	u32 sleeps; /* of these stays, how many ended in sleep */
@@ -60,21 +61,21 @@ struct wait {
 /* ---- stamps in slots ---- */
 
 /*
- * Stamps where they are sooner found than in task storage, whose helper is several calls deep, each of
- * which costs where returns are made safe from speculation (AMD): a table of slots, a cache line each, one
- * for a task. A task's stamp is made in task storage. When the task comes to a CPU, and the slot that its
- * address leads to is free, the stamp moves there, until the task's last switch-out. Where the slot is
- * another's, it stays where it is. So a task with a slot has passed the early filters, and
- * its stamp has STAMP_SEEN and STAMP_DELAY: none of that is asked again.
+ * Stamps where they are sooner found than in task storage, whose helper is several calls deep, each
+ * of which costs where returns are made safe from speculation (AMD): a table of slots, a cache line
+ * each, one for a task. A task's stamp is made in task storage. When the task comes to a CPU, and
+ * the slot that its address leads to is free, the stamp moves there, until the task's last
+ * switch-out. Where the slot is another's, it stays where it is. So a task with a slot has passed
+ * the early filters, and its stamp has STAMP_SEEN and STAMP_DELAY: none of that is asked again.
  *
- * A stamp moves at a switch-in of a task whose state is TASK_RUNNING: then nobody wakes it (try_to_wake_up()
- * reports sched_waking under the task's pi_lock and only if its state says that it sleeps), and the CPU
- * that it comes to is the only one to write its stamp. Nor is a waking under way when a slot is given back:
- * do_task_dead() takes the pi_lock, too.
+ * A stamp moves at a switch-in of a task whose state is TASK_RUNNING: then nobody wakes it
+ * (try_to_wake_up() reports sched_waking under the task's pi_lock and only if its state says that
+ * it sleeps), and the CPU that it comes to is the only one to write its stamp. Nor is a waking
+ * under way when a slot is given back: do_task_dead() takes the pi_lock, too.
  *
- * Two CPUs that want one slot for two tasks: each adds one to its `claims` and has it if it then reads one.
- * If both read two, neither has. (Kernels before 5.12 know no compare-and-exchange, and refuse an object
- * that has one even where it is dead code.)
+ * Two CPUs that want one slot for two tasks: each adds one to its `claims` and has it if it then
+ * reads one. If both read two, neither has. (Kernels before 5.12 know no compare-and-exchange, and
+ * refuse an object that has one even where it is dead code.)
  */
 
 /* User space: not with --slower, which wants more of a stamp than a slot has. */
@@ -93,7 +94,9 @@ _Static_assert(__builtin_offsetof(struct stamp, kind) ==
 
 struct abi_slot slots[ABI_SLOTS] __attribute__((aligned(64)));
 
-/* By the lower half of its address, copied as the verifier allows it: to it the whole is no number. */
+/*
+ * By the lower half of its address, copied as the verifier allows it: to it the whole is no number.
+ */
 static __always_inline struct abi_slot *slot_of(struct task_struct *p)
 {
 	u64 at;
@@ -177,8 +180,8 @@ static __always_inline void slot_release(struct task_struct *p)
 /* ---- --why ---- */
 
 /*
- * --why (WS_WHY) is a second object of the same source: without it nothing of this is loaded, or lies
- * in the programs that are. There WHY is true, elsewhere what it guards is never compiled into
+ * --why (WS_WHY) is a second object of the same source: without it nothing of this is loaded, or
+ * lies in the programs that are. There WHY is true, elsewhere what it guards is never compiled into
  * anything.
  */
 
@@ -335,9 +338,9 @@ static __always_inline void account_group(struct abi_counts *bank, struct task_s
 }
 
 /*
- * All that is known of a wait is known. It goes through memory that is the CPU's own, and comes out as numbers
- * that the verifier never saw: else what it learns of one multiplies with what it learns of the next, past its
- * limit of a million instructions.
+ * All that is known of a wait is known. It goes through memory that is the CPU's own, and comes out
+ * as numbers that the verifier never saw: else what it learns of one multiplies with what it learns
+ * of the next, past its limit of a million instructions.
  */
 static __always_inline void wait_put(struct abi_counts *bank, const struct wait *w)
 {
@@ -469,8 +472,8 @@ static __always_inline void op_comes(struct abi_counts *bank, struct task_struct
  *	run_delay	the sum of its waits that are over, and of what it waited on another
  *			CPU from which it was moved in the midst of this one
  *
- * Both hold at sched_switch, which is called before the record of `next` is turned over. What the sum
- * will be then, less what it was when the task came to a CPU before, is the wait: to the
+ * Both hold at sched_switch, which is called before the record of `next` is turned over. What the
+ * sum will be then, less what it was when the task came to a CPU before, is the wait: to the
  * nanosecond, and also where tracepoints did not report all (a host may hide some of its tasks, and
  * with them whatever comes after them on their CPU).
  *
@@ -523,7 +526,8 @@ static __noinline u32 record_out(struct abi_counts *bank, struct task_struct *p,
 	return 0;
 }
 
-/* The same by a few comparisons, for a task whose stamp is in its slot; idle tasks have none to be noted. */
+/* The same by a few comparisons, for a task whose stamp is in its slot; idle tasks have none to be
+ * noted. */
 static __always_inline bool plain_out(struct task_struct *p, u32 state)
 {
 	struct stamp *st = STAMP_SLOT(p);
@@ -558,8 +562,9 @@ struct arrival {
 _Static_assert(sizeof(struct arrival) <= sizeof(((struct abi_counts *)0)->scratch), "scratch");
 
 /*
- * What a slot has of a dead task, whose last switch-out nobody reported, is not of one that has its address now.
- * That has been on a CPU less often, or never, or else what is counted as hidden is too little by a few.
+ * What a slot has of a dead task, whose last switch-out nobody reported, is not of one that has its
+ * address now. That has been on a CPU less often, or never, or else what is counted as hidden is
+ * too little by a few.
  */
 static __always_inline bool anothers(const struct stamp *st, u32 runs)
 {
@@ -616,9 +621,9 @@ static __always_inline u32 kind_of(const struct arrival *a, u32 queued_as, u64 t
 }
 
 /*
- * Waits whose end no tracepoint reported: how many they are is known, and the sum of them. If one of
- * several was a wakeup all count as such; T0 is lost, and with it the wakeup's latency. Global: the
- * verifier takes it by itself, once.
+ * Waits whose end no tracepoint reported: how many they are is known, and the sum of them. If one
+ * of several was a wakeup all count as such; T0 is lost, and with it the wakeup's latency. Global:
+ * the verifier takes it by itself, once.
  */
 __noinline u32 add_hidden(u64 sum_ns, u64 n, u64 kind)
 {
@@ -681,8 +686,8 @@ static __always_inline bool known_wait(struct abi_counts *bank, struct task_stru
 }
 
 /*
- * A task leaves for good: stays that no tracepoint reported, of which no switch-in will tell. Out of
- * line, which spares the switches that are nobody's last.
+ * A task leaves for good: stays that no tracepoint reported, of which no switch-in will tell. Out
+ * of line, which spares the switches that are nobody's last.
  */
 static __noinline u32 record_ends(struct abi_counts *bank, struct task_struct *p, u64 ep)
 {
@@ -706,9 +711,9 @@ static __noinline u32 record_ends(struct abi_counts *bank, struct task_struct *p
 }
 
 /*
- * The common cases by a few comparisons: a wait of which all is known, of a task whose stamp is in its slot and
- * that has been queued on this CPU alone. It blocked and has T0, or a switch-out that left it runnable was seen
- * and nothing since. Else false, and nothing is changed.
+ * The common cases by a few comparisons: a wait of which all is known, of a task whose stamp is in
+ * its slot and that has been queued on this CPU alone. It blocked and has T0, or a switch-out that
+ * left it runnable was seen and nothing since. Else false, and nothing is changed.
  */
 static __always_inline bool plain_wait(struct abi_counts *bank, struct task_struct *p, u64 at)
 {
@@ -754,7 +759,8 @@ static __always_inline bool plain_wait(struct abi_counts *bank, struct task_stru
 	return true;
 }
 
-/* A stamp that was taken: if nobody asks for more of it, the verifier may forget which store it is in. */
+/* A stamp that was taken: if nobody asks for more of it, the verifier may forget which store it is
+ * in. */
 static __always_inline struct stamp *still_wanted(struct stamp *st)
 {
 	if (!SLOWER && !filter_reads_stamp())
@@ -813,7 +819,8 @@ static __always_inline bool any_wait(struct abi_counts *bank, struct task_struct
 	return true;
 }
 
-/* Out of line, which spares the verifier to follow what comes after it for each store that a stamp can be in. */
+/* Out of line, which spares the verifier to follow what comes after it for each store that a stamp
+ * can be in. */
 static __noinline u32 other_wait(struct abi_counts *bank, struct task_struct *p, u64 at, u64 ep)
 {
 	struct stamp *st = stamp_made(bank, p);
@@ -821,7 +828,8 @@ static __noinline u32 other_wait(struct abi_counts *bank, struct task_struct *p,
 	return st && any_wait(bank, p, st, at, ep);
 }
 
-/* The whole of it, where more of the stamp is wanted (--slower), or more is made of the wait (--why by groups). */
+/* The whole of it, where more of the stamp is wanted (--slower), or more is made of the wait (--why
+ * by groups). */
 BESIDE whole_wait(struct abi_counts *bank, struct task_struct *p, struct task_struct *prev, u64 at,
 		  u64 ep)
 {
@@ -1366,9 +1374,10 @@ int ws_types_fit(u64 *ctx)
 }
 #else
 /*
- * The stamps of all tasks that are there, before counting begins. One timer interrupt may wake a lot of
- * tasks, and a CPU's allocator has memory for four of them at first: it is refilled only when interrupts
- * are on again (prefill_mem_cache(), kernel/bpf/memalloc.c). The hash has its memory from the start.
+ * The stamps of all tasks that are there, before counting begins. One timer interrupt may wake a
+ * lot of tasks, and a CPU's allocator has memory for four of them at first: it is refilled only
+ * when interrupts are on again (prefill_mem_cache(), kernel/bpf/memalloc.c). The hash has its
+ * memory from the start.
  */
 static __always_inline void stamp_early(struct task_struct *p)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * --why: the ledgers of tasks in an object of their own, whose maps others share. Its programs at sched_switch
- * and sched_waking are loaded where the scheduler source, which does the same (sched.bpf.c), does not run.
+ * --why: the ledgers of tasks in an object of their own, whose maps others share. Its programs at
+ * sched_switch and sched_waking are loaded where the scheduler source, which does the same
+ * (sched.bpf.c), does not run.
  */
 #include "lib/common.bpf.h"
 #include "compat.bpf.h"
@@ -10,7 +11,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* ---- making ---- */
 
-/* --why: every task has a ledger, from its beginning on, so that a thread's number leads to its task. */
+/* --why: every task has a ledger, from its beginning on, so that a thread's number leads to its
+ * task. */
 
 #include "lib/tasks_keep.bpf.h"
 

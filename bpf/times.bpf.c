@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where the time of the tasks that the filters ask for went, by the kernel's own sums: how long a task ran
- * (se.sum_exec_runtime) and how long it was queued (sched_info.run_delay, with what it has waited by now); the rest it
- * slept. User space has the kernel walk over all tasks at the end of an interval: no program runs at a switch. What is
- * left of a task that ends is told at its end, and one that is born counts from its birth.
+ * Where the time of the tasks that the filters ask for went, by the kernel's own sums: how long a
+ * task ran (se.sum_exec_runtime) and how long it was queued (sched_info.run_delay, with what it has
+ * waited by now); the rest it slept. User space has the kernel walk over all tasks at the end of an
+ * interval: no program runs at a switch. What is left of a task that ends is told at its end, and
+ * one that is born counts from its birth.
  *
- * The parts of a task add up to the time from one look at it to the next, always: what its sums are ahead of the clock
- * (a CPU's own clock lags by a tick) is told at the next look.
+ * The parts of a task add up to the time from one look at it to the next, always: what its sums are
+ * ahead of the clock (a CPU's own clock lags by a tick) is told at the next look.
  */
 #include "lib/common.bpf.h"
 #include "compat.bpf.h"
@@ -36,7 +37,8 @@ const volatile __u32 by; /* ABI_BY_* */
 /* Does the kernel keep the sums (CONFIG_SCHED_INFO)? Known after the first walk. */
 volatile __u64 recorded;
 
-/* Tasks that the walk before counting could not give a stamp: another program was using the task storage of the same CPU. */
+/* Tasks that the walk before counting could not give a stamp: another program was using the task
+ * storage of the same CPU. */
 volatile __u64 unseen;
 
 /* When counting began: all that a task born since then did counts. */
@@ -143,8 +145,9 @@ static __always_inline void count(struct task_struct *p, const struct part *t, u
 }
 
 /*
- * A task that ends runs on a CPU, so its sums lag by up to a tick. When the task is freed they are what they will be.
- * Before follow.bpf.h's program there, which deletes the stamp where tasks have no storage.
+ * A task that ends runs on a CPU, so its sums lag by up to a tick. When the task is freed they are
+ * what they will be. Before follow.bpf.h's program there, which deletes the stamp where tasks have
+ * no storage.
  */
 TRACEPOINT(sched_process_free)
 int ws_times_late(u64 *ctx)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --why: a wait is over: what its CPU did meanwhile, by the ring of stays. Parts add up to the wait: they
- * are taken from what is left of it, and what is left in the end is unexplained.
+ * --why: a wait is over: what its CPU did meanwhile, by the ring of stays. Parts add up to the
+ * wait: they are taken from what is left of it, and what is left in the end is unexplained.
  *
  * No program runs when a task is queued, nothing is remembered then: the ring of stays and the
  * readings hold the time before, and are looked at when the wait ends. Its beginning is a moment
@@ -138,8 +138,8 @@ static __always_inline void why_add(struct abi_khead *e, const struct why_walk *
 	e->named_ns = w->named_ns;
 }
 
-/* `stay` of `cpu` says which task, if it was one, or WHY_NO_STAY. Global, as all that is called more than once: the
- * verifier takes it by itself. */
+/* `stay` of `cpu` says which task, if it was one, or WHY_NO_STAY. Global, as all that is called
+ * more than once: the verifier takes it by itself. */
 __noinline u32 why_blame(u64 kind, u64 ns, u64 due_ns, u64 cpu, u64 stay)
 {
 	struct why_cpu *s = why_own(), *of = why_of((u32)cpu);
@@ -199,7 +199,8 @@ static __always_inline bool why_add_simple(const struct abi_key *key, u64 ns, u6
 
 /* ---- most waits: one part, besides what was due to the kernel ---- */
 
-/* The key of a wait's entry, but for its length and who is blamed. In place of a stack, as all of that. */
+/* The key of a wait's entry, but for its length and who is blamed. In place of a stack, as all of
+ * that. */
 static __always_inline struct abi_key *why_key_begin(struct why_cpu *s, struct task_struct *p,
 						     u32 kind)
 {
@@ -258,7 +259,9 @@ static __always_inline void why_pair_add(struct abi_khead *e, const struct why_p
 	e->sums[ABI_WHY_DUE_COUNT] += q->due_count;
 }
 
-/* What has no place of its own: into its entry, and a place if one is free. 0: it has no entry yet. */
+/*
+ * What has no place of its own: into its entry, and a place if one is free. 0: it has no entry yet.
+ */
 static __noinline u32 why_pair_new(struct why_cpu *s, struct why_pair *q, u64 ns, u64 due_ns,
 				   u64 ep)
 {
@@ -281,8 +284,9 @@ static __noinline u32 why_pair_new(struct why_cpu *s, struct why_pair *q, u64 ns
 }
 
 /*
- * Nothing else counts in the entry of such a wait, so it needs no serial number. A pair that has an entry may have
- * a place of the CPU's own, until user space asks. false: it has no entry yet, or one that says more.
+ * Nothing else counts in the entry of such a wait, so it needs no serial number. A pair that has an
+ * entry may have a place of the CPU's own, until user space asks. false: it has no entry yet, or
+ * one that says more.
  */
 static __always_inline bool why_blame_simple(struct why_cpu *s, struct task_struct *p, u32 kind,
 					     const struct why_stay *t, u64 ns, u64 due_ns, u64 ep)
@@ -337,8 +341,8 @@ static __always_inline void why_pair_tell(struct why_pair *q, u64 ep)
 }
 
 /*
- * Run by user space before it reads the entries of a bank, which nobody writes then: for a CPU, what it has
- * counted goes into them.
+ * Run by user space before it reads the entries of a bank, which nobody writes then: for a CPU,
+ * what it has counted goes into them.
  */
 SEC("raw_tp")
 int ws_why_pairs(u64 *ctx)
@@ -386,7 +390,9 @@ int ws_moved(u64 *ctx)
 		m = bpf_task_storage_get(&why_moved, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	first = !st->moved;
 	st->moved = 1;
-	if (!m) /* no memory, see stamp_early(): all of the wait is unexplained, as it is not known where it waited */
+	/* no memory, see stamp_early(): all of the wait is unexplained, as it is not known where it
+	 * waited */
+	if (!m)
 		return 0;
 	if (first || m->base_ns != base) {
 		m->n = m->sum_ns = 0;
@@ -544,9 +550,9 @@ static __always_inline void why_part(struct why_walk *w, const struct why_stay *
 }
 
 /*
- * One stay further back; 0: that was the last one. So is the one before which the task that waits was on the
- * CPU itself: its wait cannot have begun earlier, and if it seems to, that is the distance between
- * the run queue's clock, by which it was measured, and ours.
+ * One stay further back; 0: that was the last one. So is the one before which the task that waits
+ * was on the CPU itself: its wait cannot have begun earlier, and if it seems to, that is the
+ * distance between the run queue's clock, by which it was measured, and ours.
  */
 __noinline u32 why_step(u64 cpu, u64 stay)
 {
@@ -598,15 +604,16 @@ __noinline u32 why_step(u64 cpu, u64 stay)
 /* ---- laps ---- */
 
 /*
- * --why: the part of a wait whose stays the ring has no more. By the readings of all sums, one for each
- * lap of WHY_LAP stays, it is known by class what the CPU did from lap to lap; which tasks ran is not. Of
- * the lap in which the wait began only what must lie behind its beginning is told, as in why_since().
+ * --why: the part of a wait whose stays the ring has no more. By the readings of all sums, one for
+ * each lap of WHY_LAP stays, it is known by class what the CPU did from lap to lap; which tasks ran
+ * is not. Of the lap in which the wait began only what must lie behind its beginning is told, as in
+ * why_since().
  */
 
 #define LAPS_SLACK 2 /* the oldest may just be written over */
 
-/* The first stay that a walk looks at: all that the ring has, but of a wait that began before these from
- * the first one on that a lap begins with. */
+/* The first stay that a walk looks at: all that the ring has, but of a wait that began before these
+ * from the first one on that a lap begins with. */
 static __always_inline u64 why_first(const struct why_cpu *of, u64 n, u64 from)
 {
 	u64 first = n > WHY_STAYS - WHY_SLACK ? n - (WHY_STAYS - WHY_SLACK) : 0;
@@ -862,8 +869,8 @@ static __always_inline void why_walk_all(struct why_cpu *s)
 	s->walk.kinds[ABI_WHY_UNEXPLAINED] += s->walk.left;
 }
 
-/* Any wait of a task that comes to this CPU, when all that the switch itself takes has returned: before 6.13 the
- * stacks of a chain of calls share 512 bytes. */
+/* Any wait of a task that comes to this CPU, when all that the switch itself takes has returned:
+ * before 6.13 the stacks of a chain of calls share 512 bytes. */
 static __noinline int why_walk_wait(struct why_cpu *s, struct task_struct *p)
 {
 	const struct wait *w = &s->walk.wait;
@@ -887,8 +894,8 @@ static __noinline int why_walk_wait(struct why_cpu *s, struct task_struct *p)
 	return 0;
 }
 
-/* The wait of a task that comes to this CPU is over, as `w` tells. What is not simple is walked, and told if it was
- * slow, when the switch is done with. */
+/* The wait of a task that comes to this CPU is over, as `w` tells. What is not simple is walked,
+ * and told if it was slow, when the switch is done with. */
 static __always_inline void why_wait(struct why_cpu *s, struct task_struct *p,
 				     const struct stamp *st, const struct wait *w, u64 ep)
 {

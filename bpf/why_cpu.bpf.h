@@ -24,8 +24,11 @@
 
 /* --why: what a CPU counts by itself. */
 
-/* Who waited, for whom and how long, by its length: what of it this CPU has counted since user space last asked, and
- * is not in its entry yet. A look-up in a hash takes as long as all else of such a wait. */
+/*
+ * Who waited, for whom and how long, by its length: what of it this CPU has counted since user
+ * space last asked, and is not in its entry yet. A look-up in a hash takes as long as all else of
+ * such a wait.
+ */
 struct why_pair {
 	struct abi_key key; /* of its entry; all 0: of nobody */
 	u64 who[2];	    /* the stay's key; 0 of idle's */
@@ -37,7 +40,8 @@ struct why_pair {
 	u64 due_count;
 };
 
-/* Nearly all waits of a pair have one or two lengths: that many places next to each other are its own. */
+/* Nearly all waits of a pair have one or two lengths: that many places next to each other are its
+ * own. */
 #define WHY_PAIR_WAYS 2
 #define WHY_PAIRS 16 /* in all; powers of two */
 
@@ -69,7 +73,9 @@ struct why_stay {
 
 _Static_assert(sizeof(struct why_stay) == 64, "why_stay size");
 
-/* What else is known of a stay's task: with --slower, or a --by that asks for more than its name. */
+/*
+ * What else is known of a stay's task: with --slower, or a --by that asks for more than its name.
+ */
 struct why_who {
 	u64 cgroup_id;
 	char comm[ABI_COMM_LEN];
@@ -88,8 +94,8 @@ struct why_soft {
 	u64 steal;
 };
 
-/* The sums when a stay began, of one in WHY_LAP: where the ring has the stays no more, what the CPU did
- * is still known by class. */
+/* The sums when a stay began, of one in WHY_LAP: where the ring has the stays no more, what the CPU
+ * did is still known by class. */
 struct why_lap {
 	u64 at;
 	u64 irq;
@@ -157,7 +163,8 @@ struct why_cpu {	   /* first what every switch looks at, by lines of the cache *
 	u64 steal_asked, steal_ns;
 	u64 soft_at; /* which of `soft` holds */
 	u64 later;   /* walk.wait is still to be walked */
-	u64 due_at; /* compat_rq_clock(); also written by other CPUs, under this one's run-queue lock */
+	/* compat_rq_clock(); also written by other CPUs, under this one's run-queue lock */
+	u64 due_at;
 	u64 due_flag;
 	u64 idle_ns;
 	u64 steal_at;
@@ -213,8 +220,8 @@ static __always_inline u64 why_steal_at(struct why_cpu *s)
 }
 
 /*
- * In its own time, since it began to count. Not asked again at once: what can have been stolen since is
- * less than that time, and is found by the next reading.
+ * In its own time, since it began to count. Not asked again at once: what can have been stolen
+ * since is less than that time, and is found by the next reading.
  */
 static __always_inline u64 why_steal(struct why_cpu *s, u64 now)
 {
@@ -441,7 +448,8 @@ static __always_inline u64 why_nul(u64 word)
 	return ((word - 0x0101010101010101ULL) & ~word & 0x8080808080808080ULL) >> 7;
 }
 
-/* A word of the group that a stay is of: older kernels leave behind a name's NUL what was there before. */
+/* A word of the group that a stay is of: older kernels leave behind a name's NUL what was there
+ * before. */
 static __always_inline u64 why_group(const struct why_stay *t, u32 word)
 {
 	u64 nul = why_nul(t->key[word]);
@@ -486,7 +494,8 @@ static __always_inline void why_name_stay(struct why_cpu *s, struct why_stay *t,
 		why_name_group(s, p);
 }
 
-/* The stay of that number. The empty asm keeps its address in a register: clang would reckon it anew for each member. */
+/* The stay of that number. The empty asm keeps its address in a register: clang would reckon it
+ * anew for each member. */
 static __always_inline struct why_stay *why_stay_at(struct why_cpu *s, u64 n)
 {
 	struct why_stay *t = &s->stays[n & (WHY_STAYS - 1)];
@@ -513,8 +522,11 @@ static __noinline u32 why_uninterrupted(struct why_cpu *s)
 	return 0;
 }
 
-/* The stay that begins is the first of a lap, or follows one of the idle task, or one in which real-time tasks were out of
- * their runtime: what of that no interrupt and no thief had. Out of line: the switch's own frame is no deeper for it. */
+/*
+ * The stay that begins is the first of a lap, or follows one of the idle task, or one in which
+ * real-time tasks were out of their runtime: what of that no interrupt and no thief had. Out of
+ * line: the switch's own frame is no deeper for it.
+ */
 static __noinline u32 why_lap(struct why_cpu *s)
 {
 	struct why_lap *l = &s->laps[s->nstays / WHY_LAP & (WHY_LAPS - 1)];
@@ -541,8 +553,9 @@ static __noinline u32 why_lap(struct why_cpu *s)
 /* ---- real-time tasks ---- */
 
 /*
- * Until when tasks that left their CPU with their SCHED_DEADLINE budget used up do not run; by the task. It is consumed when
- * the task comes to a CPU. The kernel admits so many of them as fit on the CPUs: few.
+ * Until when tasks that left their CPU with their SCHED_DEADLINE budget used up do not run; by the
+ * task. It is consumed when the task comes to a CPU. The kernel admits so many of them as fit on
+ * the CPUs: few.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -588,7 +601,9 @@ static __always_inline u32 why_class(struct task_struct *p)
 	return (policy == SCHED_RR ? ABI_WHY_RR : 0) + p->rt_priority;
 }
 
-/* A real-time task comes or leaves, or the CPU's are out of their runtime: in the stay that begins. */
+/*
+ * A real-time task comes or leaves, or the CPU's are out of their runtime: in the stay that begins.
+ */
 static __noinline u32 why_real_time(struct why_cpu *s, struct task_struct *prev,
 				    struct task_struct *next)
 {
@@ -614,8 +629,8 @@ static __noinline u32 why_real_time(struct why_cpu *s, struct task_struct *prev,
 	return 0;
 }
 
-/* A switch: one stay ends, the next begins. Interrupts do not nest around it, so that their sums are
- * at hand. */
+/* A switch: one stay ends, the next begins. Interrupts do not nest around it, so that their sums
+ * are at hand. */
 static __always_inline void why_switch(struct why_cpu *s, struct task_struct *prev,
 				       struct task_struct *next, bool runnable, u64 now, bool casts)
 {

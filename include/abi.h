@@ -74,8 +74,8 @@ struct abi_buckets {
 _Static_assert(sizeof(struct abi_buckets) == 8 + sizeof(struct bucket_table), "abi_buckets size");
 
 /*
- * Values that a program is to place, and the slots it found (bpf/lib/bucket_check.bpf.h). As many as
- * the verifier walks through at little cost, and few enough calls for a schema's some thousand
+ * Values that a program is to place, and the slots it found (bpf/lib/bucket_check.bpf.h). As many
+ * as the verifier walks through at little cost, and few enough calls for a schema's some thousand
  * values.
  */
 #define ABI_CHECK_VALUES 64
@@ -150,9 +150,9 @@ _Static_assert(sizeof(struct abi_khead) == 72, "abi_khead size");
  * Head of a histogram of an entry. A sample waits among the `last` ones before it is in its slot:
  * to add one puts the oldest of them into its slot, and takes its place. So a histogram is its
  * slots *and* `last` at every moment, and who knows all but the newest few samples need not look at
- * the slots: `placed` counts the samples that went through, sample n is last[n % ABI_KHIST_LAST]. The
- * oldest is not relied on: a late program may be about to replace it. Samples that come several at
- * once are in their slot but for one of them; they count in the upper half of `placed`.
+ * the slots: `placed` counts the samples that went through, sample n is last[n % ABI_KHIST_LAST].
+ * The oldest is not relied on: a late program may be about to replace it. Samples that come several
+ * at once are in their slot but for one of them; they count in the upper half of `placed`.
  */
 #define ABI_KHIST_LAST 16 /* a power of two */
 struct abi_khist {
@@ -201,7 +201,8 @@ struct abi_walk_slot {
 
 struct abi_walk_hist {
 	struct abi_khist head;
-	__u64 slots; /* struct abi_walk_slot that follow, in order; 0 where `last` has what is new */
+	/* struct abi_walk_slot that follow, in order; 0 where `last` has what is new */
+	__u64 slots;
 };
 
 struct abi_walk_entry {
@@ -266,7 +267,8 @@ struct abi_filter {
 	__u8 asks_task;	    /* something is asked about the task, early or late */
 	__u8 asks_late;	    /* any of `asked` */
 	__u8 asked[4];	    /* by ABI_FILTER_* */
-	__u32 cgroup_levels; /* wanted cgroups lie at most so many levels down, the root's being the first */
+	/* wanted cgroups lie at most so many levels down, the root's being the first */
+	__u32 cgroup_levels;
 	__u32 pad;
 	__u64 cpu_mask[ABI_CPUS_MAX / 64];
 	struct abi_glob glob;
@@ -314,8 +316,11 @@ struct abi_slow {
 
 _Static_assert(sizeof(struct abi_slow) == 80 + 48, "abi_slow size");
 
-/* A stamp where it is sooner found than in task storage (sched.bpf.c), a cache line each.
- * Twelve pages hold 768; two are left out for the object's other variables, which took a page of their own. */
+/*
+ * A stamp where it is sooner found than in task storage (sched.bpf.c), a cache line each. Twelve
+ * pages hold 768; two are left out for the object's other variables, which took a page of their
+ * own.
+ */
 #define ABI_SLOTS 766
 
 struct abi_slot {

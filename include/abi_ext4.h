@@ -6,8 +6,9 @@
 #include "abi.h"
 
 /*
- * A file system: its device (kernel dev_t) and its UUID folded to 32 bits, since the device may have
- * another one later. User space folds what statfs(2) says, which is the XOR of the UUID's halves.
+ * A file system: its device (kernel dev_t) and its UUID folded to 32 bits, since the device may
+ * have another one later. User space folds what statfs(2) says, which is the XOR of the UUID's
+ * halves.
  */
 #define ABI_EXT4_OBJ(dev, fs) ((__u64)(fs) << 32 | (dev))
 

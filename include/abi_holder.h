@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --why: what a task's time went to (bpf/lib/tasks_keep.bpf.h keeps it), and who held what a wait was for
- * (bpf/lib/holder.bpf.h). A reading of a ledger is what its four sums were at a moment; the difference of
- * two is the time between them, to the nanosecond.
+ * --why: what a task's time went to (bpf/lib/tasks_keep.bpf.h keeps it), and who held what a wait
+ * was for (bpf/lib/holder.bpf.h). A reading of a ledger is what its four sums were at a moment; the
+ * difference of two is the time between them, to the nanosecond.
  */
 #ifndef WS_ABI_HOLDER_H
 #define WS_ABI_HOLDER_H
@@ -36,9 +36,9 @@ struct abi_held_wait {
 #define ABI_HELD_KNOWN 8 /* shift of abi_ledger.waits: bit for each whose lock tells its holders */
 
 /*
- * Of a task, by its number. Its sums are kept from the first reading of them on (account_ask()). They are those
- * of the time from seen_ns to mark_ns: who finds them to be anything else has read them while they were
- * written.
+ * Of a task, by its number. Its sums are kept from the first reading of them on (account_ask()).
+ * They are those of the time from seen_ns to mark_ns: who finds them to be anything else has read
+ * them while they were written.
  */
 struct abi_ledger {
 	__u64 task;	/* its address: numbers are used again */
@@ -56,7 +56,8 @@ struct abi_ledger {
 	__u32 tgid;
 	__u32 vtid;	/* as its own pid namespace numbers it; 0: as we do */
 	__u64 waker_ns; /* in the last of these it was last woken then, by `waker` */
-	__u64 left; /* off its CPU: `mark_ns` (0: seen_ns) by its run queue's clock, or a tick earlier */
+	/* off its CPU: `mark_ns` (0: seen_ns) by its run queue's clock, or a tick earlier */
+	__u64 left;
 	__u64 delay_ns;		  /* and the sum of its waits then, in the kernel's own record */
 	struct abi_did waker_did; /* which had done that by then; all 0: its sums were not kept */
 	struct abi_held_wait wait[ABI_HELD_WAITS];
@@ -67,9 +68,9 @@ _Static_assert(sizeof(struct abi_ledger) == 160 + 2 * 80, "abi_ledger size: whol
 #define ABI_TASK_PLACES 8192 /* for ledgers, by the thread's number modulo; a power of two */
 
 /*
- * Threads of which somebody has asked what they do, or that wait for what another holds, by their number modulo:
- * not 0. Most tasks hold nothing that others wait for, and all that a switch of theirs costs is a look at this.
- * Threads with the same number here are looked at for nothing.
+ * Threads of which somebody has asked what they do, or that wait for what another holds, by their
+ * number modulo: not 0. Most tasks hold nothing that others wait for, and all that a switch of
+ * theirs costs is a look at this. Threads with the same number here are looked at for nothing.
  */
 #define ABI_KEPT (1 << 16)
 
@@ -77,8 +78,8 @@ struct abi_kept {
 	__u8 tid[ABI_KEPT];
 };
 
-/* Where a thread was in its code when it woke one that waited for what it held: its stack. Kept until
- * that wait is over, and it is known whether the lock was given up then. */
+/* Where a thread was in its code when it woke one that waited for what it held: its stack. Kept
+ * until that wait is over, and it is known whether the lock was given up then. */
 struct abi_release {
 	__u64 woken_ns; /* the waiter's waker_ns; 0: it is being written */
 	__u32 waiter;	/* thread number */
@@ -99,8 +100,8 @@ struct abi_released {
 #define ABI_RELEASED_BITS 12
 
 /*
- * A lock and a thread that came to have it after a wait of its own, the last time. The place is found by `tag`,
- * which is that of both: who finds another's there knows nothing of his own.
+ * A lock and a thread that came to have it after a wait of its own, the last time. The place is
+ * found by `tag`, which is that of both: who finds another's there knows nothing of his own.
  */
 struct abi_take {
 	__u64 tag; /* 0: none, or it is being written */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tells a process's address space from the one before an exec, and from that of another process which had its number: names
- * that were read of one are not true of another. BPF makes the number of mm_struct, the opener of /proc/PID/stat, which has the
- * same values: where code, data, heap and stack were placed at the exec. With these equal it is the same program at the same
- * places (a fork of it, say), and names are equal too. Needs __u64.
+ * Tells a process's address space from the one before an exec, and from that of another process
+ * which had its number: names that were read of one are not true of another. BPF makes the number
+ * of mm_struct, the opener of /proc/PID/stat, which has the same values: where code, data, heap and
+ * stack were placed at the exec. With these equal it is the same program at the same places (a fork
+ * of it, say), and names are equal too. Needs __u64.
  */
 #ifndef WS_ABI_SPACE_H
 #define WS_ABI_SPACE_H

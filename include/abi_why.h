@@ -22,16 +22,16 @@
 
 /*
  * Above the kind: how long the wait was of which that is a part, by powers of two of a second as in
- * histograms. 0: not kept (those that found no entry of their own); 1: up to 2^-20 s; n: longer than
- * ABI_WHY_LONGER(n - 2) ns and not than the next; the last one has no end.
+ * histograms. 0: not kept (those that found no entry of their own); 1: up to 2^-20 s; n: longer
+ * than ABI_WHY_LONGER(n - 2) ns and not than the next; the last one has no end.
  */
 #define ABI_WHY_LENGTH_SHIFT 8
 #define ABI_WHY_LENGTHS 33
 #define ABI_WHY_LONGER(i) ((1000000000ULL << (i)) >> 20) /* 2^(i - 20) s */
 
 /*
- * And above that, of ABI_WHY_TASK: the class of the task that ran. 0: none of these; a priority: SCHED_FIFO;
- * ABI_WHY_RR and a priority: SCHED_RR.
+ * And above that, of ABI_WHY_TASK: the class of the task that ran. 0: none of these; a priority:
+ * SCHED_FIFO; ABI_WHY_RR and a priority: SCHED_RR.
  */
 #define ABI_WHY_CLASS_SHIFT 16
 #define ABI_WHY_RR 100
@@ -41,7 +41,8 @@
 #define ABI_WHY_NS 0
 #define ABI_WHY_COUNT 1 /* waits that it had a part in */
 #define ABI_WHY_LAST 2	/* no sum: when the last of them ended */
-/* Of a task's entry: what of class ABI_WHY_KERNEL fell into its stays, which has no entry of its own. */
+/* Of a task's entry: what of class ABI_WHY_KERNEL fell into its stays, which has no entry of its
+ * own. */
 #define ABI_WHY_DUE_NS 3
 #define ABI_WHY_DUE_COUNT 4
 

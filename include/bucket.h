@@ -29,10 +29,13 @@
 
 #define BUCKET_LOW_BITS 10
 
-/* Whatever a compiler would choose: a call for each sample is dear where returns are made safe (AMD). */
+/* Whatever a compiler would choose: a call for each sample is dear where returns are made safe
+ * (AMD). */
 #define BUCKET_FN static inline __attribute__((always_inline))
 
-/* Thresholds and look-up tables of one schema; a slot past the last threshold never compares true. */
+/*
+ * Thresholds and look-up tables of one schema; a slot past the last threshold never compares true.
+ */
 struct bucket_table {
 	__u64 th[2 << BUCKET_SCHEMA_MAX]; /* 2^s of them, then ~0 >> 1: as long as lut's values can
 					     reach */
@@ -45,8 +48,8 @@ struct bucket_table {
 _Static_assert(sizeof(struct bucket_table) == 128 * 8 + 8 + 256 + 1024, "bucket_table size");
 
 /*
- * 1 if x is not 0, for x below 2^63. A compiler that knows what is meant makes a branch of it, which
- * bucket_slot is there to avoid.
+ * 1 if x is not 0, for x below 2^63. A compiler that knows what is meant makes a branch of it,
+ * which bucket_slot is there to avoid.
  */
 BUCKET_FN __u64 bucket_nonzero(__u64 x)
 {
@@ -64,9 +67,9 @@ BUCKET_FN __u64 bucket_step(__u64 v, __u32 bits, __u64 step)
 }
 
 /*
- * floor(log2(v)), 0 < v < 2^BUCKET_OCTAVES. BPF has no instruction for it, and branches would make the
- * verifier walk every combination of them at every use: so by arithmetic down to the bits that the
- * table knows.
+ * floor(log2(v)), 0 < v < 2^BUCKET_OCTAVES. BPF has no instruction for it, and branches would make
+ * the verifier walk every combination of them at every use: so by arithmetic down to the bits that
+ * the table knows.
  */
 BUCKET_FN __u32 bucket_ilog2(const volatile struct bucket_table *t, __u64 v)
 {

@@ -6,8 +6,8 @@
  *
  *	address = base + extend(index) << shift + disp (+ the thread's TLS base)
  *
- * Code that is not optimised loads a pointer from its stack and overwrites it with what it points to
- * (mov -8(%rbp),%rax; mov (%rax),%rax). The pointer is in its slot still: an indirect recipe.
+ * Code that is not optimised loads a pointer from its stack and overwrites it with what it points
+ * to (mov -8(%rbp),%rax; mov (%rax),%rax). The pointer is in its slot still: an indirect recipe.
  *
  *	address = *(base + low half of disp) + extend(index) << shift + high half of disp
  */

@@ -7,6 +7,7 @@ set -u
 
 FILE_LINES=1500 # a file ends where its subject ends; past this it has two
 FUNCTION_LINES=70
+COLUMNS_MAX=100
 FORMAT_VERSION=14 # others format some lines otherwise
 
 cd "${1:-$(dirname "$0")/..}" || exit 2
@@ -129,6 +130,18 @@ long_files() { # LIMIT FILE...
 		if [ "$name" != total ] && [ "$n" -gt "$limit" ]; then echo "$name: $n lines"; fi
 	done
 }
+# Not what is cut short for it: texts, and pictures in comments, which begin with a tab.
+wide_lines() { # FILE...
+	awk -v limit="$COLUMNS_MAX" '
+		length($0) * 8 > limit && !/"/ && !/^[ \t]*\*\t/ {
+			wide = $0
+			while (match(wide, /\t/))
+				wide = substr(wide, 1, RSTART - 1) substr("        ", (RSTART - 1) % 8 + 1) substr(wide, RSTART + 1)
+			if (length(wide) > limit)
+				printf "%s:%d: %d columns\n", FILENAME, FNR, length(wide)
+		}' "$@" /dev/null
+}
+forbid "at most $COLUMNS_MAX" wide_lines "${code[@]}"
 mapfile -t rest < <(printf '%s\n' "${code[@]}" | grep -vE '^(tests|bench)/')
 forbid "at most $FILE_LINES" long_files "$FILE_LINES" "${code[@]}"
 # Only a warning: a table or a switch may be the clearer for it.

@@ -31,16 +31,19 @@ int command_status(const struct command *c);
 
 /* ---- the end of a run that COMMAND outlives ---- */
 
-/* SIGINT has ended the run. The terminal has sent it to COMMAND as well, which may end by itself now. */
+/* SIGINT has ended the run. The terminal has sent it to COMMAND as well, which may end by itself
+ * now. */
 void command_interrupt(struct command *c);
 bool command_is_interrupted(const struct command *c);
 /* Waits so long for its end at most. Has it ended? */
 bool command_await(struct command *c, uint64_t ns);
 /* SIGTERM to COMMAND and to those of its descendants that are in its process group. */
 void command_terminate(struct command *c);
-/* Waits so long at most for COMMAND and all that command_terminate has sent SIGTERM. Have they ended? */
+/* Waits so long at most for COMMAND and all that command_terminate has sent SIGTERM. Have they
+ * ended? */
 bool command_await_all(struct command *c, uint64_t ns);
-/* What still runs of COMMAND and its descendants, as the calls above have found them: "42 sleep, 43 sh", or "". */
+/* What still runs of COMMAND and its descendants, as the calls above have found them: "42 sleep, 43
+ * sh", or "". */
 void command_left(struct command *c, char *out, size_t len);
 /* SIGKILL if it was never let go; frees. NULL is fine. */
 void command_close(struct command *c);

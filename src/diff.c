@@ -197,7 +197,8 @@ static int compare_doubles(double x, double y)
 	return (x > y) - (x < y);
 }
 
-/* Rows with the same numbers on both sides stand together, of these what has the fewest labels first. */
+/* Rows with the same numbers on both sides stand together, of these what has the fewest labels
+ * first. */
 static int compare_numbers(const void *a, const void *b)
 {
 	const struct diff_row *x = *(struct diff_row *const *)a, *y = *(struct diff_row *const *)b;

@@ -40,8 +40,8 @@ struct diff_row {
 	struct compare_row **given[DIFF_SIDES]; /* the same, NULL where the file lacks it */
 	bool in[DIFF_SIDES];
 	struct compare_result result; /* if it is in both */
-	/* A group that has all of what it is a group of, on both sides: the row of that, whose numbers are the same; else
-	 * NULL. It has no lines of its own where people read. */
+	/* A group that has all of what it is a group of, on both sides: the row of that, whose
+	 * numbers are the same; else NULL. It has no lines of its own where people read. */
 	const struct diff_row *repeats;
 };
 
@@ -56,14 +56,17 @@ struct diff {
 	bool utf8;	  /* it shows more than ASCII */
 };
 
-/* argv[0] is "diff". Writes to `out`; notes and limits that are exceeded go to `notes`. 0, or negative
- * with words; *status is EXIT_DONE or EXIT_LIMIT. *bisect: the ends are for git bisect; *began: the command
- * line was right. */
+/*
+ * argv[0] is "diff". Writes to `out`; notes and limits that are exceeded go to `notes`. 0, or
+ * negative with words; *status is EXIT_DONE or EXIT_LIMIT. *bisect: the ends are for git bisect;
+ * *began: the command line was right.
+ */
 int diff_main(int argc, char **argv, FILE *out, FILE *notes, int *status, bool *bisect, bool *began,
 	      struct err *e);
 
 #define DIFF_INTERVAL_BYTES 40
-/* A ratio's bound beyond these says that a side may as well have had next to nothing, and no more than that. */
+/* A ratio's bound beyond these says that a side may as well have had next to nothing, and no more
+ * than that. */
 #define DIFF_BOUND_LEAST 0.01
 #define DIFF_BOUND_MOST 100.0
 
@@ -73,10 +76,11 @@ struct diff_line {
 	size_t stat;
 };
 
-/* diff_print.c: all of them but those of groups that repeat a whole, *n, worst first; from malloc, NULL: no memory. */
+/* diff_print.c: all of them but those of groups that repeat a whole, *n, worst first; from malloc,
+ * NULL: no memory. */
 struct diff_line *diff_lines(const struct diff *d, size_t *n);
-/* A ratio's interval, "0.542-1.871"; of a bound beyond those above only the other one, "over 0.542",
- * "under 1.871"; "-" if neither does, or there is none. */
+/* A ratio's interval, "0.542-1.871"; of a bound beyond those above only the other one, "over
+ * 0.542", "under 1.871"; "-" if neither does, or there is none. */
 const char *diff_interval_text(const struct compare_stat *s, char out[DIFF_INTERVAL_BYTES]);
 /* "1.234", "12,345": the ratio, "-" if there is none */
 const char *diff_ratio_text(double ratio, char out[DIFF_INTERVAL_BYTES]);
@@ -120,18 +124,18 @@ void diff_opts_free(struct diff_opts *o);
 /* ---- --run: the records that are compared are made first (diff_run.c) ---- */
 
 /*
- * Runs both commands of `o` by turns, traced by this binary, once for warm-up and then o->runs times, and
- * makes the records the files of its sides. SIGINT and SIGTERM end it early: with a run of each side that
- * was finished all is well. 0, or negative with words. `notes`: progress, if it is a terminal, and where the
- * records lie; nothing with o->quiet.
+ * Runs both commands of `o` by turns, traced by this binary, once for warm-up and then o->runs
+ * times, and makes the records the files of its sides. SIGINT and SIGTERM end it early: with a run
+ * of each side that was finished all is well. 0, or negative with words. `notes`: progress, if it
+ * is a terminal, and where the records lie; nothing with o->quiet.
  */
 int diff_run(struct diff_opts *o, FILE *notes, struct err *e);
 
 /* ---- pictures (diff_plot.c) ---- */
 
 /*
- * How far a statistic shifted, as a line of characters: the ratio and its interval on a logarithmic axis
- * that has 1 in its middle, the same for all lines of a table:
+ * How far a statistic shifted, as a line of characters: the ratio and its interval on a logarithmic
+ * axis that has 1 in its middle, the same for all lines of a table:
  *
  *	0.5                1                 2
  *	                   |    [---o----]
@@ -148,7 +152,8 @@ struct diff_plot {
 
 /* What of `columns` is left beside `used` others. */
 void diff_plot_init(struct diff_plot *p, size_t columns, size_t used, bool utf8);
-/* Makes the axis long enough for a statistic, if it has an interval. What it cannot reach is an arrow. */
+/* Makes the axis long enough for a statistic, if it has an interval. What it cannot reach is an
+ * arrow. */
 void diff_plot_reach(struct diff_plot *p, const struct compare_stat *s);
 /* The axis' numbers, and a statistic: `width` columns and a NUL. */
 const char *diff_plot_head(const struct diff_plot *p, char out[DIFF_PLOT_BYTES]);

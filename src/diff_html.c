@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A comparison as a page: what differs, worst first, and of each metric both runs' heat maps, in the same
- * colours and to the same scale, and both curves in one picture. */
+/* A comparison as a page: what differs, worst first, and of each metric both runs' heat maps, in
+ * the same colours and to the same scale, and both curves in one picture. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

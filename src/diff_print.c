@@ -235,7 +235,9 @@ static void print_lonely(const struct diff *d, int side, const char *name, FILE 
 				text_clean(clean, sizeof(clean), d->rows[i]->key, SIZE_MAX));
 }
 
-/* Of the lines that are shown; the axis is as long as what is certain needs, or all, if nothing is. */
+/*
+ * Of the lines that are shown; the axis is as long as what is certain needs, or all, if nothing is.
+ */
 static void make_plot(const struct diff *d, const struct diff_line *lines, size_t n,
 		      struct diff_plot *plot)
 {

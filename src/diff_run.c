@@ -44,8 +44,9 @@ static void exec_child(const struct runner *r, const char *command, char *output
 }
 
 /*
- * Ended early, the child's group is: the tracer, the command and what that started. The child is not reaped
- * before its group has been asked, so that the number is of no other one; who asks twice does not wait.
+ * Ended early, the child's group is: the tracer, the command and what that started. The child is
+ * not reaped before its group has been asked, so that the number is of no other one; who asks twice
+ * does not wait.
  */
 static int await(struct runner *r, pid_t child)
 {

@@ -234,8 +234,8 @@ static int add_socket(struct listener *l, int fd, struct err *e)
 	return 0;
 }
 
-/* "9768", ":9768", "localhost", "10.0.0.1:80", "[::1]:80": the address without its port, which may be 0:
- * any. */
+/* "9768", ":9768", "localhost", "10.0.0.1:80", "[::1]:80": the address without its port, which may
+ * be 0: any. */
 static int parse_address(const char *text, struct sockaddr_storage *to, int *len, struct err *e)
 {
 	const char *port = text_is_number(text) ? text : strrchr(text, ':');

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --listen: an HTTP server beside the outputs. /metrics is what the run has counted, in the form that
- * the client asks for (sink/prom.h), / a page with the table of the last report, /healthz whether
- * reports are on time. It asks nothing of the sources: answers are made of the reports, once for all
- * who ask before the next one.
+ * --listen: an HTTP server beside the outputs. /metrics is what the run has counted, in the form
+ * that the client asks for (sink/prom.h), / a page with the table of the last report, /healthz
+ * whether reports are on time. It asks nothing of the sources: answers are made of the reports,
+ * once for all who ask before the next one.
  *
  * A server of our own, on libevent's buffers: its HTTP server (2.1) limits neither how many clients
  * there are nor how long one may take for its request.
@@ -31,8 +31,8 @@
 struct event_base;
 struct listener;
 
-/* "ADDR:PORT", "ADDR", "PORT": of numbers, or localhost; as --listen has it. "systemd": sockets that
- * we were started with. */
+/* "ADDR:PORT", "ADDR", "PORT": of numbers, or localhost; as --listen has it. "systemd": sockets
+ * that we were started with. */
 int listen_check(const char *text, struct err *e);
 /* NULL as *out without --listen. */
 int listener_open(struct listener **out, const struct config *cfg, struct event_base *base,

@@ -45,7 +45,9 @@ static void nothing(int sig)
 	(void)sig;
 }
 
-/* SIG_IGN would be COMMAND's too; a handler is not, and what our caller had ignored stays ignored. */
+/*
+ * SIG_IGN would be COMMAND's too; a handler is not, and what our caller had ignored stays ignored.
+ */
 static void survive(int sig)
 {
 	if (signal(sig, nothing) == SIG_IGN)
@@ -416,6 +418,8 @@ static int add_sources(struct loop *l)
 
 static int set_up(struct loop *l)
 {
+	int ret;
+
 	l->base = l->run->outputs.base;
 	l->tick = evtimer_new(l->base, on_tick, l);
 	l->grace = evtimer_new(l->base, on_grace, l);
@@ -429,7 +433,10 @@ static int set_up(struct loop *l)
 	if (!l->tick || !l->grace || !l->banks || !l->deadline || !l->cost || !l->alive ||
 	    !l->drain || !l->progress || !l->give_up)
 		return -ENOMEM;
-	return outputs_watch(&l->run->outputs, on_readers, l, l->e) ?: add_sources(l) ?: add_signals(l);
+	ret = outputs_watch(&l->run->outputs, on_readers, l, l->e);
+	if (!ret)
+		ret = add_sources(l);
+	return ret ?: add_signals(l);
 }
 
 static void free_event(struct event *ev)

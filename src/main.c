@@ -100,8 +100,8 @@ static int check_files(const struct config *cfg, struct err *e)
 #define COMMAND_TERMINATE_NS 10000000000ULL /* to end at SIGTERM */
 
 /*
- * The run is over and written. A COMMAND that still runs is ended, and waited for: another Ctrl-C then ends us as any
- * program. Returns what to exit with.
+ * The run is over and written. A COMMAND that still runs is ended, and waited for: another Ctrl-C
+ * then ends us as any program. Returns what to exit with.
  */
 static int end_command(struct command *c, bool quiet)
 {

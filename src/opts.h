@@ -20,7 +20,8 @@ enum opts_action {
  */
 int opts_parse(struct config *cfg, FILE *out, int argc, char **argv, enum opts_action *action,
 	       struct err *e);
-/* Of a line that may not have been read to its end: git bisect must know that it is wrong all the same. */
+/* Of a line that may not have been read to its end: git bisect must know that it is wrong all the
+ * same. */
 bool opts_mean_bisect(int argc, char **argv);
 void config_free(struct config *cfg);
 

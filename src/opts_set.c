@@ -43,7 +43,9 @@ static void *member(struct opts_run *r, const struct option_row *o)
 	return (char *)r->cfg + o->at;
 }
 
-/* "a, b, c" for messages: one name after the other, "" at first; cut short where it does not fit. */
+/*
+ * "a, b, c" for messages: one name after the other, "" at first; cut short where it does not fit.
+ */
 static void join(char *out, size_t size, const char *name)
 {
 	size_t at = strlen(out);

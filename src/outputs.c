@@ -326,7 +326,8 @@ static const char *name_of(char *to, size_t len, const struct output *o)
 	return text_clean(to, len, o->path ? o->path : "standard output", SIZE_MAX);
 }
 
-/* The parser has refused a name that is given twice; two names of one file are known once it is open. */
+/* The parser has refused a name that is given twice; two names of one file are known once it is
+ * open. */
 static int check_same(const struct outputs *o, size_t i, struct err *e)
 {
 	const struct output *outs = o->cfg->outputs;

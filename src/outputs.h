@@ -39,13 +39,13 @@ struct outputs {
 	struct str_list exceeded; /* the limits that were, in words with their numbers */
 };
 
-/* Opens all of them; nothing is written, no file is emptied yet. `cfg` must outlive them. `replay`: of
- * records, not of a run. */
+/* Opens all of them; nothing is written, no file is emptied yet. `cfg` must outlive them. `replay`:
+ * of records, not of a run. */
 int outputs_open(struct outputs *o, const struct config *cfg, bool replay, struct err *e);
 /*
  * Of a run, before its first record: no write waits for a reader from now on, and readers that go
- * are seen at once. moved() is called when that has changed outputs_left() or outputs_queued(), or a
- * write of what was queued has failed (outputs_moved).
+ * are seen at once. moved() is called when that has changed outputs_left() or outputs_queued(), or
+ * a write of what was queued has failed (outputs_moved).
  */
 int outputs_watch(struct outputs *o, void (*moved)(void *ctx), void *ctx, struct err *e);
 /* 0, or the failure that moved() is to hear of, with words. */
@@ -64,9 +64,10 @@ int outputs_final(struct outputs *o, const struct frame *total, struct err *e);
 /* Where --listen serves, for a note; NULL without. */
 const char *outputs_address(const struct outputs *o);
 /*
- * The end of a run or replay that ended with `ret`: outputs that take time have it now. What they have to
- * say goes to `notes`, as do the limits that were exceeded; *status is EXIT_LIMIT then, if it was EXIT_DONE. Returns `ret`, where nobody reading us any more (-EPIPE) is a
- * quiet end, 0; but negative with words if limits were not tested then. Before outputs_close.
+ * The end of a run or replay that ended with `ret`: outputs that take time have it now. What they
+ * have to say goes to `notes`, as do the limits that were exceeded; *status is EXIT_LIMIT then, if
+ * it was EXIT_DONE. Returns `ret`, where nobody reading us any more (-EPIPE) is a quiet end, 0; but
+ * negative with words if limits were not tested then. Before outputs_close.
  */
 int outputs_verdict(const struct outputs *o, int ret, FILE *notes, int *status, struct err *e);
 int outputs_slow(struct outputs *o, const struct slow *w, struct err *e);
@@ -90,8 +91,8 @@ bool screen_utf8(void);
 /* A SOURCE_METRICS each of what the source tells of; of made-up data, all of them. */
 uint64_t limits_metrics(const struct source_ops *ops);
 /*
- * Does a source tell of each limit's metric, and may there be its labels? `groups`: there are rows of --by.
- * -EINVAL with words, exit 2; `which` sources, for these: "that runs".
+ * Does a source tell of each limit's metric, and may there be its labels? `groups`: there are rows
+ * of --by. -EINVAL with words, exit 2; `which` sources, for these: "that runs".
  */
 int limits_check(const struct limit_list *l, uint64_t metrics, bool groups, const char *which,
 		 struct err *e);

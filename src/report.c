@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A record has the intervals of a run, and their sum at its end. Where all of it is shown, that final
- * report is drawn as it was; where some are left out, the end is missing, or there are several
- * records, it is made of what was shown.
+ * A record has the intervals of a run, and their sum at its end. Where all of it is shown, that
+ * final report is drawn as it was; where some are left out, the end is missing, or there are
+ * several records, it is made of what was shown.
  */
 #include "report.h"
 
@@ -158,7 +158,9 @@ static int take_slow(struct report *rp, struct part *p, const struct slow *w, st
 	return outputs_slow(&rp->outputs, w, e);
 }
 
-/* The file's final report, if all that it sums up was shown; and then nothing is left to be done. */
+/*
+ * The file's final report, if all that it sums up was shown; and then nothing is left to be done.
+ */
 static int take_final(struct report *rp, struct part *p, const struct frame *f, struct err *e)
 {
 	p->ended = p->whole && f->seq == p->seq;
@@ -329,7 +331,8 @@ static int open_parts(struct report *rp, struct err *e)
 
 /* ---- limits ---- */
 
-/* A source that this version does not know may tell of anything, a record of an older one have groups. */
+/* A source that this version does not know may tell of anything, a record of an older one have
+ * groups. */
 static int check_limits(const struct report *rp, struct err *e)
 {
 	uint64_t metrics = 0;

@@ -12,9 +12,11 @@
 #include "core/err.h"
 #include "opts.h"
 
-/* argv[0] is "report"; --help goes to `out`, limits that are exceeded to `notes`, and
- * then *status, else left alone, is EXIT_LIMIT. 0, or negative with words. *bisect: the ends are for git
- * bisect; *began: the command line was right. */
+/*
+ * argv[0] is "report"; --help goes to `out`, limits that are exceeded to `notes`, and then *status,
+ * else left alone, is EXIT_LIMIT. 0, or negative with words. *bisect: the ends are for git bisect;
+ * *began: the command line was right.
+ */
 int report_main(int argc, char **argv, FILE *out, FILE *notes, int *status, bool *bisect,
 		bool *began, struct err *e);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The command line of `waitscope report`: options of its own, and those of the main one that say how
- * reports look, which opts.c reads. */
+/* The command line of `waitscope report`: options of its own, and those of the main one that say
+ * how reports look, which opts.c reads. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

@@ -64,7 +64,8 @@ uint32_t run_files_wanted(const struct config *cfg, uint32_t ncpus)
 	return n;
 }
 
-/* The words of a failure may hide it: libbpf says "Invalid argument" where it cannot load its own probes. */
+/* The words of a failure may hide it: libbpf says "Invalid argument" where it cannot load its own
+ * probes. */
 static bool too_few_files(const struct config *cfg, const struct err *why, uint32_t *wanted,
 			  struct rlimit *now)
 {
@@ -121,7 +122,8 @@ static int open_source(struct run *r, const struct source_ops *ops, bool must, s
 		err_sys(&why, ret, "%s", ops->name);
 	s->cannot = ret;
 	memcpy(s->why, why.text, sizeof(s->why));
-	/* For want of descriptors none is left out: the kernel and the machine can, it is the user's limit. */
+	/* For want of descriptors none is left out: the kernel and the machine can, it is the
+	 * user's limit. */
 	if (!must && err_exit(&why) == EXIT_CANNOT && !too_few_files(r->cfg, &why, &wanted, &now))
 		return 0;
 	return err_set(e, err_exit(&why), ret, "%s", why.text);
@@ -129,8 +131,8 @@ static int open_source(struct run *r, const struct source_ops *ops, bool must, s
 
 /*
  * In the order of the list, however they were named: a source that keeps what others read is opened
- * before them. Where none of the default ones can run, the reason of the first is the one that matters
- * most.
+ * before them. Where none of the default ones can run, the reason of the first is the one that
+ * matters most.
  */
 static int open_sources(struct run *r, struct err *e)
 {
@@ -355,7 +357,8 @@ static struct frame frame_of(const struct run *r, enum frame_type type, const st
 	return f;
 }
 
-/* Both views of what the last change of epoch, or stop, ended; the total has rows if they are wanted. */
+/* Both views of what the last change of epoch, or stop, ended; the total has rows if they are
+ * wanted. */
 static int collect(struct run *r, bool totals, struct frame *interval, struct frame *total,
 		   struct err *e)
 {

@@ -69,7 +69,8 @@ struct moment moment_now(void);
 
 /* Raises RLIMIT_NOFILE to its hard limit; *had is what it was. */
 void run_raise_files(struct rlimit *had);
-/* Where file descriptors are limited to fewer than the run may want: adds that to the words of its failure. */
+/* Where file descriptors are limited to fewer than the run may want: adds that to the words of its
+ * failure. */
 void run_explain(const struct config *cfg, int ret, struct err *e);
 /* How many file descriptors a run with these options takes at most, on so many possible CPUs. */
 uint32_t run_files_wanted(const struct config *cfg, uint32_t ncpus);
@@ -81,8 +82,8 @@ int run_start(struct run *r, struct err *e);
 int run_next_epoch(struct run *r, struct err *e);
 /* The interval that the last run_next_epoch ended. -EPIPE: nobody reads us any more. */
 int run_report(struct run *r, struct err *e);
-/* In intervals that are longer: a change of epoch of those sources that drain banks, and after the grace time what it
- * ended joins the interval, which goes on. */
+/* In intervals that are longer: a change of epoch of those sources that drain banks, and after the
+ * grace time what it ended joins the interval, which goes on. */
 int run_begin_drain(struct run *r, struct err *e);
 int run_drain_banks(struct run *r, struct err *e);
 int run_stop(struct run *r, struct err *e);

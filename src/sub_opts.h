@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options of a subcommand: a table that its parser, --help and the completions follow; `value` of a row is
- * the subcommand's number of it. */
+/* Options of a subcommand: a table that its parser, --help and the completions follow; `value` of a
+ * row is the subcommand's number of it. */
 #ifndef WS_SUB_OPTS_H
 #define WS_SUB_OPTS_H
 
@@ -24,8 +24,8 @@ struct sub_opts {
 
 void sub_opts_init(struct sub_opts *o, const char *command, const struct option_row *rows,
 		   size_t n);
-/* 1: *row is the next option and *arg its argument, or *row is NULL and *arg a word that is none; 0: there
- * are no more; or negative with words. */
+/* 1: *row is the next option and *arg its argument, or *row is NULL and *arg a word that is none;
+ * 0: there are no more; or negative with words. */
 int sub_opts_next(struct sub_opts *o, int argc, char **argv, const struct option_row **row,
 		  const char **arg, struct err *e);
 /* --help, with what comes before and after the options; `before` NULL: the form of `waitscope

@@ -7,9 +7,9 @@
 #include "abi_holder.h"
 
 /*
- * A thread's lies at its number modulo, where nearly all have a place to themselves: an array is looked up
- * in line, for a tenth of what a hash takes. The rest, behind these places, is for threads whose place
- * another has.
+ * A thread's lies at its number modulo, where nearly all have a place to themselves: an array is
+ * looked up in line, for a tenth of what a hash takes. The rest, behind these places, is for
+ * threads whose place another has.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -18,7 +18,8 @@ struct {
 	__type(value, struct abi_ledger);
 } tasks SEC(".maps");
 
-/* Thread number -> where its ledger is, of those that are not at their place; PLACE | place -> whose. */
+/* Thread number -> where its ledger is, of those that are not at their place; PLACE | place ->
+ * whose. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -55,8 +56,8 @@ static __always_inline u32 kept_at(u32 tid)
 	return tid & (ABI_KEPT - 1);
 }
 
-/* One word of stack, and one kind of pointer, whichever way it was found: what the verifier has to follow
- * grows little. */
+/* One word of stack, and one kind of pointer, whichever way it was found: what the verifier has to
+ * follow grows little. */
 static __always_inline struct abi_ledger *ledger_by_tid(u32 tid)
 {
 	u32 at = tid & (ABI_TASK_PLACES - 1);
@@ -106,11 +107,13 @@ static __always_inline u64 ledger_mark(const volatile struct abi_ledger *l)
 }
 
 /*
- * Of a task that was seen to leave its CPU at `mark`, when its run queue's clock said `left`, and not to come to one
- * since: when it did; `now`: it has not; 0: and has left that one, too. A host may hide switches (sched.bpf.c),
- * and who asks may have come between the look at a task and its switch. The kernel's own record tells. Its sum of waits
- * grows by what the task was queued for, and `queued` is the moment when it was, less the sum by then. 0: it sleeps and
- * was not seen to be woken, or is out of quota, which is not in that sum. Global: the verifier takes it by itself, once.
+ * Of a task that was seen to leave its CPU at `mark`, when its run queue's clock said `left`, and
+ * not to come to one since: when it did; `now`: it has not; 0: and has left that one, too. A host
+ * may hide switches (sched.bpf.c), and who asks may have come between the look at a task and its
+ * switch. The kernel's own record tells. Its sum of waits grows by what the task was queued for,
+ * and `queued` is the moment when it was, less the sum by then. 0: it sleeps and was not seen to be
+ * woken, or is out of quota, which is not in that sum. Global: the verifier takes it by itself,
+ * once.
  */
 __noinline u64 off_until(u64 task, u64 left, u64 queued, u64 mark, u64 now)
 {
@@ -176,8 +179,8 @@ static __always_inline bool account_try(const volatile struct abi_ledger *l, u64
 }
 
 /*
- * The sums at `now`, which was a moment ago. false: they are being written on another CPU, or the task
- * has done more than one other thing since, or what it did is not known.
+ * The sums at `now`, which was a moment ago. false: they are being written on another CPU, or the
+ * task has done more than one other thing since, or what it did is not known.
  */
 static __noinline bool account_read(const struct abi_ledger *l, u64 now, struct abi_did *out)
 {

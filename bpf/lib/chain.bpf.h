@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --why with --slower: what a thread waited for that holds what another waits for. Whoever finds it to
- * be the holder makes a log for it; into that go
+ * --why with --slower: what a thread waited for that holds what another waits for. Whoever finds it
+ * to be the holder makes a log for it; into that go
  *
  *	switched in		the tasks that ran on this CPU while it was queued there
  *	its wait ends		the lock or futex that it waited for itself, and who held that
  *
- * and at the end of a slow wait the log of who held it longest is copied. A log is written by its own
- * thread, or where that is switched in. Time queued on another CPU, or before the last tasks that a
- * CPU remembers, is in none.
+ * and at the end of a slow wait the log of who held it longest is copied. A log is written by its
+ * own thread, or where that is switched in. Time queued on another CPU, or before the last tasks
+ * that a CPU remembers, is in none.
  */
 #ifndef WS_CHAIN_BPF_H
 #define WS_CHAIN_BPF_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a process's code is known by: its image and its address space. And the bytes of it that user space decodes: for line the
- * window around a sample, for watch the instruction before a trap.
+ * What a process's code is known by: its image and its address space. And the bytes of it that user
+ * space decodes: for line the window around a sample, for watch the instruction before a trap.
  */
 #ifndef WS_CODE_BPF_H
 #define WS_CODE_BPF_H
@@ -20,8 +20,8 @@ static __always_inline u32 image_of(struct task_struct *p)
 /*
  * The address space of a task, by which user space tells whether a name belongs to a user address.
  *
- * typed: the memory of `p` is read by loads, else by calls. A load is cheaper to run; futex.bpf.c calls, for its loops cost the
- * verifier half as much again with loads.
+ * typed: the memory of `p` is read by loads, else by calls. A load is cheaper to run; futex.bpf.c
+ * calls, for its loops cost the verifier half as much again with loads.
  */
 static __always_inline u64 space_of(struct task_struct *p, bool typed)
 {

@@ -5,12 +5,13 @@
  *
  * Early filters cannot change while a task waits (its ids, our own threads): tasks that fail them
  * are not stamped. Late ones can (cgroup, comm, CPU): everybody is stamped, and asked at the end.
- * Programs that can do with less where nothing is asked see it by filter.asks_late and asks_task, which
- * user space sets with any filter; no other file names a single one (`make lint`).
+ * Programs that can do with less where nothing is asked see it by filter.asks_late and asks_task,
+ * which user space sets with any filter; no other file names a single one (`make lint`).
  *
- * A source that keeps more of a task defines STAMP_OF_SOURCE and a `struct stamp` of its own, with the members of the one below,
- * before it includes this file. 64 bytes are best: with the storage's own header no two tasks share a cache line. A source whose
- * tasks are `current` defines TASKS_FROM_CURRENT and takes them from current_task().
+ * A source that keeps more of a task defines STAMP_OF_SOURCE and a `struct stamp` of its own, with
+ * the members of the one below, before it includes this file. 64 bytes are best: with the storage's
+ * own header no two tasks share a cache line. A source whose tasks are `current` defines
+ * TASKS_FROM_CURRENT and takes them from current_task().
  */
 #ifndef WS_FILTER_BPF_H
 #define WS_FILTER_BPF_H
@@ -185,9 +186,10 @@ static __always_inline u64 task_cgroup_id(struct task_struct *p)
 }
 
 /*
- * Does --cgroup name this cgroup or an ancestor of it? Compares the ancestors' ids, down to the deepest level of a named cgroup:
- * each level costs the verifier 100 instructions. A global function, as comm_matches is, so that the verifier checks the loop once
- * instead of at every call; a global function takes only numbers, so `addr` is the cgroup's address.
+ * Does --cgroup name this cgroup or an ancestor of it? Compares the ancestors' ids, down to the
+ * deepest level of a named cgroup: each level costs the verifier 100 instructions. A global
+ * function, as comm_matches is, so that the verifier checks the loop once instead of at every call;
+ * a global function takes only numbers, so `addr` is the cgroup's address.
  */
 __noinline u32 cgroup_wanted(u64 addr)
 {

@@ -20,9 +20,9 @@ static __always_inline struct abi_in_flight *flight_get(void)
 }
 
 /*
- * The task waits since then. How long is told as of out->at_ns, the end of the period: the walk comes later, and a
- * wait that began after it is the next period's. At the end of the run there is none: then a later stamp was taken by
- * a program that had begun before.
+ * The task waits since then. How long is told as of out->at_ns, the end of the period: the walk
+ * comes later, and a wait that began after it is the next period's. At the end of the run there is
+ * none: then a later stamp was taken by a program that had begun before.
  */
 static __always_inline void flight_add(struct abi_in_flight *out, struct task_struct *p, u64 since)
 {

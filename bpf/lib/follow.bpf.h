@@ -34,7 +34,8 @@ static __always_inline void follow_task(struct task_struct *p)
 /* Children of a followed task join before they run; without --follow its threads do. */
 static __always_inline void join_parent(struct task_struct *parent, struct task_struct *child)
 {
-	/* It is of a dead one at this address, whose end nobody reported, and which may have been followed. */
+	/* It is of a dead one at this address, whose end nobody reported, and which may have been
+	 * followed. */
 	STAMP_SLOT_FREE(child);
 	if (filter_early(parent) &&
 	    (filter.follow || TASK_READ(child, tgid) == TASK_READ(parent, tgid)))

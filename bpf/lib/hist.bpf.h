@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Histograms in the per-CPU banks: for the few that every event goes to. User space reads only banks
- * of which a counter has moved: who adds to a histogram also adds to `switches`.
+ * Histograms in the per-CPU banks: for the few that every event goes to. User space reads only
+ * banks of which a counter has moved: who adds to a histogram also adds to `switches`.
  */
 #ifndef WS_HIST_BPF_H
 #define WS_HIST_BPF_H
@@ -40,7 +40,9 @@ static __always_inline u32 hist_slot(u64 v)
 	return bucket_slot(&hists.table, HIST_SCHEMA, v);
 }
 
-/* The same code, for the values that user space checks: the verifier takes a global function once. */
+/*
+ * The same code, for the values that user space checks: the verifier takes a global function once.
+ */
 __noinline u32 hist_slot_called(u64 v)
 {
 	return hist_slot(v);

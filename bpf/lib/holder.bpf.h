@@ -9,12 +9,12 @@
  *	a wait ends	the waiter has the lock: its tenure begins (of a futex it is presumed, if that tells
  *			its holders)
  *
- * A tenure is known to have lasted until the next waiter was woken, if it was its holder who did that:
- * who gives a lock up wakes who waits for it. A wait is cut at these moments, and each piece is of the
- * tenure that it fell into, with the difference of two readings of that holder's ledger. What lies
- * between, what began or ended unseen, and pieces whose parts do not add up (two CPUs wrote a record at
- * once, a thread ended) are of nobody known. Between its waking and its coming the waiter waits for
- * nobody who holds the lock: it is released.
+ * A tenure is known to have lasted until the next waiter was woken, if it was its holder who did
+ * that: who gives a lock up wakes who waits for it. A wait is cut at these moments, and each piece
+ * is of the tenure that it fell into, with the difference of two readings of that holder's ledger.
+ * What lies between, what began or ended unseen, and pieces whose parts do not add up (two CPUs
+ * wrote a record at once, a thread ended) are of nobody known. Between its waking and its coming
+ * the waiter waits for nobody who holds the lock: it is released.
  */
 #ifndef WS_HOLDER_BPF_H
 #define WS_HOLDER_BPF_H
@@ -32,8 +32,8 @@ const volatile bool why;
 
 /* --why: who asks what a task does has its ledger kept from then on. */
 
-/* Its switches are looked at from now on. Global, as what follows: the verifier takes each by itself, once; before
- * 6.8 also without --why, where its maps are not. */
+/* Its switches are looked at from now on. Global, as what follows: the verifier takes each by
+ * itself, once; before 6.8 also without --why, where its maps are not. */
 __noinline u32 kept_mark(u32 tid)
 {
 	struct abi_kept *kept;
@@ -57,8 +57,9 @@ static __always_inline u32 task_does(struct task_struct *p)
 }
 
 /*
- * From `now` on its sums are kept. One store says so: where two CPUs come here at once, they mean the same. A
- * switch at just this moment may miss it, which the next one finds out (ledger_mends()).
+ * From `now` on its sums are kept. One store says so: where two CPUs come here at once, they mean
+ * the same. A switch at just this moment may miss it, which the next one finds out
+ * (ledger_mends()).
  */
 __noinline u32 ledger_keep(u32 tid, u64 now)
 {
@@ -91,7 +92,8 @@ static __noinline bool account_ask(const struct abi_ledger *l, u64 now, struct a
 
 /* ---- tenures ---- */
 
-/* --why: the tenures of each lock (holder.bpf.h says what they are), and the wait that is taken apart by them. */
+/* --why: the tenures of each lock (holder.bpf.h says what they are), and the wait that is taken
+ * apart by them. */
 
 #define TENURES 8 /* a power of two */
 
@@ -102,16 +104,22 @@ struct tenure {
 	struct abi_did at; /* what its holder had done by then */
 	u64 ended_ns;	   /* the one before it; 0: who knows */
 	struct abi_did ended;
-	u64 took; /* after a wait of its own, and had it until then; TOOK_LAST: `takes` has it; 0: who knows */
+	/* after a wait of its own, and had it until then; TOOK_LAST: `takes` has it; 0: who knows
+	 */
+	u64 took;
 };
 
 #define TOOK_LAST ~0ULL
 
 struct timeline {
-	u64 id;	  /* when it was made: another one of the same lock is not this one */
-	u64 n;	  /* tenures so far */
-	u64 told; /* it has told of a thread that held it: locks that never do are not presumed to be
-		     held by who was woken, who may come too late, and none would be the wiser */
+	u64 id; /* when it was made: another one of the same lock is not this one */
+	u64 n;	/* tenures so far */
+	/*
+	 * The lock's word has named an owner at least once. Of other locks a woken waiter is not
+	 * taken for the next holder: it may come too late, and no later look at the word would show
+	 * that.
+	 */
+	u64 told;
 	struct tenure v[TENURES];
 };
 
@@ -192,7 +200,8 @@ static __always_inline u64 tag_of(const struct line_key *key, u32 tid)
 	return lock_thread_tag(key->lock, key->space, tid);
 }
 
-/* `tid` has the lock from now on: w->at, w->now. Its forerunner had it until w->to, if that is known. */
+/* `tid` has the lock from now on: w->at, w->now. Its forerunner had it until w->to, if that is
+ * known. */
 static __noinline u32 tenure_begin(struct timeline *t, const struct holder_work *w,
 				   const struct line_key *key, u32 tid, bool took)
 {
@@ -244,9 +253,9 @@ static __always_inline struct abi_held_slow *held_slow_get(void)
 }
 
 /*
- * Before a wait is taken apart, which not every one is. Global, as what follows: the verifier takes each
- * by itself, before 6.8 also those that are never called, and before 5.12 without pointers. So each first
- * asks whether it is wanted: what it needs is there only then.
+ * Before a wait is taken apart, which not every one is. Global, as what follows: the verifier takes
+ * each by itself, before 6.8 also those that are never called, and before 5.12 without pointers. So
+ * each first asks whether it is wanted: what it needs is there only then.
  */
 __noinline u32 held_slow_begin(void)
 {
@@ -439,8 +448,8 @@ static __always_inline struct abi_holder *holder_in(void *map, struct holder_wor
 	return bpf_map_lookup_elem(map, &w->key);
 }
 
-/* w->did of `wait_ns` for the row of w->key. What finds no room is of the row's unknown holder: user
- * space takes that for the rest of the row's waits. */
+/* w->did of `wait_ns` for the row of w->key. What finds no room is of the row's unknown holder:
+ * user space takes that for the rest of the row's waits. */
 static __noinline u32 holder_count(struct abi_counts *bank, struct holder_work *w, u32 tid,
 				   u64 wait_ns, u64 ep)
 {
@@ -483,9 +492,11 @@ static __noinline u32 holder_again_in(struct holder_work *w, u32 tid)
 	return 0;
 }
 
-/* How much of the piece from w->from to w->to, of the tenure in w->of, its holder is known to have had what it was
- * seen to take. If it has, and its stack lies there, that is told once the wait has been taken apart. Global: the
- * verifier takes it by itself, once. */
+/*
+ * How much of the piece from w->from to w->to, of the tenure in w->of, its holder is known to have
+ * had what it was seen to take. If it has, and its stack lies there, that is told once the wait has
+ * been taken apart. Global: the verifier takes it by itself, once.
+ */
 __noinline u64 piece_took(void)
 {
 	const struct abi_take *t;
@@ -532,8 +543,8 @@ static __always_inline bool piece_did(struct holder_work *w, u32 tid)
 	return sum == w->to - w->from;
 }
 
-/* The piece from w->from to w->to; how long it is, 0: not known. w->sure: nobody else can have had it since the
- * tenure began, nor its holder twice, without our having seen it. */
+/* The piece from w->from to w->to; how long it is, 0: not known. w->sure: nobody else can have had
+ * it since the tenure began, nor its holder twice, without our having seen it. */
 static __noinline u64 holder_piece(struct abi_counts *bank, struct holder_work *w,
 				   const struct tenure *v, u64 ep)
 {
@@ -570,8 +581,8 @@ static __always_inline u32 holder_known(struct holder_work *w, const struct abi_
 	return l && l != self && account_ask(l, w->now, &w->at) ? tid : ABI_HOLDER_UNKNOWN;
 }
 
-/* The current task begins to wait, if `queued` where who gives the lock up has to wake somebody; `tid` (or
- * ABI_HOLDER_*) holds it. */
+/* The current task begins to wait, if `queued` where who gives the lock up has to wake somebody;
+ * `tid` (or ABI_HOLDER_*) holds it. */
 static __always_inline void holder_begin(struct task_struct *p, u32 which,
 					 const struct line_key *key, u32 tid, u64 now, bool queued)
 {
@@ -614,8 +625,9 @@ static __always_inline void holder_begin(struct task_struct *p, u32 which,
 #define GOT_SHARED 3 /* as one of its readers */
 
 /*
- * When the last tenure ended: w->to and w->to_at. Its holder woke the waiter; or it is found to hold
- * the lock still (`tid`), or the waiter was never woken: it saw the lock change hands, spinning.
+ * When the last tenure ended: w->to and w->to_at. Its holder woke the waiter; or it is found to
+ * hold the lock still (`tid`), or the waiter was never woken: it saw the lock change hands,
+ * spinning.
  */
 static __always_inline void tenure_end(struct holder_work *w, const struct abi_ledger *self,
 				       const struct tenure *last, u32 got, u32 tid)
@@ -696,8 +708,8 @@ static __noinline u32 holder_pieces(struct abi_counts *bank, struct holder_work 
 	return 0;
 }
 
-/* Its pieces are counted, as far as they are known, and w->to, w->to_at say when the last holder gave
- * it up. */
+/* Its pieces are counted, as far as they are known, and w->to, w->to_at say when the last holder
+ * gave it up. */
 static __always_inline void wait_apart(struct abi_counts *bank, struct holder_work *w,
 				       const struct abi_ledger *self, struct timeline *t, u32 got,
 				       u32 tid, u64 ep)
@@ -799,7 +811,8 @@ static __always_inline void holder_no_row(void)
 	w->took = 0;
 }
 
-/* If the current task's wait ends with the lock: had it to wait for it, and does it give it up by a call? */
+/* If the current task's wait ends with the lock: had it to wait for it, and does it give it up by a
+ * call? */
 static __always_inline void holder_takes(bool waited, bool calls)
 {
 	struct holder_work *w = holder_work_get();

@@ -105,9 +105,9 @@ static __always_inline u64 if_negative(u64 x)
 }
 
 /*
- * `n` samples of `sum` together into histogram `m` of an entry: as hist_add_n does it, but without a
- * branch, since each would double the paths through all that follows. One of them takes the place of
- * the oldest of the last ones. `placed` comes when all else is there.
+ * `n` samples of `sum` together into histogram `m` of an entry: as hist_add_n does it, but without
+ * a branch, since each would double the paths through all that follows. One of them takes the place
+ * of the oldest of the last ones. `placed` comes when all else is there.
  */
 static __always_inline void khist_add_n(struct abi_khead *e, u32 m, u64 sum, u32 n, u64 ep)
 {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Ledgers: what became of the time that a task was off its CPU in the middle of an operation. They
- * are kept by the one program at sched_switch; who wants the split of a period subtracts two readings.
+ * are kept by the one program at sched_switch; who wants the split of a period subtracts two
+ * readings.
  *
  *	switched out blocked -> queued		blocked
  *	queued, or switched out runnable	runnable, or throttled (out of CPU quota)
  *	-> switched in
  *
- * What is left of a period it ran. Both ends of the time off are moments of one clock, and the part of
- * it that was queued is what the kernel's own record says, so the parts follow each other and add up.
+ * What is left of a period it ran. Both ends of the time off are moments of one clock, and the part
+ * of it that was queued is what the kernel's own record says, so the parts follow each other and
+ * add up.
  *
  * An operation is of the task that runs: its CPU has the task's name while one is in flight, so a
  * switch costs one comparison where none is.

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --why: the code of who held a lock, where it gave it up. Who gives it up to another wakes that one, and has
- * a stack then:
+ * --why: the code of who held a lock, where it gave it up. Who gives it up to another wakes that
+ * one, and has a stack then:
  *
  *	sched_waking	the waker's stack is laid down for the waiter (tasks.bpf.c)
  *	the wait ends	if the waker is found to have held it, the stack is told to user space
  *
- * Once for each lock and thread, then 1 in stack_every; what both share lies in arrays, without locks: who
- * finds another's there has lost his own, and the next wake is taken in its place.
+ * Once for each lock and thread, then 1 in stack_every; what both share lies in arrays, without
+ * locks: who finds another's there has lost his own, and the next wake is taken in its place.
  */
 #ifndef WS_RELEASE_BPF_H
 #define WS_RELEASE_BPF_H
@@ -15,16 +15,16 @@
 /* ---- takes ---- */
 
 /*
- * --why: that a thread came to have a lock after a wait of its own, and until when it is known to have had
- * it. A lock says who holds it, not since when: between two waits for it the same thread may have given it up
- * and taken it again, which nobody sees of a lock that is free.
+ * --why: that a thread came to have a lock after a wait of its own, and until when it is known to
+ * have had it. A lock says who holds it, not since when: between two waits for it the same thread
+ * may have given it up and taken it again, which nobody sees of a lock that is free.
  *
  *	a wait ends		its thread has taken it, where it waited
  *	it wakes a waiter	... and has given it up
  *	it calls FUTEX_WAKE	... whether or not anybody waits
  *
- * One that was woken for it and came too late waits again, and with that begins another's tenure: when its own ended
- * is not known, and nothing of it counts (holder_begin()).
+ * One that was woken for it and came too late waits again, and with that begins another's tenure:
+ * when its own ended is not known, and nothing of it counts (holder_begin()).
  */
 
 #include "account.bpf.h"
@@ -78,7 +78,8 @@ static __always_inline void take_gave(u64 tag, u64 now)
 		t->gave_ns = now;
 }
 
-/* Until when it is known to have had what it took at `since`; `now`: it still has. 0: that is not known. */
+/* Until when it is known to have had what it took at `since`; `now`: it still has. 0: that is not
+ * known. */
 static __always_inline u64 take_until(u64 tag, u64 since, u64 now)
 {
 	const struct abi_take *t = take_at(tag);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --why: the ledgers of tasks, kept by whichever object has the programs at sched_switch and sched_waking:
- * the scheduler's own where it runs (sched.bpf.c), so that each event is looked at once, else tasks.bpf.c.
- * Of tasks that others ask about (abi_kept) they say
+ * --why: the ledgers of tasks, kept by whichever object has the programs at sched_switch and
+ * sched_waking: the scheduler's own where it runs (sched.bpf.c), so that each event is looked at
+ * once, else tasks.bpf.c. Of tasks that others ask about (abi_kept) they say
  *
  *	switched out		running until now; blocked, runnable or throttled from now on
  *	sched_waking		blocked until now, runnable from now on
  *	switched in		... until now; running from now on
  *
- * All moments are of one clock and follow each other, so the sums are the time since the first reading.
- * Each is written by the CPU that switches the task; others read it meanwhile.
+ * All moments are of one clock and follow each other, so the sums are the time since the first
+ * reading. Each is written by the CPU that switches the task; others read it meanwhile.
  */
 #ifndef WS_TASKS_KEEP_BPF_H
 #define WS_TASKS_KEEP_BPF_H
@@ -136,8 +136,8 @@ static __always_inline bool release_wanted(const struct abi_held_wait *wait, u32
 	return rate && stack_allowed(rate, now, RELEASES_A_SECOND);
 }
 
-/* The current task wakes `waiter`, whose ledger that is. Of a futex the program's stack says where, of a
- * lock the kernel's. */
+/* The current task wakes `waiter`, whose ledger that is. Of a futex the program's stack says where,
+ * of a lock the kernel's. */
 static __always_inline void release_take(void *ctx, const struct abi_ledger *l, u32 waiter, u64 now)
 {
 	u32 lock = l->waits & 1U << ABI_HELD_LOCK, waits = lock ? 1U << ABI_HELD_LOCK : l->waits;
@@ -221,8 +221,8 @@ static __always_inline void ledger_runs(struct abi_ledger *l, struct task_struct
 }
 
 /*
- * What ledger_keep() may have got wrong on another CPU: that the task, which comes, had just left; and that two
- * began at once, of which one came after a switch.
+ * What ledger_keep() may have got wrong on another CPU: that the task, which comes, had just left;
+ * and that two began at once, of which one came after a switch.
  */
 static __always_inline void ledger_mends(struct abi_ledger *l)
 {
@@ -261,7 +261,8 @@ static __noinline u32 dies(struct task_struct *p)
 	return 0;
 }
 
-/* It leaves a CPU that it was not seen to come to: when it came, as who read its sums meanwhile has it. */
+/* It leaves a CPU that it was not seen to come to: when it came, as who read its sums meanwhile has
+ * it. */
 static __always_inline u64 ledger_ran_from(const struct abi_ledger *l, struct task_struct *p,
 					   u64 now)
 {
@@ -292,7 +293,8 @@ static __noinline u32 leaves(struct task_struct *p, u32 runnable, u64 now)
 	return 0;
 }
 
-/* Its switch-out was seen, for the program ran in its own context: a host hides what runs in that of its tasks. */
+/* Its switch-out was seen, for the program ran in its own context: a host hides what runs in that
+ * of its tasks. */
 static __noinline u32 comes(struct task_struct *p, u64 now)
 {
 	struct abi_ledger *l = ledger_by_tid((u32)p->pid);
@@ -328,8 +330,8 @@ static __always_inline void tasks_switched(u64 *ctx, u64 now)
 }
 
 /*
- * Of one that waits for a lock or futex: who woke it, and what that one had done by then. If nobody reads its
- * sums it is not known to hold anything, and they need not be kept for this.
+ * Of one that waits for a lock or futex: who woke it, and what that one had done by then. If nobody
+ * reads its sums it is not known to hold anything, and they need not be kept for this.
  */
 static __always_inline void waker_note(struct abi_ledger *l, u64 now)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where in its program the current task is, or what a wait came from. Frame pointers do not say: the C library's lock functions
- * have none on x86-64, so that following them leaves out the very caller that is looked for, and in
- * programs without any the register holds something else. So the stack is searched for return
- * addresses: words that point behind a call instruction. Each is checked in the program's memory;
- * one that an earlier call has left behind may yet be among them.
+ * Where in its program the current task is, or what a wait came from. Frame pointers do not say:
+ * the C library's lock functions have none on x86-64, so that following them leaves out the very
+ * caller that is looked for, and in programs without any the register holds something else. So the
+ * stack is searched for return addresses: words that point behind a call instruction. Each is
+ * checked in the program's memory; one that an earlier call has left behind may yet be among them.
  */
 #ifndef WS_USER_STACK_BPF_H
 #define WS_USER_STACK_BPF_H

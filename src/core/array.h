@@ -9,8 +9,8 @@
 #include "core/config.h"
 
 /*
- * The array with room for `more` elements behind its first n, *cap of which it has memory for; grown, it
- * has at least twice as much. NULL: no memory, and it is as it was.
+ * The array with room for `more` elements behind its first n, *cap of which it has memory for;
+ * grown, it has at least twice as much. NULL: no memory, and it is as it was.
  */
 void *array_room(void *v, size_t *cap, size_t n, size_t more, size_t size);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the path of a cgroup says of who runs in it: systemd's unit, and the container and pod of
- * Docker, containerd, CRI-O and Podman, with either cgroup driver. By the path alone: nobody is asked.
+ * Docker, containerd, CRI-O and Podman, with either cgroup driver. By the path alone: nobody is
+ * asked.
  */
 #ifndef WS_CGROUP_WORDS_H
 #define WS_CGROUP_WORDS_H

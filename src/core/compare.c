@@ -217,8 +217,8 @@ static bool within(double ratio, double noise)
 	return ratio <= 1 + noise && ratio >= 1 / (1 + noise);
 }
 
-/* What is no difference for certain is the same only as far as the interval tells: from 0.2 to 25 it does
- * not. */
+/* What is no difference for certain is the same only as far as the interval tells: from 0.2 to 25
+ * it does not. */
 static enum compare_verdict verdict(const struct compare_result *r, const struct compare_stat *st,
 				    double limit, double noise)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Comparing runs. A run is a sequence of intervals, a row one metric with its labels in it; two sides
- * of one run or more each are compared row by row, by resampling: waits of one interval depend on each
- * other, so it is not waits that are drawn but blocks of intervals, and of several runs the runs first.
+ * Comparing runs. A run is a sequence of intervals, a row one metric with its labels in it; two
+ * sides of one run or more each are compared row by row, by resampling: waits of one interval
+ * depend on each other, so it is not waits that are drawn but blocks of intervals, and of several
+ * runs the runs first.
  *
  *	reading:	compare_run_next -> compare_row_add (each row of that interval)
  *	then:		compare_rows (for each row) -> compare_decide (once, over all results)
@@ -66,8 +67,8 @@ struct compare_cursor {
 bool compare_unpack(struct compare_cursor *c, const struct compare_row *w);
 /* The count of its next slot; 0: there is none. */
 uint64_t compare_unpack_slot(struct compare_cursor *c);
-/* All of the row is packed then, in the cells that the run has now, at its schema or a coarser one. 0 or
- * -ENOMEM. */
+/* All of the row is packed then, in the cells that the run has now, at its schema or a coarser one.
+ * 0 or -ENOMEM. */
 int compare_row_settle(struct compare_row *w, const struct compare_run *r, uint32_t schema);
 
 /* A row in all runs of one side; rows[i] is NULL if run i lacks it. */
@@ -96,8 +97,8 @@ enum compare_more {
 
 /*
  * One line of the answer. Quantiles are taken within their bucket by how far into it they reach, so
- * they may differ from a report's by half a bucket. Verdicts in the words of waits: slower is more, of
- * the rate too (more waits a second), whatever that means for the program.
+ * they may differ from a report's by half a bucket. Verdicts in the words of waits: slower is more,
+ * of the rate too (more waits a second), whatever that means for the program.
  */
 struct compare_stat {
 	double base, new, ratio; /* ratio: 0 if either is 0 */
@@ -123,16 +124,16 @@ struct compare_work *compare_work_new(void); /* NULL: no memory */
 void compare_work_free(struct compare_work *k);
 
 /*
- * All of a result but its verdicts, at the coarsest schema of all runs. At most COMPARE_QUANTILES of q.
- * 0; -ENOMEM; -EINVAL: more of them, or a side has no run.
+ * All of a result but its verdicts, at the coarsest schema of all runs. At most COMPARE_QUANTILES
+ * of q. 0; -ENOMEM; -EINVAL: more of them, or a side has no run.
  */
 int compare_rows(struct compare_work *k, const struct compare_side *base,
 		 const struct compare_side *new, const struct quantile *q, size_t nq,
 		 struct compare_result *out);
 /*
- * Verdicts of n results together: of many rows some differ by chance, so what counts as different is
- * held to a false discovery rate of 5 % (Benjamini and Hochberg), and must exceed `noise` (0.03: 3 %).
- * 0 or -ENOMEM.
+ * Verdicts of n results together: of many rows some differ by chance, so what counts as different
+ * is held to a false discovery rate of 5 % (Benjamini and Hochberg), and must exceed `noise` (0.03:
+ * 3 %). 0 or -ENOMEM.
  */
 int compare_decide(struct compare_result *const *results, size_t n, double noise);
 /* "slower", "faster", "same", "undecided" */

@@ -33,16 +33,18 @@ struct side {
 	double var; /* of the statistic: more, for the blocks or runs are few */
 };
 
-/* compare_side.c: the table of a side at a schema that no row of it is coarser than, after what was there
- * before has gone. 0, -ENOMEM, -EINVAL. */
+/* compare_side.c: the table of a side at a schema that no row of it is coarser than, after what was
+ * there before has gone. 0, -ENOMEM, -EINVAL. */
 int side_open(struct side *s, const struct compare_side *in, uint32_t schema);
 void side_free(struct side *s); /* zeroed is fine */
 /*
- * Draws the resamples, of blocks twice as long as cells depend on each other in any of the statistics.
- * Before it, not after, the table tells of cells. 0 or -ENOMEM.
+ * Draws the resamples, of blocks twice as long as cells depend on each other in any of the
+ * statistics. Before it, not after, the table tells of cells. 0 or -ENOMEM.
  */
 int side_resample(struct side *s, const struct quantile *q, size_t nq, uint64_t seed);
-/* The logarithm of each resample's statistic into `logs`; of one without a wait, that of the whole. */
+/*
+ * The logarithm of each resample's statistic into `logs`; of one without a wait, that of the whole.
+ */
 void side_statistic(struct side *s, size_t stat, const struct quantile *q, size_t nq);
 /* The same of the whole, itself: 0 if there is none. */
 double side_whole(const struct side *s, size_t stat, const struct quantile *q, size_t nq);

@@ -118,7 +118,9 @@ static int take_cell(struct compare_row *w, struct compare_cursor *c, struct his
 	return ret ? ret : hist_merge(&w->now, cell);
 }
 
-/* Packed cells as the run has them now, each of which is what two, four, ... were; or coarser ones. */
+/*
+ * Packed cells as the run has them now, each of which is what two, four, ... were; or coarser ones.
+ */
 static int rejoin(struct compare_row *w, uint32_t span, uint32_t schema)
 {
 	struct compare_row old = *w;

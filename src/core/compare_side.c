@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The resampling. Of a row's cells there is one table a side: how many waits were at most as long as
- * slot i in the block of cells that begins at cell c. A resample is a list of such blocks, and how many
- * of its waits reach slot i is a sum of as many numbers of row i: so a quantile of it takes a handful of
- * sums beside the slot of the whole, not a histogram. That is exact: nothing is added twice.
+ * The resampling. Of a row's cells there is one table a side: how many waits were at most as long
+ * as slot i in the block of cells that begins at cell c. A resample is a list of such blocks, and
+ * how many of its waits reach slot i is a sum of as many numbers of row i: so a quantile of it
+ * takes a handful of sums beside the slot of the whole, not a histogram. That is exact: nothing is
+ * added twice.
  */
 #include <errno.h>
 #include <math.h>
@@ -222,8 +223,8 @@ static void add_batches(const double *x, uint32_t n, double *of_batches, double 
 }
 
 /*
- * How much each cell pulls at the statistic: of a quantile, how many more of its waits than its share
- * are beyond it.
+ * How much each cell pulls at the statistic: of a quantile, how many more of its waits than its
+ * share are beyond it.
  */
 static void pulls(const struct side *s, const struct run_part *p, size_t stat,
 		  const struct quantile *q, size_t nq, double *x)
@@ -292,9 +293,9 @@ static void choose_blocks(struct side *s, size_t nstats)
 }
 
 /*
- * What a block has in common with its neighbours is missing from the variance that resamples show: of a
- * first-order autoregressive series (t - 1/t) / 2 of a block's cells, where cells depend on each other
- * for t of them. Of several runs it is in what they differ by.
+ * What a block has in common with its neighbours is missing from the variance that resamples show:
+ * of a first-order autoregressive series (t - 1/t) / 2 of a block's cells, where cells depend on
+ * each other for t of them. Of several runs it is in what they differ by.
  */
 static double stretch(const struct side *s, size_t stat)
 {

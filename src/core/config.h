@@ -100,7 +100,8 @@ struct config {
 	uint32_t freq;		 /* --freq: samples a second and CPU */
 	struct str_list watches; /* --watch, as given: ADDR|SYMBOL[:LEN] */
 	uint64_t
-		confirm; /* --confirm: accesses after which watching stops; 0: no short watches either */
+		/* --confirm: accesses after which watching stops; 0: no short watches either */
+		confirm;
 	bool confirm_lines;   /* and it is for those that the line source finds */
 	uint32_t stack_every; /* --stack-every: a stack of one in N waits for a known lock; 0: only
 				 of the first */

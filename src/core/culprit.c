@@ -120,7 +120,9 @@ static const char *share(uint64_t part, uint64_t all, char out[SHARE_BYTES])
 	return format_share(out, SHARE_BYTES, part, all, 1);
 }
 
-/* What of it is blamed on somebody at least: a part of 1 / HARDLY of the time of those who waited. */
+/*
+ * What of it is blamed on somebody at least: a part of 1 / HARDLY of the time of those who waited.
+ */
 #define HARDLY 100
 
 /* The time of the tasks in question, of the CPUs without a filter; UINT64_MAX: not known. */
@@ -226,7 +228,8 @@ static void say_hardly(struct verdict *v, const struct frame *f, const char *wha
 
 /* ---- the same of the longest waits ---- */
 
-/* Waits by the power of two of a second that they are not above: all up to 2^-20 s are in the first. */
+/* Waits by the power of two of a second that they are not above: all up to 2^-20 s are in the
+ * first. */
 struct waits {
 	uint64_t n[CULPRIT_LENGTHS], all;
 };
@@ -252,8 +255,8 @@ static void count_waits(struct waits *w, const struct frame *f)
 	}
 }
 
-/* Which of the lengths has the 99th percentile, by nearest rank, and how many waits are of that length or
- * longer. 0: the first one, or there are no waits. */
+/* Which of the lengths has the 99th percentile, by nearest rank, and how many waits are of that
+ * length or longer. 0: the first one, or there are no waits. */
 static uint32_t find_tail(const struct waits *w, uint64_t *n)
 {
 	uint64_t rank = w->all - w->all / 100, below = 0;
@@ -266,8 +269,9 @@ static uint32_t find_tail(const struct waits *w, uint64_t *n)
 }
 
 /*
- * The waits at and above the 99th percentile, and what of shorter ones is longer than the nearest power
- * of two of a second: whom each was for is known by that. No line where it is not known of all.
+ * The waits at and above the 99th percentile, and what of shorter ones is longer than the nearest
+ * power of two of a second: whom each was for is known by that. No line where it is not known of
+ * all.
  */
 static int say_tail(struct verdict *v, const struct frame *f)
 {

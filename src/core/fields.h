@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the flat parts of a report are called, of what type they are and where they show: one table
- * for each struct of frame.h that is a list of values. The JSON writer, the JSON reader, CSV, and the
- * columns and the foot of the tables go by these, so that a new column or counter has one place here,
- * and one in the struct.
+ * for each struct of frame.h that is a list of values. The JSON writer, the JSON reader, CSV, and
+ * the columns and the foot of the tables go by these, so that a new column or counter has one place
+ * here, and one in the struct.
  *
  * A table says the order of the keys in JSON.
  */
@@ -32,8 +32,9 @@ enum field_null {
 	FIELD_ZERO_IS_NULL,
 	FIELD_NEGATIVE_IS_NULL,
 	FIELD_FALSE_IS_ABSENT, /* there only where it is true */
-	FIELD_NONE_IS_ABSENT, /* of a text or a FIELD_U32: there only where there is one, or it is not 0 */
-	FIELD_NEW,	      /* never null, but records of older versions lack it: zero */
+	/* of a text or a FIELD_U32: there only where there is one, or it is not 0 */
+	FIELD_NONE_IS_ABSENT,
+	FIELD_NEW, /* never null, but records of older versions lack it: zero */
 };
 
 /* When a column is left out of a narrow table. */
@@ -78,7 +79,8 @@ struct field_table {
 extern const struct field_table quality_edge_fields, quality_fields;
 /* Of struct self_cost: what is known once the kernel has measured. */
 extern const struct field_table self_fields;
-/* Of struct site, holder, line_member, futex_counts, line_thread, line_hitm, slow, slow_op, slow_held, slow_link. */
+/* Of struct site, holder, line_member, futex_counts, line_thread, line_hitm, slow, slow_op,
+ * slow_held, slow_link. */
 extern const struct field_table site_fields, holder_fields, member_fields, futex_fields,
 	thread_fields, hitm_fields, slow_fields, slow_op_fields, slow_held_fields, slow_link_fields;
 /* Of struct times, but for the group. */

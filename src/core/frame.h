@@ -30,11 +30,10 @@ struct split {
 };
 
 /*
- * No label: all samples. One label "cpu": that CPU. Else a group (--by): the first label is the key,
- * the others describe it (pid's comm). Sources emit the series without
- * labels, then CPUs in number order, then
- * groups; a CPU's or a group's series one after another, in the order of the metrics. METRIC_ROWS
- * and METRIC_COUNTS: any labels; a group's (--by) come before the others.
+ * No label: all samples. One label "cpu": that CPU. Else a group (--by): the first label is the
+ * key, the others describe it (pid's comm). Sources emit the series without labels, then CPUs in
+ * number order, then groups; a CPU's or a group's series one after another, in the order of the
+ * metrics. METRIC_ROWS and METRIC_COUNTS: any labels; a group's (--by) come before the others.
  */
 struct series {
 	const struct metric_desc *desc;
@@ -186,8 +185,8 @@ struct contended {
 };
 
 /*
- * --why: what a CPU did while somebody waited for it. Of all rows of a frame `wait_ns` adds up to the
- * sums of sched_run_delay and sched_throttle_wait; what could not be told is a row of its own.
+ * --why: what a CPU did while somebody waited for it. Of all rows of a frame `wait_ns` adds up to
+ * the sums of sched_run_delay and sched_throttle_wait; what could not be told is a row of its own.
  */
 #define CULPRIT_LABELS 3
 #define CULPRIT_LENGTHS 32
@@ -211,8 +210,8 @@ struct culprit {
 };
 
 /*
- * Where the time of CPUs or threads went in this period, by the kernel's own account. The four parts of a row add
- * up to the time that all of them were there: two threads in 1 s are 2 s.
+ * Where the time of CPUs or threads went in this period, by the kernel's own account. The four
+ * parts of a row add up to the time that all of them were there: two threads in 1 s are 2 s.
  */
 #define TIMES_CPUS "cpus"	/* running: busy; waiting: taken by the hypervisor; asleep: idle */
 #define TIMES_THREADS "threads" /* those that the filters ask for, or of a group */
@@ -302,8 +301,8 @@ struct slow_op {
 };
 
 /*
- * What the thread waited for itself that held what a slow wait was for longest. Those of its CPU (the
- * first four kinds) add up to what it was runnable and throttled.
+ * What the thread waited for itself that held what a slow wait was for longest. Those of its CPU
+ * (the first four kinds) add up to what it was runnable and throttled.
  */
 struct slow_link {
 	const char *kind; /* "task" "idle-exit" "throttle" "unexplained"; "lock" "futex"; "blocked":
@@ -413,10 +412,11 @@ struct wait_sum frame_waited(const struct frame *f, const char *source, enum wai
 /* value of a label, or NULL */
 const char *series_label(const struct series *s, const char *key);
 bool series_same_labels(const struct series *a, const struct series *b);
-/* Does its i-th label only say something about another one: a thread's comm, a device's mount point? It is
- * no part of which series it is, and may differ in the next report or run. */
+/* Does its i-th label only say something about another one: a thread's comm, a device's mount
+ * point? It is no part of which series it is, and may differ in the next report or run. */
 bool series_label_describes(const struct series *s, uint32_t i);
-/* Its metric and labels, but those that describe, "metric{key="value"}": the length. 0: it does not fit. */
+/* Its metric and labels, but those that describe, "metric{key="value"}": the length. 0: it does not
+ * fit. */
 size_t series_key_text(char *out, size_t len, const struct series *s);
 /* No loss in it? (edges do not count) */
 bool quality_complete(const struct quality *q);

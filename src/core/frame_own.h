@@ -25,7 +25,9 @@ enum frame_join {
 struct frame_own;
 
 struct frame_own *frame_own_new(void); /* NULL: no memory */
-/* One that stays as it is: nothing can be added, subtracted or rescaled (-EINVAL). NULL: no memory */
+/*
+ * One that stays as it is: nothing can be added, subtracted or rescaled (-EINVAL). NULL: no memory
+ */
 struct frame_own *frame_own_copy(const struct frame *f);
 /*
  * Adds a frame. Type, number, time and `end` are those of the frame that was added last, the
@@ -40,10 +42,10 @@ int frame_own_add(struct frame_own *o, const struct frame *f, enum frame_join ho
  */
 int frame_own_rescale(struct frame_own *o, uint32_t schema);
 /*
- * Takes an earlier total of the same run away: what came since remains, also of quality. Rows of the
- * contended table and culprits to which nothing came are left out of views; what a row's line was
- * touched by stays that of the whole run. 0; -EINVAL: `earlier` is no part of it; -ENOMEM. After an
- * error it is of no more use.
+ * Takes an earlier total of the same run away: what came since remains, also of quality. Rows of
+ * the contended table and culprits to which nothing came are left out of views; what a row's line
+ * was touched by stays that of the whole run. 0; -EINVAL: `earlier` is no part of it; -ENOMEM.
+ * After an error it is of no more use.
  */
 int frame_own_subtract(struct frame_own *o, const struct frame *earlier);
 /*
@@ -52,8 +54,9 @@ int frame_own_subtract(struct frame_own *o, const struct frame *earlier);
  */
 const struct frame *frame_own_view(struct frame_own *o);
 /*
- * What in the last view is one with this, of a frame from which nothing was taken away; NULL: it has
- * none, or no memory. The view stays valid. `near`: its index in a report that is much like this.
+ * What in the last view is one with this, of a frame from which nothing was taken away; NULL: it
+ * has none, or no memory. The view stays valid. `near`: its index in a report that is much like
+ * this.
  */
 const struct series *frame_own_find_series(struct frame_own *o, const struct series *s,
 					   size_t near);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What becomes less of a frame that is owned: an earlier total goes, or the precision of histograms. */
+/* What becomes less of a frame that is owned: an earlier total goes, or the precision of
+ * histograms. */
 #include <errno.h>
 
 #include "core/frame_own_inside.h"

@@ -40,8 +40,8 @@ uint64_t hide_addr(const struct hide *h, uint64_t addr);
 /*
  * A text that is about kernel address `addr`: that alone ("0xffff888103a5c018") becomes its
  * pseudonym. A kernel address within other words becomes "(hidden)", and not its pseudonym: file
- * names are among such words, and who may choose one could try out guesses. The text itself if it has
- * none; NULL: no memory.
+ * names are among such words, and who may choose one could try out guesses. The text itself if it
+ * has none; NULL: no memory.
  */
 const char *hide_text(struct hide *h, uint64_t addr, const char *text);
 /*

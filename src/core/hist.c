@@ -267,8 +267,8 @@ int hist_add(struct hist *h, const struct bucket_table *t, uint64_t v)
 	return hist_add_slot(h, slot, 1);
 }
 
-/* The slot of schema `coarse` that holds a slot of schema `fine`. What lies past the range is in the
- * last slot of each. */
+/* The slot of schema `coarse` that holds a slot of schema `fine`. What lies past the range is in
+ * the last slot of each. */
 static uint32_t slot_at(uint32_t slot, uint32_t fine, uint32_t coarse)
 {
 	uint32_t last = slots_of(coarse) - 1;

@@ -75,8 +75,8 @@ void hist_init_packed(struct hist *h, uint32_t schema);
 bool hist_next(const struct hist *h, struct hist_walk *w);
 /*
  * `schema`: 0 (a bucket for each power of two) to the histogram's own. Samples above the range
- * (BUCKET_VALUE_END) are in the last slot, which lies behind 256 s; in a histogram of schema 3, which
- * has none there, it is the one before.
+ * (BUCKET_VALUE_END) are in the last slot, which lies behind 256 s; in a histogram of schema 3,
+ * which has none there, it is the one before.
  */
 bool hist_next_bucket(const struct hist *h, uint32_t schema, struct hist_buckets *w);
 void hist_free(struct hist *h);
@@ -105,9 +105,10 @@ int hist_rescale(struct hist *h, uint32_t schema);
  */
 int hist_subtract(struct hist *from, const struct hist *earlier);
 /*
- * Samples of `from`, which are those of `what`, go to `to`; neither is packed. Both get what's schema where
- * that is coarser. from's minimum and maximum become edges of its buckets where they may have left. 0,
- * -EINVAL (`from` does not have them: both stay, but for from's schema) or -ENOMEM.
+ * Samples of `from`, which are those of `what`, go to `to`; neither is packed. Both get what's
+ * schema where that is coarser. from's minimum and maximum become edges of its buckets where they
+ * may have left. 0, -EINVAL (`from` does not have them: both stay, but for from's schema) or
+ * -ENOMEM.
  */
 int hist_move(struct hist *to, struct hist *from, const struct hist *what);
 /* Nearest rank. count == 0 gives all zeroes. */

@@ -17,8 +17,8 @@ struct http_request {
 
 /*
  * `len` bytes of a request so far: 0 if there is no whole head yet, 200 with *r filled in, or the
- * status to refuse it with: 400 (no request), 405 (another method), 414 (a path that is longer than any
- * of ours).
+ * status to refuse it with: 400 (no request), 405 (another method), 414 (a path that is longer than
+ * any of ours).
  */
 int http_request_parse(const char *data, size_t len, struct http_request *r);
 /* In words: "Not Found". */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A JSON text (RFC 8259) as a tree. Strict, with whole numbers of 64 bits exact; made for lines of records,
- * which are buckets for the most part: an array of whole numbers is one piece. json-c makes an object of
- * each, and took five times as long.
+ * A JSON text (RFC 8259) as a tree. Strict, with whole numbers of 64 bits exact; made for lines of
+ * records, which are buckets for the most part: an array of whole numbers is one piece. json-c
+ * makes an object of each, and took five times as long.
  */
 #ifndef WS_JSON_H
 #define WS_JSON_H
@@ -43,8 +43,8 @@ struct json {
 };
 
 /*
- * Reads a text of `len` bytes, in place: it is not the same afterwards, and is to live as long as the tree;
- * text[len] is a NUL. 0; -EINVAL with words: the byte at which it is no JSON; -ENOMEM.
+ * Reads a text of `len` bytes, in place: it is not the same afterwards, and is to live as long as
+ * the tree; text[len] is a NUL. 0; -EINVAL with words: the byte at which it is no JSON; -ENOMEM.
  */
 int json_read(const struct json **out, char *text, size_t len, struct arena *memory, struct err *e);
 

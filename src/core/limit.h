@@ -44,8 +44,8 @@ struct limit {
 };
 
 /*
- * Takes the whole text, or says what in it cannot be read and what was expected: -EINVAL with words,
- * exit 2; -ENOMEM. `relative`: may VALUE be +10%? Where two runs are compared it may.
+ * Takes the whole text, or says what in it cannot be read and what was expected: -EINVAL with
+ * words, exit 2; -ENOMEM. `relative`: may VALUE be +10%? Where two runs are compared it may.
  */
 int limit_parse(struct limit *l, const char *text, bool relative, struct err *e);
 void limit_free(struct limit *l); /* zeroed is fine */
@@ -57,17 +57,18 @@ void limit_list_free(struct limit_list *l); /* zeroed is fine */
 /* Is a value, or the ratio of two if the limit is relative, beyond it? */
 bool limit_exceeded(const struct limit *l, double value);
 /*
- * Does it speak of this series? It has all labels of the limit, with these values. A limit without any is
- * for the whole, the series without labels; of metrics that have none, for each: `whole` says whether it
- * has.
+ * Does it speak of this series? It has all labels of the limit, with these values. A limit without
+ * any is for the whole, the series without labels; of metrics that have none, for each: `whole`
+ * says whether it has.
  */
 bool limit_selects(const struct limit *l, const struct series *s, bool whole);
 
 typedef int (*limit_fn)(void *ctx, const char *words);
 /*
- * Tests all of them on a frame; calls fn, with words for a message that have the limit and its numbers, for
- * each series that exceeds one. *exceeded counts them. 0; what fn returned, if it failed; -ENOENT with
- * words, exit 2: one of them selects nothing, or nothing that has samples. The others are tested first.
+ * Tests all of them on a frame; calls fn, with words for a message that have the limit and its
+ * numbers, for each series that exceeds one. *exceeded counts them. 0; what fn returned, if it
+ * failed; -ENOENT with words, exit 2: one of them selects nothing, or nothing that has samples. The
+ * others are tested first.
  */
 int limits_test(const struct limit_list *l, const struct frame *f, limit_fn fn, void *ctx,
 		size_t *exceeded, struct err *e);

@@ -30,9 +30,9 @@ struct metric_desc {
 	/*
 	 * METRIC_COUNTS: the label whose values are columns, each shown as its share of their sum
 	 * ("result": hit, miss); the sum is shown as a rate. METRIC_NOTE: the label whose values
-	 * are the parts, each shown as its share of the series without labels, which is a series of its own.
-	 * `joins` names another such metric: these columns stand in its table, beside its own.
-	 * METRIC_ROWS: its rows do, under the same title.
+	 * are the parts, each shown as its share of the series without labels, which is a series of
+	 * its own. `joins` names another such metric: these columns stand in its table, beside its
+	 * own. METRIC_ROWS: its rows do, under the same title.
 	 */
 	const char *pivot;
 	const char *joins;
@@ -42,14 +42,15 @@ struct metric_desc {
 	 */
 	bool ranks;
 	/*
-	 * METRIC_SIDE: time that those rows' tasks waited besides. Its sum counts in their order and
-	 * in the share, and has a column with this heading where a row has some; NULL: none.
+	 * METRIC_SIDE: time that those rows' tasks waited besides. Its sum counts in their order
+	 * and in the share, and has a column with this heading where a row has some; NULL: none.
 	 */
 	const char *ranks_as;
 	/* METRIC_HEADLINE: its short name, for its columns beside the metric that ranks. */
 	const char *brief;
 	const char *part_of; /* METRIC_LEG, METRIC_SIDE: the headline's name; NULL: stands alone */
-	/* Its sum is what tasks waited: "for a CPU", "in ext4"; NULL: it is a part of another metric, or no wait. */
+	/* Its sum is what tasks waited: "for a CPU", "in ext4"; NULL: it is a part of another
+	 * metric, or no wait. */
 	const char *waited;
 	const char *unit; /* of a counter, as UCUM has it: "By", "{sample}"; histograms: "s" */
 };
@@ -118,14 +119,14 @@ struct arena;
 /* NULL: no metric of that name. */
 const struct metric_desc *metric_find(const char *name);
 /*
- * The registry's of that name and type, or a copy of `desc`, with its name and title, in the arena: a
- * record may have metrics of a newer version, and describes them only as long as it is read. NULL: no
- * memory.
+ * The registry's of that name and type, or a copy of `desc`, with its name and title, in the arena:
+ * a record may have metrics of a newer version, and describes them only as long as it is read.
+ * NULL: no memory.
  */
 const struct metric_desc *metric_keep(const struct metric_desc *desc, struct arena *a);
 /*
- * Series that are of one metric get one description, as whoever groups them compares the pointers. Those
- * of the registry have that already; of others metric_keep() made a copy for each series.
+ * Series that are of one metric get one description, as whoever groups them compares the pointers.
+ * Those of the registry have that already; of others metric_keep() made a copy for each series.
  */
 struct series;
 void metric_share(struct series *v, size_t n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An option of the command line, as whoever means something by it declares it: opts_table.c, filters
- * and sources. A table of them ends with one that has no name. */
+/* An option of the command line, as whoever means something by it declares it: opts_table.c,
+ * filters and sources. A table of them ends with one that has no name. */
 #ifndef WS_OPTION_H
 #define WS_OPTION_H
 

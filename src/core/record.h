@@ -2,8 +2,8 @@
 /*
  * A record read back: one line of the JSON Lines that `-o json` writes
  * (docs/waitscope.schema.json), as the structures that it was written from. Lines come from
- * anywhere: whatever is in one, reading it ends with a record that holds together or with words that
- * say what is wrong where.
+ * anywhere: whatever is in one, reading it ends with a record that holds together or with words
+ * that say what is wrong where.
  *
  *	record_init -> (record_read -> use)* -> record_free
  *

@@ -52,7 +52,9 @@ static void read_source(struct json_in *in, const struct json *o, void *to)
 		out->lacks = read_strings(in, o, "lacks");
 }
 
-/* Which tables the reports that follow have: also empty ones are shown, of sources that fill them. */
+/*
+ * Which tables the reports that follow have: also empty ones are shown, of sources that fill them.
+ */
 static void note_sources(struct record *r)
 {
 	bool lines = false, watch = false, waits = false;

@@ -19,7 +19,8 @@ static const char *headline(const struct series *s)
 	return s->desc->part_of ? s->desc->part_of : s->desc->name;
 }
 
-/* Groups' series before all others, those of one group side by side; 0: both of one group, or of none. */
+/* Groups' series before all others, those of one group side by side; 0: both of one group, or of
+ * none. */
 static int group_order(const struct series *a, const struct series *b)
 {
 	int order = is_group(b) - is_group(a);

@@ -76,8 +76,9 @@ char *format_count(char *out, size_t len, uint64_t v);
 #define SHARE_EXACT 9
 char *format_share(char *out, size_t len, uint64_t part, uint64_t all, int most);
 /*
- * What was waited as a share of the time, in percent: "67.4", "0.01" at least, "0" of nothing. Several tasks
- * can wait for longer than the time: past 100 it is a multiple of the time, "3.7x". "-": no time.
+ * What was waited as a share of the time, in percent: "67.4", "0.01" at least, "0" of nothing.
+ * Several tasks can wait for longer than the time: past 100 it is a multiple of the time, "3.7x".
+ * "-": no time.
  */
 char *format_time_share(char *out, size_t len, uint64_t ns, uint64_t dur_ns);
 /* n a second: "1,234" "3.4" "0.02"; "-" in no time */

@@ -424,7 +424,9 @@ static uint64_t headline_waited(const struct view *v, const struct view_section 
 	return sec->head->desc->counter ? 0 : sec->head->hist->sum_ns;
 }
 
-/* Of operations what they did not run. Metrics that join others are parts of them, and count alone. */
+/*
+ * Of operations what they did not run. Metrics that join others are parts of them, and count alone.
+ */
 static uint64_t rows_waited(const struct view *v, const struct view_section *sec)
 {
 	uint64_t sums[2] = {0};

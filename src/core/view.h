@@ -17,9 +17,11 @@
 #define VIEW_COLUMNS 24 /* values of all pivots of a table of counters; more are not shown */
 
 struct view_row {
-	/* The series shown: of a group that of the metric that ranks, or else of the one that counts
-	 * besides, or the headline's; of a CPU without --by the headline's; else the row's own. NULL
-	 * in tables of addresses. */
+	/*
+	 * The series shown: of a group that of the metric that ranks, or else of the one that
+	 * counts besides, or the headline's; of a CPU without --by the headline's; else the row's
+	 * own. NULL in tables of addresses.
+	 */
 	const struct series *s;
 	/* Of a CPU or group, NULL without a sample: the metric that ranks the groups, the one that
 	 * counts besides (metrics.h), and the headline (of a CPU also without a sample). */
@@ -47,8 +49,8 @@ struct view_table {
 	size_t limit;  /* -n: at most so many are asked for, the others apart; 0: all */
 	bool cpus;     /* rows are CPUs, */
 	bool in_place; /* in number order as long as all of them are shown: view_first() */
-	/* Of CPUs or groups: the metric that ranks them, and the one whose sum counts besides; NULL:
-	 * no row has a sample of it. */
+	/* Of CPUs or groups: the metric that ranks them, and the one whose sum counts besides;
+	 * NULL: no row has a sample of it. */
 	const struct metric_desc *ranked, *besides;
 };
 
@@ -76,8 +78,10 @@ struct view_section {
 	struct view_table groups; /* VIEW_ROWS, VIEW_COUNTS: those of --by, below the others */
 	struct view_column columns[VIEW_COLUMNS]; /* VIEW_COUNTS */
 	size_t ncolumns;
-	/* Of its rows together (VIEW_CULPRITS: sum_ns is all that was waited. VIEW_CONTENDED: of locks; if any is `timed`,
-	 * of those that are. VIEW_LINES: of samples, if there are any): */
+	/*
+	 * Of its rows together (VIEW_CULPRITS: sum_ns is all that was waited. VIEW_CONTENDED: of
+	 * locks; if any is `timed`, of those that are. VIEW_LINES: of samples, if there are any):
+	 */
 	uint64_t count, sum_ns;
 	/* What was waited in all: which section a window has room for. 0 of what takes no time. */
 	uint64_t waited_ns;
@@ -111,7 +115,8 @@ int view_make(struct view *v, const struct frame *f, const struct config *cfg);
 int view_join(struct view *v, const struct frame *f);
 /*
  * All groups of --by, those that wait most first, with all their series (view_row.first), also
- * those without a sample of a headline; none if no metric ranks groups. The rest of the view is empty.
+ * those without a sample of a headline; none if no metric ranks groups. The rest of the view is
+ * empty.
  */
 int view_groups(struct view *v, const struct frame *f, const struct config *cfg,
 		struct view_table *out);
@@ -121,8 +126,8 @@ void view_free(struct view *v);
 const struct view_join *view_joined(const struct view *v, const struct contended *row, size_t *n);
 /* The table's rows of which `n` are to be shown: the first ones. */
 struct view_row *view_first(struct view *v, const struct view_table *t, size_t n);
-/* Of rows of VIEW_CULPRITS one whose labels say who waited: all that have some have the same keys. NULL:
- * none has. */
+/* Of rows of VIEW_CULPRITS one whose labels say who waited: all that have some have the same keys.
+ * NULL: none has. */
 const struct culprit *view_victims(const struct view_row *rows, size_t n);
 /* What a counter of a metric came to in a row: all values of its pivot. */
 uint64_t view_sum(const struct view *v, const struct view_section *s, const struct view_row *row,
@@ -131,8 +136,8 @@ uint64_t view_sum(const struct view *v, const struct view_section *s, const stru
 /* Is the series one of a headline's metrics, of a CPU or a group? */
 bool view_is_group(const struct series *s);
 bool view_is_cpu(const struct series *s);
-/* What a CPU or group waited, by which groups are ordered: ns, of the metric that ranks and of the one
- * that counts besides. */
+/* What a CPU or group waited, by which groups are ordered: ns, of the metric that ranks and of the
+ * one that counts besides. */
 uint64_t view_waited_ns(const struct view_row *row);
 /* The key of the labels that --by makes; NULL without. */
 const char *view_by(enum by_key by);

@@ -47,9 +47,10 @@ struct insn_machine {
 	enum insn_found (*effect)(const uint8_t *code, size_t bytes, size_t at, size_t pointer,
 				  uint64_t since, uint64_t *writes, struct abi_recipe *r);
 	/*
-	 * effect() could not compute the address of the instruction at code[at]: was its base loaded
-	 * from a slot of the stack by the n instructions before it (their offsets, the last one first;
-	 * nobody jumps in between)? Then the recipe, but for `back`. NULL: not known of this machine.
+	 * effect() could not compute the address of the instruction at code[at]: was its base
+	 * loaded from a slot of the stack by the n instructions before it (their offsets, the last
+	 * one first; nobody jumps in between)? Then the recipe, but for `back`. NULL: not known of
+	 * this machine.
 	 */
 	bool (*slot)(const uint8_t *code, size_t bytes, size_t at, const size_t *before, size_t n,
 		     uint64_t since, struct abi_recipe *r);

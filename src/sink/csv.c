@@ -252,7 +252,8 @@ static void csv_contended(struct sink *sink, const struct csv_start *start,
 	csv_row_end(out, start->f, c->wait, c->class);
 }
 
-/* Of the metric `culprit`: kind, comm, pid and cgroup, then who waited, as far as there is room; a real-time class is the last. */
+/* Of the metric `culprit`: kind, comm, pid and cgroup, then who waited, as far as there is room; a
+ * real-time class is the last. */
 static void csv_culprit(struct sink *sink, const struct csv_start *start, const struct culprit *k)
 {
 	struct out *out = sink->out;
@@ -279,7 +280,9 @@ static void csv_culprit(struct sink *sink, const struct csv_start *start, const 
 	csv_row_end(out, start->f, NULL, NULL);
 }
 
-/* Of the metric `time`: whose it is, the state, then the group's labels; the value is nanoseconds. */
+/*
+ * Of the metric `time`: whose it is, the state, then the group's labels; the value is nanoseconds.
+ */
 static void csv_times(struct sink *sink, const struct csv_start *start, const struct times *t)
 {
 	struct out *out = sink->out;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * HdrHistogram's log: a line for each histogram of each interval, which the tools and libraries of that
- * family read and add up. A tag is a metric with its labels:
+ * HdrHistogram's log: a line for each histogram of each interval, which the tools and libraries of
+ * that family read and add up. A tag is a metric with its labels:
  *
  *	"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"
  *	#[StartTime: 1795347131.000 (seconds since epoch), 2026-11-22T14:02:11.000000000Z]
  *	Tag=sched_wakeup_latency{pid=42;comm=cat},1795347131.000,1.000,0.201,HISTFAAAA...
  *
- * Such a histogram is linear within each octave, ours is exponential: each of our buckets goes, whole, where
- * its middle belongs, which is what our own quantiles say. With three digits no two buckets of ours
- * share one of theirs, but below a microsecond or so, where both round to a nanosecond.
+ * Such a histogram is linear within each octave, ours is exponential: each of our buckets goes,
+ * whole, where its middle belongs, which is what our own quantiles say. With three digits no two
+ * buckets of ours share one of theirs, but below a microsecond or so, where both round to a
+ * nanosecond.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A page to send to a colleague: one file without an outside address, written at the end of the run. What
- * it takes over time is collected in bounded memory: at most COMPARE_CELLS columns, of neighbouring
- * intervals joined exactly, of at most HTML_SERIES series, and the SLOW_MOST longest of slow waits.
+ * A page to send to a colleague: one file without an outside address, written at the end of the
+ * run. What it takes over time is collected in bounded memory: at most COMPARE_CELLS columns, of
+ * neighbouring intervals joined exactly, of at most HTML_SERIES series, and the SLOW_MOST longest
+ * of slow waits.
  */
 #include "sink/html.h"
 

@@ -20,8 +20,8 @@ void html_number(struct out *out, uint64_t v, const char *shown);
 void html_time(struct out *out, uint64_t ns, enum unit unit);
 void html_cell(struct out *out, const char *raw); /* NULL: an empty one */
 void html_empty(struct out *out, size_t n);	  /* so many cells without a value */
-/* <th scope=col data-f=field>title (unit)</th>, all of them our own words; unit NULL: none. Of columns of
- * numbers; the other of those of text, which stand to the left. */
+/* <th scope=col data-f=field>title (unit)</th>, all of them our own words; unit NULL: none. Of
+ * columns of numbers; the other of those of text, which stand to the left. */
 void html_head(struct out *out, const char *field, const char *title, const char *unit);
 void html_text_head(struct out *out, const char *field, const char *title);
 /* <div tabindex=0 ...><table><caption>...<thead><tr>; then heads, html_table_body, rows,
@@ -139,7 +139,8 @@ void html_hist_cells(struct html_page *p, const struct hist *h);
 /* html_contended.c, html_culprits.c: below their titles */
 void html_contended(struct html_page *p, const struct view_section *sec, const char *title);
 void html_culprits(struct html_page *p, const struct view_section *sec, const char *title);
-/* Where the time went, and what was waited for: of all, or of a group; then `more`, if there is anything. */
+/* Where the time went, and what was waited for: of all, or of a group; then `more`, if there is
+ * anything. */
 void html_summary(struct html_page *p, const struct label *group, const char *more);
 int html_verdict(struct html_page *p);				/* 0 or -ENOMEM */
 void html_slow_culprits(struct out *out, const struct slow *w); /* a cell */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Contended addresses with what lies on their lines, cache lines with who touches which byte, and single
- * slow waits. Numbers of tables within a row have their names from JSON. */
+/* Contended addresses with what lies on their lines, cache lines with who touches which byte, and
+ * single slow waits. Numbers of tables within a row have their names from JSON. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +20,9 @@
 /*
  * ---- a cache line ----
  *
- * A cache line as a strip of its 64 bytes for each thread that touched it: what it read in the upper half of
- * the strip, what it wrote in the lower one. Strips whose lower halves share no byte are false sharing.
+ * A cache line as a strip of its 64 bytes for each thread that touched it: what it read in the
+ * upper half of the strip, what it wrote in the lower one. Strips whose lower halves share no byte
+ * are false sharing.
  *
  *	               0       8       16      24      32      40      48      56      64
  *	orders 26815   |       |       |       |       |▄▄▄▄▄▄▄|       |       |       |

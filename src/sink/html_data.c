@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What a page collects while the run goes on, in bounded memory: at most COMPARE_CELLS columns, of
- * neighbouring intervals joined exactly, of at most HTML_SERIES series, and the SLOW_MOST longest of slow
- * waits.
+ * neighbouring intervals joined exactly, of at most HTML_SERIES series, and the SLOW_MOST longest
+ * of slow waits.
  */
 #include <errno.h>
 #include <search.h>

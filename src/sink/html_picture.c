@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Pictures, as SVG that needs no script: a heat map (time to the right, how long waits were upwards, both
- * pictures of a figure to the same scale) and a curve of percentiles, whose axis gives each nine as much
- * room as the one before. A colour is one path, of runs of cells: an hour of 20,000 waits a second is some
- * 30 KB.
+ * Pictures, as SVG that needs no script: a heat map (time to the right, how long waits were
+ * upwards, both pictures of a figure to the same scale) and a curve of percentiles, whose axis
+ * gives each nine as much room as the one before. A colour is one path, of runs of cells: an hour
+ * of 20,000 waits a second is some 30 KB.
  */
 #include <errno.h>
 #include <math.h>

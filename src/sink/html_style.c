@@ -2,13 +2,17 @@
 #include "sink/html.h"
 
 /* Colours 1 to 9: of few and of many waits. */
-#define LIGHT                                                                                            \
-	"color-scheme:light;--bg:#fff;--fg:#1b1f24;--dim:#59636e;--line:#d1d9e0;--soft:#f6f8fa;"         \
-	"--link:#0b57b0;--bad:#b3261e;--edge:#0003;--c1:#d8eee2;--c2:#b7e0d2;--c3:#8fd0c3;--c4:#64bcb5;" \
+#define LIGHT                                                  \
+	"color-scheme:light;--bg:#fff;--fg:#1b1f24;"           \
+	"--dim:#59636e;--line:#d1d9e0;--soft:#f6f8fa;"         \
+	"--link:#0b57b0;--bad:#b3261e;--edge:#0003;"           \
+	"--c1:#d8eee2;--c2:#b7e0d2;--c3:#8fd0c3;--c4:#64bcb5;" \
 	"--c5:#3fa3a8;--c6:#2b879a;--c7:#206a88;--c8:#1a4d71;--c9:#132f54;"
-#define DARK                                                                                             \
-	"color-scheme:dark;--bg:#0f141a;--fg:#e6edf3;--dim:#9aa5b1;--line:#303943;--soft:#171e26;"       \
-	"--link:#79b8ff;--bad:#ff8a80;--edge:#fff4;--c1:#17323e;--c2:#1b495b;--c3:#1f6378;--c4:#247f93;" \
+#define DARK                                                   \
+	"color-scheme:dark;--bg:#0f141a;--fg:#e6edf3;"         \
+	"--dim:#9aa5b1;--line:#303943;--soft:#171e26;"         \
+	"--link:#79b8ff;--bad:#ff8a80;--edge:#fff4;"           \
+	"--c1:#17323e;--c2:#1b495b;--c3:#1f6378;--c4:#247f93;" \
 	"--c5:#319cab;--c6:#58b9b7;--c7:#8bd2bd;--c8:#c2e7bf;--c9:#f7fac4;"
 
 const char html_style[] =
@@ -91,8 +95,8 @@ const char html_style[] =
 	":not(td)>details::details-content{content-visibility:visible;block-size:auto}}";
 
 /*
- * Heads of tables sort, a list chooses which of many panels is open, all are open on paper. Without it the
- * page has all the same numbers.
+ * Heads of tables sort, a list chooses which of many panels is open, all are open on paper. Without
+ * it the page has all the same numbers.
  */
 const char html_script[] =
 	"'use strict';(()=>{"

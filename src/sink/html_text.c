@@ -155,9 +155,9 @@ void html_field_words(struct out *out, const struct field_table *const *t, size_
 /*
  * ---- columns without a value in any row ----
  *
- * They are left out of a table: what is known of single waits and of addresses differs by their kind,
- * and few reports have all of it. The table is looked at once it is written, since slow waits are kept
- * as the text of their rows.
+ * They are left out of a table: what is known of single waits and of addresses differs by their
+ * kind, and few reports have all of it. The table is looked at once it is written, since slow waits
+ * are kept as the text of their rows.
  */
 
 /* A table in pieces: its cells, and what lies between them. */
@@ -245,8 +245,8 @@ void html_drop_empty(struct out *out, size_t begin)
 /* ---- pages ---- */
 
 /*
- * The page may fetch nothing and run nothing but its own script, which is named by its hash: were there
- * a way to inject a script after all, browsers would refuse it.
+ * The page may fetch nothing and run nothing but its own script, which is named by its hash: were
+ * there a way to inject a script after all, browsers would refuse it.
  */
 void html_begin(struct out *out, const char *title)
 {

@@ -44,8 +44,8 @@ void json_add_known(struct json_build *b, struct json_object *obj, const char *k
 /* The members that a table names, of the struct at `from`. */
 void json_add_fields(struct json_build *b, struct json_object *obj, const struct field_table *t,
 		     const void *from);
-/* An array of such objects, of structs of `size` bytes each. Returns it, for more to be added; of no
- * use once the builder failed. */
+/* An array of such objects, of structs of `size` bytes each. Returns it, for more to be added; of
+ * no use once the builder failed. */
 struct json_object *json_add_rows(struct json_build *b, struct json_object *obj, const char *key,
 				  const struct field_table *t, const void *rows, size_t n,
 				  size_t size);

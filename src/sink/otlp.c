@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * OpenTelemetry: each report as an export request of all that was counted, in JSON; to a collector by
- * HTTP, or a line each into a file, as the collector's otlpjsonfile receiver reads them.
+ * OpenTelemetry: each report as an export request of all that was counted, in JSON; to a collector
+ * by HTTP, or a line each into a file, as the collector's otlpjsonfile receiver reads them.
  */
 #include "sink/otlp.h"
 
@@ -39,8 +39,9 @@ static struct otlp_sink *otlp_sink(struct sink *s)
 /*
  * ---- a request ----
  *
- * OTLP/JSON: keys in camel case, enums as numbers, 64-bit numbers as strings. Counts are cumulative,
- * since the start that each series says. Bucket i of an exponential histogram is Prometheus' i + 1.
+ * OTLP/JSON: keys in camel case, enums as numbers, 64-bit numbers as strings. Counts are
+ * cumulative, since the start that each series says. Bucket i of an exponential histogram is
+ * Prometheus' i + 1.
  *
  * Names are those of Prometheus without unit and _total: its receiver, as other translators, adds
  * them, so that both ways lead to the same series.

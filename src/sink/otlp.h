@@ -31,10 +31,12 @@ bool otlp_is_url(const char *path);
 /* `base` runs the connection. Exit 2 with words: no URL that we can send to. */
 int otlp_sender_open(struct otlp_sender **out, struct event_base *base, const char *url,
 		     struct err *e);
-/* Takes a report, which waits behind others; where too many do, the oldest is lost. 0 or -ENOMEM. */
+/*
+ * Takes a report, which waits behind others; where too many do, the oldest is lost. 0 or -ENOMEM.
+ */
 int otlp_sender_add(struct otlp_sender *s, const char *data, size_t len);
-/* Runs the loop, which nobody else does now, until no more than `left` reports wait or `limit_ns` is
- * over. */
+/* Runs the loop, which nobody else does now, until no more than `left` reports wait or `limit_ns`
+ * is over. */
 void otlp_sender_run(struct otlp_sender *s, size_t left, uint64_t limit_ns);
 /* At the end: what still waits is lost. */
 const struct otlp_counts *otlp_sender_counts(const struct otlp_sender *s);

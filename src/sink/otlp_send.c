@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reports on their way to a collector, one after the other, over one connection. Nobody waits for it:
- * what the collector does not take in time waits here, and what finds no room is counted.
+ * Reports on their way to a collector, one after the other, over one connection. Nobody waits for
+ * it: what the collector does not take in time waits here, and what finds no room is counted.
  *
- * By the protocol an answer of 429, 502, 503 or 504, or none, means to try again, later each time or
- * when the answer says (Retry-After); any other refusal is for good. A success may be a partial one:
- * what it rejects is counted, and not sent again.
+ * By the protocol an answer of 429, 502, 503 or 504, or none, means to try again, later each time
+ * or when the answer says (Retry-After); any other refusal is for good. A success may be a partial
+ * one: what it rejects is counted, and not sent again.
  */
 #include <arpa/inet.h>
 #include <errno.h>

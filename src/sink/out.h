@@ -30,8 +30,9 @@ struct out {
 };
 
 /*
- * A path that ends in .gz: each flush is one gzip member, so that whatever happens, a reader has all
- * that was flushed before. Many small ones would be larger than what they hold: see out_flush_soon.
+ * A path that ends in .gz: each flush is one gzip member, so that whatever happens, a reader has
+ * all that was flushed before. Many small ones would be larger than what they hold: see
+ * out_flush_soon.
  *
  * Opens path, created if it is not there, or stdout (path NULL). Never waits: -ENXIO for a FIFO
  * that nobody reads. What a file holds is lost with the first record only: a run that fails before,
@@ -72,8 +73,9 @@ int out_flush_soon(struct out *o, struct err *e);
 int out_flush(struct out *o, struct err *e);
 
 /*
- * From now on no write waits for a reader: what a pipe, a socket or a terminal does not take at once
- * is queued. For regular files, which have no reader to wait for, this does nothing. 0 or -ENOMEM.
+ * From now on no write waits for a reader: what a pipe, a socket or a terminal does not take at
+ * once is queued. For regular files, which have no reader to wait for, this does nothing. 0 or
+ * -ENOMEM.
  */
 int out_queues(struct out *o);
 /* How many bytes are queued. */

@@ -48,7 +48,9 @@ static int perfetto_meta(struct sink *s, const struct meta *m, struct err *e)
 	return sink_flush_head(s, e);
 }
 
-/* Before the first event: nothing has a time without. Later ones tell how the wall clock was set. */
+/*
+ * Before the first event: nothing has a time without. Later ones tell how the wall clock was set.
+ */
 static void note_clocks(struct perfetto *p, const struct timespec *wall, uint64_t mono_ns)
 {
 	if (p->clocks && mono_ns <= p->clock_ns)

@@ -166,8 +166,8 @@ static struct perfetto_track row_track(struct perfetto *p, enum perfetto_row row
 }
 
 /*
- * Slices of a lane follow each other. They come by their ends, nearly: an operation is told of after
- * those within it, and one that is older than what its lane has already goes to the next.
+ * Slices of a lane follow each other. They come by their ends, nearly: an operation is told of
+ * after those within it, and one that is older than what its lane has already goes to the next.
  */
 uint64_t perfetto_lane(struct perfetto *p, enum perfetto_row row, uint32_t pid, uint32_t tid,
 		       uint64_t begin_ns, uint64_t end_ns)

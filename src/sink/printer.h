@@ -41,8 +41,8 @@ struct word word_share(uint64_t part, uint64_t all, int most);
 /* "running 3 %": what a holder did for the i-th part of what waited for it; "": nothing of that. */
 #define HOLDER_DID 4
 struct word word_did(const struct holder *h, size_t i);
-/* " (92 % seen)": for so much of what waited for a holder it was seen to take the lock; "": for all,
- * to half a percent: a call that gives it up is a little before the wake-up. */
+/* " (92 % seen)": for so much of what waited for a holder it was seen to take the lock; "": for
+ * all, to half a percent: a call that gives it up is a little before the wake-up. */
 struct word word_seen(const struct holder *h);
 
 /* A foreign text for people: cleaned, and cut at worst. NULL: "?". */
@@ -52,8 +52,8 @@ struct name {
 
 struct name name_clean(const char *raw);
 struct name name_culprit(const struct culprit *k);
-/* Adds a foreign text, cleaned, to one that may have some, with `sep` between them; it is cut where there
- * is no room, as the line would be. */
+/* Adds a foreign text, cleaned, to one that may have some, with `sep` between them; it is cut where
+ * there is no room, as the line would be. */
 void text_join(char *out, size_t len, const char *sep, const char *raw);
 
 /* A line being put together; what does not fit is left off at a character's edge. */

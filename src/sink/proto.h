@@ -17,8 +17,8 @@ void proto_sint(struct out *o, uint32_t field, int64_t v); /* sint32, sint64 */
 void proto_double(struct out *o, uint32_t field, double v);
 void proto_fixed64(struct out *o, uint32_t field, uint64_t v);
 void proto_text(struct out *o, uint32_t field, const char *text);
-/* A message, or a packed list, is what is written between these; or all of it, for a file of several
- * (field 0). */
+/* A message, or a packed list, is what is written between these; or all of it, for a file of
+ * several (field 0). */
 size_t proto_begin(struct out *o, uint32_t field);
 void proto_end(struct out *o, size_t begun);
 /* A message of two numbers, its fields 1 and 2. */

@@ -52,8 +52,8 @@ struct sink_ops {
 	bool (*finish)(struct sink *s, char *note, size_t len);
 	int (*reopen)(struct sink *s, struct err *e); /* SIGHUP: path again; no-op on stdout */
 	int (*close)(struct sink *s, struct err *e); /* NULL is fine; reports a failed last write */
-	/* Both optional, for those who take sink_reopen and sink_close: a new file begins, which has
-	 * nothing of what was written before; its own memory goes, all but the struct. */
+	/* Both optional, for those who take sink_reopen and sink_close: a new file begins, which
+	 * has nothing of what was written before; its own memory goes, all but the struct. */
 	void (*begin)(struct sink *s);
 	void (*free)(struct sink *s);
 };

@@ -144,8 +144,8 @@ static void table_cut(char *out, size_t len, const char *text, size_t room)
 /*
  *	waitscope  6.18.44  2 CPUs  interval 1.0 s   sched                    14:02:11
  *
- * In a small window the time of day gives way to the time stamp, and in the smallest what does not change from report
- * to report to where the time went.
+ * In a small window the time of day gives way to the time stamp, and in the smallest what does not
+ * change from report to report to where the time went.
  */
 static void table_header_line(const struct table_sink *t, struct table_page *page, bool stamp,
 			      const char *summary)
@@ -194,8 +194,8 @@ static void table_header(const struct table_sink *t, struct table_page *page)
 	table_always(page);
 }
 
-/* Where the time went, and what was waited for: in a small window as much of it as a line has room for. What is not
- * traced is said once. */
+/* Where the time went, and what was waited for: in a small window as much of it as a line has room
+ * for. What is not traced is said once. */
 static void table_summary(const struct table_sink *t, struct table_page *page)
 {
 	bool first = !t->printed || t->redraw || page->f->type == FRAME_FINAL;

@@ -133,13 +133,15 @@ struct grid_column *grid_add_label(struct grid *g, const char *key, bool number)
 void grid_add_quantiles(struct grid *g, const struct quantile *q, size_t n, size_t least);
 /* The sum: the first to go unless rows are sorted by it. */
 void grid_add_total(struct grid *g, const struct config *cfg);
-/* Makes columns as wide as the rows need them; then so that they fit the width, and draws the head. */
+/*
+ * Makes columns as wide as the rows need them; then so that they fit the width, and draws the head.
+ */
 void grid_measure(struct grid *g, struct table_page *page, const struct view_row *rows, size_t n);
 void grid_begin(struct grid *g, struct table_page *page);
 void grid_row(const struct grid *g, struct table_page *page, const struct view_row *row);
 /*
- * How names are cut (table_names.c): at the end, a path at its start, what says so in the middle; otherwise where
- * two different names of a column would come out the same.
+ * How names are cut (table_names.c): at the end, a path at its start, what says so in the middle;
+ * otherwise where two different names of a column would come out the same.
  */
 #define GRID_CUT_BITS 2
 void grid_tell_apart(struct grid *g, struct table_page *page);
@@ -167,7 +169,9 @@ void table_always(struct table_page *page);
 size_t table_shown(struct table_page *page, const struct view_table *t);
 /* A row of such a table: the plan counts it. */
 void table_row(const struct grid *g, struct table_page *page, const struct view_row *row);
-/* "… 292 more CPUs (-n 0 shows all)", of the last table_shown(); nothing where the title says it. */
+/*
+ * "… 292 more CPUs (-n 0 shows all)", of the last table_shown(); nothing where the title says it.
+ */
 void table_rest(struct table_page *page, const char *what);
 /* Before a section's title: how many of its rows are left out, if the title is to say it. */
 uint64_t table_begin_section(struct table_page *page);
@@ -213,8 +217,8 @@ void table_words(struct table_page *page, char *text);
 /* Quality and cost (table_foot.c). */
 void table_foot(struct table_page *page);
 
-/* Slow waits (table_slow.c), in lines of LINE_BYTES columns where they may be as long as they are (not
- * a terminal). Operations have columns, and a head, of their own. */
+/* Slow waits (table_slow.c), in lines of LINE_BYTES columns where they may be as long as they are
+ * (not a terminal). Operations have columns, and a head, of their own. */
 enum slow_sort { SLOW_NONE = 0, SLOW_CPU = 1, SLOW_OPERATION = 2, SLOW_HELD = 4 };
 enum slow_sort table_slow_sort(const struct slow *w);
 void table_slow_head(struct printer *p, enum unit unit, enum slow_sort sort);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Contended addresses, the longest total wait first, whether they are locks for certain or not. What
- * waits for work and not for a lock comes after these, addresses without a row of their own last and always.
+ * Contended addresses, the longest total wait first, whether they are locks for certain or not.
+ * What waits for work and not for a lock comes after these, addresses without a row of their own
+ * last and always.
  *
  *	Contended addresses (usec)  29,113 waits  5,822/s  24.3 ms/s waited
  *	NAME                         KIND     waits/s   50th    99th     max   wait/s  CPUS
@@ -230,7 +231,8 @@ static void contended_grid(struct table_page *page, struct grid *g, const struct
 
 /* ---- the table ---- */
 
-/* By class, where some is not known; without what waits for work, and where some measure waits without what only counts samples. */
+/* By class, where some is not known; without what waits for work, and where some measure waits
+ * without what only counts samples. */
 static void contended_title(struct table_page *page)
 {
 	const struct view_section *sec = page->section;

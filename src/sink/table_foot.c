@@ -43,7 +43,9 @@ static void __attribute__((format(printf, 2, 3))) foot_item(struct foot *f, cons
 		line_add(&f->line, "%s", comma ? "," : "");
 		printer_wrap(&f->page->printer, f->style, &f->line, item + comma, FOOT_INDENT);
 	} else if (!f->full) {
-		/* The most important come first; an ellipsis stands for those that no longer fit. */
+		/*
+		 * The most important come first; an ellipsis stands for those that no longer fit.
+		 */
 		f->full = line_width(&f->line) + text_width(item) + text_width(MORE) > f->room;
 		line_add(&f->line, "%s%s", f->full ? f->sep : item, f->full ? "…" : "");
 	}

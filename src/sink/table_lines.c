@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Contended cache lines, those with most at stake first: the samples of the second-busiest thread,
- * less where threads do not alternate. Shares of time are samples of this line among all samples of busy
- * CPUs; a cost, but a biased one (the manual says how).
+ * less where threads do not alternate. Shares of time are samples of this line among all samples of
+ * busy CPUs; a cost, but a biased one (the manual says how).
  *
  *	Cache lines (clock samples)  1,434 samples  31.2 % of busy time
  *	NAME                      SHARING time% samples/s  read% write% moves% THREADS CPUS
@@ -11,8 +11,8 @@
  *	    at app`op_sb+0x70 99.8 %
  *	    app/16630 CPU 0 writes 40..55, app/16631 CPU 1 writes 40..55
  *
- * What only some samplers measure, and only some machines have, has columns where a row has it: hits
- * in modified lines, latencies, NUMA nodes.
+ * What only some samplers measure, and only some machines have, has columns where a row has it:
+ * hits in modified lines, latencies, NUMA nodes.
  */
 #include <string.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Names that do not fit their column. Two different ones that would be cut to the same letters are cut elsewhere:
+ * Names that do not fit their column. Two different ones that would be cut to the same letters are
+ * cut elsewhere:
  *
  *	OP          MOUNT             OP          MOUNT
  *	commit-lo…  /data     ->      comm…cking  /data

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * How a report fits a window. Drawing it without output notes each section's title, how many rows
- * each table has, and how many other lines there are at each density; then it is known which density
- * leaves each table its first rows, and what room there is for more:
+ * each table has, and how many other lines there are at each density; then it is known which
+ * density leaves each table its first rows, and what room there is for more:
  *
  *	Wakeup latency		title		  line 2
  *				table		  4 rows of 4
@@ -222,7 +222,8 @@ static int64_t plan_section_rows(struct table_plan *p, size_t from, size_t to, i
 	return left;
 }
 
-/* Of the sections that have no place yet, the title of that in which most was waited; NULL: none is left. */
+/* Of the sections that have no place yet, the title of that in which most was waited; NULL: none is
+ * left. */
 static struct table_block *plan_next(const struct table_plan *p)
 {
 	struct table_block *most = NULL;
@@ -242,9 +243,9 @@ static int64_t plan_least(const struct table_block *b, bool first)
 }
 
 /*
- * Too small for all: that section first in which most was waited, as much of it as there is room for; then
- * one after the other as long as its tables have their first rows. One line says how many rows are not shown.
- * false: there is room for none.
+ * Too small for all: that section first in which most was waited, as much of it as there is room
+ * for; then one after the other as long as its tables have their first rows. One line says how many
+ * rows are not shown. false: there is room for none.
  */
 static bool plan_by_waits(struct table_page *page)
 {

@@ -15,8 +15,8 @@
  *	fsync          /data    166,091   25.6   69.6     139   1,638  92,004  57.2  15.0 27.8
  *	journal-start  /data     17,632   43.0   63.5     311   4,456  47,471  50.0  30.3 19.7
  *
- * and counters, a column for each value of a label, with as many decimals as it takes to show that a
- * value occurred at all.
+ * and counters, a column for each value of a label, with as many decimals as it takes to show that
+ * a value occurred at all.
  *
  *	MOUNT     total/s     hit%    miss%  miss/s  written%  unwritten%  delayed%  hole%
  *	/data   1,111,429  99.9991   0.0009      10       0.1           0         0   99.9
@@ -296,7 +296,8 @@ static void counts_columns(struct grid *g, const struct table_page *page,
 
 /* ---- grids ---- */
 
-/* A small window has those of the headline's own that have samples; of others another section tells. */
+/* A small window has those of the headline's own that have samples; of others another section
+ * tells. */
 static enum table_density side_until(const struct table_page *page, const struct series *s)
 {
 	const struct metric_desc *head = page->section->desc;

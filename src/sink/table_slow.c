@@ -180,7 +180,9 @@ static void put_last(struct line *l, const char *text, size_t width)
 	line_add(l, " %s", line_cut_start(cut, sizeof(cut), clean, width));
 }
 
-/* Three columns in the place of a wait's two legs; a narrow line leaves the CPU's to be reckoned. */
+/*
+ * Three columns in the place of a wait's two legs; a narrow line leaves the CPU's to be reckoned.
+ */
 static void slow_shares(struct line *l, const struct slow_layout *lay, const struct slow *w)
 {
 	static const size_t narrow[] = {4, 5};

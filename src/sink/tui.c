@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The sink: frames into the model, the model onto the terminal, keys from there. While a run goes on,
- * keys and signals are events of the run's loop; `q` is the SIGINT that Ctrl-C would send. After it,
- * and of a record, the sink runs the loop itself until it is told to end. Then the terminal is given
- * back, and gets the final report as -o table writes it.
+ * The sink: frames into the model, the model onto the terminal, keys from there. While a run goes
+ * on, keys and signals are events of the run's loop; `q` is the SIGINT that Ctrl-C would send.
+ * After it, and of a record, the sink runs the loop itself until it is told to end. Then the
+ * terminal is given back, and gets the final report as -o table writes it.
  */
 #include <errno.h>
 #include <event2/event.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The report that one can drive. A model without a terminal (kept reports, where one looks, keys), a
- * canvas it is drawn on, and a thin layer that puts the canvas on a terminal (tui_term.h).
+ * The report that one can drive. A model without a terminal (kept reports, where one looks, keys),
+ * a canvas it is drawn on, and a thin layer that puts the canvas on a terminal (tui_term.h).
  *
  *	tui_open -> (tui_add | tui_key | tui_draw)* -> tui_close
  */
@@ -15,7 +15,8 @@
 
 #define TUI_COLUMNS_LEAST 80 /* a smaller window is told so */
 #define TUI_LINES_LEAST 24
-/* Lines: the host, the pages, where the time went, what stands in columns, rows; the last two: quality, keys. */
+/* Lines: the host, the pages, where the time went, what stands in columns, rows; the last two:
+ * quality, keys. */
 #define TUI_LINE_TABS 1
 #define TUI_LINE_SUMMARY 2
 #define TUI_LINE_HEAD 3

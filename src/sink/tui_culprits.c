@@ -80,8 +80,8 @@ static void list_pairs(struct tui_list *l, const struct culprit **v, size_t n, u
 	}
 }
 
-/* Those of a frame that a group waited for (`k` NULL), or all that waited for `k`. The first label is
- * who it is; the others describe it. */
+/* Those of a frame that a group waited for (`k` NULL), or all that waited for `k`. The first label
+ * is who it is; the others describe it. */
 static void list_matching(struct tui_list *l, const struct frame *f, const struct series *group,
 			  const struct culprit *k)
 {

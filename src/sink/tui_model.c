@@ -15,7 +15,8 @@
 #define LIVE_BYTES (64UL << 20)
 #define REPLAY_MOST 100000
 #define REPLAY_BYTES (512UL << 20)
-/* What frame_own_copy and its view take for each, measured with mallinfo2; a bound need not be exact. */
+/* What frame_own_copy and its view take for each, measured with mallinfo2; a bound need not be
+ * exact. */
 #define SERIES_BYTES 320
 #define CONTENDED_BYTES 2400
 #define PART_BYTES 96 /* a site, a thread, a member, a holder */

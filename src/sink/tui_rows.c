@@ -10,7 +10,8 @@
 #include "core/text.h"
 #include "sink/tui.h"
 
-/* Operations, addresses of a source in the overview, where it fits the window, and else: the others are on its page. */
+/* Operations, addresses of a source in the overview, where it fits the window, and else: the others
+ * are on its page. */
 #define OVERVIEW_MOST 5
 #define OVERVIEW_LEAST 3
 

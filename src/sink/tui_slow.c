@@ -44,7 +44,9 @@ static const char *pack_text(struct pack *p, const char *text)
 	return text ? pack(p, text, strlen(text) + 1, 1) : NULL;
 }
 
-/* `n` structs that a table describes, each of `size` bytes, with their texts. NULL: it is measured. */
+/*
+ * `n` structs that a table describes, each of `size` bytes, with their texts. NULL: it is measured.
+ */
 static void *pack_rows(struct pack *p, const struct field_table *t, const void *v, size_t n,
 		       size_t size)
 {

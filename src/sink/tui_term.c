@@ -205,7 +205,8 @@ int tui_term_enter(struct tui_term *t, struct err *e)
 	return 0;
 }
 
-/* Would a write return now? Not where Ctrl-S has stopped the terminal, or nobody reads what it shows. */
+/* Would a write return now? Not where Ctrl-S has stopped the terminal, or nobody reads what it
+ * shows. */
 static bool takes_output(void)
 {
 	struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -325,9 +326,10 @@ static void show_line(const struct tui_term *t, const struct tui_canvas *c, size
 }
 
 /*
- * What is drawn is known here, cell by cell. ncurses would find out again what changed, which takes it
- * twice as long as all that leads to it, and it writes to the terminal at each move of the cursor: some
- * 400 times for a window of 300x100. So to ncurses the screen is empty; its terminfo says what to write.
+ * What is drawn is known here, cell by cell. ncurses would find out again what changed, which takes
+ * it twice as long as all that leads to it, and it writes to the terminal at each move of the
+ * cursor: some 400 times for a window of 300x100. So to ncurses the screen is empty; its terminfo
+ * says what to write.
  */
 void tui_term_show(struct tui_term *t, const struct tui_canvas *c)
 {

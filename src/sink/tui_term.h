@@ -24,7 +24,9 @@ void tui_term_leave(struct tui_term *t);
 bool tui_term_entered(const struct tui_term *t);
 void tui_term_size(const struct tui_term *t, uint32_t *lines, uint32_t *columns);
 void tui_term_resize(struct tui_term *t); /* whatever is on the screen is drawn over */
-/* Writes what has changed since it last did; nothing while the terminal takes no output (Ctrl-S). */
+/*
+ * Writes what has changed since it last did; nothing while the terminal takes no output (Ctrl-S).
+ */
 void tui_term_show(struct tui_term *t, const struct tui_canvas *c);
 /* The next key, never waiting for one: false: none. */
 bool tui_term_next(struct tui_term *t, struct tui_input *in);

@@ -106,8 +106,8 @@ struct source_ops {
 	const struct option_row
 		*options; /* that mean something to it, or NULL; see core/option.h */
 	uint64_t caps;	  /* capabilities it may still need once it runs: a SOURCE_CAP each */
-	/* File descriptors at most: its own; more with --why; more for each CPU, or for each CPU and
-	 * --watch. */
+	/* File descriptors at most: its own; more with --why; more for each CPU, or for each CPU
+	 * and --watch. */
 	uint16_t fds, fds_why, fds_cpu;
 	uint64_t metrics;      /* what it tells of: a SOURCE_METRICS each; made-up data: anything */
 	bool groups;	       /* has a row for each with --by */
@@ -124,7 +124,8 @@ struct source_ops {
 	int (*settle)(struct config *cfg, struct err *e);
 	/* Can this machine run it? 0, or negative with the reason in e (exit 3). Cheap. */
 	int (*probe)(struct err *e);
-	/* Load everything; nothing is counted yet. Where that fails *out is half open, or as it was. */
+	/* Load everything; nothing is counted yet. Where that fails *out is half open, or as it
+	 * was. */
 	int (*open)(struct source **out, const struct source_args *args, struct err *e);
 	/* Begin to count (after a warm-up: forget what was counted so far). */
 	int (*start)(struct source *s, struct err *e);

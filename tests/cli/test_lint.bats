@@ -157,6 +157,15 @@ breach() { # WORDS expected of lint
 	breach 'src/a.c: 1501 lines  (at most 1500)'
 }
 
+@test "a line too wide, but for a text or a picture" {
+	put src/a.c "/* $(printf 'word %.0s' {1..20}) */"
+	breach 'src/a.c:2: 106 columns  (at most 100)'
+	put src/a.c "$(printf '/*\n *\t%s.\n */\nconst char a[] =\n\t"%s";' "$(printf 'word %.0s' {1..20})" "$(printf 'word %.0s' {1..20})")"
+	run "$lint" "$tree"
+	echo "$output"
+	[ "$status" -eq 0 ]
+}
+
 @test "a long function is a warning only" {
 	put src/a.c "$(echo 'int f(void)'; echo '{'; yes '	a();' | head -n 71; echo '}')"
 	run "$lint" "$tree"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * mutants N FILE...: N records, each one of the files with something wrong in it, through `waitscope report`
- * and `waitscope diff` as a whole, in this process: what is wrong ends in an error with words, or is none.
- * The same ones each time; the 4,711th again is `mutants 4711 4711 FILE...`. TAP.
+ * mutants N FILE...: N records, each one of the files with something wrong in it, through
+ * `waitscope report` and `waitscope diff` as a whole, in this process: what is wrong ends in an
+ * error with words, or is none. The same ones each time; the 4,711th again is `mutants 4711 4711
+ * FILE...`. TAP.
  */
 #include <err.h>
 #include <errno.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Names of cgroups, which containers choose: what is taken of a path is a part of it, and has its form. */
+/* Names of cgroups, which containers choose: what is taken of a path is a part of it, and has its
+ * form. */
 #include "fuzz.h"
 
 #include "core/cgroup_words.h"

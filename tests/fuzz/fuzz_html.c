@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A page made of records from elsewhere, a line each: whatever is in their names, the page has our own
- * tags, our own attributes and one script; tags are closed in order, and nothing in it is what a reader
- * does not see.
+ * A page made of records from elsewhere, a line each: whatever is in their names, the page has our
+ * own tags, our own attributes and one script; tags are closed in order, and nothing in it is what
+ * a reader does not see.
  */
 #include "fuzz.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A trace made of records from elsewhere, a line each. Whatever is in them: packets are whole, every
- * event lies on a track that was described before, texts are UTF-8 that a reader sees all of, and who
- * takes the events by time and ends what began last finds the slices that were written.
+ * A trace made of records from elsewhere, a line each. Whatever is in them: packets are whole,
+ * every event lies on a track that was described before, texts are UTF-8 that a reader sees all of,
+ * and who takes the events by time and ends what began last finds the slices that were written.
  */
 #include "fuzz.h"
 

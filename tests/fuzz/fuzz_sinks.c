@@ -2,8 +2,8 @@
 /*
  * A report whose names are all foreign, as CSV and as a table of 80 columns. The input is the
  * names, a NUL between them. Valid UTF-8 without what a terminal obeys or a reader does not see;
- * each row of the CSV has the header's cells; no line of the table is wider than it may be; labels of
- * Prometheus' text end where they seem to.
+ * each row of the CSV has the header's cells; no line of the table is wider than it may be; labels
+ * of Prometheus' text end where they seem to.
  */
 #include "fuzz.h"
 

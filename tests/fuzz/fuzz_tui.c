@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Records from elsewhere in the terminal's model, and keys in between. A line of the input is a record
- * or, if it does not begin with a brace, what somebody does: keys, a byte each (from 128 on those that
- * are no characters), after '@' a size of the window, after '!' clicks. After each line it is drawn:
- * the canvas has its size, and no cell what a terminal obeys or a reader does not see; a wide character
- * covers the cell beside it; where it should be ASCII it is.
+ * Records from elsewhere in the terminal's model, and keys in between. A line of the input is a
+ * record or, if it does not begin with a brace, what somebody does: keys, a byte each (from 128 on
+ * those that are no characters), after '@' a size of the window, after '!' clicks. After each line
+ * it is drawn: the canvas has its size, and no cell what a terminal obeys or a reader does not see;
+ * a wide character covers the cell beside it; where it should be ASCII it is.
  */
 #include "fuzz.h"
 

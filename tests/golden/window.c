@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Draws a record as a run draws tables on a terminal: each report in the place of the one before, in a
- * window whose size changes. `waitscope report` never does that: what it prints stays on the screen.
+ * Draws a record as a run draws tables on a terminal: each report in the place of the one before,
+ * in a window whose size changes. `waitscope report` never does that: what it prints stays on the
+ * screen.
  *
  * window RECORD <STEPS, to stdout. A step is a line of words; # begins a comment:
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The slots the kernel computes are the host's, and true: every boundary of every schema with its
- * neighbours, random values, and values past the end; these are counted apart. Prints TAP; exit 77: this machine has no BPF
- * for us, with the reason on stderr.
+ * neighbours, random values, and values past the end; these are counted apart. Prints TAP; exit 77:
+ * this machine has no BPF for us, with the reason on stderr.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -95,7 +95,9 @@ static int check_schema(struct run *r, uint32_t schema)
 	return ret;
 }
 
-/* What is past the end is in the last bucket, and counted in the bank; what is 0 ns has no bucket. */
+/*
+ * What is past the end is in the last bucket, and counted in the bank; what is 0 ns has no bucket.
+ */
 static int check_bank(struct run *r, bool *good)
 {
 	static const uint64_t others[] = {0, 1, BUCKET_VALUE_END - 1};

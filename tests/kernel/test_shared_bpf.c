@@ -284,8 +284,8 @@ static int measure(struct run *r)
 	return keyed_collect(r->keyed, 1, true, &r->e);
 }
 
-/* Samples into a histogram as the programs add them, against the model that other tests fill entries
- * with: the same bytes, also past the end of the last samples and where an epoch begins. */
+/* Samples into a histogram as the programs add them, against the model that other tests fill
+ * entries with: the same bytes, also past the end of the last samples and where an epoch begins. */
 static bool added(const struct run *r)
 {
 	static const uint64_t values[] = {1000, 0, 1, 7, 2000, BUCKET_VALUE_END - 1, 500, 500};

@@ -2,10 +2,11 @@
 /*
  * What a program in the kernel tells of keyed entries (bpf/walk.bpf.c) is what is in their maps:
  * random samples go into two hash maps, as programs would put them there, and each interval is read
- * both ways, as told and as copied. All rows must be the same, and what was put in. Samples come one
- * by one, in bursts around as many as need no look at the slots, several at once, and late: after
- * their epoch was read. In every third interval somebody else is told first. Prints TAP; exit 77: this machine has
- * no BPF for us, or lets no program walk over maps, not even an empty one, as TAP says.
+ * both ways, as told and as copied. All rows must be the same, and what was put in. Samples come
+ * one by one, in bursts around as many as need no look at the slots, several at once, and late:
+ * after their epoch was read. In every third interval somebody else is told first. Prints TAP; exit
+ * 77: this machine has no BPF for us, or lets no program walk over maps, not even an empty one, as
+ * TAP says.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

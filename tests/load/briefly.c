@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Threads that wait briefly and do nothing else: each for a futex that nobody wakes, a millisecond at a time.
+ * Threads that wait briefly and do nothing else: each for a futex that nobody wakes, a millisecond
+ * at a time.
  *
  *	briefly THREADS
  *	stdout: {"pid":P}, and when its standard input has ended

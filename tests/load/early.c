@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Threads whose naps are over before they begin: the timer fires at once, upon the thread that has just
- * said that it will sleep, and the wakeup finds it running. It computes on, and leaves its CPU when
- * it is made to.
+ * Threads whose naps are over before they begin: the timer fires at once, upon the thread that has
+ * just said that it will sleep, and the wakeup finds it running. It computes on, and leaves its CPU
+ * when it is made to.
  */
 #include "crew.h"
 

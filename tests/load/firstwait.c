@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Each round a thread that nobody ever waited for holds a lock and does one thing all the time; another waits for
- * the lock in the midst of it, and gives up.
+ * Each round a thread that nobody ever waited for holds a lock and does one thing all the time;
+ * another waits for the lock in the midst of it, and gives up.
  *
  *	firstwait asleep|computing|queued|comes|wakes|comes-sleeps|wakes-sleeps|renamed ROUNDS
  *
- * queued: on its CPU another runs with a real-time priority. comes: the same until a byte comes on stdin, then it
- * computes a little and gives the lock up. wakes: the same, but it slept before. comes-sleeps, wakes-sleeps: it computes
- * until a second byte comes, and sleeps a little before it gives the lock up; comes-sleeps: the other takes the CPU from it
- * once more, before the line {} asks for that byte. renamed: it sleeps, and has its process's number, by an exec.
+ * queued: on its CPU another runs with a real-time priority. comes: the same until a byte comes on
+ * stdin, then it computes a little and gives the lock up. wakes: the same, but it slept before.
+ * comes-sleeps, wakes-sleeps: it computes until a second byte comes, and sleeps a little before it
+ * gives the lock up; comes-sleeps: the other takes the CPU from it once more, before the line {}
+ * asks for that byte. renamed: it sleeps, and has its process's number, by an exec.
  *
  *	stdout: {"pid":P}, then after a byte on stdin {"tids":[holders],"waits":N,"queued_ns":...,"behind_ns":...,
  *		"late_ns":...,"ran_ns":...,"taken_ns":...,"preempted":N}
  *
- * behind_ns: from the beginning of the wait until the first byte came. late_ns: from that byte until the last holder had come
- * to its CPU. ran_ns: of that one since then. taken_ns: what a host or interrupts took of that time before it slept.
- * preempted: holders, while they held it.
+ * behind_ns: from the beginning of the wait until the first byte came. late_ns: from that byte
+ * until the last holder had come to its CPU. ran_ns: of that one since then. taken_ns: what a host
+ * or interrupts took of that time before it slept. preempted: holders, while they held it.
  */
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Many futexes: KEPT words of a process that lives on, and EACH of every process that it starts, one
- * after another, until its standard input ends. Each word is waited for once, in vain.
+ * Many futexes: KEPT words of a process that lives on, and EACH of every process that it starts,
+ * one after another, until its standard input ends. Each word is waited for once, in vain.
  *
  *	futexes KEPT EACH
  *	stdout: {"pid":P,"waits":N}, and at its end {"processes":P,"waits":N}

@@ -406,7 +406,9 @@ static void *keeps(void *arg)
 	return NULL;
 }
 
-/* It computes until then: if that were taken for what the holder did, who sleeps, it would be seen. */
+/*
+ * It computes until then: if that were taken for what the holder did, who sleeps, it would be seen.
+ */
 static void *meddles(void *arg)
 {
 	struct stage *s = arg;
@@ -484,7 +486,9 @@ static __attribute__((noinline)) void hand_on(struct member *m)
 	m->s->waits++;
 }
 
-/* The first finds it free, the others wait for it; who is followed by another keeps it until told. */
+/*
+ * The first finds it free, the others wait for it; who is followed by another keeps it until told.
+ */
 static void *goes(void *arg)
 {
 	struct member *m = arg;
@@ -652,8 +656,8 @@ static void *contends(void *arg)
 }
 
 /*
- * Each yield gives the CPU to whoever else wants it: on a busy machine that takes minutes. And pthread_join() waits for
- * a futex, too, which would be out of the histograms' range by then.
+ * Each yield gives the CPU to whoever else wants it: on a busy machine that takes minutes. And
+ * pthread_join() waits for a futex, too, which would be out of the histograms' range by then.
  */
 static void stress(struct stage *s, uint64_t ns)
 {

@@ -96,7 +96,8 @@ static inline void load_pin(unsigned int cpu)
 		err(1, "cannot run on CPU %u", cpu);
 }
 
-/* The same for a load that does without: on a machine of one CPU both of its threads run there, and say so. */
+/* The same for a load that does without: on a machine of one CPU both of its threads run there, and
+ * say so. */
 static inline void load_try_pin(unsigned int cpu)
 {
 	cpu_set_t set;
@@ -189,7 +190,9 @@ static inline struct load_account load_account_since(const struct load_account *
 				     now.queued_ns - then->queued_ns};
 }
 
-/* The rest it slept, or a host or an interrupt took its CPU. The two clocks may differ by some ns. */
+/*
+ * The rest it slept, or a host or an interrupt took its CPU. The two clocks may differ by some ns.
+ */
 static inline uint64_t load_account_rest(const struct load_account *a)
 {
 	uint64_t known = a->ran_ns + a->queued_ns;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Shapes of code in which two threads work on one cache line: the same shapes in C (shapes.c), Rust (shapes.rs) and Go
- * (shapes.go), each built by its compilers at all levels (tests/kernel/shapes.py). What differs between the builds is
- * where a sample of the line falls: behind the access, at a place where arms meet, at a loop's head, behind a call.
+ * Shapes of code in which two threads work on one cache line: the same shapes in C (shapes.c), Rust
+ * (shapes.rs) and Go (shapes.go), each built by its compilers at all levels
+ * (tests/kernel/shapes.py). What differs between the builds is where a sample of the line falls:
+ * behind the access, at a place where arms meet, at a loop's head, behind a call.
  *
  *	shapes SHAPE hot|control SECONDS
  *
@@ -45,7 +46,8 @@ static inline uint64_t next_random(struct hand *h)
 	return h->seed >> 33;
 }
 
-/* The counters of 2012: two arms count on the line, a third one does not; one of them runs in a thread. */
+/* The counters of 2012: two arms count on the line, a third one does not; one of them runs in a
+ * thread. */
 SHAPE arms(struct hand *h, uint64_t n)
 {
 	int which = h->shared == &shared ? h->id : 2;
@@ -90,7 +92,8 @@ SHAPE flag(struct hand *h, uint64_t n)
 	}
 }
 
-/* A reader that waits for what the writer sets, and the writer for the reader; each gives up after a while. */
+/* A reader that waits for what the writer sets, and the writer for the reader; each gives up after
+ * a while. */
 SHAPE handshake(struct hand *h, uint64_t n)
 {
 	volatile uint64_t *f = &h->shared->flag;

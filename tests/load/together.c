@@ -16,7 +16,8 @@
 static int timer_fd;
 static pid_t tids[COUNT_MAX];
 
-/* One of them reads how often the timer has fired; there is nothing left for the others, who sleep again. */
+/* One of them reads how often the timer has fired; there is nothing left for the others, who sleep
+ * again. */
 static void *reader(void *arg)
 {
 	uint64_t fired;

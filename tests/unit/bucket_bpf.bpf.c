@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bucket_slot() as the BPF compiler and the verifier see it, a value in, its slot out; and hist_add(), which
- * places a value in a bank.
+ * bucket_slot() as the BPF compiler and the verifier see it, a value in, its slot out; and
+ * hist_add(), which places a value in a bank.
  */
 #include "lib/common.bpf.h"
 #include "lib/hist.bpf.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Per-CPU banks into histograms: the scheduler's, and those of one metric. No kernel: the banks lie in a memory file, and what the programs do is done here.
+ * Per-CPU banks into histograms: the scheduler's, and those of one metric. No kernel: the banks lie
+ * in a memory file, and what the programs do is done here.
  */
 #include <stdio.h>
 #include <string.h>

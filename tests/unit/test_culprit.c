@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --why: what culprits are called, the verdict of a final report, and rows of several reports together. */
+/* --why: what culprits are called, the verdict of a final report, and rows of several reports
+ * together. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -261,8 +262,8 @@ static const char *said_of_tail(const struct frame *f, struct verdict *v)
 	return NULL;
 }
 
-/* Many short waits for one, few long ones for another: the tail begins at a power of two of a second
- * such that the 99th percentile is in it. */
+/* Many short waits for one, few long ones for another: the tail begins at a power of two of a
+ * second such that the 99th percentile is in it. */
 static void tail(void **state)
 {
 	struct culprit rows[] = {

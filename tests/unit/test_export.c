@@ -190,7 +190,9 @@ static void others(void **state)
 	hist_free(&h);
 }
 
-/* A group that is gone ends, and its place is free; one that comes back counts from 0, since then. */
+/*
+ * A group that is gone ends, and its place is free; one that comes back counts from 0, since then.
+ */
 static void ends(void **state)
 {
 	struct config cfg = {.by = BY_COMM, .max_keys = 16, .export_schema = 3};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A copy of a frame is what adding it to an empty one makes; it outlives the frame, and stays so. */
+/*
+ * A copy of a frame is what adding it to an empty one makes; it outlives the frame, and stays so.
+ */
 #include <errno.h>
 #include <string.h>
 

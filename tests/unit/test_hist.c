@@ -553,8 +553,8 @@ static void schema_base(void **state)
 	}
 }
 
-/* Bucket by bucket as Prometheus numbers them: at the schema of the histogram or a coarser one it is
- * what counting there would have given, down to one bucket for each power of two. */
+/* Bucket by bucket as Prometheus numbers them: at the schema of the histogram or a coarser one it
+ * is what counting there would have given, down to one bucket for each power of two. */
 static void next_bucket(void **state)
 {
 	static const uint64_t values[] = {1,

@@ -501,8 +501,8 @@ static uint16_t *begin_sample(struct abi_khead *e, bool replaced)
 	return last;
 }
 
-/* A late program is adding a sample while its entry is read: the sample comes with the next reading,
- * however many came with this one. */
+/* A late program is adding a sample while its entry is read: the sample comes with the next
+ * reading, however many came with this one. */
 static void test_half_added(void **state)
 {
 	static const uint32_t came[] = {1, ABI_KHIST_LAST - 1, ABI_KHIST_LAST, 3 * ABI_KHIST_LAST};
@@ -656,8 +656,8 @@ static void test_derived(void **state)
 	end(&f);
 }
 
-/* A row may be there before its first entry; one that gets none does not stay, nor does it go to the
- * others. */
+/* A row may be there before its first entry; one that gets none does not stay, nor does it go to
+ * the others. */
 static void test_uncounted(void **state)
 {
 	const struct abi_key key = {.id = 7}, lost = {.id = 9};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A client of --listen while there is no memory for what it sent. Others: tests/export/test_listen.py. */
+/* A client of --listen while there is no memory for what it sent. Others:
+ * tests/export/test_listen.py. */
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <netinet/in.h>

@@ -633,7 +633,8 @@ static size_t read_records(int fd, char *last, size_t *inside)
 	return whole;
 }
 
-/* A reader that stalls: no write waits, whole records are queued up to a bound, beyond it dropped and counted. */
+/* A reader that stalls: no write waits, whole records are queued up to a bound, beyond it dropped
+ * and counted. */
 static void stalls(int reader, int writer)
 {
 	struct out o = {.fd = writer};

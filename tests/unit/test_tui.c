@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The terminal that one can drive, without a terminal: what is kept, what is drawn, what keys do. */
+/*
+ * The terminal that one can drive, without a terminal: what is kept, what is drawn, what keys do.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +38,9 @@ static void test_keep(void **state)
 	tui_keep_free(&k);
 }
 
-/* The same series is found in a report that has them in another order, and none that is not there. */
+/*
+ * The same series is found in a report that has them in another order, and none that is not there.
+ */
 static void test_find(void **state)
 {
 	struct tui_keep k = {.most = 5, .most_bytes = SIZE_MAX};
@@ -242,7 +246,8 @@ static void test_oldest_goes(void **state)
 	close_seen(s);
 }
 
-/* The rows of a report that is no longer kept are none to be chosen, though nothing was drawn since. */
+/* The rows of a report that is no longer kept are none to be chosen, though nothing was drawn
+ * since. */
 static void test_small_window(void **state)
 {
 	struct seen *s = open_seen(BY_NONE);

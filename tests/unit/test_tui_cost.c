@@ -41,8 +41,10 @@ static double cpu_ms(void)
 #define KEEP_SHARE 0.45 /* of those 5 ms, for a report that comes: half of it was measured */
 #define SHOW_SHARE 0.5	/* and from a key to the last byte */
 
-/* What 5 ms are on a machine that is as fast as this one is now: numbers are formatted and texts hashed,
- * which takes 5 ms on a Xeon at 2.5 GHz. A slower one, or a busy one, has as much longer. */
+/*
+ * What 5 ms are on a machine that is as fast as this one is now: numbers are formatted and texts
+ * hashed, which takes 5 ms on a Xeon at 2.5 GHz. A slower one, or a busy one, has as much longer.
+ */
 static double limit_ms(void)
 {
 	double best = 1e9, from, took;
@@ -122,8 +124,8 @@ static const struct config cfg = {.quantiles = quantiles,
 				  .by = BY_COMM,
 				  .interval_ns = 1000000000};
 
-/* 1,000 groups: 5 ms for each redraw, and for a report that is kept and drawn what leaves most of 1 %
- * of a CPU, at an interval of a second, for those who count. */
+/* 1,000 groups: 5 ms for each redraw, and for a report that is kept and drawn what leaves most of 1
+ * % of a CPU, at an interval of a second, for those who count. */
 static void test_cost(void **state)
 {
 	struct tui t;

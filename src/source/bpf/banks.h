@@ -45,15 +45,16 @@ struct banks {
 #define BANK_BYTES(n, s) (sizeof(struct abi_counts) + (n)*ABI_HIST_BYTES(s))
 
 int banks_open(struct banks *b, const struct banks_args *args, struct err *e);
-/* What was counted under `epoch` (both banks if 0: at the end) joins the interval, which ends or goes
- * on. 0 or negative with words. */
+/* What was counted under `epoch` (both banks if 0: at the end) joins the interval, which ends or
+ * goes on. 0 or negative with words. */
 int banks_collect(struct banks *b, uint64_t epoch, bool ends, struct err *e);
 /* Ends the interval of calls that left it open. 0 or negative with words. */
 int banks_end(struct banks *b, struct err *e);
 /*
- * Before banks_end, once all of the interval was read: samples of it, of one CPU, are of another metric than
- * they were counted for. In this interval, and from then on in the total, both metrics have no finer buckets
- * than `what`. Where `from` did not have them (one came late) they stay. 0 or -ENOMEM.
+ * Before banks_end, once all of the interval was read: samples of it, of one CPU, are of another
+ * metric than they were counted for. In this interval, and from then on in the total, both metrics
+ * have no finer buckets than `what`. Where `from` did not have them (one came late) they stay. 0 or
+ * -ENOMEM.
  */
 int banks_move(struct banks *b, uint32_t cpu, uint32_t from, uint32_t to, const struct hist *what);
 /* The exact bounds of a metric of a CPU's interval, where they are known. */

@@ -109,8 +109,8 @@ uint64_t bpf_source_now(const struct bpf_source *b)
 	return mono_now_ns() - (uint64_t)b->ahead_ns;
 }
 
-/* The word the programs read; raising it ends the interval for them. The clock is read first: then no wait seems longer
- * than it is, whatever comes in between. */
+/* The word the programs read; raising it ends the interval for them. The clock is read first: then
+ * no wait seems longer than it is, whatever comes in between. */
 static void set_epoch(struct bpf_source *b, uint64_t epoch)
 {
 	b->ended_ns = bpf_source_now(b);

@@ -47,7 +47,8 @@ int bpf_source_attach(const struct bpf_source *b, struct bpf_object_skeleton *sk
 int bpf_source_list_hooks(struct bpf_source *b, struct err *e);
 int bpf_source_add_hook(struct bpf_source *b, const char *name); /* 0 or -ENOMEM */
 
-/* A moment of the programs' clock as ours: CLOCK_MONOTONIC in our time namespace. And now, as theirs. */
+/* A moment of the programs' clock as ours: CLOCK_MONOTONIC in our time namespace. And now, as
+ * theirs. */
 uint64_t bpf_source_time(const struct bpf_source *b, uint64_t ns);
 uint64_t bpf_source_now(const struct bpf_source *b);
 
@@ -61,9 +62,12 @@ uint64_t bpf_source_ended(const struct bpf_source *b);
 void bpf_source_quality(struct bpf_source *b, const struct counts *c,
 			const struct abi_in_flight *flight, struct source_report *r);
 
-/* Who is still waiting, at a report: the program behind `link` walks over all tasks in the kernel
- * (bpf_iter, 5.8) and fills the one entry of map_fd. Ages are of ended_ns, but a wait that has ended by the time of
- * the walk may be missed: it comes before anything that takes long. 0 or negative errno. */
+/*
+ * Who is still waiting, at a report: the program behind `link` walks over all tasks in the kernel
+ * (bpf_iter, 5.8) and fills the one entry of map_fd. Ages are of ended_ns, but a wait that has
+ * ended by the time of the walk may be missed: it comes before anything that takes long. 0 or
+ * negative errno.
+ */
 int bpf_source_in_flight(const struct bpf_source *b, const struct bpf_link *link, int map_fd,
 			 struct abi_in_flight *out);
 

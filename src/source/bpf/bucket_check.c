@@ -149,7 +149,9 @@ static int check_program(const struct bpf_object *obj, const char *name, uint32_
 	c.shared = at;
 	ret = run_all(&c);
 	(void)munmap(at, sizeof(*c.shared)); /* nothing to do about a failure */
-	/* kernels that run no program for us are told by --check; one that runs others runs these */
+	/*
+	 * kernels that run no program for us are told by --check; one that runs others runs these
+	 */
 	if (ret && bpf_test_runs())
 		return 0;
 	(void)snprintf(text, sizeof(text), "%s: check the buckets", what); /* fits */

@@ -38,8 +38,8 @@ int counts_open(struct counts *c, int map_fd, uint32_t ncpus, size_t bank_bytes,
 bool counts_bank_ended(uint32_t bank, uint64_t epoch);
 /* Bank of a CPU, in the map. */
 const struct abi_counts *counts_bank(const struct counts *c, uint32_t cpu, uint32_t bank);
-/* What was counted under `epoch` (both banks if 0: at the end) joins the interval, which ends or goes
- * on. */
+/* What was counted under `epoch` (both banks if 0: at the end) joins the interval, which ends or
+ * goes on. */
 void counts_collect(struct counts *c, uint64_t epoch, bool ends);
 /* The same in parts, for who reads more of the banks. The interval begins at its first reading;
  * counts_read is false if nothing of the bank has moved. It goes first: what a late program then

@@ -154,7 +154,9 @@ int ledgers_open_for(struct shared_maps *s, const struct config *cfg, const stru
 
 int ledgers_unused(struct bpf_object *obj)
 {
-	/* Not `found`: before 6.8 the verifier takes global functions also where nobody calls them. */
+	/*
+	 * Not `found`: before 6.8 the verifier takes global functions also where nobody calls them.
+	 */
 	static const char *const maps[] = {"tasks",	 "tasks_at",   "tasks_spare",  "vtids",
 					   "tasks_kept", "releases",   "released",     "takes",
 					   "held_logs",	 "chain_cpus", "release_rates"};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --why: the ledgers of all tasks, for all sources that ask. They lie in the maps of one BPF object
- * (bpf/tasks.bpf.c), and its programs keep them from ledgers_open on; or those of the scheduler source
- * do, which looks at the same events: ledgers_open_for.
+ * (bpf/tasks.bpf.c), and its programs keep them from ledgers_open on; or those of the scheduler
+ * source do, which looks at the same events: ledgers_open_for.
  */
 #ifndef WS_LEDGERS_H
 #define WS_LEDGERS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Maps that the BPF objects of several sources have in common: whoever is loaded first makes them, the
- * others take what is there.
+ * Maps that the BPF objects of several sources have in common: whoever is loaded first makes them,
+ * the others take what is there.
  */
 #ifndef WS_SHARED_H
 #define WS_SHARED_H
@@ -24,8 +24,8 @@ struct shared_maps {
 
 /* Are ledgers kept already, by the program of another source? */
 bool shared_ledgers(const struct shared_maps *s);
-/* Ledgers of bpf/lib/ledger.bpf.h, before the load: taken if they are there, else sized. `used`: false where
- * the object has no use for them. 0 or negative errno. */
+/* Ledgers of bpf/lib/ledger.bpf.h, before the load: taken if they are there, else sized. `used`:
+ * false where the object has no use for them. 0 or negative errno. */
 int shared_setup(const struct shared_maps *s, struct bpf_object *obj, uint32_t ncpus,
 		 bool task_storage, bool used);
 /* After it: from now on they are there. */

@@ -15,8 +15,9 @@
 #include "source/cacheline/numa.h"
 
 /*
- * Capabilities for the names of the kernel's and of processes' memory, and for events that are opened
- * later: for CPUs that come back, for lines to be confirmed; to wake up in time at the end of a short watch. Of line and watch.
+ * Capabilities for the names of the kernel's and of processes' memory, and for events that are
+ * opened later: for CPUs that come back, for lines to be confirmed; to wake up in time at the end
+ * of a short watch. Of line and watch.
  */
 #define LINE_CAPS                                                                 \
 	(SOURCE_CAP(CAP_BPF) | SOURCE_CAP(CAP_PERFMON) | SOURCE_CAP(CAP_SYSLOG) | \

@@ -306,7 +306,8 @@ int contend_collect(struct source *src, struct source_report *r, struct err *e)
 		ret = contend_rows_push(c, r);
 	if (ret)
 		return err_sys(e, ret, "%s: report", c->ops->source->name);
-	/* of --why: holders that found no room, and tasks without a ledger, told by whoever asks first */
+	/* of --why: holders that found no room, and tasks without a ledger, told by whoever asks
+	 * first */
 	lost = holders_lost(c->holders) + ledgers_lost(c->args.shared);
 	c->banks.counts.interval.keys_full += lost;
 	c->banks.counts.total.keys_full += lost;

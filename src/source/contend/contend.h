@@ -63,8 +63,8 @@ struct sites {
 void codes_init(struct cache *codes);
 /* The code at `ip` of a described wait. NULL: no memory. Valid until the next call. */
 const struct code *codes_get(struct contend *c, const struct abi_contend_sample *s, uint64_t ip);
-/* The innermost code that asks. Where all of it locks: the outermost that is not of a library, if there is one. NULL: no
- * stack, or no memory. Valid until the next call. */
+/* The innermost code that asks. Where all of it locks: the outermost that is not of a library, if
+ * there is one. NULL: no stack, or no memory. Valid until the next call. */
 const struct code *codes_site(struct contend *c, const struct abi_contend_sample *s);
 int sites_count(struct sites *s, const struct code *code);
 /* For a frame: the most frequent first, those without room last. 0 or -ENOMEM. */
@@ -134,7 +134,8 @@ struct contend_row {
 struct contend_ops {
 	const struct source_ops *source;
 	size_t size; /* of the source's struct, which begins with contend */
-	/* One for each histogram of its banks; of several the first has the waits of kind 1, and so on. */
+	/* One for each histogram of its banks; of several the first has the waits of kind 1, and so
+	 * on. */
 	const struct metric_desc *metrics;
 	uint32_t nmetrics;
 	uint32_t others; /* kinds that have a row for other addresses: at least ABI_KIND_OTHER */
@@ -162,13 +163,16 @@ struct contend_ops {
 	void (*described)(struct contend *c, const struct abi_contend_sample *s);
 	/* Name of the address. Asked when it is first seen, and again at its first description. */
 	void (*name)(struct contend *c, const struct contend_row *r, struct name *out);
-	/* Optional: the address space of the process that the stack of a described wait is of; 0: not known. */
+	/* Optional: the address space of the process that the stack of a described wait is of; 0:
+	 * not known. */
 	uint64_t (*space)(struct contend *c, const struct abi_contend_sample *s);
-	/* Name of code in a described wait (frame: of functions inlined there, 0 the innermost), and its role. */
+	/* Name of code in a described wait (frame: of functions inlined there, 0 the innermost),
+	 * and its role. */
 	void (*code)(struct contend *c, const struct abi_contend_sample *s, uint64_t ip,
 		     uint32_t frame, struct name *out);
 	enum code_role (*role)(struct contend *c, uint64_t ip, const struct name *name);
-	/* Optional: what else the source knows of the code's function; 0: it is passed, for that of its caller. */
+	/* Optional: what else the source knows of the code's function; 0: it is passed, for that of
+	 * its caller. */
 	uint8_t (*function)(struct contend *c, const struct name *name);
 	/* Optional: what only this source knows (pid, op, futex ...), from the report's arena. */
 	void (*fill)(struct contend *c, const struct contend_row *r, bool total,
@@ -232,8 +236,8 @@ int contend_setup(struct contend *c, struct bpf_object *obj, const struct btf *b
 		  const struct contend_rodata *ro, struct err *e);
 
 /*
- * What an interval's waits, of a CPU and a metric, came to that are in rows of their kind, where others
- * are in rows of another (ops->join): those have moved to that kind's metric.
+ * What an interval's waits, of a CPU and a metric, came to that are in rows of their kind, where
+ * others are in rows of another (ops->join): those have moved to that kind's metric.
  */
 struct contend_left {
 	bool any, moved;

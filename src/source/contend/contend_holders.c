@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * --why: who held what a row's waits were for. The programs count by row and holder in a map for each
- * bank (bpf/lib/holder.bpf.h). What lies in the bank of an interval that has ended nobody writes: it is
- * taken out. That goes before the rows' own counters are read, so that a row never has less than its
- * holders; what it has more, nobody is known to have held.
+ * --why: who held what a row's waits were for. The programs count by row and holder in a map for
+ * each bank (bpf/lib/holder.bpf.h). What lies in the bank of an interval that has ended nobody
+ * writes: it is taken out. That goes before the rows' own counters are read, so that a row never
+ * has less than its holders; what it has more, nobody is known to have held.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

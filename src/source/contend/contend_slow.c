@@ -92,9 +92,9 @@ static void add_code(const struct contend_row *row, struct holder *v, size_t n)
 }
 
 /*
- * ---- the last link of its chain: what the thread waited for itself that held the lock longest, from
- * its log (abi_held.h), as far as that falls into the time that it held it. Whatever is not in the log
- * is said not to be known. ----
+ * ---- the last link of its chain: what the thread waited for itself that held the lock longest,
+ * from its log (abi_held.h), as far as that falls into the time that it held it. Whatever is not in
+ * the log is said not to be known. ----
  */
 
 struct links {

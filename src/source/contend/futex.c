@@ -36,8 +36,9 @@ struct futex {
 	struct contend c;
 	struct futex_bpf *skel;
 	struct futex_addrs *addrs;
-	bool raw;     /* the tracepoints of all calls, not those of single ones */
-	bool with_32; /* the tracepoints of single calls, and those of all calls for 32-bit programs */
+	bool raw; /* the tracepoints of all calls, not those of single ones */
+	/* the tracepoints of single calls, and those of all calls for 32-bit programs */
+	bool with_32;
 	bool late_32;	  /* an untraced 32-bit program ran when the interval began */
 	uint64_t carried; /* reports in which late_32 added one to quality.untraced */
 	int events_dir;	  /* of tracefs, from load to attach; -1: none */
@@ -57,7 +58,9 @@ static const char *kind(uint32_t k)
 	return "futex";
 }
 
-/* The class that an address's waits have whose value did not say: by its functions, or not known. */
+/*
+ * The class that an address's waits have whose value did not say: by its functions, or not known.
+ */
 static uint32_t address_kind(const struct futex_addr *a)
 {
 	switch (a->same->flags & (ABI_FUTEX_LOCKS | ABI_FUTEX_WORKS)) {
@@ -309,7 +312,9 @@ static struct bpf_program *prog_at(const struct futex *f, size_t offset)
 
 /* ---- which tracepoints ---- */
 
-/* Opens perf events of the single calls' tracepoints: events[i] enters, events[TRACED + i] leaves. */
+/*
+ * Opens perf events of the single calls' tracepoints: events[i] enters, events[TRACED + i] leaves.
+ */
 static int open_events(struct futex *f)
 {
 	int *fds = f->events, dir = tracefs_events();
@@ -329,8 +334,8 @@ static int open_events(struct futex *f)
 }
 
 /*
- * Are there tracepoints of single calls, for us? What was opened to see it is what gets attached, as
- * the kernel waits for grace periods at each closing.
+ * Are there tracepoints of single calls, for us? What was opened to see it is what gets attached,
+ * as the kernel waits for grace periods at each closing.
  */
 static int choose_events(struct futex *f)
 {
@@ -470,7 +475,8 @@ static void detach(struct futex *f)
 	fd_keeper_end(&f->keeper);
 }
 
-/* Programs do nothing from here on, attached or not: the kernel detaches them beside the last report. */
+/* Programs do nothing from here on, attached or not: the kernel detaches them beside the last
+ * report. */
 static int futex_stop(struct source *src, struct err *e)
 {
 	struct futex *f = (struct futex *)src;
@@ -525,7 +531,9 @@ static int futex_open(struct source **out, const struct source_args *args, struc
 	return contend_open(out, args, &futex_ops, e);
 }
 
-/* What is known by now of addresses whose functions had no names in time: before entries are read. */
+/*
+ * What is known by now of addresses whose functions had no names in time: before entries are read.
+ */
 static void begin_reading(struct futex *f)
 {
 	futex_addrs_walk_again(f->addrs);
@@ -538,7 +546,8 @@ static int futex_drain_banks(struct source *src, struct err *e)
 	return contend_drain_banks(src, e);
 }
 
-/* A 32-bit program may have begun after the programs were chosen and before ws_exec_32 counted: its calls are not traced either. */
+/* A 32-bit program may have begun after the programs were chosen and before ws_exec_32 counted: its
+ * calls are not traced either. */
 static int futex_start(struct source *src, struct err *e)
 {
 	struct futex *f = (struct futex *)src;
@@ -549,7 +558,8 @@ static int futex_start(struct source *src, struct err *e)
 	return ret;
 }
 
-/* While an untraced 32-bit program runs its waits are missing from each report, not only from the one in which it began. */
+/* While an untraced 32-bit program runs its waits are missing from each report, not only from the
+ * one in which it began. */
 static void carry_untraced(struct futex *f, struct source_report *r)
 {
 	bool began = r->quality_interval.untraced > 0;

@@ -37,10 +37,11 @@ int futex_addrs_open(struct futex_addrs **out, int map_fd, uint32_t room, bool p
 /* Once an interval: before the map is full, those of processes that have ended leave it; and what
  * is neither there nor in one of `rows` is forgotten. */
 void futex_addrs_tidy(struct futex_addrs *a, const struct keyed_row *rows, bool full);
-/* By number; one never heard of is looked for in the map, once until futex_addrs_walk_again(): what is not there then
- * was without room, or has left with its process. NULL: neither, or no memory. */
+/* By number; one never heard of is looked for in the map, once until futex_addrs_walk_again(): what
+ * is not there then was without room, or has left with its process. NULL: neither, or no memory. */
 struct futex_addr *futex_addrs_get(struct futex_addrs *a, uint64_t id);
-/* Its functions are known: ABI_FUTEX_LOCKS, ABI_FUTEX_WORKS or ABI_FUTEX_MANYS. The programs are told, too. */
+/* Its functions are known: ABI_FUTEX_LOCKS, ABI_FUTEX_WORKS or ABI_FUTEX_MANYS. The programs are
+ * told, too. */
 void futex_addrs_decide(struct futex_addrs *a, struct futex_addr *n, uint32_t class);
 /* Calls fn for each address that has an undecided wait. */
 void futex_addrs_each_undecided(struct futex_addrs *a, void (*fn)(void *ctx, struct futex_addr *n),
@@ -67,8 +68,8 @@ enum futex_function {
 
 /* Of code's name ("app`lock_wait+0x1a"), by --function and the built-in table. */
 enum futex_function futex_function_of(const struct str_list *own, const char *text);
-/* ABI_FUTEX_LOCKS, ABI_FUTEX_WORKS or ABI_FUTEX_MANYS; 0: the functions of this wait do not say, or, if `late`, have
- * no names yet. */
+/* ABI_FUTEX_LOCKS, ABI_FUTEX_WORKS or ABI_FUTEX_MANYS; 0: the functions of this wait do not say,
+ * or, if `late`, have no names yet. */
 uint32_t futex_class_of(struct contend *c, const struct abi_contend_sample *s, bool *late);
 /* An argument of --function. 0, or exit 2 with words. */
 int futex_function_check(const char *text, struct err *e);

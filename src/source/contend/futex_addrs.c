@@ -55,8 +55,8 @@ struct futex_addrs {
 /* ---- where a shared one lies ---- */
 
 /*
- * Its file and the offset in it are the same for all who map it. Anonymous shared memory has a file too,
- * in the kernel's own tmpfs.
+ * Its file and the offset in it are the same for all who map it. Anonymous shared memory has a file
+ * too, in the kernel's own tmpfs.
  *
  *	7f0a2c000000-7f0a2c001000 rw-s 00000000 00:01 1034	/dev/zero (deleted)
  */
@@ -363,8 +363,8 @@ static void mark_entry(struct futex_addrs *a, const struct abi_futex_key *key,
 	mark(a, value->id);
 }
 
-/* By this look at what is used, or by the one before: an address may leave the map with its process before the
- * waits for it are read. */
+/* By this look at what is used, or by the one before: an address may leave the map with its process
+ * before the waits for it are read. */
 static bool is_used(const struct futex_addrs *a, const struct futex_addr *n)
 {
 	return a->look - n->used <= 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whether a futex stands for a lock or for work to come, by the functions that wait for it. From the
- * innermost one on: a function that serves both (a semaphore, a condition variable) is passed, the
- * first one that is known for a lock or for work decides, and the first unknown one ends the search.
- * The stack has words that earlier calls left behind, so that nothing behind an unknown function is
- * believed.
+ * Whether a futex stands for a lock or for work to come, by the functions that wait for it. From
+ * the innermost one on: a function that serves both (a semaphore, a condition variable) is passed,
+ * the first one that is known for a lock or for work decides, and the first unknown one ends the
+ * search. The stack has words that earlier calls left behind, so that nothing behind an unknown
+ * function is believed.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -64,14 +64,14 @@ static const struct function functions[] = {
 	{"runtime.note*sleep*", FUTEX_WORK},
 	{"runtime.futex*", FUTEX_EITHER},
 	{"runtime.semasleep*", FUTEX_EITHER},
-	/* Python: the lock of the interpreter; its Lock is made of a semaphore, which its Condition and
-	 * so its Queue wait for, too */
+	/* Python: the lock of the interpreter; its Lock is made of a semaphore, which its Condition
+	 * and so its Queue wait for, too */
 	{"take_gil*", FUTEX_LOCK},
 	{"drop_gil*", FUTEX_LOCK},
 	{"PyThread_acquire_lock*", FUTEX_EITHER},
 	{"_PyMutex_Lock*", FUTEX_LOCK},
-	/* OpenJDK. A thread has one word for its monitors, Object.wait() and sleep(), and one for all
-	 * that calls LockSupport.park() */
+	/* OpenJDK. A thread has one word for its monitors, Object.wait() and sleep(), and one for
+	 * all that calls LockSupport.park() */
 	{"os::PlatformEvent::park*", FUTEX_MANY},
 	{"PlatformEvent::park*", FUTEX_MANY},
 	{"Parker::park*", FUTEX_MANY},

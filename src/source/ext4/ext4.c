@@ -129,7 +129,8 @@ static int ext4_drain_banks(struct source *src, struct err *e)
 	return collect(ext4_of(src), false, e);
 }
 
-/* First call: begin. Later (the warm-up is over; a change of epoch and the grace time are behind us): forget. */
+/* First call: begin. Later (the warm-up is over; a change of epoch and the grace time are behind
+ * us): forget. */
 static int ext4_start(struct source *src, struct err *e)
 {
 	struct ext4 *x = ext4_of(src);

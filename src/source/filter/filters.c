@@ -90,8 +90,9 @@ static int setup_store(struct bpf_object *obj, struct abi_filter *ro)
 }
 
 /*
- * Room for the named ones and, with --follow, for the children they have now and those that are born before
- * filters_follow puts them in: a build starts hundreds at a time. Entries are allocated when they are used.
+ * Room for the named ones and, with --follow, for the children they have now and those that are
+ * born before filters_follow puts them in: a build starts hundreds at a time. Entries are allocated
+ * when they are used.
  */
 static int size_target_ids(const struct filters *f, struct bpf_object *obj)
 {

@@ -20,8 +20,8 @@
 #define ASK_AGAIN_NS 10000000000ULL /* other namespaces: a walk over all processes */
 
 /*
- * One for each device and file system ever met: a few hundred bytes times those the machine has had.
- * Texts stay while a report may use them.
+ * One for each device and file system ever met: a few hundred bytes times those the machine has
+ * had. Texts stay while a report may use them.
  */
 struct known {
 	struct ext4_dev dev; /* first: handed out */
@@ -115,8 +115,8 @@ static void set_mount(struct ext4_devs *d, struct known *n, const struct mount_e
 	n->dev.bind = strcmp(m->root, "/") != 0;
 }
 
-/* The file system of a mount, or what stands for the device where that cannot be told: it is hidden by
- * another mount. */
+/* The file system of a mount, or what stands for the device where that cannot be told: it is hidden
+ * by another mount. */
 static struct known *known_mounted(struct ext4_devs *d, const struct mount_entry *m)
 {
 	uint32_t kdev = ext4_kdev(m->major, m->minor);
@@ -207,7 +207,8 @@ uint64_t ext4_dev_now(struct ext4_devs *d, uint32_t kdev)
 	return dev && dev->now ? dev->now : kdev;
 }
 
-/* Its device is mounted, but which file system that is could not be told: no other, as far as we know. */
+/* Its device is mounted, but which file system that is could not be told: no other, as far as we
+ * know. */
 static bool take_hidden(struct ext4_devs *d, struct known *n)
 {
 	const struct known *dev = known_get(d, n->dev.kdev);

@@ -18,8 +18,8 @@
 #include "core/err.h"
 
 /*
- * A file system is its device (the low 32 bits) and its UUID, folded (ABI_EXT4_OBJ): a device that is
- * detached and attached again may have another one. 0 for the UUID: not known which.
+ * A file system is its device (the low 32 bits) and its UUID, folded (ABI_EXT4_OBJ): a device that
+ * is detached and attached again may have another one. 0 for the UUID: not known which.
  */
 struct ext4_dev {
 	uint64_t fs;
@@ -50,12 +50,14 @@ void ext4_devs_close(struct ext4_devs *d); /* NULL is fine */
 uint32_t ext4_devs_mounted(void);
 
 /*
- * What is known of a file system; NULL without memory. `pid`: of a task that uses it, whose mounts are
- * asked if ours do not have it; 0: anybody's.
+ * What is known of a file system; NULL without memory. `pid`: of a task that uses it, whose mounts
+ * are asked if ours do not have it; 0: anybody's.
  */
 const struct ext4_dev *ext4_dev_get(struct ext4_devs *d, uint64_t fs, uint32_t pid);
 
-/* The file system that is, or was last, mounted from a device; the UUID is 0 if that is not known. */
+/*
+ * The file system that is, or was last, mounted from a device; the UUID is 0 if that is not known.
+ */
 uint64_t ext4_dev_now(struct ext4_devs *d, uint32_t kdev);
 
 /* epoll_fd becomes readable (EPOLLIN) when the mounts change: then this reads them. Texts that were
@@ -88,8 +90,8 @@ static inline uint32_t ext4_kdev(uint32_t major, uint32_t minor)
 	return major << 20 | minor;
 }
 
-/* Texts that were replaced while a report may still show them: kept until it is gone. *text becomes a
- * copy of `value` (NULL: none); without memory it stays as it is. */
+/* Texts that were replaced while a report may still show them: kept until it is gone. *text becomes
+ * a copy of `value` (NULL: none); without memory it stays as it is. */
 void ext4_text_replace(struct str_list *old, char **text, const char *value);
 void ext4_texts_drop(struct str_list *old); /* frees them; the list can be used again */
 

@@ -179,8 +179,8 @@ static int line_next_epoch(struct source *src, struct err *e)
 }
 
 /*
- * What may be watched has to be known before the interval ends: it may be the only one. So a bank is ended early,
- * and taken a tick later, when programs that were in flight by then have left.
+ * What may be watched has to be known before the interval ends: it may be the only one. So a bank
+ * is ended early, and taken a tick later, when programs that were in flight by then have left.
  */
 static int tick(struct line_source *s, struct err *e)
 {

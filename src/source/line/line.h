@@ -124,8 +124,8 @@ void line_sampler_say(struct line_source *s, const char *why_no_pmu);
 int line_take_alloc(struct line_source *s);
 int line_take(struct line_source *s, uint64_t epoch);
 
-/* line_events.c: opens what is not open on CPUs that are online, also of those that came back. 0, or
- * negative with words if not one CPU can be sampled. */
+/* line_events.c: opens what is not open on CPUs that are online, also of those that came back. 0,
+ * or negative with words if not one CPU can be sampled. */
 int line_events_open(struct line_source *s, struct err *e);
 void line_events_close(struct line_source *s);
 
@@ -133,8 +133,8 @@ void line_events_close(struct line_source *s);
 int line_ips_open(struct line_source *s, struct err *e);
 /* A process was seen otherwise than by its code. */
 void line_ips_process(struct line_ips *p, uint32_t tgid);
-/* Ten times a second decodes what waits, some at a time. Returns 1 if that was done, 0 if it was not
- * yet time, negative with words. */
+/* Ten times a second decodes what waits, some at a time. Returns 1 if that was done, 0 if it was
+ * not yet time, negative with words. */
 int line_ips_drain(struct line_ips *p, struct err *e);
 void line_ips_close(struct line_ips *p);
 

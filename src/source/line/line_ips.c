@@ -26,7 +26,8 @@
 
 /* ---- windows of code, as BPF copied them ---- */
 
-/* Decoded ones are remembered: a loop has many pointers, and all in a slot come with the same bytes. */
+/* Decoded ones are remembered: a loop has many pointers, and all in a slot come with the same
+ * bytes. */
 #define WINDOWS_MAX 64 /* of 32 kB */
 
 struct window {

@@ -7,20 +7,21 @@
  *	1:   incq  own
  *	2:   ...
  *
- * If two threads would fight over the line of `hits` were these samples its own, debug registers watch
- * what the candidates touch, for WATCH_BRIEF_NS at a time: a thread that was seen to run the instruction
- * has its share of the samples behind it, before and after. Who was not seen has none: that nobody
- * came in so short a time proves nothing, and nothing is blamed on a guess.
+ * If two threads would fight over the line of `hits` were these samples its own, debug registers
+ * watch what the candidates touch, for WATCH_BRIEF_NS at a time: a thread that was seen to run the
+ * instruction has its share of the samples behind it, before and after. Who was not seen has none:
+ * that nobody came in so short a time proves nothing, and nothing is blamed on a guess.
  *
  * The same tells whether anybody writes to a line that threads were only seen to read: a flag is
  * written seldom beside how often it is read, and no sample need be of a write. Constants are read
- * by all, too, and are not contended. One reader is enough: a store waits in the CPU's buffer while its
- * thread goes on, and in code without optimisation no sample need be of the other thread at all.
+ * by all, too, and are not contended. One reader is enough: a store waits in the CPU's buffer while
+ * its thread goes on, and in code without optimisation no sample need be of the other thread at
+ * all.
  *
- * What it may take is bounded: BUDGET_NS of a run and what the last watch was held up by (one that was counts
- * twice: after a long one there is no other), four debug registers and only while nobody else has
- * any, TRAPS_MAX traps (20 us each in a virtual machine) of one register on one CPU in one watch.
- * Memory of processes only.
+ * What it may take is bounded: BUDGET_NS of a run and what the last watch was held up by (one that
+ * was counts twice: after a long one there is no other), four debug registers and only while nobody
+ * else has any, TRAPS_MAX traps (20 us each in a virtual machine) of one register on one CPU in one
+ * watch. Memory of processes only.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -103,7 +104,8 @@ int line_short_take(struct line_source *s, const struct line_key *at,
 	struct abi_access part = *a;
 	int ret;
 
-	/* With a small number in the register the instruction was not reached: its access would have failed. */
+	/* With a small number in the register the instruction was not reached: its access would
+	 * have failed. */
 	if (!s->maybe || key->addr < MAPPED_MIN)
 		return 0;
 	d = decided(s, key->tid, key->ip, key->ip - (uint64_t)(int64_t)a->back);
@@ -164,7 +166,9 @@ static uint64_t second_busiest(const struct threads *t)
 	return second;
 }
 
-/* Samples at stake, if those that are not decided are of the line; 0: nobody would fight over it. */
+/*
+ * Samples at stake, if those that are not decided are of the line; 0: nobody would fight over it.
+ */
 static uint64_t stake(const struct line_source *s, const struct line *l)
 {
 	const struct line *sure = line_table_find(s->m.table, &l->key);
@@ -269,7 +273,8 @@ static bool has_company(const struct line_source *s, const struct line *of)
 	return false;
 }
 
-/* Threads without company, on their CPUs: all lines of a process without other threads have the same few. */
+/* Threads without company, on their CPUs: all lines of a process without other threads have the
+ * same few. */
 struct lone {
 	struct {
 		uint32_t tid, cpu;
@@ -561,8 +566,8 @@ static const struct line_use *writer(const struct line *seen)
 	return best;
 }
 
-/* Did anybody write to it? A register that watches writes tells no other accesses: few are enough, in all
- * watches of the line together. */
+/* Did anybody write to it? A register that watches writes tells no other accesses: few are enough,
+ * in all watches of the line together. */
 static void note_writes(struct line_source *s, struct line *l)
 {
 	const struct line *seen = line_table_find(s->brief.w->m.table, &l->key);

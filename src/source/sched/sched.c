@@ -157,7 +157,8 @@ static int sched_drain_banks(struct source *src, struct err *e)
 	return collect(sched_of(src), false, e);
 }
 
-/* First call: begin. Later (the warm-up is over; a change of epoch and the grace time are behind us): forget. */
+/* First call: begin. Later (the warm-up is over; a change of epoch and the grace time are behind
+ * us): forget. */
 static int sched_start(struct source *src, struct err *e)
 {
 	struct sched *s = sched_of(src);

@@ -35,7 +35,8 @@ struct sched_why;
 struct sched_why_args {
 	int fds[ABI_BANKS];
 	int culprits_fd;
-	int pairs_fd; /* the program that puts what CPUs count by themselves into the maps; -1: none */
+	/* the program that puts what CPUs count by themselves into the maps; -1: none */
+	int pairs_fd;
 	enum by_key by;
 	uint32_t ncpus; /* possible */
 	uint32_t room;	/* entries in each map */
@@ -65,7 +66,8 @@ struct sched {
 	struct sched_why *why;			     /* NULL without --why */
 	char *why_victim, *why_names[ABI_WHY_PARTS]; /* of a slow wait, while it is told */
 	int64_t why_steal;
-	bool why_pairs; /* CPUs count by themselves until they are asked: this kernel runs programs for us */
+	/* CPUs count by themselves until they are asked: this kernel runs programs for us */
+	bool why_pairs;
 	const char *why_lacks[SCHED_WHY_LACKS + 1];
 	struct ring slow; /* not open without --slower */
 };
@@ -85,7 +87,8 @@ int sched_slow_open(struct sched *s, struct err *e);
 
 /* sched_flight.c: tasks that still wait, as bpf_source_in_flight() */
 int sched_in_flight(const struct sched *s, struct abi_in_flight *out);
-/* Before counting begins, where tasks have storage: a stamp for each that is there. 0 or negative errno. */
+/* Before counting begins, where tasks have storage: a stamp for each that is there. 0 or negative
+ * errno. */
 int sched_stamp_tasks(const struct sched *s);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Walks over all tasks: at first a stamp for each, and at a report who is still waiting. Without BTF there is no
- * iterator over tasks: a walk over their stamps, and the program is run for those that wait.
+ * Walks over all tasks: at first a stamp for each, and at a report who is still waiting. Without
+ * BTF there is no iterator over tasks: a walk over their stamps, and the program is run for those
+ * that wait.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The scheduler's BPF object, of which there are four from one source: with BTF tracepoints; the
- * same for a run that asks for nothing (OPTION in bpf/lib/common.bpf.h); with what --why takes; and with
- * raw tracepoints for kernels without BTF, which tell what types they have by --btf.
+ * same for a run that asks for nothing (OPTION in bpf/lib/common.bpf.h); with what --why takes; and
+ * with raw tracepoints for kernels without BTF, which tell what types they have by --btf.
  */
 #ifndef WS_SCHED_OBJECT_H
 #define WS_SCHED_OBJECT_H
@@ -34,7 +34,8 @@ struct sched_object {
 
 enum sched_variant {
 	SCHED_BTF,
-	SCHED_PLAIN, /* BTF tracepoints; sched_object_fits() says of what is asked whether it does */
+	/* BTF tracepoints; sched_object_fits() says of what is asked whether it does */
+	SCHED_PLAIN,
 	SCHED_RAW,
 	SCHED_WHY, /* BTF tracepoints, and what --why takes */
 };

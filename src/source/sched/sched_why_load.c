@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* --why: its maps, and which of its hooks this kernel has. A class without a hook stays unexplained,
- * or with the task that ran, and --check names it. */
+/* --why: its maps, and which of its hooks this kernel has. A class without a hook stays
+ * unexplained, or with the task that ran, and --check names it. */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -69,8 +69,8 @@ static int configure_switch(const struct sched *s, const struct btf *btf)
 	return ret ? ret : bpf_program__set_autoload(p, !casts);
 }
 
-/* What hides what a hypervisor takes from us; NULL: nothing, or there is none. `from_rq`: bytes from a CPU's
- * struct rq to what it is told. */
+/* What hides what a hypervisor takes from us; NULL: nothing, or there is none. `from_rq`: bytes
+ * from a CPU's struct rq to what it is told. */
 static const char *steal_lack(const struct btf *btf, int64_t *from_rq)
 {
 	const char *untold = "the hypervisor: it does not tell what it took";
@@ -172,7 +172,8 @@ int sched_why_configure(struct sched *s, const struct btf *btf)
 	return ret;
 }
 
-/* Each CPU's entry begins with where it is told what was stolen from it, and whether it counts by itself. */
+/* Each CPU's entry begins with where it is told what was stolen from it, and whether it counts by
+ * itself. */
 static int fill_cpus(const struct sched *s)
 {
 	const struct bpf_map *m = bpf_object__find_map_by_name(s->bpf.obj, "why_cpus");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Made-up waits for CPUs, files and locks, the same in every run: sinks, loop and command line can
- * be tested without a kernel, against names no kernel would dare to give. A period ended by `next_epoch`
- * has PERIOD_EVENTS waits, the last one, ended by `stop`, TAIL_EVENTS, however long they took.
- * Filters do not apply.
+ * be tested without a kernel, against names no kernel would dare to give. A period ended by
+ * `next_epoch` has PERIOD_EVENTS waits, the last one, ended by `stop`, TAIL_EVENTS, however long
+ * they took. Filters do not apply.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -36,24 +36,25 @@ int tracepoint_has_arg(const char *name, unsigned int n);
  */
 int preempt_count_offset(const struct btf *btf, int64_t *from_rq);
 
-/* The same to where a KVM guest is told what was stolen from the CPU; -ENOENT: this kernel is not made to be
- * told. */
+/* The same to where a KVM guest is told what was stolen from the CPU; -ENOENT: this kernel is not
+ * made to be told. */
 int steal_offset(const struct btf *btf, int64_t *from_rq);
 
 /* Offset and type of a variable in a section; -ENOENT where BTF does not tell. */
 int btf_section_var(const struct btf *btf, const char *section, const char *name, int64_t *offset,
 		    uint32_t *type);
 /*
- * Does it keep a record of how long tasks wait for a CPU (CONFIG_SCHED_INFO)? It could be there and off before
- * c5895d3f06cb ("sched: Simplify sched_info_on()", 5.14): then nothing has come to a CPU by its account, not
- * even we.
+ * Does it keep a record of how long tasks wait for a CPU (CONFIG_SCHED_INFO)? It could be there and
+ * off before c5895d3f06cb ("sched: Simplify sched_info_on()", 5.14): then nothing has come to a CPU
+ * by its account, not even we.
  */
 bool kernel_keeps_record(const struct btf *btf);
 bool struct_has_member(const struct btf *btf, const char *name, const char *member);
-/* May a program read through a number (bpf_rdonly_cast, compat.bpf.h)? `path`: the file of --btf, or NULL; of another
- * kernel's types functions are unknown. */
+/* May a program read through a number (bpf_rdonly_cast, compat.bpf.h)? `path`: the file of --btf,
+ * or NULL; of another kernel's types functions are unknown. */
 bool kernel_casts(const struct btf *btf, const char *path);
-/* May a program read the registers of the task that it runs in (bpf_task_pt_regs, dd6e10fbd9fb, 5.15)? */
+/* May a program read the registers of the task that it runs in (bpf_task_pt_regs, dd6e10fbd9fb,
+ * 5.15)? */
 bool kernel_gives_pt_regs(void);
 
 /* May we use BPF here at all? Names what is missing: privileges, the system call. */
@@ -100,8 +101,8 @@ uint64_t mono_now_ns(void);
 /* The wall clock when CLOCK_MONOTONIC was mono_ns. */
 struct timespec wall_at(uint64_t mono_ns);
 /*
- * How far our CLOCK_MONOTONIC is ahead of the kernel's own, which BPF programs read, in ns: not 0 in
- * a time namespace alone (LXC, CRIU).
+ * How far our CLOCK_MONOTONIC is ahead of the kernel's own, which BPF programs read, in ns: not 0
+ * in a time namespace alone (LXC, CRIU).
  */
 int64_t time_ns_ahead(void);
 /* The same of a text of /proc/self/timens_offsets. */

@@ -26,7 +26,9 @@ struct cgroup_ref {
 	char dir[4096];	 /* in the file system */
 };
 
-/* Returns whether controllers of cgroup v1 are mounted by a text of mountinfo. The text is changed. */
+/*
+ * Returns whether controllers of cgroup v1 are mounted by a text of mountinfo. The text is changed.
+ */
 bool cgroup_v1_parse(char *mountinfo);
 /* The same of /proc/self/mountinfo. */
 bool cgroup_v1_mounted(void);
@@ -47,8 +49,9 @@ int cgroup_resolve(const struct cgroup_mount *m, const char *text, struct cgroup
 		   struct err *e);
 
 /*
- * Returns the number of levels from the root of the hierarchy, which is the first, to the deepest of these cgroups. Returns
- * ABI_CGROUP_LEVELS where paths do not tell the level: in a cgroup namespace and below a bind mount they begin at any level.
+ * Returns the number of levels from the root of the hierarchy, which is the first, to the deepest
+ * of these cgroups. Returns ABI_CGROUP_LEVELS where paths do not tell the level: in a cgroup
+ * namespace and below a bind mount they begin at any level.
  */
 uint32_t cgroup_levels(const struct cgroup_mount *m, const struct cgroup_ref *v, size_t n);
 

@@ -44,9 +44,10 @@ static bool command_is_32_bit(const char *name)
 }
 
 /*
- * An auxiliary vector begins with an entry's type: of a 32-bit process the entry's value, which is not 0, is in the upper
- * half of the first 64 bits. Nothing of the file system that the program is on is read, which may never answer.
- * 1, 0, or -1: the thread has no memory (a kernel thread, one that ends) or may not be looked at.
+ * An auxiliary vector begins with an entry's type: of a 32-bit process the entry's value, which is
+ * not 0, is in the upper half of the first 64 bits. Nothing of the file system that the program is
+ * on is read, which may never answer. 1, 0, or -1: the thread has no memory (a kernel thread, one
+ * that ends) or may not be looked at.
  */
 static int thread_is_32_bit(int dir, const char *id)
 {

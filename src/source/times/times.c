@@ -27,8 +27,9 @@
 #define FIRST_WALKS 16 /* at most, before counting */
 
 /*
- * What the kernel sums up as waiting has the time out of CPU quota in it. The scheduler source measures waits of that
- * kind when they end; with what those have waited that last, it is known up to now.
+ * What the kernel sums up as waiting has the time out of CPU quota in it. The scheduler source
+ * measures waits of that kind when they end; with what those have waited that last, it is known up
+ * to now.
  */
 struct share {
 	uint64_t late_ns; /* of tasks that ended: asleep as it was told, but they ran */
@@ -327,8 +328,9 @@ static int read_ended(struct times_run *t)
 }
 
 /*
- * Every task gets its stamp, or its time would count from the end of the first interval on. A task's storage is not
- * made while another program is at that of the same CPU (bpf_task_storage_trylock, kernel/bpf/bpf_task_storage.c).
+ * Every task gets its stamp, or its time would count from the end of the first interval on. A
+ * task's storage is not made while another program is at that of the same CPU
+ * (bpf_task_storage_trylock, kernel/bpf/bpf_task_storage.c).
  */
 static int first_walk(struct times_run *t)
 {
@@ -418,7 +420,8 @@ static void add_throttled(struct times_run *t, const struct source_report *r)
 	}
 }
 
-/* The time out of quota is taken from what was waited; what tasks ran that ended, from what they slept. */
+/* The time out of quota is taken from what was waited; what tasks ran that ended, from what they
+ * slept. */
 static void share_divide(struct share *s)
 {
 	struct times *i = &s->interval;

@@ -285,9 +285,9 @@ static bool leave_cpu(uint32_t cpu, cpu_set_t *was)
 }
 
 /*
- * Until it is time, or enough was seen. With a real-time priority (CAP_SYS_NICE) it sleeps, and is woken
- * in time on a busy machine, too. Without, it would come back when its turn comes, with the debug
- * registers taken until then: so it does not leave its CPU.
+ * Until it is time, or enough was seen. With a real-time priority (CAP_SYS_NICE) it sleeps, and is
+ * woken in time on a busy machine, too. Without, it would come back when its turn comes, with the
+ * debug registers taken until then: so it does not leave its CPU.
  */
 static void wait_for_hits(const struct watch_source *w, uint64_t until, bool sleeps)
 {

@@ -73,11 +73,12 @@ int watch_open_line(struct watch_source **out, const struct source_args *args,
 int watch_open_brief(struct watch_source **out, const struct source_args *args,
 		     const struct line_model *lender, struct err *e);
 /*
- * Watches n slots in the memory of the line's process for WATCH_BRIEF_NS at most, on CPUs that it was sampled
- * on (eight at most: opening events takes time). It spins so long, on a CPU that is not `cpu`, where who is
- * looked for may run: asleep it would be woken late on a busy machine, and the debug registers be
- * taken until then. The accesses are the interval's of w->m.table afterwards. *took: how long debug
- * registers were taken. Returns 0; -ENOSPC or -EBUSY: somebody else uses one; negative with words.
+ * Watches n slots in the memory of the line's process for WATCH_BRIEF_NS at most, on CPUs that it
+ * was sampled on (eight at most: opening events takes time). It spins so long, on a CPU that is not
+ * `cpu`, where who is looked for may run: asleep it would be woken late on a busy machine, and the
+ * debug registers be taken until then. The accesses are the interval's of w->m.table afterwards.
+ * *took: how long debug registers were taken. Returns 0; -ENOSPC or -EBUSY: somebody else uses one;
+ * negative with words.
  */
 int watch_brief(struct watch_source *w, const struct line *line, const struct watch_slot *slots,
 		size_t n, uint32_t cpu, uint64_t *took, struct err *e);

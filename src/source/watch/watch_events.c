@@ -138,8 +138,9 @@ int watch_events_open(struct watch_source *w, struct err *e)
 }
 
 /*
- * Who opens a breakpoint on a CPU is the writer of a lock that tasks' breakpoints read (bp_cpuset_sem,
- * 01fe8a3f818e, 6.2): a grace period, 10 to 30 ms, but for those that follow within another one.
+ * Who opens a breakpoint on a CPU is the writer of a lock that tasks' breakpoints read
+ * (bp_cpuset_sem, 01fe8a3f818e, 6.2): a grace period, 10 to 30 ms, but for those that follow within
+ * another one.
  */
 int watch_events_try(struct watch_source *w, struct err *e)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the programs have sent, and the rows of it. Hits, in the order in which they came: what each did follows from the instruction before its
- * pointer, whose code came ahead of it.
+ * What the programs have sent, and the rows of it. Hits, in the order in which they came: what each
+ * did follows from the instruction before its pointer, whose code came ahead of it.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A 32-bit program without a C library: `futex32` waits for a byte on its standard input, then N times (argv[1]) for a
- * futex, each time until a time-out of 1 ms, and writes what that took by its own clock: "N NS\n".
+ * A 32-bit program without a C library: `futex32` waits for a byte on its standard input, then N
+ * times (argv[1]) for a futex, each time until a time-out of 1 ms, and writes what that took by its
+ * own clock: "N NS\n".
  */
-/* include/uapi/linux/futex.h, time.h: the headers of another machine's kernel need a package of their own. */
+/* include/uapi/linux/futex.h, time.h: the headers of another machine's kernel need a package of
+ * their own. */
 #define FUTEX_WAIT_PRIVATE 128
 #define CLOCK_MONOTONIC 1
 

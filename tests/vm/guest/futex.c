@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Futexes in a guest: what the callers of tests/load/futex.c count, waitscope must have counted. One
- * run sees all loads: its programs are the same for each, and to load them takes a guest long.
+ * Futexes in a guest: what the callers of tests/load/futex.c count, waitscope must have counted.
+ * One run sees all loads: its programs are the same for each, and to load them takes a guest long.
  */
 #include <linux/capability.h>
 #include <stdio.h>

@@ -2,7 +2,8 @@
 /*
  * Cache lines in a guest whose interrupts come between any two instructions (guests.list: icount):
  * the line that a load says its threads fight over is found, named, and rightly called; of a load
- * whose threads do not fight, none is. Then the shapes of tests/load/shapes.c that waitscope once missed.
+ * whose threads do not fight, none is. Then the shapes of tests/load/shapes.c that waitscope once
+ * missed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +11,11 @@
 
 #include "guest.h"
 
-/* How long a load runs: the names worker, at nice 10 beside two busy threads, once needed more than 4 s to read the first program. */
+/* How long a load runs: the names worker, at nice 10 beside two busy threads, once needed more than
+ * 4 s to read the first program. */
 #define NAMED_SECONDS "8"
-/* The shapes' names are not asked for. A shape that was missed gets longer: threads that wait for each other find little to do. */
+/* The shapes' names are not asked for. A shape that was missed gets longer: threads that wait for
+ * each other find little to do. */
 #define SHAPE_SECONDS "4"
 #define MISSED_SECONDS "12"
 #define LINE_BYTES 64
@@ -30,7 +33,8 @@ static void forget(struct seen *s)
 	json_object_put(s->report);
 }
 
-/* A load as waitscope's own command: it is not traced late, nor is it in waitscope's way. mode: NULL, or `shape`'s. */
+/* A load as waitscope's own command: it is not traced late, nor is it in waitscope's way. mode:
+ * NULL, or `shape`'s. */
 static bool sample(struct guest *g, const char *load, const char *shape, const char *mode,
 		   const char *seconds, struct seen *s)
 {
@@ -162,7 +166,8 @@ static int test_padded(struct guest *g)
 
 enum verdict { RIGHT, MISSED, BLAMED };
 
-/* RIGHT: "hot" has the load's line as a row in one of four runs, "control" has none. BLAMED: another line of the load is a row. */
+/* RIGHT: "hot" has the load's line as a row in one of four runs, "control" has none. BLAMED:
+ * another line of the load is a row. */
 static enum verdict look_at(struct guest *g, const char *shape, const char *mode)
 {
 	bool hot = !strcmp(mode, "hot"), found = false;
@@ -181,8 +186,8 @@ static enum verdict look_at(struct guest *g, const char *shape, const char *mode
 }
 
 /*
- * Shapes of code with join points, with a thread that only reads, and with registers of doubtful value. A run takes 8 s of the
- * host's time.
+ * Shapes of code with join points, with a thread that only reads, and with registers of doubtful
+ * value. A run takes 8 s of the host's time.
  */
 static int test_shapes(struct guest *g)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * --why in a guest of KVM whose CPUs are threads on one CPU: what the hypervisor took while they all
- * computed is, by the kernel's own account, what waits are blamed on it for.
+ * --why in a guest of KVM whose CPUs are threads on one CPU: what the hypervisor took while they
+ * all computed is, by the kernel's own account, what waits are blamed on it for.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,9 +81,9 @@ static void run_hogs(struct proc hogs[CPUS], struct account *a)
 }
 
 /*
- * Of each CPU's two one waits; now and then both do, for others, which makes their waits longer than
- * the time: what is stolen then is stolen from both. A tick of each CPU may be told at the wrong side
- * of an edge.
+ * Of each CPU's two one waits; now and then both do, for others, which makes their waits longer
+ * than the time: what is stolen then is stolen from both. A tick of each CPU may be told at the
+ * wrong side of an edge.
  */
 static int judge(struct guest *g, const struct account *a)
 {

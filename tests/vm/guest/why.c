@@ -140,7 +140,9 @@ static int64_t wait_sum(struct json_object *row)
 	return json_number(json_object_object_get(row, "wait_ns"), "sum");
 }
 
-/* Holders are all of a row's waits, and what a thread did all of its share; else false, with words. */
+/*
+ * Holders are all of a row's waits, and what a thread did all of its share; else false, with words.
+ */
 static bool adds_up(struct guest *g, struct json_object *row)
 {
 	struct json_object *list = json_object_object_get(row, "holders");
