@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "core/clock.h"
 #include "core/array.h"
 #include "core/text.h"
 #include "source/filter/targets.h"
@@ -243,11 +244,11 @@ static bool member_runs(struct member *m)
 static bool await_member(struct member *m, uint64_t deadline_ns)
 {
 	struct pollfd p = {.fd = m->pidfd, .events = POLLIN};
-	uint64_t now = mono_now_ns();
+	uint64_t now = clock_mono_ns();
 
 	while (m->pidfd >= 0 && now < deadline_ns &&
 	       poll(&p, 1, (int)((deadline_ns - now) / 1000000 + 1)) < 0 && errno == EINTR)
-		now = mono_now_ns();
+		now = clock_mono_ns();
 	return !member_runs(m);
 }
 
@@ -268,7 +269,7 @@ bool command_await(struct command *c, uint64_t ns)
 
 	if (!command_ended(c)) {
 		self.pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
-		(void)await_member(&self, mono_now_ns() + ns);
+		(void)await_member(&self, clock_mono_ns() + ns);
 		if (self.pidfd >= 0)
 			close(self.pidfd);
 	}
@@ -292,7 +293,7 @@ void command_terminate(struct command *c)
 
 bool command_await_all(struct command *c, uint64_t ns)
 {
-	uint64_t deadline = mono_now_ns() + ns;
+	uint64_t deadline = clock_mono_ns() + ns;
 	bool all = true;
 
 	for (size_t i = 0; i < c->nmembers; i++)

@@ -15,8 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/text.h"
-#include "run.h"
 
 #define DEFAULT_PORT 9768
 #define SYSTEMD "systemd"

@@ -12,17 +12,6 @@
 #include "source/privs.h"
 #include "source/sys/cpus.h"
 
-struct moment moment_now(void)
-{
-	struct timespec mono;
-	struct moment m;
-
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	clock_gettime(CLOCK_REALTIME, &m.wall);
-	m.mono_ns = (uint64_t)mono.tv_sec * 1000000000ULL + (uint64_t)mono.tv_nsec;
-	return m;
-}
-
 static uint64_t user_cpu_ns(void)
 {
 	struct rusage u;

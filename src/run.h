@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "command.h"
+#include "core/clock.h"
 #include "core/config.h"
 #include "core/err.h"
 #include "core/frame.h"
@@ -26,12 +27,6 @@
 #include "source/bpf/shared.h"
 #include "source/source.h"
 #include "source/times/times.h"
-
-/* Some moment, on both clocks. */
-struct moment {
-	struct timespec wall;
-	uint64_t mono_ns;
-};
 
 struct run_source {
 	const struct source_ops *ops;
@@ -64,8 +59,6 @@ struct run {
 	uint64_t user_ns_start, user_ns_previous;
 	struct err slow_err; /* of a sink, from within drain */
 };
-
-struct moment moment_now(void);
 
 /* Raises RLIMIT_NOFILE to its hard limit; *had is what it was. */
 void run_raise_files(struct rlimit *had);

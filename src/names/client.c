@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/clock.h"
 #include "names/child.h"
 #include "names/debuginfod.h"
 #include "names/internal.h"
@@ -105,13 +106,13 @@ static void worker_over(struct names_user *u, bool sure)
 	blame(u, sure || how);
 	u->failed = u->greeted ? 0 : u->failed + 1;
 	u->answered = u->seq;
-	u->ended_ns = wire_now_ns();
+	u->ended_ns = clock_mono_ns();
 }
 
 /* It has said nothing for long. Whoever has stopped it (T) is to blame, not the file. */
 static void look_after(struct names_user *u)
 {
-	uint64_t quiet = wire_now_ns() - u->alive_ns;
+	uint64_t quiet = clock_mono_ns() - u->alive_ns;
 	char state;
 
 	children_reap(&u->children);
@@ -144,13 +145,13 @@ static int start(struct names_user *u)
 		return 0;
 	if (u->failed >= FAILED_STARTS)
 		return -ENOTSUP;
-	if (u->ended_ns && wire_now_ns() - u->ended_ns < PAUSE_NS)
+	if (u->ended_ns && clock_mono_ns() - u->ended_ns < PAUSE_NS)
 		return -EAGAIN;
 	ret = children_start(&u->children);
 	if (ret)
 		return ret;
 	u->greeted = false;
-	u->alive_ns = wire_now_ns();
+	u->alive_ns = clock_mono_ns();
 	for (size_t i = 0; !ret && i < u->refused.n && i < REFUSED_MAX; i++) {
 		struct ask ask = {.type = ASK_REFUSE,
 				  .pid = u->refused.v[i].pid,
@@ -193,7 +194,7 @@ static int next_tell(struct names_user *u, uint64_t until_ns, struct tell *t)
 		worker_over(u, false);
 		return -EPIPE;
 	}
-	u->alive_ns = wire_now_ns();
+	u->alive_ns = clock_mono_ns();
 	u->greeted = true;
 	t->text[sizeof(t->text) - 1] = t->place[sizeof(t->place) - 1] = '\0';
 	switch (t->type) {
@@ -229,7 +230,7 @@ static int ask_worker(struct names_user *u, struct ask *ask)
 	if (ret)
 		return ret;
 	if (u->seq == u->answered)
-		u->alive_ns = wire_now_ns();
+		u->alive_ns = clock_mono_ns();
 	ask->seq = ++u->seq ? u->seq : ++u->seq;
 	ret = send_ask(u, ask, NULL);
 	if (ret == -EAGAIN)
@@ -268,7 +269,8 @@ static struct patience patience(struct names_user *u, uint64_t now)
  */
 static bool has_patience(struct names_user *u, struct patience *p)
 {
-	uint64_t now = wire_now_ns(), ran = children_ran_ns(&u->children), used = now - p->seen_ns;
+	uint64_t now = clock_mono_ns(), ran = children_ran_ns(&u->children),
+		 used = now - p->seen_ns;
 
 	if (children_runnable(&u->children) && ran - p->ran_ns < used)
 		used = ran - p->ran_ns;
@@ -307,7 +309,7 @@ static int await(struct names_user *u, struct patience p, struct tell *t)
 
 static void waited(struct names_user *u, uint64_t since)
 {
-	uint64_t took = wire_now_ns() - since;
+	uint64_t took = clock_mono_ns() - since;
 
 	u->left_ns -= took < u->left_ns ? took : u->left_ns;
 }
@@ -325,7 +327,7 @@ void names_user_trim(struct names_user *u)
 	struct ask ask = {.type = ASK_TRIM};
 
 	u->reporting = u->report_ns > NAMES_REPORT_NS;
-	u->between_ns = wire_now_ns();
+	u->between_ns = clock_mono_ns();
 	if (!u->reporting)
 		u->left_ns = BETWEEN_NS;
 	listen(u);
@@ -348,7 +350,7 @@ static void take_name(const struct tell *t, struct name *out)
 
 static void ask_name(struct names_user *u, struct ask ask, struct name *out)
 {
-	uint64_t since = wire_now_ns();
+	uint64_t since = clock_mono_ns();
 	struct patience p = patience(u, since);
 	struct tell t = {0};
 	int ret;
@@ -407,7 +409,7 @@ void names_note(struct names *n, struct name_process p, uint64_t addr, enum name
 /* The rest of the interface waits for its answer. */
 static int ask_and_wait(struct names_user *u, struct ask *ask, uint64_t ns, struct tell *t)
 {
-	uint64_t since = wire_now_ns();
+	uint64_t since = clock_mono_ns();
 	int ret = ask_worker(u, ask);
 
 	if (!ret)

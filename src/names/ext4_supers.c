@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/array.h"
 #include "names/kernel.h"
 
@@ -102,7 +103,7 @@ static int walk_supers(struct names_kernel *k, const struct layout *l)
 static bool ready(struct names_kernel *k, bool fresh)
 {
 	struct supers *s = &k->supers;
-	uint64_t now = wire_now_ns();
+	uint64_t now = clock_mono_ns();
 	struct layout l;
 
 	if (s->read_at_ns && (!fresh || now - s->read_at_ns < OLD_NS))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The kernel half of names: types, and the order in which those who may know an address are asked.
  */
+#include "core/clock.h"
 #include "names/kernel.h"
 
 #include <errno.h>
@@ -45,7 +46,7 @@ void names_kernel_close(struct names_kernel *k)
 
 bool kernel_btf_ready(struct names_kernel *k)
 {
-	k->btf_used_ns = wire_now_ns();
+	k->btf_used_ns = clock_mono_ns();
 	if (!k->btf_state)
 		k->btf_state = btf_view_open(&k->btf, k->btf_file ?: KERNEL_BTF, NULL) ?: 1;
 	return k->btf_state > 0;
@@ -56,7 +57,7 @@ bool kernel_btf_ready(struct names_kernel *k)
 /* Where the kernel cannot map its types (before 6.16) they are 6 MB of heap. */
 void names_kernel_trim(struct names_kernel *k)
 {
-	if (k->btf_state <= 0 || k->btf.map_len || wire_now_ns() - k->btf_used_ns < IDLE_NS)
+	if (k->btf_state <= 0 || k->btf.map_len || clock_mono_ns() - k->btf_used_ns < IDLE_NS)
 		return;
 	btf_view_close(&k->module_btf);
 	btf_view_close(&k->btf);
@@ -98,9 +99,9 @@ static struct btf_view *module_view(struct names_kernel *k, const char *module)
 	if (!is_module_name(module) || strlen(module) >= sizeof(k->module) || k->btf_file)
 		return NULL;
 	if (strcmp(k->module, module) ||
-	    (!k->module_btf.n && wire_now_ns() - k->module_tried_ns > RETRY_NS)) {
+	    (!k->module_btf.n && clock_mono_ns() - k->module_tried_ns > RETRY_NS)) {
 		btf_view_close(&k->module_btf);
-		k->module_tried_ns = wire_now_ns();
+		k->module_tried_ns = clock_mono_ns();
 		name_print(k->module, sizeof(k->module), false, "%s", module);
 		name_print(path, sizeof(path), false, "/sys/kernel/btf/%s", module);
 		if (btf_view_open(&k->module_btf, path, &k->btf))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "names/kernel.h"
 
 #define OLD_NS 30000000000ULL /* modules and BPF programs come and go; reading takes 50 ms */
@@ -103,7 +104,7 @@ bool ksyms_ready(struct names_kernel *k, bool fresh)
 		return false;
 	if (k->syms_tried_ns && !fresh)
 		return k->syms.n > 0;
-	now = wire_now_ns();
+	now = clock_mono_ns();
 	if (k->syms_tried_ns && now - k->syms_tried_ns < OLD_NS)
 		return k->syms.n > 0;
 	k->syms_tried_ns = now;

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "names/kernel.h"
 
 #define PAGE_SHIFT 12
@@ -177,10 +178,10 @@ static int find_origin(struct names_kernel *k)
 
 bool pages_known(struct names_kernel *k)
 {
-	if (k->pages.state < 0 && wire_now_ns() - k->pages.tried_ns > RETRY_NS)
+	if (k->pages.state < 0 && clock_mono_ns() - k->pages.tried_ns > RETRY_NS)
 		k->pages.state = 0; /* there was no slab to learn from */
 	if (!k->pages.state && kernel_peek_ready(k)) {
-		k->pages.tried_ns = wire_now_ns();
+		k->pages.tried_ns = clock_mono_ns();
 		/* The rounding of origin_from is for this size; others have more checks compiled
 		 * in. */
 		k->pages.state = -ENOTSUP;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "names/opener.h"
 
 static bool has_hung(const struct opener *o, uint32_t pid, uint64_t dev)
@@ -42,7 +43,7 @@ static int request(struct opener *o, const struct open_ask *ask, uint64_t dev,
 	if (ask->pid && has_hung(o, ask->pid, dev))
 		return -ETIMEDOUT;
 	ret = wire_send(o->sock, ask, sizeof(*ask), with, true);
-	if (!ret && !wire_wait(o->sock, wire_now_ns() + OPENER_WAIT_NS))
+	if (!ret && !wire_wait(o->sock, clock_mono_ns() + OPENER_WAIT_NS))
 		ret = -ETIMEDOUT;
 	if (!ret)
 		ret = wire_receive(o->sock, tell, sizeof(*tell), fds);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/array.h"
 #include "names/kernel.h"
 
@@ -212,7 +213,7 @@ static const char *dir_of(const struct slabs *s, const char *cache)
 /* The directory of a cache; read anew, but not more than once a second, when it is not known. */
 static const char *find_dir(struct slabs *s, const char *cache)
 {
-	uint64_t now = wire_now_ns();
+	uint64_t now = clock_mono_ns();
 	const char *dir = dir_of(s, cache);
 
 	if (dir || (s->read_at_ns && now - s->read_at_ns < OLD_NS))

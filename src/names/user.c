@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "names/demangle.h"
 #include "names/dwarf_var.h"
 #include "names/elf_file.h"
@@ -138,7 +139,7 @@ static bool same_maps(const struct user_proc *a, const struct user_proc *b)
 static int read_process(struct user *u, uint32_t pid, struct user_proc **out)
 {
 	struct user_proc *p = known(u, (struct name_process){pid, 0}), fresh = {0};
-	uint64_t began = wire_now_ns();
+	uint64_t began = clock_mono_ns();
 	int ret;
 
 	*out = p;
@@ -161,7 +162,7 @@ static int read_process(struct user *u, uint32_t pid, struct user_proc **out)
 	}
 	fresh.generation = same_maps(p, &fresh) ? p->generation : ++u->generations;
 	fresh.used = fresh.read = ++u->clock;
-	fresh.read_ns = wire_now_ns();
+	fresh.read_ns = clock_mono_ns();
 	fresh.took_ns = fresh.read_ns - began;
 	if (fresh.partial && u->work->woken)
 		fresh.read_ns = 0; /* a question came meanwhile: it may be read again at once */
@@ -226,7 +227,7 @@ static const struct map *find_map(struct user *u, struct name_process who, uint6
 		return NULL;
 	map = maps_find(&(*p)->maps, addr);
 	/* Of another process with this number nothing is asked: addr was seen in the one known. */
-	if ((map && !(*p)->partial) || wire_now_ns() - (*p)->read_ns < AGAIN_NS ||
+	if ((map && !(*p)->partial) || clock_mono_ns() - (*p)->read_ns < AGAIN_NS ||
 	    !opener_is(u->opener, who.pid, (*p)->start, (*p)->space) || read_process(u, who.pid, p))
 		return map;
 	return maps_find(&(*p)->maps, addr);
@@ -478,7 +479,7 @@ static bool is_refused(const struct user *u, const struct elf_spot *spot)
 static enum user_done look(struct user *u, struct user_proc *p, const struct map *map,
 			   const struct user_ask *ask, struct name *out)
 {
-	uint64_t began = wire_now_ns();
+	uint64_t began = clock_mono_ns();
 	struct elf_spot spot;
 	uint64_t at = looked_at(ask);
 	bool elf = proc_elf_spot(p, map, at, &spot), stands, was_slow;
@@ -496,7 +497,7 @@ static enum user_done look(struct user *u, struct user_proc *p, const struct map
 	name_frame(&u->frames, u->frames.n ? frame : 0, &function, out);
 	if (was_slow || (!elf && p->partial))
 		return USER_LATER;
-	if (elf ? judge(u, &spot, wire_now_ns() - began) : u->work->over)
+	if (elf ? judge(u, &spot, clock_mono_ns() - began) : u->work->over)
 		return elf && is_refused(u, &spot) ? USER_REFUSED : USER_LATER;
 	if (stands)
 		keep_answers(u, p, ask, &function);

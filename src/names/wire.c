@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/clock.h"
 #include "names/wire.h"
 
 #include <errno.h>
@@ -7,14 +8,6 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
-uint64_t wire_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
 
 union control {
 	struct cmsghdr head;
@@ -112,7 +105,7 @@ void wire_close_fds(struct wire_fds *fds)
 bool wire_wait(int sock, uint64_t until_ns)
 {
 	struct pollfd p = {.fd = sock, .events = POLLIN};
-	uint64_t now = wire_now_ns();
+	uint64_t now = clock_mono_ns();
 	int n = 0;
 
 	do {
@@ -120,7 +113,7 @@ bool wire_wait(int sock, uint64_t until_ns)
 		struct timespec ts = {(time_t)(left / 1000000000ULL), (long)(left % 1000000000ULL)};
 
 		n = ppoll(&p, 1, &ts, NULL);
-		now = wire_now_ns();
+		now = clock_mono_ns();
 	} while (n < 0 && errno == EINTR && now < until_ns);
 	return n > 0;
 }

@@ -157,6 +157,5 @@ int wire_receive(int sock, void *msg, size_t len, struct wire_fds *fds);
 void wire_close_fds(struct wire_fds *fds);
 /* Until a message lies there: true; false at until_ns of CLOCK_MONOTONIC. */
 bool wire_wait(int sock, uint64_t until_ns);
-uint64_t wire_now_ns(void);
 
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/clock.h"
 #include "names/work.h"
 
 #define POLL_NS 2000000ULL
 
 void work_begin(struct work *w, uint64_t ns, int wake_fd)
 {
-	w->polled_ns = wire_now_ns();
+	w->polled_ns = clock_mono_ns();
 	w->until_ns = w->polled_ns + ns;
 	w->wake_fd = wake_fd;
 	w->seq = 0;
@@ -25,7 +26,7 @@ bool work_over(struct work *w)
 		return false;
 	if (w->over)
 		return true;
-	now = wire_now_ns();
+	now = clock_mono_ns();
 	w->over = now >= w->until_ns || (w->seq && !work_is_awaited(w, w->seq));
 	if (!w->over && w->wake_fd >= 0 && now - w->polled_ns > POLL_NS) {
 		w->polled_ns = now;

@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "names/sandbox.h"
 #include "names/user.h"
 #include "names/child.h"
@@ -209,7 +210,7 @@ static void work_later(struct worker *w)
 		return;
 	if (!w->work.woken ||
 	    w->opener.sock < 0) /* a file on its way, or one that an opener did not give in time */
-		l.not_before_ns = wire_now_ns() + LATER_WAIT_NS;
+		l.not_before_ns = clock_mono_ns() + LATER_WAIT_NS;
 	if (w->nlater < LATER)
 		w->later[w->nlater++] = l;
 }
@@ -218,7 +219,7 @@ static void work_later(struct worker *w)
 static void wait_for_main(struct worker *w)
 {
 	while (w->nlater && !w->gone && !wire_wait(w->main_sock, 0)) {
-		if (w->later[0].not_before_ns > wire_now_ns() &&
+		if (w->later[0].not_before_ns > clock_mono_ns() &&
 		    wire_wait(w->main_sock, w->later[0].not_before_ns))
 			break;
 		sandbox_request_begin();

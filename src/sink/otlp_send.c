@@ -20,6 +20,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "core/clock.h"
 #include "core/text.h"
 #include "sink/otlp.h"
 
@@ -97,11 +98,9 @@ static void arm(struct event *ev, uint64_t ns)
 static void try_again(struct otlp_sender *s, uint64_t after_s)
 {
 	uint64_t ns = s->backoff_ns;
-	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	s->backoff_ns = 2 * ns < OTLP_BACKOFF_LAST_NS ? 2 * ns : OTLP_BACKOFF_LAST_NS;
-	ns -= ns / 4 * (uint64_t)(now.tv_nsec / 1000 % 1024) / 1024;
+	ns -= ns / 4 * (clock_mono_ns() / 1000 % 1024) / 1024;
 	s->waiting = true;
 	arm(s->again, after_s ? after_s * NS_PER_S : ns);
 }

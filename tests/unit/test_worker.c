@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "names/child.h"
 #include "names/opener.h"
 #include "unit.h"
@@ -99,7 +100,7 @@ static enum open_type opened(const struct ends *e, void (*meanwhile)(const struc
 	struct open_tell tell = {0};
 	struct open_ask want;
 
-	assert_true(wire_wait(e->opener, wire_now_ns() + ANSWER_NS));
+	assert_true(wire_wait(e->opener, clock_mono_ns() + ANSWER_NS));
 	assert_int_equal(wire_receive(e->opener, &want, sizeof(want), &with), 0);
 	if (meanwhile)
 		meanwhile(e);
@@ -113,11 +114,11 @@ static enum open_type opened(const struct ends *e, void (*meanwhile)(const struc
 /* The answer to that question, after what else the worker tells; opens what it wants until then. */
 static struct tell answer(const struct ends *e, uint32_t seq)
 {
-	uint64_t until = wire_now_ns() + ANSWER_NS;
+	uint64_t until = clock_mono_ns() + ANSWER_NS;
 	struct tell t;
 
-	while (wire_now_ns() < until) {
-		if (wire_wait(e->opener, wire_now_ns() + 1000000))
+	while (clock_mono_ns() < until) {
+		if (wire_wait(e->opener, clock_mono_ns() + 1000000))
 			(void)opened(e, NULL);
 		if (wire_receive(e->ask, &t, sizeof(t), NULL))
 			continue;

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "source/bpf/bpf_source.h"
 
 static struct bpf_source *bpf_source_of(struct source *src)
@@ -106,7 +107,7 @@ uint64_t bpf_source_time(const struct bpf_source *b, uint64_t ns)
 
 uint64_t bpf_source_now(const struct bpf_source *b)
 {
-	return mono_now_ns() - (uint64_t)b->ahead_ns;
+	return clock_mono_ns() - (uint64_t)b->ahead_ns;
 }
 
 /* The word the programs read; raising it ends the interval for them. The clock is read first: then

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "source/sys/bpf_util.h"
 #include "source/contend/contend.h"
 
@@ -68,7 +69,7 @@ const struct code *codes_get(struct contend *c, const struct abi_contend_sample 
 		like.space = c->ops->space(c, s);
 	}
 	n = cache_get(&c->codes, &like, sizeof(like));
-	if (!n || (n->sym && (!n->late || mono_now_ns() - n->asked_ns < ASK_AGAIN_NS)))
+	if (!n || (n->sym && (!n->late || clock_mono_ns() - n->asked_ns < ASK_AGAIN_NS)))
 		return n;
 	role = name_code(c, s, n->ip, &name, &function);
 	sym = strdup(name.text);
@@ -79,7 +80,7 @@ const struct code *codes_get(struct contend *c, const struct abi_contend_sample 
 	n->role = role;
 	n->function = function;
 	n->late = name.late;
-	n->asked_ns = mono_now_ns();
+	n->asked_ns = clock_mono_ns();
 	return n;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/cache.h"
 #include "core/map_line.h"
 #include "source/contend/futex.h"
@@ -143,7 +144,7 @@ int futex_addrs_open(struct futex_addrs **out, int map_fd, uint32_t room, bool p
 static void look_at(struct futex_addrs *a, const struct futex_addr *n)
 {
 	struct process like = {.pid = n->pid, .space = n->space}, *p;
-	uint64_t now = mono_now_ns();
+	uint64_t now = clock_mono_ns();
 
 	cache_trim(&a->processes);
 	p = cache_get(&a->processes, &like, sizeof(like));

@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "source/sys/bpf_util.h"
 #include "source/inodes/ext4_dev.h"
 #include "source/sys/mountinfo.h"
@@ -230,12 +231,12 @@ const struct ext4_dev *ext4_dev_get(struct ext4_devs *d, uint64_t fs, uint32_t p
 	char name[NAME_MAX + 1];
 
 	if (!n || n->dev.ours || n->asked == d->looks ||
-	    (n->asked && mono_now_ns() - n->asked_ns < ASK_AGAIN_NS))
+	    (n->asked && clock_mono_ns() - n->asked_ns < ASK_AGAIN_NS))
 		return n ? &n->dev : NULL;
 	if (mounts_changed(d))
 		read_mounts(d);
 	n->asked = d->looks;
-	n->asked_ns = mono_now_ns();
+	n->asked_ns = clock_mono_ns();
 	if (n->dev.ours || take_hidden(d, n))
 		return &n->dev;
 	if (pid)

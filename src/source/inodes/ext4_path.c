@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/cache.h"
 #include "source/sys/bpf_util.h"
 #include "source/inodes/ext4_path.h"
@@ -104,7 +105,7 @@ static void ask(struct ext4_paths *p, struct known *k, uint32_t pid)
 	char path[PATH_MAX];
 	int ret = dev ? resolve(dev, k, path, sizeof(path)) : -ENOMEM;
 
-	k->asked_ns = mono_now_ns();
+	k->asked_ns = clock_mono_ns();
 	p->denied |= ret == -EPERM; /* what was given up does not come back */
 	if (!ret) {
 		k->named = true;
@@ -122,7 +123,7 @@ static const struct known *look_up(struct ext4_paths *p, uint64_t fs, uint64_t i
 	struct known key = {.fs = fs, .ino = ino, .generation = generation};
 	struct known *k = cache_get(&p->known, &key, sizeof(key));
 
-	if (k && (!k->name || (!p->denied && mono_now_ns() - k->asked_ns > FRESH_NS)))
+	if (k && (!k->name || (!p->denied && clock_mono_ns() - k->asked_ns > FRESH_NS)))
 		ask(p, k, pid);
 	return k;
 }

@@ -12,6 +12,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "insn/insn.h"
 #include "source/line/line.h"
 
@@ -166,7 +167,7 @@ static void forget_oldest(struct line_ips *p)
 static void note_process(struct line_ips *p, uint32_t tgid, uint32_t image, uint64_t ip)
 {
 	struct process like = {.id = (uint64_t)image << 32 | tgid}, *one;
-	uint64_t now = mono_now_ns();
+	uint64_t now = clock_mono_ns();
 
 	one = cache_find(&p->processes, &like);
 	if ((one && now - one->at_ns < READ_AGAIN_NS) || p->reads >= PROCESSES_PER_TURN)
@@ -205,7 +206,7 @@ static int on_new(void *ctx, const void *data, size_t size)
 	(void)bpf_map_update_elem(p->map_fd, &r->key, &ip, BPF_EXIST); /* gone: it comes again */
 	p->known[(p->first + p->n++) % p->max] = r->key;
 	forget_oldest(p);
-	return mono_now_ns() >= p->turn_ends_ns;
+	return clock_mono_ns() >= p->turn_ends_ns;
 }
 
 int line_ips_open(struct line_source *s, struct err *e)
@@ -242,7 +243,7 @@ int line_ips_drain(struct line_ips *p, struct err *e)
 			return 0; /* woken for another's sake: not our turn yet */
 		return err_sys(e, -errno, "line: timer");
 	}
-	p->turn_ends_ns = mono_now_ns() + TURN_BUDGET_NS;
+	p->turn_ends_ns = clock_mono_ns() + TURN_BUDGET_NS;
 	p->reads = 0;
 	ret = ring_drain(&p->ring, e);
 	return ret < 0 ? ret : 1; /* what is left waits for the next turn: that is the bound */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "source/sys/bpf_util.h"
 #include "source/synth/synth.h"
 
@@ -383,7 +384,7 @@ static int synth_start(struct source *base, struct err *e)
 	synth_files_start(s->files);
 	synth_locks_start(s->locks);
 	s->random = SYNTH_SEED;
-	s->start_ns = mono_now_ns();
+	s->start_ns = clock_mono_ns();
 	s->events = 0;
 	s->due = 0;
 	return 0;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "source/sys/bpf_util.h"
 #include "source/privs.h"
 
@@ -24,14 +25,6 @@ static int log_all(enum libbpf_print_level level, const char *fmt, va_list ap)
 void bpf_util_log(bool verbose)
 {
 	libbpf_set_print(verbose ? log_all : NULL);
-}
-
-uint64_t mono_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
 }
 
 int bad_btf_file(struct err *e, int err, const char *file)
@@ -438,7 +431,7 @@ int cost_sampler_begin(struct cost_sampler *c, const struct bpf_object *obj, str
 		cost_sampler_close(c);
 		return err_sys(e, -ENOENT, "BPF run-time statistics");
 	}
-	c->begin_ns = mono_now_ns();
+	c->begin_ns = clock_mono_ns();
 	return 0;
 }
 
@@ -452,7 +445,7 @@ int cost_sampler_end(struct cost_sampler *c, const struct bpf_object *obj, struc
 		cost_sampler_close(c);
 		return -ENOENT;
 	}
-	dur = mono_now_ns() - c->begin_ns;
+	dur = clock_mono_ns() - c->begin_ns;
 	cost_sampler_close(c);
 	run_ns -= c->run_ns;
 	runs -= c->runs;
@@ -500,7 +493,7 @@ struct timespec wall_at(uint64_t mono_ns)
 
 	clock_gettime(CLOCK_REALTIME, &wall);
 	ns = (uint64_t)wall.tv_sec * 1000000000ULL + (uint64_t)wall.tv_nsec -
-	     (mono_now_ns() - mono_ns);
+	     (clock_mono_ns() - mono_ns);
 	wall.tv_sec = (time_t)(ns / 1000000000ULL);
 	wall.tv_nsec = (long)(ns % 1000000000ULL);
 	return wall;

@@ -96,8 +96,6 @@ void cost_sampler_close(struct cost_sampler *c);
 /* Runs the kernel skipped because the same program was active on that CPU (bpf_prog_info). */
 uint64_t recursion_misses(const struct bpf_object *obj);
 
-uint64_t mono_now_ns(void);
-
 /* The wall clock when CLOCK_MONOTONIC was mono_ns. */
 struct timespec wall_at(uint64_t mono_ns);
 /*

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "abi_times.h"
+#include "core/clock.h"
 #include "core/array.h"
 #include "core/cache.h"
 #include "core/fields.h"
@@ -347,7 +348,7 @@ static int first_walk(struct times_run *t)
 
 int times_start(struct times_run *t, struct err *e)
 {
-	uint64_t now = mono_now_ns();
+	uint64_t now = clock_mono_ns();
 	int ret = 0;
 
 	if (t->skel && !t->epoch) {
@@ -377,7 +378,7 @@ int times_next_epoch(struct times_run *t, bool last, struct err *e)
 	int ret;
 
 	if (!t->whole) {
-		ret = cpus_run_next(&t->cpus, mono_now_ns(), e);
+		ret = cpus_run_next(&t->cpus, clock_mono_ns(), e);
 		if (ret)
 			return ret;
 	}

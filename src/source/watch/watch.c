@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "insn/insn.h"
 #include "source/sys/cpus.h"
 #include "source/sys/map_setup.h"
@@ -295,7 +296,7 @@ static void wait_for_hits(const struct watch_source *w, uint64_t until, bool sle
 	const __u64 *taken = &watch_counts(w)->taken;
 	uint64_t before = __atomic_load_n(taken, __ATOMIC_RELAXED);
 
-	while (mono_now_ns() < until &&
+	while (clock_mono_ns() < until &&
 	       __atomic_load_n(taken, __ATOMIC_RELAXED) - before < BRIEF_ENOUGH)
 		if (sleeps)
 			(void)nanosleep(&step, NULL); /* a signal: so much the shorter */
@@ -308,7 +309,7 @@ static int watch_once(struct watch_source *w, bool sleeps, uint64_t *took, struc
 	int ret = watch_events_try(w, e);
 
 	(void)sched_yield(); /* what follows fits into what a turn on the CPU is */
-	begin = mono_now_ns();
+	begin = clock_mono_ns();
 	if (!ret)
 		ret = watch_events_open(w, e);
 	if (!ret)
@@ -317,7 +318,7 @@ static int watch_once(struct watch_source *w, bool sleeps, uint64_t *took, struc
 		wait_for_hits(w, begin + WATCH_BRIEF_NS, sleeps);
 	watch_events_disarm(w);
 	watch_events_close(w);
-	*took = mono_now_ns() - begin;
+	*took = clock_mono_ns() - begin;
 	return ret;
 }
 
