@@ -153,7 +153,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void members(void **state)
+TEST(members)
 {
 	static const struct {
 		uint32_t offset;
@@ -230,7 +230,7 @@ static void check_line(const struct types *t, const char *type, uint32_t from, u
 	assert_int_equal(found, n);
 }
 
-static void a_line(void **state)
+TEST(a_line)
 {
 	static const struct line_row top[] = {
 		{"l", 56, 16, false},	      /* reaches into it */
@@ -264,7 +264,7 @@ static void a_line(void **state)
 	assert_int_equal(btf_members_in(&t->v, (uint32_t)t->top, 64, 128, few, ROWS(few)), 3);
 }
 
-static void offsets(void **state)
+TEST(offsets)
 {
 	struct types *t = *state;
 	uint32_t top = btf_view_find(&t->v, "top", BTF_KIND_STRUCT), type;
@@ -283,7 +283,7 @@ static void offsets(void **state)
 }
 
 /* A module's types build on the kernel's: ids and names go on where those end. */
-static void of_a_module(void **state)
+TEST(of_a_module)
 {
 	struct types *t = *state;
 	struct btf *split = btf__new_empty_split(t->btf);
@@ -313,7 +313,7 @@ static void of_a_module(void **state)
 }
 
 /* Cut short anywhere it is refused, never read past its end (the sanitizers see). */
-static void broken(void **state)
+TEST(broken)
 {
 	struct types *t = *state;
 	struct btf_view v;
@@ -332,10 +332,5 @@ static void broken(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(members),     cmocka_unit_test(a_line), cmocka_unit_test(offsets),
-		cmocka_unit_test(of_a_module), cmocka_unit_test(broken),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return unit_main(set_up, tear_down);
 }

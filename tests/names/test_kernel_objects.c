@@ -52,7 +52,7 @@ static void check_rows(struct fixture *f)
 	}
 }
 
-static void objects(void **state)
+TEST(objects)
 {
 	struct fixture *f = *state;
 	char comm[16] = "", whose[64];
@@ -71,7 +71,7 @@ static void objects(void **state)
 }
 
 /* As before 6.13: whose slab it is only the struct page says. */
-static void objects_without_kfunc(void **state)
+TEST(objects_without_kfunc)
 {
 	struct fixture *f = *state;
 	bool slabs = f->names->kernel->peek.slabs;
@@ -81,7 +81,7 @@ static void objects_without_kfunc(void **state)
 	f->names->kernel->peek.slabs = slabs;
 }
 
-static void the_inode(void **state)
+TEST(the_inode)
 {
 	struct fixture *f = *state;
 	char place[64];
@@ -105,7 +105,7 @@ static void the_inode(void **state)
 }
 
 /* Not certain: at most the cache and the offset. */
-static void never_a_wrong_member(void **state)
+TEST(never_a_wrong_member)
 {
 	static const uint64_t nowhere[] = {
 		0, 1, 0x7fffffffe000, 0x800000000000, 0xffff800000000000, UINT64_MAX};
@@ -138,7 +138,7 @@ static void never_a_wrong_member(void **state)
 }
 
 /* What a source saw goes before what we find, if the address is in it. */
-static void hints(void **state)
+TEST(hints)
 {
 	struct fixture *f = *state;
 	struct kernel_hint hint = {.object = f->t.pipe_mutex, .type = "pipe_inode_info"};
@@ -172,7 +172,7 @@ static void check_cpu(struct fixture *f, uint32_t cpu)
 }
 
 /* The run queue of each CPU, seen from a task that runs there. */
-static void per_cpu(void **state)
+TEST(per_cpu)
 {
 	struct fixture *f = *state;
 	cpu_set_t all, one;
@@ -191,7 +191,7 @@ static void per_cpu(void **state)
 }
 
 /* The kernel tells the number of our page, too. */
-static void page_number(void **state)
+TEST(page_number)
 {
 	struct fixture *f = *state;
 	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -210,7 +210,7 @@ static void page_number(void **state)
 	assert_int_equal(name.object, f->t.page);
 }
 
-static void code(void **state)
+TEST(code)
 {
 	static const struct {
 		const char *name;
@@ -245,7 +245,7 @@ static void code(void **state)
 }
 
 /* The BPF programs of our own fixture come and go like any module. */
-static void code_of_bpf(void **state)
+TEST(code_of_bpf)
 {
 	char text[128] = "";
 	struct fixture *f = *state;
@@ -272,7 +272,7 @@ static void code_of_bpf(void **state)
 }
 
 /* The 2012 line. */
-static void a_line(void **state)
+TEST(a_line)
 {
 	struct fixture *f = *state;
 	struct name_member m[32];
@@ -293,7 +293,7 @@ static void a_line(void **state)
 	assert_int_equal(names_members_on_line(f->names, "no_such_type", 0, 0, m, ROWS(m)), 0);
 }
 
-static void nothing_missing(void **state)
+TEST(nothing_missing)
 {
 	struct fixture *f = *state;
 
@@ -302,18 +302,9 @@ static void nothing_missing(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(objects),	   cmocka_unit_test(objects_without_kfunc),
-		cmocka_unit_test(the_inode),	   cmocka_unit_test(never_a_wrong_member),
-		cmocka_unit_test(hints),	   cmocka_unit_test(per_cpu),
-		cmocka_unit_test(page_number),	   cmocka_unit_test(code),
-		cmocka_unit_test(code_of_bpf),	   cmocka_unit_test(a_line),
-		cmocka_unit_test(nothing_missing),
-	};
-
 	if (geteuid()) {
 		printf("1..0 # SKIP not root\n");
 		return 0;
 	}
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return unit_main(set_up, tear_down);
 }

@@ -5,7 +5,7 @@
 #include "names/kernel.h"
 #include "unit.h"
 
-static void contents(void **state)
+TEST(contents)
 {
 	static const struct {
 		const char *cache;
@@ -41,7 +41,7 @@ static void contents(void **state)
 	}
 }
 
-static void modules(void **state)
+TEST(modules)
 {
 	char module[8];
 
@@ -57,10 +57,5 @@ static void modules(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(contents),
-		cmocka_unit_test(modules),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

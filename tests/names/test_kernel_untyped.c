@@ -18,7 +18,7 @@ static const char *inferred(struct fixture *f, uint64_t addr, uint32_t kind, con
 
 /* By a function: pipe_wait_readable(struct pipe_inode_info *). A lock of
  * another kind, at another offset or in another object of that size is not called so. */
-static void functions(void **state)
+TEST(functions)
 {
 	struct fixture *f = *state;
 	uint64_t mutex = f->t.pipe_mutex, wait = f->t.pipe_rd_wait;
@@ -41,7 +41,7 @@ static void functions(void **state)
 
 /* A lock by the one function that takes it: in memory from kmalloc or nowhere that is known, but
  * not in an object that has a type. */
-static void buckets(void **state)
+TEST(buckets)
 {
 	struct fixture *f = *state;
 	const uint64_t nowhere = 0xffff800000000040;
@@ -64,7 +64,7 @@ static void buckets(void **state)
 
 /* A lock of the image without a symbol, by who takes it. Another kind, another caller or none, or
  * a place outside of the image is not called so. */
-static void globals(void **state)
+TEST(globals)
 {
 	static const struct {
 		uint32_t kind;
@@ -111,15 +111,9 @@ static void globals(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(functions),
-		cmocka_unit_test(globals),
-		cmocka_unit_test(buckets),
-	};
-
 	if (geteuid()) {
 		printf("1..0 # SKIP not root\n");
 		return 0;
 	}
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return unit_main(set_up, tear_down);
 }

@@ -131,33 +131,27 @@ static int without_types(uint64_t code)
 	return 0;
 }
 
-static void without_privileges(void **state)
+TEST(without_privileges)
 {
 	in_child(bare);
 }
 
 /* What takes privileges is done before they go. */
-static void prepared_before(void **state)
+TEST(prepared_before)
 {
 	in_child(prepared);
 }
 
-static void no_types(void **state)
+TEST(no_types)
 {
 	in_child(without_types);
 }
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_privileges),
-		cmocka_unit_test(prepared_before),
-		cmocka_unit_test(no_types),
-	};
-
 	if (geteuid()) {
 		printf("1..0 # SKIP not root\n");
 		return 0;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

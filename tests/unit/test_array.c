@@ -7,7 +7,7 @@
 #include "core/array.h"
 #include "unit.h"
 
-static void room(void **state)
+TEST(room)
 {
 	size_t cap = 0, grown = 0, before, n;
 	uint32_t *v = NULL, *at;
@@ -32,7 +32,7 @@ static void room(void **state)
 	free(at);
 }
 
-static void upto(void **state)
+TEST(upto)
 {
 	static const struct __attribute__((packed)) {
 		uint64_t key;
@@ -49,7 +49,7 @@ static void upto(void **state)
 	assert_int_equal(array_upto(NULL, 0, 8, 5), 0);
 }
 
-static void texts(void **state)
+TEST(texts)
 {
 	struct str_list l = {0};
 
@@ -64,7 +64,7 @@ static void texts(void **state)
 	str_list_free(&l);
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
 	struct u32_list l = {0};
 
@@ -78,12 +78,5 @@ static void numbers(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(room),
-		cmocka_unit_test(upto),
-		cmocka_unit_test(texts),
-		cmocka_unit_test(numbers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

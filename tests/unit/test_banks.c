@@ -105,7 +105,7 @@ static void sched_end(struct fixture *f, struct banks *b)
 	end(f);
 }
 
-static void test_sched_intervals(void **state)
+TEST(test_sched_intervals)
 {
 	struct err e = {0};
 	struct banks b;
@@ -131,7 +131,7 @@ static void test_sched_intervals(void **state)
 }
 
 /* Slots that wrap between two readings of a long interval lose nothing. */
-static void test_sched_drain(void **state)
+TEST(test_sched_drain)
 {
 	const uint64_t most = UINT32_MAX, all = most + 3;
 	struct err e = {0};
@@ -161,7 +161,7 @@ static void test_sched_drain(void **state)
 
 /* ---- one metric ---- */
 
-static void test_one_metric(void **state)
+TEST(test_one_metric)
 {
 	const uint64_t most = UINT32_MAX;
 	struct err e = {0};
@@ -192,11 +192,5 @@ static void test_one_metric(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sched_intervals),
-		cmocka_unit_test(test_sched_drain),
-		cmocka_unit_test(test_one_metric),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

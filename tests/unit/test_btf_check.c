@@ -64,7 +64,7 @@ static int check(const struct image *image)
 	return ret;
 }
 
-static void broken(void **state)
+TEST(broken)
 {
 	static const struct {
 		const char *why;
@@ -99,7 +99,7 @@ static void broken(void **state)
 }
 
 /* What <linux/btf.h> says of the header is the building system's; a kernel's has its own length. */
-static void headers(void **state)
+TEST(headers)
 {
 	static const struct {
 		__u32 hdr_len;
@@ -136,7 +136,5 @@ static void headers(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(broken), cmocka_unit_test(headers)};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

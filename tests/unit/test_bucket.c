@@ -19,7 +19,7 @@ static void init(struct bucket_table *t, uint32_t schema)
 	assert_int_equal(bucket_table_init(t, schema), 0);
 }
 
-static void every_boundary(void **state)
+TEST(every_boundary)
 {
 	struct bucket_table t[BUCKET_SCHEMA_MAX + 1];
 	size_t wrong = 0;
@@ -38,7 +38,7 @@ static void every_boundary(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-static void base(void **state)
+TEST(base)
 {
 	static const int32_t bases[] = {TRUE_BASE_3, TRUE_BASE_4, TRUE_BASE_5, TRUE_BASE_6};
 	struct bucket_table t;
@@ -52,7 +52,7 @@ static void base(void **state)
 }
 
 /* Powers of two seconds are the only whole boundaries: the upper edge belongs to the bucket. */
-static void whole_seconds(void **state)
+TEST(whole_seconds)
 {
 	struct bucket_table t;
 
@@ -71,7 +71,7 @@ static void whole_seconds(void **state)
 	}
 }
 
-static void ends(void **state)
+TEST(ends)
 {
 	struct bucket_table t;
 
@@ -92,7 +92,7 @@ static void ends(void **state)
 	}
 }
 
-static void ilog2(void **state)
+TEST(ilog2)
 {
 	struct bucket_table t;
 
@@ -104,7 +104,7 @@ static void ilog2(void **state)
 }
 
 /* What bucket_slot() relies on: a slot of the look-up table holds one threshold at most. */
-static void table_shape(void **state)
+TEST(table_shape)
 {
 	struct bucket_table t;
 
@@ -123,7 +123,7 @@ static void table_shape(void **state)
 	}
 }
 
-static void refused_schemas(void **state)
+TEST(refused_schemas)
 {
 	static const uint32_t bad[] = {0, 1, 2, 7, 8, 31, 32, UINT32_MAX};
 	struct bucket_table t;
@@ -133,7 +133,7 @@ static void refused_schemas(void **state)
 }
 
 /* Edges and middles of neighbours fit together. */
-static void edges(void **state)
+TEST(edges)
 {
 	for (uint32_t s = BUCKET_SCHEMA_MIN; s <= BUCKET_SCHEMA_MAX; s++) {
 		double step = exp2(1.0 / (1 << s));
@@ -151,12 +151,5 @@ static void edges(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_boundary),  cmocka_unit_test(base),
-		cmocka_unit_test(whole_seconds),   cmocka_unit_test(ends),
-		cmocka_unit_test(ilog2),	   cmocka_unit_test(table_shape),
-		cmocka_unit_test(refused_schemas), cmocka_unit_test(edges),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -42,7 +42,7 @@ static struct number *find(struct cache *c, int key)
 	return cache_find(c, &like);
 }
 
-static void bounded(void **state)
+TEST(bounded)
 {
 	struct cache c;
 	int i;
@@ -65,7 +65,7 @@ static void bounded(void **state)
 	assert_int_equal(live, 0);
 }
 
-static void oldest_leave(void **state)
+TEST(oldest_leave)
 {
 	static const struct {
 		const char *why;
@@ -99,7 +99,7 @@ static void oldest_leave(void **state)
 	}
 }
 
-static void got(void **state)
+TEST(got)
 {
 	struct number like = {.key = 3}, *n;
 	struct cache c;
@@ -119,7 +119,7 @@ static void got(void **state)
 	assert_int_equal(live, 0);
 }
 
-static void never_used(void **state)
+TEST(never_used)
 {
 	struct cache c = {0};
 
@@ -128,12 +128,5 @@ static void never_used(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bounded),
-		cmocka_unit_test(oldest_leave),
-		cmocka_unit_test(got),
-		cmocka_unit_test(never_used),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

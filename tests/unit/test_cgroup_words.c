@@ -13,7 +13,7 @@
 #define UID_ "1b2c3d4e_5f60_4718_92a3_b4c5d6e7f809"
 #define STATIC "2f8a9c0d1e3b4a5968778695a4b3c2d1"
 
-static void paths(void **state)
+TEST(paths)
 {
 	static const struct {
 		const char *why, *path, *unit, *container, *pod;
@@ -126,7 +126,7 @@ static void paths(void **state)
 }
 
 /* Longer than a unit's name may be: none, not a part of it. */
-static void long_name(void **state)
+TEST(long_name)
 {
 	struct cgroup_words w;
 	char path[512];
@@ -141,10 +141,5 @@ static void long_name(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths),
-		cmocka_unit_test(long_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

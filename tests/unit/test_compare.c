@@ -136,7 +136,7 @@ static const struct {
 	{"one and four", {1, 20, 200, 100}, {4, 20, 200, 200}, "uuuuusu", .few_runs = true},
 };
 
-static void test_verdicts(void **state)
+TEST(test_verdicts)
 {
 	struct compare_work *k = compare_work_new();
 	size_t i, j;
@@ -177,7 +177,7 @@ static void test_verdicts(void **state)
 }
 
 /* The same runs have the same results; whatever was compared before. */
-static void test_again(void **state)
+TEST(test_again)
 {
 	static struct many base, new;
 	struct compare_work *k = compare_work_new();
@@ -198,7 +198,7 @@ static void test_again(void **state)
 }
 
 /* Of several schemas the coarsest is taken, within a run too: as if all had been counted at it. */
-static void test_schemas(void **state)
+TEST(test_schemas)
 {
 	static struct many coarse, fine, mixed;
 	struct compare_work *k = compare_work_new();
@@ -235,7 +235,7 @@ static void test_schemas(void **state)
 	compare_work_free(k);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	static struct many one;
 	struct compare_work *k = compare_work_new();
@@ -254,7 +254,7 @@ static void test_refused(void **state)
 }
 
 /* Of many equal rows some differ by chance: with the others in view they do not. */
-static void test_many_rows(void **state)
+TEST(test_many_rows)
 {
 	struct compare_result rows[100], *list[100];
 	size_t i;
@@ -282,7 +282,7 @@ static void test_many_rows(void **state)
 }
 
 /* No difference is the same only where a bound of the interval is within the noise. */
-static void test_wide(void **state)
+TEST(test_wide)
 {
 	static const struct {
 		double lo, ratio, hi;
@@ -308,7 +308,7 @@ static void test_wide(void **state)
 }
 
 /* Cells of a row that is not there in most intervals, joined as the run grows. */
-static void test_cells(void **state)
+TEST(test_cells)
 {
 	uint64_t counts[COMPARE_CELLS] = {0}, zeros = 0, sum = 0, n;
 	struct compare_run run;
@@ -355,12 +355,5 @@ static void test_cells(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_verdicts),  cmocka_unit_test(test_again),
-		cmocka_unit_test(test_schemas),	  cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_many_rows), cmocka_unit_test(test_wide),
-		cmocka_unit_test(test_cells),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include "unit.h"
 #include "waits.h"
 
-static void names(void **state)
+TEST(names)
 {
 	static const struct {
 		struct culprit k;
@@ -95,7 +95,7 @@ static void classes(void **state)
 	frame_own_free(own);
 }
 
-static void verdict(void **state)
+TEST(verdict)
 {
 	static const struct culprit rows[] = {
 		{VICTIM("1"), .kind = "task", .comm = "a", .pid = 5, .wait_ns = 300},
@@ -123,7 +123,7 @@ static void verdict(void **state)
 }
 
 /* Below a hundredth of the time of those who waited nobody is blamed. */
-static void hardly(void **state)
+TEST(hardly)
 {
 	static const struct culprit rows[] = {
 		{.kind = "task", .comm = "kworker/1:4", .wait_ns = 106000}};
@@ -148,7 +148,7 @@ static void hardly(void **state)
 }
 
 /* A part of the tool's own is told as such. */
-static void itself(void **state)
+TEST(itself)
 {
 	static const char *const names[] = {"waitscope", "waitscope-names", "waitscope-open"};
 
@@ -167,7 +167,7 @@ static void itself(void **state)
 }
 
 /* "held longest by" is said where a thread held it for the largest part. */
-static void lock_held(void **state)
+TEST(lock_held)
 {
 	static const struct {
 		struct holder holders[2];
@@ -211,7 +211,7 @@ static void lock_held(void **state)
 }
 
 /* Nor is a lock expensive that hardly was waited for. */
-static void lock_cheap(void **state)
+TEST(lock_cheap)
 {
 	struct hist h = waits(1000, 17);
 	const struct contended c[] = {
@@ -264,7 +264,7 @@ static const char *said_of_tail(const struct frame *f, struct verdict *v)
 
 /* Many short waits for one, few long ones for another: the tail begins at a power of two of a
  * second such that the 99th percentile is in it. */
-static void tail(void **state)
+TEST(tail)
 {
 	struct culprit rows[] = {
 		{.kind = "task", .comm = "short", .length_ns = {FROM_2MS(-2) = 990000}},
@@ -324,7 +324,7 @@ static void tail(void **state)
 }
 
 /* Rows of one address are one lock; who held it longest of all of them; the parts are all of it. */
-static void locks(void **state)
+TEST(locks)
 {
 	static const struct holder a[] = {
 		{.pid = 7,
@@ -383,7 +383,7 @@ static void locks(void **state)
 }
 
 /* Which rows are one: by what they name, not by what they are called now. */
-static void joined(void **state)
+TEST(joined)
 {
 	static const struct {
 		struct culprit a, b;
@@ -433,7 +433,7 @@ static void joined(void **state)
 	}
 }
 
-static void subtracted(void **state)
+TEST(subtracted)
 {
 	static const struct culprit rows[] = {
 		{.kind = "irq", .count = 3, .wait_ns = 30, .length_ns = {20, 10}},
@@ -470,7 +470,7 @@ static void subtracted(void **state)
 	"{\"kind\":\"task\",\"pid\":1,\"tid\":1,\"comm\":\"a\",\"cgroup\":null,\"ns\":" ns "}"
 
 /* A slow wait's parts are all of it, or it is no record. */
-static void slow_parts(void **state)
+TEST(slow_parts)
 {
 	static const struct {
 		const char *line;
@@ -501,14 +501,5 @@ static void slow_parts(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),      cmocka_unit_test(verdict),
-		cmocka_unit_test(hardly),     cmocka_unit_test(itself),
-		cmocka_unit_test(lock_held),  cmocka_unit_test(lock_cheap),
-		cmocka_unit_test(tail),	      cmocka_unit_test(locks),
-		cmocka_unit_test(joined),     cmocka_unit_test(subtracted),
-		cmocka_unit_test(slow_parts),
-	};
-
-	return cmocka_run_group_tests_name("culprit", tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -81,7 +81,7 @@ static const struct row rows[] = {
 	 0, DATA_LEVEL_UNKNOWN},
 };
 
-static void table(void **state)
+TEST(table)
 {
 	for (size_t k = 0; k < ROWS(rows); k++) {
 		struct data_src d;
@@ -93,7 +93,7 @@ static void table(void **state)
 }
 
 /* A breakpoint event's word, as seen on 6.18: nothing is known. */
-static void not_available_word(void **state)
+TEST(not_available_word)
 {
 	struct data_src d;
 
@@ -104,10 +104,5 @@ static void not_available_word(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(table),
-		cmocka_unit_test(not_available_word),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include "diff.h"
 #include "unit.h"
 
-static void room(void **state)
+TEST(room)
 {
 	static const struct {
 		size_t columns, used, width;
@@ -27,7 +27,7 @@ static void room(void **state)
 }
 
 /* On an axis from 1/2 to 2: ten columns an octave. */
-static void lines(void **state)
+TEST(lines)
 {
 	static const struct {
 		double lo, ratio, hi;
@@ -69,7 +69,7 @@ static void lines(void **state)
 }
 
 /* The shortest axis that a line needs; the longest there is. */
-static void reach(void **state)
+TEST(reach)
 {
 	static const struct {
 		double lo, hi, ends;
@@ -89,11 +89,5 @@ static void reach(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(room),
-		cmocka_unit_test(lines),
-		cmocka_unit_test(reach),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include "core/err.h"
 #include "unit.h"
 
-static void words(void **state)
+TEST(words)
 {
 	struct err e = {0};
 
@@ -14,7 +14,7 @@ static void words(void **state)
 	assert_int_equal(err_exit(&e), EXIT_CANNOT);
 }
 
-static void first_words_stay(void **state)
+TEST(first_words_stay)
 {
 	struct err e = {0};
 
@@ -25,7 +25,7 @@ static void first_words_stay(void **state)
 	assert_int_equal(err_exit(&e), EXIT_USAGE);
 }
 
-static void system_error(void **state)
+TEST(system_error)
 {
 	struct err e = {0};
 
@@ -34,7 +34,7 @@ static void system_error(void **state)
 	assert_int_equal(err_exit(&e), EXIT_FAILED);
 }
 
-static void nowhere_to_write(void **state)
+TEST(nowhere_to_write)
 {
 	struct err e = {0};
 
@@ -46,7 +46,7 @@ static void nowhere_to_write(void **state)
 	assert_int_equal(err_exit(&e), EXIT_FAILED); /* failed without words */
 }
 
-static void too_long(void **state)
+TEST(too_long)
 {
 	char text[2 * ERR_TEXT_LEN];
 	struct err e = {0};
@@ -61,7 +61,7 @@ static void too_long(void **state)
 }
 
 /* Whatever a path or a name has in it, it is one line of what a terminal shows. */
-static void foreign_words(void **state)
+TEST(foreign_words)
 {
 	struct err e = {0};
 
@@ -74,11 +74,5 @@ static void foreign_words(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words),	 cmocka_unit_test(first_words_stay),
-		cmocka_unit_test(system_error),	 cmocka_unit_test(too_long),
-		cmocka_unit_test(foreign_words), cmocka_unit_test(nowhere_to_write),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -101,7 +101,7 @@ void *calloc(size_t n, size_t size)
 #endif
 
 /* A series that is there already is found without one. */
-static void looks_up_in_place(void **state)
+TEST(looks_up_in_place)
 {
 	struct config cfg = {.by = BY_COMM, .max_keys = 2, .export_schema = 3};
 	struct hist h = waits(5000, 3);
@@ -130,7 +130,7 @@ static void looks_up_in_place(void **state)
 }
 
 /* Counts add up; the whole and the groups are there, CPUs with --by cpu alone. */
-static void adds_up(void **state)
+TEST(adds_up)
 {
 	struct config cfg = {.by = BY_COMM, .max_keys = 16, .export_schema = 3};
 	struct hist h = waits(5000, 3);
@@ -163,7 +163,7 @@ static void adds_up(void **state)
 }
 
 /* Past --max-keys what appears is the others', for good: no count ever falls. */
-static void others(void **state)
+TEST(others)
 {
 	struct config cfg = {.by = BY_PID, .max_keys = 16, .export_schema = 3};
 	struct export *x = export_new(&cfg);
@@ -193,7 +193,7 @@ static void others(void **state)
 /*
  * A group that is gone ends, and its place is free; one that comes back counts from 0, since then.
  */
-static void ends(void **state)
+TEST(ends)
 {
 	struct config cfg = {.by = BY_COMM, .max_keys = 16, .export_schema = 3};
 	uint64_t late = EXPORT_END_NS / NS_PER_S;
@@ -229,7 +229,7 @@ static void ends(void **state)
 }
 
 /* A place that has become free is taken, many times over: nothing grows. */
-static void places_are_free(void **state)
+TEST(places_are_free)
 {
 	struct config cfg = {.by = BY_COMM, .max_keys = 16, .export_schema = 3};
 	struct export *x = export_new(&cfg);
@@ -249,7 +249,7 @@ static void places_are_free(void **state)
 }
 
 /* Names that are safe to print may be equal: then they are one series. */
-static void equal_names(void **state)
+TEST(equal_names)
 {
 	struct config cfg = {.by = BY_COMM, .max_keys = 16, .export_schema = 3};
 	struct hist h = waits(5000, 2);
@@ -267,7 +267,7 @@ static void equal_names(void **state)
 }
 
 /* A cgroup is also known by its unit, container and pod. */
-static void cgroup_labels(void **state)
+TEST(cgroup_labels)
 {
 	struct config cfg = {.by = BY_CGROUP, .max_keys = 16, .export_schema = 3};
 	struct hist h = waits(5000, 2);
@@ -294,7 +294,7 @@ static void cgroup_labels(void **state)
 }
 
 /* The final report of intervals that were added is nothing new; another is all there is. */
-static void final(void **state)
+TEST(final)
 {
 	struct config cfg = {.by = BY_COMM, .max_keys = 16, .export_schema = 3};
 	struct hist h = waits(5000, 2), all = waits(5000, 100);
@@ -316,7 +316,7 @@ static void final(void **state)
 }
 
 /* Every loss is counted under its reason; what is no loss is not. */
-static void quality(void **state)
+TEST(quality)
 {
 	struct config cfg = {.max_keys = 16, .export_schema = 3};
 	struct export *x = export_new(&cfg);
@@ -338,13 +338,5 @@ static void quality(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(adds_up),	   cmocka_unit_test(looks_up_in_place),
-		cmocka_unit_test(others),	   cmocka_unit_test(ends),
-		cmocka_unit_test(places_are_free), cmocka_unit_test(equal_names),
-		cmocka_unit_test(final),	   cmocka_unit_test(quality),
-		cmocka_unit_test(cgroup_labels),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

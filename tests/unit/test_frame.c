@@ -12,7 +12,7 @@ static const struct series series[] = {
 	{&wait, {{0}}, 0},
 };
 
-static void labels(void **state)
+TEST(labels)
 {
 	assert_string_equal(series_label(&series[1], "pid"), "42");
 	assert_string_equal(series_label(&series[1], "comm"), "x");
@@ -20,7 +20,7 @@ static void labels(void **state)
 	assert_null(series_label(&series[3], "cpu"));
 }
 
-static void describing(void **state)
+TEST(describing)
 {
 	static const struct {
 		struct series s;
@@ -58,7 +58,7 @@ static void describing(void **state)
 	}
 }
 
-static void complete(void **state)
+TEST(complete)
 {
 	static const struct {
 		struct quality q;
@@ -86,11 +86,5 @@ static void complete(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(labels),
-		cmocka_unit_test(describing),
-		cmocka_unit_test(complete),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

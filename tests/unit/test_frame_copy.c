@@ -40,7 +40,7 @@ static void assert_same_series(const struct series *a, const struct series *b)
 	assert_same_hist(a->hist, b->hist);
 }
 
-static void same(void **state)
+TEST(same)
 {
 	struct made *m = groups(3, GROUPS), *again = groups(3, GROUPS);
 	struct frame_own *added = frame_own_new(), *copied;
@@ -79,7 +79,7 @@ static void same(void **state)
 	frame_own_free(copied);
 }
 
-static void stays(void **state)
+TEST(stays)
 {
 	struct made *m = usual(1);
 	struct frame_own *copied = frame_own_copy(&m->f);
@@ -92,7 +92,7 @@ static void stays(void **state)
 	drop(m);
 }
 
-static void empty(void **state)
+TEST(empty)
 {
 	const struct frame f = {.type = FRAME_FINAL, .end = "over"};
 	struct frame_own *copied = frame_own_copy(&f);
@@ -112,11 +112,5 @@ static int set_up(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same),
-		cmocka_unit_test(stays),
-		cmocka_unit_test(empty),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, NULL);
+	return unit_main(set_up, NULL);
 }

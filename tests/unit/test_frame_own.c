@@ -32,7 +32,7 @@ static const struct frame *view(struct frame_own *o)
 }
 
 /* Which labels make two series one: the second one's labels hold then. */
-static void keys(void **state)
+TEST(keys)
 {
 	static const struct {
 		struct label a[3], b[3];
@@ -87,7 +87,7 @@ static void keys(void **state)
 }
 
 /* The copy is whole when the original has gone. */
-static void outlives(void **state)
+TEST(outlives)
 {
 	char *comm = strdup("a\377b"), *name = strdup("new_metric"), *end = strdup("interrupted");
 	struct metric_desc desc = {.name = name, .title = name, .role = METRIC_ROWS};
@@ -144,7 +144,7 @@ static void outlives(void **state)
 }
 
 /* What is lost adds up; what is in flight is what is now, or is beside. */
-static void quality(void **state)
+TEST(quality)
 {
 	struct frame a = {.dur_ns = 100,
 			  .quality = {.missed = 3,
@@ -195,7 +195,7 @@ static void quality(void **state)
 	frame_own_free(o);
 }
 
-static void schemas(void **state)
+TEST(schemas)
 {
 	struct hist fine = samples(6, 500, 2000), coarse = samples(4, 10, 3000);
 	struct hist want = samples(4, 500, 2000);
@@ -244,7 +244,7 @@ static const struct line_thread threads[2][2] = {
 };
 
 /* Addresses: the counts of what both frames have are added, lists are joined. */
-static void rows_join(void **state)
+TEST(rows_join)
 {
 	struct hist wait = samples(5, 100, 10), cycles = samples(5, 30, 4);
 	struct futex_counts futex = {1, 2, 3, 4, true};
@@ -344,7 +344,7 @@ static void rows_join(void **state)
 	hist_free(&cycles);
 }
 
-static void row_keys(void **state)
+TEST(row_keys)
 {
 	static const struct {
 		struct contended b;
@@ -375,7 +375,7 @@ static void row_keys(void **state)
 	}
 }
 
-static void subtract(void **state)
+TEST(subtract)
 {
 	struct hist before = samples(5, 100, 10), after = samples(5, 5000, 30);
 	struct split split = {10, 20};
@@ -433,7 +433,7 @@ static uint64_t held_ns(const struct contended *c)
 
 /* Holders are one by their thread, or by what stands for none; and all of the waits whatever the
  * frames tell. */
-static void holders_join(void **state)
+TEST(holders_join)
 {
 	struct holder all[] = {
 		{.pid = 7, .tid = 8, .comm = "a", .count = 2, .wait_ns = 60, .running_ns = 60},
@@ -498,12 +498,5 @@ static void holders_join(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys),	     cmocka_unit_test(outlives),
-		cmocka_unit_test(quality),   cmocka_unit_test(schemas),
-		cmocka_unit_test(rows_join), cmocka_unit_test(row_keys),
-		cmocka_unit_test(subtract),  cmocka_unit_test(holders_join),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -6,7 +6,7 @@
 
 #include "source/contend/futex.h"
 
-static void builtin(void **state)
+TEST(builtin)
 {
 	static const struct {
 		const char *name;
@@ -40,7 +40,7 @@ static void builtin(void **state)
 }
 
 /* The user's come first, the last given before the others. */
-static void own(void **state)
+TEST(own)
 {
 	char *given[] = {(char *)"lock=my_*", (char *)"work=my_pool",
 			 (char *)"either=pthread_mutex_lock"};
@@ -55,7 +55,7 @@ static void own(void **state)
 	assert_int_equal(futex_function_of(&own, "app`your_lock+0x1"), FUTEX_UNKNOWN);
 }
 
-static void check(void **state)
+TEST(check)
 {
 	static const char *const good[] = {"lock=a", "work=a*", "either=std::x"};
 	static const char *const bad[] = {"", "lock", "lock=", "Lock=a", "idle=a", "=a"};
@@ -69,11 +69,5 @@ static void check(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(builtin),
-		cmocka_unit_test(own),
-		cmocka_unit_test(check),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

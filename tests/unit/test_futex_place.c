@@ -6,7 +6,7 @@
 
 #include "source/contend/futex.h"
 
-static void lines(void **state)
+TEST(lines)
 {
 	static const struct {
 		const char *line;
@@ -78,7 +78,5 @@ static void lines(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(lines)};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -14,7 +14,7 @@ static const uint8_t other_key[HIDE_KEY_BYTES] = {1};
 #define USER 0x00007f12000010c0
 
 /* The authors' own vector, of the bytes 0 to 7. */
-static void hash(void **state)
+TEST(hash)
 {
 	struct hide h = {0};
 
@@ -29,7 +29,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void addresses(void **state)
+TEST(addresses)
 {
 	static uint64_t all[64 * 1024];
 	struct hide h = {0}, h2 = {0};
@@ -53,7 +53,7 @@ static void addresses(void **state)
 	assert_true(hide_addr(&h, 0) == 0);
 }
 
-static void texts(void **state)
+TEST(texts)
 {
 	static const struct {
 		uint64_t addr;
@@ -91,7 +91,7 @@ static void texts(void **state)
 	hide_end(&h);
 }
 
-static void rows(void **state)
+TEST(rows)
 {
 	const struct site sites[] = {
 		{CODE, "0xffffffff81234567", 3},
@@ -161,12 +161,5 @@ static void rows(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hash),
-		cmocka_unit_test(addresses),
-		cmocka_unit_test(texts),
-		cmocka_unit_test(rows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

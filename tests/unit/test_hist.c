@@ -50,7 +50,7 @@ static uint64_t in_slots(const struct hist *h)
 	return n;
 }
 
-static void empty(void **state)
+TEST(empty)
 {
 	struct hist h;
 	struct quantile_value v;
@@ -67,7 +67,7 @@ static void empty(void **state)
 	hist_free(NULL);
 }
 
-static void one_sample(void **state)
+TEST(one_sample)
 {
 	static const uint64_t values[] = {0, 1, 2, 999, 123456789, 256000000000, 1ULL << 63};
 	struct quantile_value v;
@@ -123,7 +123,7 @@ static void check_quantiles(uint32_t schema, double allowed)
 	hist_free(&h);
 }
 
-static void quantile_error(void **state)
+TEST(quantile_error)
 {
 	check_quantiles(3, 0.045);
 	check_quantiles(4, 0.022);
@@ -132,7 +132,7 @@ static void quantile_error(void **state)
 }
 
 /* Nearest rank, row by row: samples 1000, 2000 .. n * 1000 */
-static void nearest_rank(void **state)
+TEST(nearest_rank)
 {
 	static const struct {
 		uint64_t n, ppb, rank;
@@ -168,7 +168,7 @@ static void nearest_rank(void **state)
 }
 
 /* count * ppb passes 2^64 early: the product must not. */
-static void huge_counts(void **state)
+TEST(huge_counts)
 {
 	struct hist h;
 
@@ -184,7 +184,7 @@ static void huge_counts(void **state)
 	hist_free(&h);
 }
 
-static void zero_samples_come_first(void **state)
+TEST(zero_samples_come_first)
 {
 	struct hist h;
 
@@ -202,7 +202,7 @@ static void zero_samples_come_first(void **state)
 }
 
 /* A bucket's middle may lie outside of what was seen. */
-static void clamped(void **state)
+TEST(clamped)
 {
 	struct bucket_table t;
 	uint32_t slot;
@@ -225,7 +225,7 @@ static void clamped(void **state)
 }
 
 /* The window follows the samples up and down, and holds no more than their span. */
-static void window(void **state)
+TEST(window)
 {
 	static const uint32_t order[] = {600, 601, 100, 99, 1215, 0, 600, 640};
 	uint64_t want[1216] = {0};
@@ -249,7 +249,7 @@ static void window(void **state)
 	hist_free(&h);
 }
 
-static void window_stays_narrow(void **state)
+TEST(window_stays_narrow)
 {
 	struct hist h;
 
@@ -263,7 +263,7 @@ static void window_stays_narrow(void **state)
 	hist_free(&h);
 }
 
-static void reset_keeps_memory(void **state)
+TEST(reset_keeps_memory)
 {
 	uint64_t *slots;
 	struct hist h;
@@ -290,7 +290,7 @@ static void reset_keeps_memory(void **state)
 }
 
 /* Merged parts are the same histogram as all samples put into one. */
-static void merge_is_sum(void **state)
+TEST(merge_is_sum)
 {
 	struct hist part[3], sum, all;
 
@@ -321,7 +321,7 @@ static void merge_is_sum(void **state)
 	hist_free(&all);
 }
 
-static void merge_edges(void **state)
+TEST(merge_edges)
 {
 	struct hist a, b;
 
@@ -342,7 +342,7 @@ static void merge_edges(void **state)
 }
 
 /* Both forms hold the same, however they come together. */
-static void packed_is_the_same(void **state)
+TEST(packed_is_the_same)
 {
 	static const uint64_t none[] = {0}, some[] = {1, 1, 5, 300, 300, 1000000, UINT64_MAX / 2};
 	struct hist dense[2], packed[2];
@@ -416,7 +416,7 @@ static void add_all(struct hist *h)
 }
 
 /* Counting finely and joining buckets is counting coarsely. */
-static void rescale(void **state)
+TEST(rescale)
 {
 	struct hist fine, coarse, sum, packed, back;
 
@@ -465,7 +465,7 @@ static void rescale(void **state)
 }
 
 /* A total less an earlier one is what came between: exact but for min and max, which are bounds. */
-static void subtract(void **state)
+TEST(subtract)
 {
 	static const struct {
 		uint64_t before[2], after[2];
@@ -526,7 +526,7 @@ static void subtract(void **state)
 	hist_free(&total);
 }
 
-static void add_wants_its_schema(void **state)
+TEST(add_wants_its_schema)
 {
 	struct bucket_table t;
 	struct hist h;
@@ -539,7 +539,7 @@ static void add_wants_its_schema(void **state)
 }
 
 /* Formats print bucket `base + slot`: it ends at 2^(that / 2^s) seconds. */
-static void schema_base(void **state)
+TEST(schema_base)
 {
 	for (uint32_t s = BUCKET_SCHEMA_MIN; s <= BUCKET_SCHEMA_MAX; s++) {
 		struct hist h;
@@ -555,7 +555,7 @@ static void schema_base(void **state)
 
 /* Bucket by bucket as Prometheus numbers them: at the schema of the histogram or a coarser one it
  * is what counting there would have given, down to one bucket for each power of two. */
-static void next_bucket(void **state)
+TEST(next_bucket)
 {
 	static const uint64_t values[] = {1,
 					  2,
@@ -609,7 +609,7 @@ static void next_bucket(void **state)
 }
 
 /* What moves is exact, at the coarser of both buckets, and what is not there does not. */
-static void moves(void **state)
+TEST(moves)
 {
 	static const struct {
 		uint32_t schema, of;
@@ -652,27 +652,5 @@ static void moves(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(moves),
-		cmocka_unit_test(next_bucket),
-		cmocka_unit_test(empty),
-		cmocka_unit_test(one_sample),
-		cmocka_unit_test(quantile_error),
-		cmocka_unit_test(nearest_rank),
-		cmocka_unit_test(huge_counts),
-		cmocka_unit_test(zero_samples_come_first),
-		cmocka_unit_test(clamped),
-		cmocka_unit_test(window),
-		cmocka_unit_test(window_stays_narrow),
-		cmocka_unit_test(reset_keeps_memory),
-		cmocka_unit_test(merge_is_sum),
-		cmocka_unit_test(merge_edges),
-		cmocka_unit_test(packed_is_the_same),
-		cmocka_unit_test(rescale),
-		cmocka_unit_test(subtract),
-		cmocka_unit_test(add_wants_its_schema),
-		cmocka_unit_test(schema_base),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

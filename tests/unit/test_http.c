@@ -11,7 +11,7 @@
 #define PROTO \
 	"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
 
-static void requests(void **state)
+TEST(requests)
 {
 	static const struct {
 		const char *why, *text;
@@ -98,7 +98,7 @@ static void requests(void **state)
 	assert_int_equal(http_request_parse("GET / HTTP/1.1\r\nA\0b\r\n\r\n", 23, &r), 400);
 }
 
-static void reasons(void **state)
+TEST(reasons)
 {
 	assert_string_equal(http_reason(200), "OK");
 	assert_string_equal(http_reason(431), "Request Header Fields Too Large");
@@ -107,10 +107,5 @@ static void reasons(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(requests),
-		cmocka_unit_test(reasons),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

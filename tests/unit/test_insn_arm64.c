@@ -194,7 +194,7 @@ static const struct row rows[] = {
 	 RECIPE(0, NO, 0, 0, 16, 8, R, 4)},
 };
 
-static void recipes(void **state)
+TEST(recipes)
 {
 	for (size_t k = 0; k < ROWS(rows); k++) {
 		uint32_t code[24], n = 0, m;
@@ -220,7 +220,7 @@ static void recipes(void **state)
 	}
 }
 
-static void extends(void **state)
+TEST(extends)
 {
 	struct abi_recipe r = {.base = 1, .index = 2, .shift = 3, .extend = SXTW, .disp = -8};
 	__u64 regs[RECIPE_REGS] = {0, 0x10000, 0x12345678fffffffeULL};
@@ -233,7 +233,7 @@ static void extends(void **state)
 	assert_int_equal(recipe_address(&r, regs, 0x7000), 0x7000 - 8);
 }
 
-static void any_words(void **state)
+TEST(any_words)
 {
 	uint32_t x = 1, k, m;
 
@@ -256,11 +256,5 @@ static void any_words(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(recipes),
-		cmocka_unit_test(extends),
-		cmocka_unit_test(any_words),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -176,7 +176,7 @@ static bool as_expected(const struct row *row, enum insn_found found, const stru
 	return true;
 }
 
-static void ways(void **state)
+TEST(ways)
 {
 	for (size_t k = 0; k < ROWS(rows); k++) {
 		uint8_t code[2 * INSN_BEFORE + 64], tail[INSN_BEFORE];
@@ -204,7 +204,7 @@ static void ways(void **state)
 }
 
 /* What decides between ways: a register that a branch asked about, and nobody wrote since. */
-static void guards(void **state)
+TEST(guards)
 {
 	static const struct {
 		const char *why, *before, *after;
@@ -264,7 +264,7 @@ static void guards(void **state)
 }
 
 /* arm64: words, the pointer behind the first `n`. */
-static void ways_arm64(void **state)
+TEST(ways_arm64)
 {
 	static const struct {
 		const char *why;
@@ -318,7 +318,7 @@ static void ways_arm64(void **state)
 }
 
 /* A jump from as far as a window reaches; one from further away is not known. */
-static void far_jumps(void **state)
+TEST(far_jumps)
 {
 	static const uint8_t store[] = {0x48, 0xff, 0x43, 0x08}; /* incq 8(%rbx) */
 	uint8_t code[INSN_CODE_MAX];
@@ -344,7 +344,7 @@ static void far_jumps(void **state)
 }
 
 /* What is looked at is bounded, also where all jump to all. */
-static void many_jumps(void **state)
+TEST(many_jumps)
 {
 	uint8_t code[INSN_CODE_MAX];
 	struct insn_answer got;
@@ -361,7 +361,7 @@ static void many_jumps(void **state)
 	assert_int_equal(insn_code_open_as(&c, &insn_x86, code, sizeof(code) + 1), -EINVAL);
 }
 
-static void any_bytes(void **state)
+TEST(any_bytes)
 {
 	uint32_t x = 1, m;
 
@@ -392,11 +392,5 @@ static void any_bytes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ways),	      cmocka_unit_test(guards),
-		cmocka_unit_test(ways_arm64), cmocka_unit_test(far_jumps),
-		cmocka_unit_test(many_jumps), cmocka_unit_test(any_bytes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

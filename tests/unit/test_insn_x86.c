@@ -169,7 +169,7 @@ static const struct row rows[] = {
 	{"32-bit addresses: mov (%eax),%ecx", "678b08", "90", INSN_NOT_COMPUTABLE, {0}},
 };
 
-static void recipes(void **state)
+TEST(recipes)
 {
 	for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
 		uint8_t code[INSN_BEFORE + INSN_AFTER], tail[INSN_BEFORE];
@@ -192,7 +192,7 @@ static void recipes(void **state)
 }
 
 /* What a breakpoint's trap came after: that instruction alone. */
-static void accesses(void **state)
+TEST(accesses)
 {
 	static const struct {
 		const char *why, *before, *after;
@@ -247,7 +247,7 @@ static void fill_context(ZydisRegisterContext *c, __u64 *regs)
 }
 
 /* ModRM and SIB in every shape, with each displacement width, before a store and a load. */
-static void addresses_equal_zydis(void **state)
+TEST(addresses_equal_zydis)
 {
 	static const uint8_t opcodes[] = {0x89, 0x8b};
 	unsigned int compared = 0;
@@ -311,7 +311,7 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-static void previous_in_libc(void **state)
+TEST(previous_in_libc)
 {
 	struct {
 		const uint8_t *at;
@@ -345,7 +345,7 @@ static void previous_in_libc(void **state)
 }
 
 /* Short and odd input: never past the bytes given (the sanitizers watch). */
-static void any_bytes(void **state)
+TEST(any_bytes)
 {
 	for (unsigned int k = 0; k < 20000; k++) {
 		size_t before = random_word() % (INSN_BEFORE + 8),
@@ -367,13 +367,5 @@ static void any_bytes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(recipes),
-		cmocka_unit_test(accesses),
-		cmocka_unit_test(addresses_equal_zydis),
-		cmocka_unit_test(previous_in_libc),
-		cmocka_unit_test(any_bytes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -84,7 +84,7 @@ static const struct {
 	{"\xef\xbb\xbf{}", "at byte 0"},
 };
 
-static void strict(void **state)
+TEST(strict)
 {
 	struct arena a = {0};
 	const struct json *v;
@@ -107,7 +107,7 @@ static void strict(void **state)
 }
 
 /* Cut off anywhere, it ends too early, and nothing past its end is looked at. */
-static void cut(void **state)
+TEST(cut)
 {
 	static const char text[] = "{\"a\":[12,[-1.5e+3,\"x\\u00e9\xc3\xa9\\n\"],{\"b\":null}]}";
 	struct arena a = {0};
@@ -127,7 +127,7 @@ static void cut(void **state)
 	arena_free(&a);
 }
 
-static void values(void **state)
+TEST(values)
 {
 	static const char text[] =
 		"{\"wide\": [ 0 ,\t7,\r\n18446744073709551615 ], \"none in\": [ ], "
@@ -180,11 +180,5 @@ static void values(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(strict),
-		cmocka_unit_test(cut),
-		cmocka_unit_test(values),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -202,7 +202,7 @@ static void end(struct fixture *f)
 	assert_int_equal(f->left, f->appeared);
 }
 
-static void test_cpus_come_together(void **state)
+TEST(test_cpus_come_together)
 {
 	struct fixture f;
 	struct keyed_row *row;
@@ -226,7 +226,7 @@ static void test_cpus_come_together(void **state)
 	end(&f);
 }
 
-static void test_cpus_stay_apart(void **state)
+TEST(test_cpus_stay_apart)
 {
 	struct fixture f;
 
@@ -241,7 +241,7 @@ static void test_cpus_stay_apart(void **state)
 }
 
 /* An interval is what its epoch counted; a total is all of them; min and max are the interval's. */
-static void test_intervals(void **state)
+TEST(test_intervals)
 {
 	struct keyed_row *row;
 	struct fixture f;
@@ -270,7 +270,7 @@ static void test_intervals(void **state)
 
 /* A sample that a program added after its epoch was read comes with the next reading of its bank.
  */
-static void test_late(void **state)
+TEST(test_late)
 {
 	struct keyed_row *row;
 	struct fixture f;
@@ -289,7 +289,7 @@ static void test_late(void **state)
 	end(&f);
 }
 
-static void test_sums(void **state)
+TEST(test_sums)
 {
 	struct keyed_row *row;
 	struct fixture f;
@@ -315,7 +315,7 @@ static void test_sums(void **state)
 
 /* Bits are joined over CPUs and intervals, not added; those of an entry at rest are of an older
  * epoch. */
-static void test_masks(void **state)
+TEST(test_masks)
 {
 	struct keyed_row *row;
 	struct fixture f;
@@ -354,7 +354,7 @@ static uint64_t sum_of_totals(const struct fixture *f)
 }
 
 /* Of too many rows those that rest leave; the sums stay, and who comes back begins anew. */
-static void test_cold(void **state)
+TEST(test_cold)
 {
 	struct fixture f;
 	uint64_t epoch, id, sum = 0;
@@ -388,7 +388,7 @@ static void test_cold(void **state)
 
 /* Where there is room rows stay, and their entries leave the kernel's maps until the next sample.
  */
-static void test_cold_with_room(void **state)
+TEST(test_cold_with_room)
 {
 	struct keyed_row *row;
 	struct fixture f;
@@ -418,7 +418,7 @@ static void test_cold_with_room(void **state)
 }
 
 /* 32-bit slots are read modulo 2^32. */
-static void test_wrap(void **state)
+TEST(test_wrap)
 {
 	struct fixture f;
 	int i;
@@ -452,7 +452,7 @@ static uint64_t bucket_of(const struct hist *h, uint64_t v)
  * What came to an entry since it was last read: nothing, fewer than the last samples are, as many,
  * more; several at once; and always the samples that came, each in its bucket.
  */
-static void test_last_samples(void **state)
+TEST(test_last_samples)
 {
 	static const uint32_t came[] = {1,
 					ABI_KHIST_LAST - 1,
@@ -503,7 +503,7 @@ static uint16_t *begin_sample(struct abi_khead *e, bool replaced)
 
 /* A late program is adding a sample while its entry is read: the sample comes with the next
  * reading, however many came with this one. */
-static void test_half_added(void **state)
+TEST(test_half_added)
 {
 	static const uint32_t came[] = {1, ABI_KHIST_LAST - 1, ABI_KHIST_LAST, 3 * ABI_KHIST_LAST};
 	struct keyed_row *row;
@@ -538,7 +538,7 @@ static void test_half_added(void **state)
 }
 
 /* Of several at once it cannot be said: all that came since waits for the next time. */
-static void test_half_added_n(void **state)
+TEST(test_half_added_n)
 {
 	struct keyed_row *row;
 	struct fixture f;
@@ -568,7 +568,7 @@ static void drain(struct fixture *f, uint64_t epoch)
 
 /* A long interval is read in parts, each an epoch of its own: slots that wrap between two of them
  * lose nothing, and what the interval had before stays. */
-static void test_drain(void **state)
+TEST(test_drain)
 {
 	struct keyed_row *row;
 	struct fixture f;
@@ -599,7 +599,7 @@ static void test_drain(void **state)
 	end(&f);
 }
 
-static void test_many(void **state)
+TEST(test_many)
 {
 	uint64_t id, total = 0;
 	struct keyed_row *row;
@@ -616,7 +616,7 @@ static void test_many(void **state)
 	end(&f);
 }
 
-static void test_names_and_forget(void **state)
+TEST(test_names_and_forget)
 {
 	struct keyed_row *row;
 	struct fixture f;
@@ -641,7 +641,7 @@ static void test_names_and_forget(void **state)
 }
 
 /* Those past the entry's own are the source's, and reset for it. */
-static void test_derived(void **state)
+TEST(test_derived)
 {
 	struct keyed_row *row;
 	struct fixture f;
@@ -658,7 +658,7 @@ static void test_derived(void **state)
 
 /* A row may be there before its first entry; one that gets none does not stay, nor does it go to
  * the others. */
-static void test_uncounted(void **state)
+TEST(test_uncounted)
 {
 	const struct abi_key key = {.id = 7}, lost = {.id = 9};
 	struct keyed_row *row;
@@ -691,25 +691,5 @@ static void test_uncounted(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cpus_come_together),
-		cmocka_unit_test(test_cpus_stay_apart),
-		cmocka_unit_test(test_intervals),
-		cmocka_unit_test(test_late),
-		cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_masks),
-		cmocka_unit_test(test_cold),
-		cmocka_unit_test(test_cold_with_room),
-		cmocka_unit_test(test_wrap),
-		cmocka_unit_test(test_last_samples),
-		cmocka_unit_test(test_half_added),
-		cmocka_unit_test(test_half_added_n),
-		cmocka_unit_test(test_drain),
-		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_names_and_forget),
-		cmocka_unit_test(test_derived),
-		cmocka_unit_test(test_uncounted),
-	};
-
-	return cmocka_run_group_tests_name("keyed", tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

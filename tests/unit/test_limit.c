@@ -40,7 +40,7 @@ static const struct {
 	 .limit = 0.975, .relative = true},
 };
 
-static void test_read(void **state)
+TEST(test_read)
 {
 	size_t i;
 
@@ -110,7 +110,7 @@ static const struct {
 	 "'\\x1b' is no STAT (expected p50 ... p99.99, min, max, mean, count, sum or rate)"},
 };
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	size_t i;
 
@@ -149,7 +149,7 @@ static int tell(void *ctx, const char *words)
 	return t->ret;
 }
 
-static void test_frame(void **state)
+TEST(test_frame)
 {
 	static const struct {
 		const char *text, *words; /* NULL: not exceeded */
@@ -236,7 +236,7 @@ static void test_frame(void **state)
 }
 
 /* One that cannot be tested keeps no other from being so; a failed message ends it. */
-static void test_several(void **state)
+TEST(test_several)
 {
 	struct series series = {.desc = &metric_list[METRIC_EXT4_ES_LOOKUPS], .value = 7};
 	struct frame f = {.series = &series, .nseries = 1};
@@ -263,12 +263,5 @@ static void test_several(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_frame),
-		cmocka_unit_test(test_several),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 #include "source/line/line.h"
 
-static void names(void **state)
+TEST(names)
 {
 	static const struct {
 		const char *sym;
@@ -34,7 +34,5 @@ static void names(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(names)};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

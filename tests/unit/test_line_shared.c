@@ -10,7 +10,7 @@
 
 #define PAGE 4096UL
 
-static void parse(void **state)
+TEST(parse)
 {
 	static const struct {
 		const char *text;
@@ -71,7 +71,7 @@ static char *map(int fd, int flags, off_t at)
 	return p;
 }
 
-static void keys(void **state)
+TEST(keys)
 {
 	int fd = memfd_create("ws", 0), other = memfd_create("ws", 0);
 	char *one, *two, *second, *apart, *private, *anon;
@@ -103,7 +103,7 @@ static void keys(void **state)
 	close(other);
 }
 
-static void kernel(void **state)
+TEST(kernel)
 {
 	struct abi_access_key at = {.addr = 0xffff888100000000ULL};
 	struct line_key key;
@@ -118,11 +118,5 @@ static void kernel(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse),
-		cmocka_unit_test(keys),
-		cmocka_unit_test(kernel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

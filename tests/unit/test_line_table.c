@@ -62,7 +62,7 @@ static struct line_table *table_of(const struct sample *v, size_t n)
 	return t;
 }
 
-static void contended(void **state)
+TEST(contended)
 {
 	static const struct {
 		const char *why;
@@ -134,7 +134,7 @@ static void contended(void **state)
 }
 
 /* One thread was sampled, reading; a short watch saw that one write, on that CPU. */
-static void written_unsampled(void **state)
+TEST(written_unsampled)
 {
 	static const struct {
 		const char *why;
@@ -175,7 +175,7 @@ static double rank_of(const struct sample *v, size_t n, uint32_t pairs, uint32_t
 	return rank;
 }
 
-static void ranks(void **state)
+TEST(ranks)
 {
 	static const struct sample even[] = {{1, 0, 100, A, A}, {2, 2, 100, B, B}};
 	static const struct sample lopsided[] = {{1, 0, 190, A, A}, {2, 2, 10, B, B}};
@@ -188,7 +188,7 @@ static void ranks(void **state)
 	assert_true(rank_of(alone, 1, 0, 0) == 0);
 }
 
-static void views(void **state)
+TEST(views)
 {
 	static const struct sample v[] = {{1, 0, 5, A, A}, {2, 2, 3, B, B}};
 	struct line_table *t = table_of(v, 2);
@@ -209,7 +209,7 @@ static void views(void **state)
 	line_table_close(t);
 }
 
-static void quiet_lines_leave(void **state)
+TEST(quiet_lines_leave)
 {
 	static const struct sample alone[] = {{1, 0, 5, A, A}};
 	static const struct sample both[] = {{1, 0, 5, A, A}, {2, 2, 3, B, B}};
@@ -232,7 +232,7 @@ static void quiet_lines_leave(void **state)
 }
 
 /* Threads come and go: a line keeps the busiest, and what the others did. */
-static void uses_are_bounded(void **state)
+TEST(uses_are_bounded)
 {
 	struct abi_access_key key = {.addr = LINE_AT, .ip = 0x400000, .tgid = 7, .pid = 7};
 	struct abi_access a = {.samples = 1, .writes = 1, .write_bytes = A};
@@ -279,7 +279,7 @@ static void uses_are_bounded(void **state)
 }
 
 /* One thread that comes from ever new code, and moves, fights with nobody. */
-static void others_of_one_thread(void **state)
+TEST(others_of_one_thread)
 {
 	struct abi_access_key key = {.addr = LINE_AT, .tgid = 7, .tid = 1, .pid = 7};
 	struct abi_access a = {.samples = 1, .writes = 1, .write_bytes = A};
@@ -312,7 +312,7 @@ static size_t lines_in(const struct line_table *t)
 }
 
 /* Processes come and go, with their lines: those that fought most stay, the rest is added up. */
-static void contended_are_bounded(void **state)
+TEST(contended_are_bounded)
 {
 	struct abi_access_key key = {.tid = 1};
 	struct abi_access a = {.writes = 1, .write_bytes = A};
@@ -352,7 +352,7 @@ static void contended_are_bounded(void **state)
 }
 
 /* Two threads that only read: nothing is lost with it. */
-static void harmless_lines_leave(void **state)
+TEST(harmless_lines_leave)
 {
 	static const struct sample both[] = {{1, 0, 5, A, 0}, {2, 2, 3, B, 0}};
 	struct line_table *t = table_of(both, 2);
@@ -366,7 +366,7 @@ static void harmless_lines_leave(void **state)
 	line_table_close(t);
 }
 
-static void full(void **state)
+TEST(full)
 {
 	struct abi_access_key key = {.tgid = 1, .tid = 1};
 	struct abi_access a = {.samples = 1};
@@ -410,7 +410,7 @@ static double rank_with(uint32_t samples, uint32_t local, uint32_t remote)
 	return rank;
 }
 
-static void hitm_first(void **state)
+TEST(hitm_first)
 {
 	assert_true(rank_with(1, 1, 0) > rank_with(1000000, 0, 0));
 	assert_true(rank_with(1, 1, 2) > rank_with(1000, 2, 0));
@@ -428,7 +428,7 @@ static struct line_use *use_of(const struct line *l, uint32_t tid, uint32_t offs
 }
 
 /* Of each use by itself, and of the line together; whichever CPU's entry they came in. */
-static void latencies(void **state)
+TEST(latencies)
 {
 	struct abi_access_key one = {.addr = LINE_AT, .ip = 0x400001, .tgid = 7, .tid = 1};
 	struct abi_access_key two = {
@@ -467,7 +467,7 @@ static void latencies(void **state)
 
 /* One instruction that walks over a line has a use for each place; told, hits and pages are theirs.
  */
-static void places(void **state)
+TEST(places)
 {
 	struct abi_access_key key = {.addr = LINE_AT + 8, .ip = 0x400001, .tgid = 7, .tid = 1};
 	struct abi_access a = {.samples = 3, .told = 2, .hitm_remote = 1, .phys = 0x5008};
@@ -495,7 +495,7 @@ static void places(void **state)
 	line_table_close(t);
 }
 
-static void arena(void **state)
+TEST(arena)
 {
 	struct arena a = {0};
 	char *first = arena_text(&a, "text"), *p;
@@ -521,22 +521,5 @@ static void arena(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(contended),
-		cmocka_unit_test(written_unsampled),
-		cmocka_unit_test(ranks),
-		cmocka_unit_test(views),
-		cmocka_unit_test(quiet_lines_leave),
-		cmocka_unit_test(full),
-		cmocka_unit_test(arena),
-		cmocka_unit_test(hitm_first),
-		cmocka_unit_test(latencies),
-		cmocka_unit_test(uses_are_bounded),
-		cmocka_unit_test(others_of_one_thread),
-		cmocka_unit_test(contended_are_bounded),
-		cmocka_unit_test(harmless_lines_leave),
-		cmocka_unit_test(places),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

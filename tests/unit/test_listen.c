@@ -41,7 +41,7 @@ static int connected_to(const char *address)
 	return fd;
 }
 
-static void no_memory(void **state)
+TEST(no_memory)
 {
 	static const char request[] = "GET /metrics HTTP/1.1\r\n\r\n";
 	struct config cfg = {.listen = "127.0.0.1:0", .max_keys = 16, .export_schema = 3};
@@ -72,7 +72,5 @@ static void no_memory(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(no_memory)};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

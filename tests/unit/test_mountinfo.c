@@ -55,7 +55,7 @@ static const char *shown(char *out, size_t len, const struct mount_entry *m)
 	return out;
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
 	char text[256], got[256], *rest;
 	struct mount_entry m;
@@ -75,7 +75,7 @@ static void test_lines(void **state)
 }
 
 /* What is not understood costs its own line only. */
-static void test_many(void **state)
+TEST(test_many)
 {
 	char text[] = "1 0 8:1 / / rw - ext4 a rw\nnonsense\n\n2 1 8:2 / /b rw - ext4 b rw";
 	struct mount_entry m;
@@ -92,10 +92,5 @@ static void test_many(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_many),
-	};
-
-	return cmocka_run_group_tests_name("mountinfo", tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

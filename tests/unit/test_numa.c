@@ -90,7 +90,7 @@ static const struct {
 	{"a kernel without NUMA", nothing, false, {{3, -1}}, {{1, -1}}},
 };
 
-static void nodes(void **state)
+TEST(nodes)
 {
 	struct numa *n;
 	size_t m, k;
@@ -113,7 +113,7 @@ static void nodes(void **state)
 }
 
 /* A CPU that comes is known after the turn in which it was asked for. */
-static void comes_online(void **state)
+TEST(comes_online)
 {
 	struct numa *n;
 
@@ -132,10 +132,5 @@ static void comes_online(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nodes),
-		cmocka_unit_test(comes_online),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

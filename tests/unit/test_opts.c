@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The command line: every option, every default, every contradiction, and the words for each
  * mistake. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "opts_table.h"
 #include "sink/sink.h"
+#include "unit.h"
 
 #define ARGS_MAX 16
 #define SEC_NS 1000000000ULL
@@ -68,7 +63,7 @@ static void parse_good(struct parsed *p, const char *line)
 	assert_string_equal(p->out, "");
 }
 
-static void test_defaults(void **state)
+TEST(test_defaults)
 {
 	struct parsed p;
 
@@ -110,7 +105,7 @@ static void test_defaults(void **state)
 	parse_free(&p);
 }
 
-static void test_what(void **state)
+TEST(test_what)
 {
 	struct parsed p;
 
@@ -160,7 +155,7 @@ static void test_what(void **state)
 	parse_free(&p);
 }
 
-static void test_follow(void **state)
+TEST(test_follow)
 {
 	static const struct {
 		const char *line;
@@ -189,7 +184,7 @@ static void test_follow(void **state)
 	}
 }
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
 	static const struct {
 		const char *line;
@@ -224,7 +219,7 @@ static void test_rows(void **state)
 	}
 }
 
-static void test_table_options(void **state)
+TEST(test_table_options)
 {
 	struct parsed p;
 
@@ -254,7 +249,7 @@ static void test_table_options(void **state)
 	parse_free(&p);
 }
 
-static void test_when(void **state)
+TEST(test_when)
 {
 	static const struct {
 		const char *line;
@@ -283,7 +278,7 @@ static void test_when(void **state)
 	}
 }
 
-static void test_slower(void **state)
+TEST(test_slower)
 {
 	static const struct {
 		const char *line;
@@ -306,7 +301,7 @@ static void test_slower(void **state)
 	}
 }
 
-static void test_outputs(void **state)
+TEST(test_outputs)
 {
 	struct parsed p;
 
@@ -327,7 +322,7 @@ static void test_outputs(void **state)
 	parse_free(&p);
 }
 
-static void test_command(void **state)
+TEST(test_command)
 {
 	struct parsed p;
 
@@ -359,7 +354,7 @@ static void test_command(void **state)
 }
 
 /* Long options may be cut short where that is clear, as everywhere. */
-static void test_abbreviation(void **state)
+TEST(test_abbreviation)
 {
 	struct parsed p;
 
@@ -518,7 +513,7 @@ static const struct {
 	 "--output: both json and csv would go to 'x' (give each its own file)"},
 };
 
-static void test_mistakes(void **state)
+TEST(test_mistakes)
 {
 	struct parsed p;
 	size_t i;
@@ -545,7 +540,7 @@ static void formats(char *out, const char *between)
 }
 
 /* What there is, is named: a format is in one list alone. */
-static void test_formats(void **state)
+TEST(test_formats)
 {
 	static const char *const lines[][2] = {{"-o jsn", "jsn"}, {"-o :x", ""}};
 	char names[512], want[600];
@@ -568,7 +563,7 @@ static void test_formats(void **state)
 	parse_free(&p);
 }
 
-static void test_printed(void **state)
+TEST(test_printed)
 {
 	static const struct {
 		const char *line;
@@ -604,7 +599,7 @@ static void test_printed(void **state)
 	}
 }
 
-static void test_full_disk(void **state)
+TEST(test_full_disk)
 {
 	FILE *out;
 	char *argv[] = {(char *)"waitscope", (char *)"--help", NULL};
@@ -623,7 +618,7 @@ static void test_full_disk(void **state)
 }
 
 /* Every line of --dump-options: nothing twice, nothing that completion could not use. */
-static void test_table(void **state)
+TEST(test_table)
 {
 	char *line, *save = NULL, *fields[8], seen[4096] = " ", word[64];
 	struct parsed p;
@@ -651,16 +646,5 @@ static void test_table(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),      cmocka_unit_test(test_what),
-		cmocka_unit_test(test_follow),	      cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_table_options), cmocka_unit_test(test_when),
-		cmocka_unit_test(test_slower),	      cmocka_unit_test(test_outputs),
-		cmocka_unit_test(test_command),	      cmocka_unit_test(test_abbreviation),
-		cmocka_unit_test(test_mistakes),      cmocka_unit_test(test_formats),
-		cmocka_unit_test(test_printed),	      cmocka_unit_test(test_full_disk),
-		cmocka_unit_test(test_table),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -19,7 +19,7 @@ static void check_refused(int ret, int want, const char *text, const struct err 
 	assert_memory_equal(e->text, start, strlen(start));
 }
 
-static void whole_numbers(void **state)
+TEST(whole_numbers)
 {
 	static const struct {
 		const char *text;
@@ -62,7 +62,7 @@ static void whole_numbers(void **state)
 	}
 }
 
-static void narrow_numbers(void **state)
+TEST(narrow_numbers)
 {
 	struct err e = {0};
 	uint32_t v = 1;
@@ -78,7 +78,7 @@ static void narrow_numbers(void **state)
 
 #define S 1000000000ULL
 
-static void times(void **state)
+TEST(times)
 {
 	static const struct {
 		const char *text;
@@ -139,7 +139,7 @@ static void times(void **state)
 	}
 }
 
-static void refusal_words(void **state)
+TEST(refusal_words)
 {
 	struct err e = {0};
 	uint64_t v;
@@ -149,7 +149,7 @@ static void refusal_words(void **state)
 }
 
 /* What is quoted comes from the user, or from who made the user run it. */
-static void quoting_is_safe(void **state)
+TEST(quoting_is_safe)
 {
 	char text[400], want[600];
 	struct err e = {0};
@@ -167,7 +167,7 @@ static void quoting_is_safe(void **state)
 	assert_string_equal(e.text, want);
 }
 
-static void lists(void **state)
+TEST(lists)
 {
 	static const struct {
 		const char *text;
@@ -206,7 +206,7 @@ static void lists(void **state)
 	}
 }
 
-static void lists_append(void **state)
+TEST(lists_append)
 {
 	static const uint32_t want[] = {1, 2, 3, 9};
 	struct u32_list l = {0};
@@ -221,7 +221,7 @@ static void lists_append(void **state)
 	free(l.v);
 }
 
-static void cpus(void **state)
+TEST(cpus)
 {
 	static const struct {
 		const char *text;
@@ -266,7 +266,7 @@ static void cpus(void **state)
 	}
 }
 
-static void cpu_sets(void **state)
+TEST(cpu_sets)
 {
 	struct cpu_set s = {0};
 	struct err e = {0};
@@ -283,7 +283,7 @@ static void cpu_sets(void **state)
 	assert_false(cpu_set_has(&s, UINT32_MAX));
 }
 
-static void quantiles_taken(void **state)
+TEST(quantiles_taken)
 {
 	static const struct quantile want[] = {
 		{1, "0.0000001"},  {500000000, "50"},	{900000000, "90.0"},
@@ -309,7 +309,7 @@ static void quantiles_taken(void **state)
 	free(q);
 }
 
-static void quantiles_refused(void **state)
+TEST(quantiles_refused)
 {
 	static const struct {
 		const char *text;
@@ -352,19 +352,5 @@ static void quantiles_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_numbers),
-		cmocka_unit_test(narrow_numbers),
-		cmocka_unit_test(times),
-		cmocka_unit_test(refusal_words),
-		cmocka_unit_test(quoting_is_safe),
-		cmocka_unit_test(lists),
-		cmocka_unit_test(lists_append),
-		cmocka_unit_test(cpus),
-		cmocka_unit_test(cpu_sets),
-		cmocka_unit_test(quantiles_taken),
-		cmocka_unit_test(quantiles_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -42,7 +42,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void formats(void **state)
+TEST(formats)
 {
 	static const struct {
 		const char *text;
@@ -73,7 +73,7 @@ static void formats(void **state)
 	}
 }
 
-static void terms(void **state)
+TEST(terms)
 {
 	static const struct {
 		const char *text;
@@ -107,7 +107,7 @@ static void terms(void **state)
 	}
 }
 
-static void events(void **state)
+TEST(events)
 {
 	struct perf_event_attr attr = {0};
 	char cpus[64];
@@ -130,11 +130,5 @@ static void events(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(formats),
-		cmocka_unit_test(terms),
-		cmocka_unit_test(events),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return unit_main(setup, teardown);
 }

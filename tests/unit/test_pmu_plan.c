@@ -239,7 +239,7 @@ static void plan_of(const struct machine *m)
 	assert_int_equal(plan.n, n);
 }
 
-static void plans(void **state)
+TEST(plans)
 {
 	size_t k;
 
@@ -251,7 +251,7 @@ static void plans(void **state)
 	}
 }
 
-static void cpu_lists(void **state)
+TEST(cpu_lists)
 {
 	static const struct {
 		const char *list;
@@ -272,10 +272,5 @@ static void cpu_lists(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plans),
-		cmocka_unit_test(cpu_lists),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -31,7 +31,7 @@ static int read_line(struct record *r, const char *line, struct err *e)
 	return record_read(r, line, strlen(line), e);
 }
 
-static void values(void **state)
+TEST(values)
 {
 	static const char line[] =
 		REPORT(HIST("4", "10", "1", "-850", "[1,0,2]") "," COUNTER("\"value\":42"), SELF);
@@ -67,7 +67,7 @@ static void values(void **state)
 	record_free(&r);
 }
 
-static void refused(void **state)
+TEST(refused)
 {
 	static const struct {
 		const char *line, *words, *why;
@@ -124,7 +124,7 @@ static void refused(void **state)
 }
 
 /* Empty tables are shown of sources that would fill them: the meta record says which ran. */
-static void tables(void **state)
+TEST(tables)
 {
 #define META(source, on)                                                                        \
 	"{\"v\":1,\"type\":\"meta\",\"version\":\"1\",\"kernel\":\"6\",\"cpus\":2,\"argv\":[]," \
@@ -157,7 +157,7 @@ static void tables(void **state)
 }
 
 /* One that was refused leaves nothing to the next. */
-static void again(void **state)
+TEST(again)
 {
 	struct err e = {0};
 	struct record r;
@@ -172,12 +172,5 @@ static void again(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values),
-		cmocka_unit_test(refused),
-		cmocka_unit_test(tables),
-		cmocka_unit_test(again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

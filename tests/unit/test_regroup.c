@@ -10,7 +10,7 @@
 
 #define M(id) (&metric_list[METRIC_##id])
 
-static void joined(void **state)
+TEST(joined)
 {
 	struct hist h = waits(5000, 3);
 	const struct series s[] = {
@@ -93,7 +93,5 @@ static void joined(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(joined)};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Cutting, wrapping and escaping: by columns and characters, never through one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sink/printer.h"
+#include "unit.h"
 
-static void test_cut(void **state)
+TEST(test_cut)
 {
 	static const struct {
 		const char *text;
@@ -48,7 +44,7 @@ static void test_cut(void **state)
 	assert_string_equal(line_cut_start(out, 8, "日本語日本語", 12), "…語");
 }
 
-static void test_line_full(void **state)
+TEST(test_line_full)
 {
 	struct line l;
 	int i;
@@ -61,7 +57,7 @@ static void test_line_full(void **state)
 	assert_true(l.len < LINE_BYTES && l.len > LINE_BYTES - 5); /* at most one too few */
 }
 
-static void test_wrap(void **state)
+TEST(test_wrap)
 {
 	struct out out = {.fd = -1};
 	struct printer p = {.out = &out, .columns = 12, .variants = 1};
@@ -80,7 +76,7 @@ static void test_wrap(void **state)
 	free(out.buf);
 }
 
-static void test_printer(void **state)
+TEST(test_printer)
 {
 	struct out out = {.fd = -1};
 	struct printer p = {.out = &out, .columns = 5, .in_place = true, .variants = 5};
@@ -102,12 +98,5 @@ static void test_printer(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_line_full),
-		cmocka_unit_test(test_wrap),
-		cmocka_unit_test(test_printer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

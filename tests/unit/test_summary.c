@@ -9,7 +9,7 @@
 
 #define S 1000000000ULL
 
-static void where(void **state)
+TEST(where)
 {
 	static const struct {
 		struct times t;
@@ -60,7 +60,7 @@ static struct series of(enum metric_id id, const struct hist *h)
 	return (struct series){.desc = &metric_list[id], .hist = h};
 }
 
-static void what(void **state)
+TEST(what)
 {
 	struct hist cpu = waits(3900000, 200), op = waits(10000000, 20), lock = waits(1000, 17);
 	const struct split blocked = {.blocked_ns = 172000000};
@@ -100,7 +100,7 @@ static void what(void **state)
 	hist_free(&lock);
 }
 
-static void untraced(void **state)
+TEST(untraced)
 {
 	const struct meta_source v[] = {{.name = "sched", .on = true},
 					{.name = "ext4", .why = "no ext4"},
@@ -119,7 +119,7 @@ static void untraced(void **state)
 }
 
 /* Rows of several reports add up, group by group. */
-static void together(void **state)
+TEST(together)
 {
 	const struct times first[] = {
 		{TIMES_CPUS, .running_ns = 1, .asleep_ns = 9},
@@ -150,12 +150,5 @@ static void together(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(where),
-		cmocka_unit_test(what),
-		cmocka_unit_test(untraced),
-		cmocka_unit_test(together),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

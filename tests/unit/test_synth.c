@@ -195,7 +195,7 @@ static const struct series *find_like(const struct frame *f, const struct series
 }
 
 /* Whatever there is: the intervals, added up by an owned frame, are the total the source keeps. */
-static void intervals_make_the_total(void **state)
+TEST(intervals_make_the_total)
 {
 	for (enum by_key by = BY_NONE; by <= BY_FILE; by++) {
 		struct frame_own *sum = frame_own_new();
@@ -225,7 +225,7 @@ static void intervals_make_the_total(void **state)
 }
 
 /* A total that nobody looks at is not made; the next one is whole. */
-static void totals_on_demand(void **state)
+TEST(totals_on_demand)
 {
 	struct fixture f = {0};
 	size_t series, rows;
@@ -248,7 +248,7 @@ static void totals_on_demand(void **state)
 	end(&f);
 }
 
-static void groups_make_the_whole(void **state)
+TEST(groups_make_the_whole)
 {
 	static const struct {
 		enum by_key by;
@@ -285,7 +285,7 @@ static void groups_make_the_whole(void **state)
 }
 
 /* latency = wake-to-queue + queue-to-run, run-delay = queue-to-run + preempt-wait; no throttling */
-static void legs_add_up(void **state)
+TEST(legs_add_up)
 {
 	const struct hist *h[SCHED_METRICS];
 	struct fixture f = {0};
@@ -310,7 +310,7 @@ static void legs_add_up(void **state)
 }
 
 /* Two runs are the same; after a warm-up it is as if it had not been. */
-static void same_every_time(void **state)
+TEST(same_every_time)
 {
 	struct fixture a = {0}, b = {0};
 	struct err e = {0};
@@ -335,7 +335,7 @@ static void same_every_time(void **state)
 }
 
 /* The whole, then CPUs in order, then groups; nothing else between. */
-static void order(void **state)
+TEST(order)
 {
 	struct fixture f = {0};
 	size_t i = 0;
@@ -380,7 +380,7 @@ static uint64_t sum_of(const struct series_list *l, const char *name, const char
 }
 
 /* CPUs and groups of operations and counters add up to the whole; splits stay within the sums. */
-static void files_add_up(void **state)
+TEST(files_add_up)
 {
 	static const struct {
 		enum by_key by;
@@ -424,7 +424,7 @@ static uint64_t waits(const struct contended_list *l, bool other, bool idle)
 }
 
 /* All kinds of rows, in both views, and nothing is lost between them. */
-static void contended_rows(void **state)
+TEST(contended_rows)
 {
 	struct fixture f = {0};
 	const struct contended_list *total;
@@ -450,7 +450,7 @@ static void contended_rows(void **state)
 	end(&f);
 }
 
-static void slow_waits(void **state)
+TEST(slow_waits)
 {
 	struct fixture all = {.cfg = {.slower = true}};
 	struct fixture some = {.cfg = {.slower = true, .slower_ns = 1000000}};
@@ -484,7 +484,7 @@ static int reader_gone(void *ctx, const struct slow *w)
 	return -EPIPE;
 }
 
-static void slow_error_goes_up(void **state)
+TEST(slow_error_goes_up)
 {
 	struct config cfg = {.precision = 5, .slower = true};
 	struct source_args args = {.cfg = &cfg, .on_slow = reader_gone};
@@ -502,7 +502,7 @@ static void slow_error_goes_up(void **state)
 	rows_free(&r.total);
 }
 
-static void contract(void **state)
+TEST(contract)
 {
 	struct config cfg = {.precision = 9};
 	struct source_args args = {.cfg = &cfg};
@@ -521,19 +521,5 @@ static void contract(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(intervals_make_the_total),
-		cmocka_unit_test(totals_on_demand),
-		cmocka_unit_test(groups_make_the_whole),
-		cmocka_unit_test(legs_add_up),
-		cmocka_unit_test(same_every_time),
-		cmocka_unit_test(order),
-		cmocka_unit_test(files_add_up),
-		cmocka_unit_test(contended_rows),
-		cmocka_unit_test(slow_waits),
-		cmocka_unit_test(slow_error_goes_up),
-		cmocka_unit_test(contract),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

@@ -61,7 +61,7 @@ static const struct text_row text_rows[] = {
 	{"\xe2\xc3\xa9", BAD "\xc3\xa9", BAD "\xc3\xa9", "nor a good one"},
 };
 
-static void clean_and_utf8(void **state)
+TEST(clean_and_utf8)
 {
 	char out[64];
 
@@ -76,7 +76,7 @@ static void clean_and_utf8(void **state)
 	}
 }
 
-static void characters(void **state)
+TEST(characters)
 {
 	assert_int_equal(text_char("a\xc3\xa9", 3), 1);
 	assert_int_equal(text_char("\xc3\xa9", 2), 2);
@@ -88,7 +88,7 @@ static void characters(void **state)
 }
 
 /* Every byte, alone: what comes out has no byte a terminal acts on. */
-static void every_byte(void **state)
+TEST(every_byte)
 {
 	char out[8];
 
@@ -106,7 +106,7 @@ static void every_byte(void **state)
 }
 
 /* Room for k bytes: as many whole characters as fit, always an end. */
-static void narrow_room(void **state)
+TEST(narrow_room)
 {
 	static const struct {
 		size_t room;
@@ -134,7 +134,7 @@ static void narrow_room(void **state)
 }
 
 /* Kernel fields need no NUL, and may have one early. */
-static void bounded_input(void **state)
+TEST(bounded_input)
 {
 	static const char field[4] = {'a', 'b', '\0', 'c'};
 	static const char full[3] = {'x', '\xc3', '\xa9'};
@@ -147,7 +147,7 @@ static void bounded_input(void **state)
 }
 
 /* Characters that have to be escaped, and their neighbours that have not. */
-static void unseen(void **state)
+TEST(unseen)
 {
 	static const struct {
 		const char *text;
@@ -203,7 +203,7 @@ static size_t utf8_of(char out[5], uint32_t c)
  * Of every character there is: what Unicode (of the version Python has) says a reader cannot see is
  * escaped, what it says can be seen is not; of what had no meaning yet then nothing is said.
  */
-static void unseen_as_unicode_says(void **state)
+TEST(unseen_as_unicode_says)
 {
 	enum { SURE, MAYBE, SEEN };
 	static const struct {
@@ -229,7 +229,7 @@ static void unseen_as_unicode_says(void **state)
 	}
 }
 
-static void width(void **state)
+TEST(width)
 {
 	static const struct {
 		const char *text;
@@ -253,7 +253,7 @@ static void width(void **state)
 	}
 }
 
-static void count(void **state)
+TEST(count)
 {
 	static const struct {
 		uint64_t v;
@@ -274,7 +274,7 @@ static void count(void **state)
 	assert_string_equal(format_count(out, 4, 12904), "12,"); /* cut, with its end */
 }
 
-static void share(void **state)
+TEST(share)
 {
 	static const struct {
 		uint64_t part, all;
@@ -313,7 +313,7 @@ static void share(void **state)
 	}
 }
 
-static void time_share(void **state)
+TEST(time_share)
 {
 	static const struct {
 		uint64_t ns, dur_ns;
@@ -343,7 +343,7 @@ static void time_share(void **state)
 	}
 }
 
-static void rate(void **state)
+TEST(rate)
 {
 	static const struct {
 		uint64_t n, dur_ns;
@@ -362,7 +362,7 @@ static void rate(void **state)
 				    rows[i].text);
 }
 
-static void time_in_unit(void **state)
+TEST(time_in_unit)
 {
 	static const struct {
 		uint64_t ns;
@@ -407,7 +407,7 @@ static void time_in_unit(void **state)
 	assert_string_equal(unit_name(UNIT_MS), "msec");
 }
 
-static void duration(void **state)
+TEST(duration)
 {
 	static const struct {
 		uint64_t ns;
@@ -431,7 +431,7 @@ static void duration(void **state)
 		assert_string_equal(format_duration(out, sizeof(out), rows[i].ns), rows[i].text);
 }
 
-static void rfc3339(void **state)
+TEST(rfc3339)
 {
 	static const struct {
 		int64_t sec;
@@ -456,23 +456,5 @@ static void rfc3339(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(clean_and_utf8),
-		cmocka_unit_test(characters),
-		cmocka_unit_test(every_byte),
-		cmocka_unit_test(narrow_room),
-		cmocka_unit_test(bounded_input),
-		cmocka_unit_test(unseen),
-		cmocka_unit_test(unseen_as_unicode_says),
-		cmocka_unit_test(width),
-		cmocka_unit_test(count),
-		cmocka_unit_test(time_in_unit),
-		cmocka_unit_test(duration),
-		cmocka_unit_test(rfc3339),
-		cmocka_unit_test(share),
-		cmocka_unit_test(time_share),
-		cmocka_unit_test(rate),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

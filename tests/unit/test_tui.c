@@ -11,7 +11,7 @@
 
 /* ---- what is kept ---- */
 
-static void test_keep(void **state)
+TEST(test_keep)
 {
 	struct tui_keep k = {.most = 5, .most_bytes = SIZE_MAX};
 	struct made *m;
@@ -41,7 +41,7 @@ static void test_keep(void **state)
 /*
  * The same series is found in a report that has them in another order, and none that is not there.
  */
-static void test_find(void **state)
+TEST(test_find)
 {
 	struct tui_keep k = {.most = 5, .most_bytes = SIZE_MAX};
 	struct made *m = usual(1), *other = new_frame(2);
@@ -75,7 +75,7 @@ static void test_find(void **state)
 
 /* ---- pages ---- */
 
-static void test_overview(void **state)
+TEST(test_overview)
 {
 	struct seen *s = open_seen(BY_NONE);
 	struct quantile_value p99;
@@ -115,7 +115,7 @@ static void test_overview(void **state)
 }
 
 /* What is too long for its column has a unit of its own, and is never cut. */
-static void test_long_times(void **state)
+TEST(test_long_times)
 {
 	struct seen *s = open_seen(BY_NONE);
 	struct made *m = new_frame(1);
@@ -130,7 +130,7 @@ static void test_long_times(void **state)
 	close_seen(s);
 }
 
-static void test_sort(void **state)
+TEST(test_sort)
 {
 	struct seen *s = open_seen(BY_NONE);
 
@@ -159,7 +159,7 @@ static void test_sort(void **state)
 	close_seen(s);
 }
 
-static void test_filter(void **state)
+TEST(test_filter)
 {
 	struct seen *s = open_seen(BY_NONE);
 
@@ -194,7 +194,7 @@ static void test_filter(void **state)
 
 /* ---- time ---- */
 
-static void test_time(void **state)
+TEST(test_time)
 {
 	struct seen *s = open_seen(BY_NONE);
 
@@ -230,7 +230,7 @@ static void test_time(void **state)
 }
 
 /* What is looked at goes: the oldest that is left is shown, and that is said. */
-static void test_oldest_goes(void **state)
+TEST(test_oldest_goes)
 {
 	struct seen *s = open_seen(BY_NONE);
 
@@ -248,7 +248,7 @@ static void test_oldest_goes(void **state)
 
 /* The rows of a report that is no longer kept are none to be chosen, though nothing was drawn
  * since. */
-static void test_small_window(void **state)
+TEST(test_small_window)
 {
 	struct seen *s = open_seen(BY_NONE);
 
@@ -267,7 +267,7 @@ static void test_small_window(void **state)
 
 /* ---- rows ---- */
 
-static void test_cursor_stays_on_its_row(void **state)
+TEST(test_cursor_stays_on_its_row)
 {
 	struct seen *s = open_seen(BY_COMM);
 	uint64_t id;
@@ -301,7 +301,7 @@ static void test_cursor_stays_on_its_row(void **state)
 	close_seen(s);
 }
 
-static void test_detail(void **state)
+TEST(test_detail)
 {
 	struct seen *s = open_seen(BY_NONE);
 
@@ -331,7 +331,7 @@ static void test_detail(void **state)
 }
 
 /* A picture says over how many intervals it goes: as many as there are, or as it has columns. */
-static void test_detail_intervals(void **state)
+TEST(test_detail_intervals)
 {
 	struct seen *s = open_seen(BY_NONE);
 
@@ -362,7 +362,7 @@ static const struct line_accesses line = {.sampler = "clock",
 static const struct site sites[] = {{.ip = 1, .sym = "app`one+0x1", .count = 3},
 				    {.ip = 2, .sym = "app`two+0x2", .count = 1}};
 
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
 	struct seen *s = open_seen(BY_NONE);
 	struct made *m = new_frame(1);
@@ -414,7 +414,7 @@ static void test_addresses(void **state)
 }
 
 /* --why: each holder with its share of the wait, and what cannot be told in the table's words. */
-static void test_holders(void **state)
+TEST(test_holders)
 {
 	struct seen *s = open_seen(BY_NONE);
 	struct made *m = new_frame(1);
@@ -469,7 +469,7 @@ static void test_holders(void **state)
 }
 
 /* --why: the worst first; sorted and filtered as other rows; the same one in the next report. */
-static void test_culprits(void **state)
+TEST(test_culprits)
 {
 	static const struct culprit rows[] = {
 		{.kind = "softirq", .count = 30, .wait_ns = 1000000},
@@ -515,7 +515,7 @@ static void test_culprits(void **state)
 }
 
 /* With --by the rows are pairs: in a group's detail its own, in a culprit's who waited for it. */
-static void test_pairs(void **state)
+TEST(test_pairs)
 {
 	static const struct culprit rows[] = {
 		{{{"comm", "task1"}}, 1, "task", 0, 0, "cc1", NULL, 5, 3000000},
@@ -555,7 +555,7 @@ static void test_pairs(void **state)
 
 /* ---- windows ---- */
 
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
 	static const uint32_t sizes[][2] = {{24, 80},  {25, 81},   {40, 120},
 					    {60, 200}, {100, 300}, {24, 300}};
@@ -590,7 +590,7 @@ static void test_sizes(void **state)
 	close_seen(s);
 }
 
-static void test_ascii(void **state)
+TEST(test_ascii)
 {
 	struct seen *s = open_seen(BY_NONE);
 
@@ -616,17 +616,5 @@ static int set_up(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keep),	     cmocka_unit_test(test_find),
-		cmocka_unit_test(test_overview),     cmocka_unit_test(test_long_times),
-		cmocka_unit_test(test_sort),	     cmocka_unit_test(test_filter),
-		cmocka_unit_test(test_time),	     cmocka_unit_test(test_oldest_goes),
-		cmocka_unit_test(test_small_window), cmocka_unit_test(test_cursor_stays_on_its_row),
-		cmocka_unit_test(test_detail),	     cmocka_unit_test(test_detail_intervals),
-		cmocka_unit_test(test_addresses),    cmocka_unit_test(test_culprits),
-		cmocka_unit_test(test_pairs),	     cmocka_unit_test(test_holders),
-		cmocka_unit_test(test_sizes),	     cmocka_unit_test(test_ascii),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, NULL);
+	return unit_main(set_up, NULL);
 }

@@ -5,7 +5,7 @@
 #include "sink/tui_canvas.h"
 #include "unit.h"
 
-static void test_text(void **state)
+TEST(test_text)
 {
 	static const struct {
 		const char *text;
@@ -51,7 +51,5 @@ static void test_text(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_text)};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

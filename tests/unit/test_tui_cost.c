@@ -126,7 +126,7 @@ static const struct config cfg = {.quantiles = quantiles,
 
 /* 1,000 groups: 5 ms for each redraw, and for a report that is kept and drawn what leaves most of 1
  * % of a CPU, at an interval of a second, for those who count. */
-static void test_cost(void **state)
+TEST(test_cost)
 {
 	struct tui t;
 
@@ -214,7 +214,7 @@ static double shown_ms(struct tui *t, struct tui_term *term, const uint32_t keys
 	return best[0] > best[1] ? best[0] : best[1];
 }
 
-static void test_cost_shown(void **state)
+TEST(test_cost_shown)
 {
 	static const struct {
 		const char *what;
@@ -255,10 +255,5 @@ static int set_up(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cost),
-		cmocka_unit_test(test_cost_shown),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, NULL);
+	return unit_main(set_up, NULL);
 }

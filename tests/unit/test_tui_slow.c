@@ -69,7 +69,7 @@ static void slow(struct seen *s, uint32_t tid, uint64_t wait_ns)
 }
 
 /* Those until the report shown, and no others: time stops for them too. */
-static void test_slow(void **state)
+TEST(test_slow)
 {
 	struct seen *s = open_seen(BY_NONE);
 
@@ -116,7 +116,7 @@ static void test_slow(void **state)
 }
 
 /* Of a lock or futex: who held it, and what that waited for itself. */
-static void test_slow_lock(void **state)
+TEST(test_slow_lock)
 {
 	struct seen *s = open_seen(BY_NONE);
 
@@ -146,10 +146,5 @@ static int set_up(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slow),
-		cmocka_unit_test(test_slow_lock),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, NULL);
+	return unit_main(set_up, NULL);
 }

@@ -9,7 +9,7 @@
 #include "names/demangle.h"
 #include "names/user_proc.h"
 
-static void lines(void **state)
+TEST(lines)
 {
 	static const struct {
 		const char *line, *path;
@@ -64,7 +64,7 @@ static void add(struct maps *m, const char *line)
 	assert_int_equal(maps_add(m, line, strlen(line)), 0);
 }
 
-static void found(void **state)
+TEST(found)
 {
 	struct maps m = {0};
 
@@ -86,7 +86,7 @@ static void found(void **state)
 	maps_free(&m);
 }
 
-static void jit(void **state)
+TEST(jit)
 {
 	static const struct {
 		const char *line, *name;
@@ -120,7 +120,7 @@ static void jit(void **state)
 	}
 }
 
-static void symbols(void **state)
+TEST(symbols)
 {
 	static const struct {
 		const char *symbol, *text;
@@ -175,7 +175,7 @@ static void symbols(void **state)
 
 /* Packs within packs, each of which refers to the one before: for each the library would go through
  * all of it, which doubles each time. */
-static void packs(void **state)
+TEST(packs)
 {
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	char bomb[1000] = "_Z1vIDp", out[64];
@@ -199,10 +199,5 @@ static void packs(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines), cmocka_unit_test(packs),   cmocka_unit_test(found),
-		cmocka_unit_test(jit),	 cmocka_unit_test(symbols),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }

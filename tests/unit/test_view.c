@@ -140,7 +140,7 @@ static const struct contended classes[] = {
 #define SERIES(v) .series = (v), .nseries = ROWS(v)
 
 /* Each class has its sum, whatever -n leaves of the rows. */
-static void class_sums(void **state)
+TEST(class_sums)
 {
 	const struct frame f = {.contended = classes, .ncontended = ROWS(classes)};
 	const struct config cfg = {.list_rows = 1};
@@ -159,7 +159,7 @@ static void class_sums(void **state)
 	view_free(&v);
 }
 
-static void sections(void **state)
+TEST(sections)
 {
 	static const struct {
 		struct frame f;
@@ -258,7 +258,7 @@ static const struct series mixed[] = {
 };
 
 /* Which section gives way first. */
-static void waited(void **state)
+TEST(waited)
 {
 	static const struct frame f = {SERIES(mixed), .dur_ns = 1000, .contended = addresses,
 				       .ncontended = ROWS(addresses)};
@@ -280,7 +280,7 @@ static void waited(void **state)
 }
 
 /* A choice of CPUs is of the worst. */
-static void first_rows(void **state)
+TEST(first_rows)
 {
 	static const struct frame f = {SERIES(sched)};
 	static const struct config cfg = {.sort = SORT_MAX, .rows = 1};
@@ -296,7 +296,7 @@ static void first_rows(void **state)
 	view_free(&v);
 }
 
-static void sums(void **state)
+TEST(sums)
 {
 	static const struct frame f = {SERIES(files)};
 	static const struct frame locks = {.contended = addresses, .ncontended = ROWS(addresses)};
@@ -332,7 +332,7 @@ static void sums(void **state)
 }
 
 /* What a row shows, of which table. */
-static void ranked(void **state)
+TEST(ranked)
 {
 	static const struct frame f = {SERIES(throttled)},
 				  woken = {.series = throttled, .nseries = 2};
@@ -367,7 +367,7 @@ static void ranked(void **state)
 }
 
 /* CSV has all groups, with all their series. */
-static void groups(void **state)
+TEST(groups)
 {
 	static const struct frame f = {SERIES(sched)}, none = {.series = sched, .nseries = 6};
 	static const struct frame out = {SERIES(throttled)};
@@ -404,7 +404,7 @@ static const struct contended same[] = {
 	{"watch", "watch", false, 0x1060, 0, .count = 0, .accesses = &watched},
 };
 
-static void joins(void **state)
+TEST(joins)
 {
 	static const struct {
 		size_t row;
@@ -446,12 +446,5 @@ static void joins(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(class_sums), cmocka_unit_test(sections),
-		cmocka_unit_test(first_rows), cmocka_unit_test(sums),
-		cmocka_unit_test(waited),     cmocka_unit_test(ranked),
-		cmocka_unit_test(groups),     cmocka_unit_test(joins),
-	};
-
-	return cmocka_run_group_tests_name("view", tests, NULL, NULL);
+	return unit_main(NULL, NULL);
 }
