@@ -9,7 +9,7 @@
 #ifndef WS_USER_STACK_BPF_H
 #define WS_USER_STACK_BPF_H
 
-#include "filter.bpf.h"
+#include "common.bpf.h"
 #include "abi_contend.h"
 
 /* ---- registers ---- */
