@@ -39,8 +39,8 @@ static: ## one binary without shared libraries: $(O)/static-ARCH/waitscope.strip
 	$(call say,STRIP,$(STATIC_BIN))
 	$(Q)$(STATIC_STRIP) -o $(STATIC_BIN) $(STATIC_O)/waitscope
 
-check-static: static ## no shared libraries, small, hardened, and the same bytes from another directory
-	$(Q)tests/static/check.sh $(STATIC_BIN) $(ARCH)
+check-static: static ## no shared libraries, small, hardened, and (not with QUICK=1) the same bytes from another directory
+	$(Q)tests/static/check.sh $(STATIC_BIN) $(ARCH) $(if $(QUICK),quick)
 	$(Q)tests/static/hardened.sh $(STATIC_O) $(STATIC_BIN)
 
 .PHONY: static check-static
