@@ -396,8 +396,8 @@ static __always_inline struct abi_futex_addr *address_get(struct task_struct *p,
  * The class of a wait, by what its value says when it is over, or else by user space's word for the
  * address, whose flags these are. glibc joins a thread, from 2.43 on, by a word of its own that is
  * 2 until the kernel clears it at the thread's end. The writer of a process-shared reader-writer
- * lock waits for a 2 in the same way, but after its wait the word is not 0. Global: the verifier
- * takes it by itself, once, and follows none of its ways into what comes after.
+ * lock waits for a 2 in the same way, but after its wait the word is not 0. A global function, so
+ * that the verifier checks it once and does not follow its branches into the code after a call.
  */
 __noinline u32 kind_at_end(u32 kind, u32 val, u32 flags, u64 uaddr, u32 known)
 {
@@ -608,7 +608,7 @@ static __always_inline u32 futex_holder(struct task_struct *p, const struct call
 	return tid;
 }
 
-static __always_inline void futex_line(struct line_key *key, struct task_struct *p,
+static __always_inline void futex_line(struct timeline_key *key, struct task_struct *p,
 				       const struct call *c)
 {
 	key->lock = c->uaddr;
@@ -617,7 +617,7 @@ static __always_inline void futex_line(struct line_key *key, struct task_struct 
 
 static __always_inline void futex_holder_begin(struct task_struct *p, const struct call *c, u64 t0)
 {
-	struct line_key key = {};
+	struct timeline_key key = {};
 
 	futex_line(&key, p, c);
 	if (c->kind == ABI_FUTEX_WAKE && !(c->flags & CALL_VECTOR))
@@ -692,7 +692,7 @@ __noinline u32 futex_holder_end(void)
 	u32 got = GOT_NOT, tid = ABI_HOLDER_UNKNOWN;
 	struct futex_over *o;
 	struct task_struct *p;
-	struct line_key key = {};
+	struct timeline_key key = {};
 	struct abi_counts *bank;
 
 	if (!why)

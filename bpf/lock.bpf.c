@@ -297,7 +297,7 @@ static __always_inline u32 lock_holder(u64 lock, u32 kind)
 static __always_inline void lock_holder_begin(struct task_struct *p, const struct lock_wait *w,
 					      bool queued)
 {
-	const struct line_key key = {.lock = w->lock};
+	const struct timeline_key key = {.lock = w->lock};
 
 	if (lock_has_holder(w->kind))
 		holder_begin(p, ABI_HELD_LOCK, &key, lock_holder(w->lock, w->kind), w->since,
@@ -307,7 +307,7 @@ static __always_inline void lock_holder_begin(struct task_struct *p, const struc
 static __always_inline void lock_holder_again(struct task_struct *p, u64 lock, u32 kind,
 					      bool queued)
 {
-	const struct line_key key = {.lock = lock};
+	const struct timeline_key key = {.lock = lock};
 
 	holder_again(p, ABI_HELD_LOCK, &key, lock_holder(lock, kind), bpf_ktime_get_ns(), queued);
 }
@@ -315,7 +315,7 @@ static __always_inline void lock_holder_again(struct task_struct *p, u64 lock, u
 static __always_inline void lock_holder_end(struct abi_counts *bank, struct task_struct *p,
 					    const struct lock_wait *w, u64 now, s64 ret, u64 ep)
 {
-	const struct line_key key = {.lock = w->lock};
+	const struct timeline_key key = {.lock = w->lock};
 	u32 got = GOT;
 
 	if (!lock_has_holder(w->kind))

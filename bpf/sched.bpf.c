@@ -621,9 +621,10 @@ static __always_inline u32 kind_of(const struct arrival *a, u32 queued_as, u64 t
 }
 
 /*
- * Waits whose end no tracepoint reported: how many they are is known, and the sum of them. If one
- * of several was a wakeup all count as such; T0 is lost, and with it the wakeup's latency. Global:
- * the verifier takes it by itself, once.
+ * Adds waits whose end no tracepoint reported. The kernel's record tells their number and their
+ * sum. If one of several was a wakeup, all count as wakeups; T0 is lost, and with it the wakeup
+ * latency. A global function, so that the verifier checks it on
+ *ce instead of at every call.
  */
 __noinline u32 add_hidden(u64 sum_ns, u64 n, u64 kind)
 {
@@ -759,8 +760,8 @@ static __always_inline bool plain_wait(struct abi_counts *bank, struct task_stru
 	return true;
 }
 
-/* A stamp that was taken: if nobody asks for more of it, the verifier may forget which store it is
- * in. */
+/* Returns the stamp of a finished wait if somebody still reads it, else NULL: the verifier then
+ * need not tell apart the store that the stamp lies in. */
 static __always_inline struct stamp *still_wanted(struct stamp *st)
 {
 	if (!SLOWER && !filter_reads_stamp())
@@ -1000,7 +1001,9 @@ static __always_inline void audit(struct abi_counts *bank, struct task_struct *p
 	st->flags |= STAMP_RUNS;
 }
 
-/* A task leaves a CPU that it was not seen to come to: the kernel's record tells when it did. */
+/*
+ * The task is switched out, but we missed its switch-in: the kernel's record tells when that was.
+ */
 static __noinline u32 came_unseen(struct abi_counts *bank, struct task_struct *p, struct stamp *st,
 				  u64 now, u64 ep)
 {

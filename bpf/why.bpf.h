@@ -138,8 +138,8 @@ static __always_inline void why_add(struct abi_khead *e, const struct why_walk *
 	e->named_ns = w->named_ns;
 }
 
-/* `stay` of `cpu` says which task, if it was one, or WHY_NO_STAY. Global, as all that is called
- * more than once: the verifier takes it by itself. */
+/* `stay`: entry of `cpu`'s switch log that says which task is blamed, or WHY_NO_STAY. A global
+ * function, as all that are called more than once here: the verifier checks it once. */
 __noinline u32 why_blame(u64 kind, u64 ns, u64 due_ns, u64 cpu, u64 stay)
 {
 	struct why_cpu *s = why_own(), *of = why_of((u32)cpu);
@@ -550,9 +550,10 @@ static __always_inline void why_part(struct why_walk *w, const struct why_stay *
 }
 
 /*
- * One stay further back; 0: that was the last one. So is the one before which the task that waits
- * was on the CPU itself: its wait cannot have begun earlier, and if it seems to, that is the
- * distance between the run queue's clock, by which it was measured, and ours.
+ * Steps to the previous entry of the CPU's switch log. Returns 0 at the end of the part that can
+ * belong to this wait: the log is empty, or the waiting task itself had the CPU before. Its wait
+ * cannot have begun earlier; if it seems to, that is the distance between the run queue's clock, by
+ * which the wait was measured, and ours.
  */
 __noinline u32 why_step(u64 cpu, u64 stay)
 {

@@ -107,13 +107,18 @@ static __always_inline u64 ledger_mark(const volatile struct abi_ledger *l)
 }
 
 /*
- * Of a task that was seen to leave its CPU at `mark`, when its run queue's clock said `left`, and
- * not to come to one since: when it did; `now`: it has not; 0: and has left that one, too. A host
- * may hide switches (sched.bpf.c), and who asks may have come between the look at a task and its
- * switch. The kernel's own record tells. Its sum of waits grows by what the task was queued for,
- * and `queued` is the moment when it was, less the sum by then. 0: it sleeps and was not seen to be
- * woken, or is out of quota, which is not in that sum. Global: the verifier takes it by itself,
- * once.
+ * When did the task get a CPU again after the switch-out at `mark`, when its run queue's clock said
+ * `left`? Returns:
+ * - that time, if the kernel's record shows that the task runs now;
+ * - `now`, if the task still waits or sleeps;
+ * - 0, if the task has run and left its CPU again: both switches were hidden from us.
+ *
+ * A host may hide switches (sched.bpf.c), and a reader of the ledger may look between a switch and
+ * our program for it. `queued`: the time at which the task was queued, less the kernel's sum of its
+ * waits at that time (the sum grows by what the task is queued for); 0: the task sleeps and no
+ * wakeup was seen, or it is out of quota, which is not in that sum.
+ *
+ * A global function, so that the verifier checks it once instead of at every call.
  */
 __noinline u64 off_until(u64 task, u64 left, u64 queued, u64 mark, u64 now)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --why with --slower: what a thread waited for that holds what another waits for. Whoever finds it
- * to be the holder makes a log for it; into that go
+ * --why with --slower: chains of waits. A thread that is found to hold a lock gets a log of what it
+ * waited for itself:
  *
  *	switched in		the tasks that ran on this CPU while it was queued there
  *	its wait ends		the lock or futex that it waited for itself, and who held that
  *
- * and at the end of a slow wait the log of who held it longest is copied. A log is written by its
- * own thread, or where that is switched in. Time queued on another CPU, or before the last tasks
- * that a CPU remembers, is in none.
+ * At the end of a slow wait, the log of the thread that held the lock longest is copied. A log is
+ * written by its own thread, or by the program at that thread's switch-in. No log has the time that
+ * a thread was queued on another CPU, or that lies before the last tasks that a CPU remembers.
  */
 #ifndef WS_CHAIN_BPF_H
 #define WS_CHAIN_BPF_H
@@ -16,7 +16,7 @@
 #include "common.bpf.h"
 #include "abi_held.h"
 
-/* By thread number. What it gives up is found missing. */
+/* By thread number. An LRU hash: a slow wait for a thread whose log was evicted has no chain. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);

@@ -123,16 +123,16 @@ struct timeline {
 	struct tenure v[TENURES];
 };
 
-struct line_key {
+struct timeline_key {
 	u64 lock;
 	u64 space; /* of a futex: its process */
 };
 
-/* What it gives up is found missing, and then is not known. */
+/* An LRU hash: a lock whose timeline was evicted is reported with an unknown holder. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);
-	__type(key, struct line_key);
+	__type(key, struct timeline_key);
 	__type(value, struct timeline);
 } timelines SEC(".maps");
 
@@ -195,7 +195,7 @@ static __always_inline struct tenure *tenure_last(struct timeline *t)
 	return &t->v[(t->n - 1) & (TENURES - 1)];
 }
 
-static __always_inline u64 tag_of(const struct line_key *key, u32 tid)
+static __always_inline u64 tag_of(const struct timeline_key *key, u32 tid)
 {
 	return lock_thread_tag(key->lock, key->space, tid);
 }
@@ -203,7 +203,7 @@ static __always_inline u64 tag_of(const struct line_key *key, u32 tid)
 /* `tid` has the lock from now on: w->at, w->now. Its forerunner had it until w->to, if that is
  * known. */
 static __noinline u32 tenure_begin(struct timeline *t, const struct holder_work *w,
-				   const struct line_key *key, u32 tid, bool took)
+				   const struct timeline_key *key, u32 tid, bool took)
 {
 	struct tenure *v = &t->v[t->n & (TENURES - 1)], *last = tenure_last(t);
 
@@ -222,7 +222,7 @@ static __noinline u32 tenure_begin(struct timeline *t, const struct holder_work 
 }
 
 static __always_inline struct timeline *timeline_get(struct holder_work *w,
-						     const struct line_key *key)
+						     const struct timeline_key *key)
 {
 	struct timeline *t = bpf_map_lookup_elem(&timelines, key);
 
@@ -493,9 +493,10 @@ static __noinline u32 holder_again_in(struct holder_work *w, u32 tid)
 }
 
 /*
- * How much of the piece from w->from to w->to, of the tenure in w->of, its holder is known to have
- * had what it was seen to take. If it has, and its stack lies there, that is told once the wait has
- * been taken apart. Global: the verifier takes it by itself, once.
+ * How much of the piece from w->from to w->to, of the tenure in w->of, is covered by an acquisition
+ * of the lock that we saw? If all of it is, and the stack of that acquisition is there, the stack
+ * is sent once the wait has been attributed. A global function, so that the verifier checks it once
+ * instead of at every call.
  */
 __noinline u64 piece_took(void)
 {
@@ -584,7 +585,8 @@ static __always_inline u32 holder_known(struct holder_work *w, const struct abi_
 /* The current task begins to wait, if `queued` where who gives the lock up has to wake somebody;
  * `tid` (or ABI_HOLDER_*) holds it. */
 static __always_inline void holder_begin(struct task_struct *p, u32 which,
-					 const struct line_key *key, u32 tid, u64 now, bool queued)
+					 const struct timeline_key *key, u32 tid, u64 now,
+					 bool queued)
 {
 	struct abi_ledger *self = ledger_by_tid(TASK_READ(p, pid));
 	struct holder_work *w = holder_work_get();
@@ -743,7 +745,8 @@ static __always_inline void wait_apart(struct abi_counts *bank, struct holder_wo
 
 /* The one that waits is about to sleep again, or to spin: `tid` has got it meanwhile? */
 static __always_inline void holder_again(struct task_struct *p, u32 which,
-					 const struct line_key *key, u32 tid, u64 now, bool queued)
+					 const struct timeline_key *key, u32 tid, u64 now,
+					 bool queued)
 {
 	struct abi_ledger *self = ledger_by_tid(TASK_READ(p, pid));
 	struct timeline *t = bpf_map_lookup_elem(&timelines, key);
@@ -766,7 +769,7 @@ static __always_inline void holder_again(struct task_struct *p, u32 which,
 
 /* Who waited has it. */
 static __always_inline void holder_got(struct holder_work *w, const struct abi_ledger *self,
-				       struct timeline *t, const struct line_key *key, u32 tid,
+				       struct timeline *t, const struct timeline_key *key, u32 tid,
 				       u32 got)
 {
 	bool took = false;
@@ -825,7 +828,7 @@ static __always_inline void holder_takes(bool waited, bool calls)
 
 /* The wait is over, as `got` says; who has it now, if it is another: tid. */
 static __always_inline void holder_end(struct abi_counts *bank, struct task_struct *p, u32 which,
-				       const struct line_key *key, u64 since, u64 now, u32 got,
+				       const struct timeline_key *key, u64 since, u64 now, u32 got,
 				       u32 tid, u64 ep)
 {
 	struct abi_ledger *self = ledger_by_tid(TASK_READ(p, pid));

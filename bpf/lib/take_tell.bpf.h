@@ -65,8 +65,8 @@ static __always_inline void holder_sample(struct abi_contend_sample *s, const st
 	thread_name(s->tid, s->comm, &s->pid);
 }
 
-/* Of the wait that has been taken apart last on this CPU. Global: the verifier takes it by itself,
- * once. */
+/* Sends the stack of who released the lock, for the wait that was attributed last on this CPU.
+ * A global function, so that the verifier checks it once instead of at every call. */
 __noinline u32 release_tell(void)
 {
 	u32 waiter = (u32)bpf_get_current_pid_tgid();

@@ -261,8 +261,8 @@ static __noinline u32 dies(struct task_struct *p)
 	return 0;
 }
 
-/* It leaves a CPU that it was not seen to come to: when it came, as who read its sums meanwhile has
- * it. */
+/* The task is switched out, but we missed its switch-in. Returns the switch-in time that a reader
+ * of the ledger has already assumed, so that both agree. */
 static __always_inline u64 ledger_ran_from(const struct abi_ledger *l, struct task_struct *p,
 					   u64 now)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is remembered by its key, and no more of it than a bound: the one longest unasked for leaves
- * first. For what can be found out again, or was only good to know.
+ * A bounded LRU cache: items are found by their key, and when the cache is full the least recently
+ * used item is evicted. For values that can be found out again, or that are only good to know.
  *
  *	cache_init -> (cache_find | cache_add)* -> cache_trim -> ... -> cache_clear
  */
@@ -25,14 +25,18 @@ struct cache {
 
 void cache_init(struct cache *c, size_t max, int (*compare)(const void *a, const void *b),
 		void (*drop)(void *item));
-/* The item with the key of `like`, which is the newest then; or NULL. */
+/*
+ * Finds the item with the key of `like` and makes it the most recently used; NULL if there is none.
+ */
 void *cache_find(struct cache *c, const void *like);
-/* The same; where there is none a copy of `like`, of `size` bytes from malloc. NULL: no memory. */
+/* As cache_find(), but adds a copy of `like` (`size` bytes from malloc) if there is none. NULL: no
+ * memory. */
 void *cache_get(struct cache *c, const void *like, size_t size);
-/* An item whose key is not there: the cache's from now on. 0, or -ENOMEM: it was dropped. */
+/* Adds an item whose key is not in the cache; the cache owns it from now on. Returns 0, or -ENOMEM
+ * after the item was dropped. */
 int cache_add(struct cache *c, void *item);
-/* Down to the bound. Where nobody uses what was found or added before. */
+/* Evicts items until the bound is kept. Call it where no pointer to an item is in use. */
 void cache_trim(struct cache *c);
-void cache_clear(struct cache *c); /* all of them go; zeroed and never used is fine */
+void cache_clear(struct cache *c); /* drops all items; a zeroed struct is fine */
 
 #endif

@@ -70,11 +70,12 @@ void own_hist_add(struct frame_own *o, const struct hist **p, const struct hist 
 void own_hist_free(const struct hist *h); /* NULL is fine */
 double own_mean(double a, double a_weight, double b, double b_weight);
 
-/* frame_copy.c: o->series of a frame's. And the one that is one with this, or NULL. */
+/* frame_copy.c: makes o->series, the copies of a frame's series. */
 void own_copy_series(struct frame_own *o, const struct frame *f);
+/* Finds the series with the same metric and labels; NULL if there is none. */
 const struct series *own_copy_find(struct frame_own *o, const struct series *s);
 
-/* The row that is one with this, or NULL. */
+/* Finds the row of the same task or group; NULL if there is none. */
 struct times *own_times_find(struct frame_own *o, const struct times *t);
 
 /* frame_subtract.c: takes h, of which there may be none, from one that is ours or NULL. */

@@ -167,7 +167,7 @@ static void into_row(struct holders *h, struct contend_row *r, uint32_t tid,
 	memcpy(one->comm, taken->comm, sizeof(taken->comm));
 }
 
-/* Those of rows that are with the others by now have no place there: of others it is not told. */
+/* Rows that were merged into "(others)" lose their holders: the merged row does not list any. */
 void holders_place(struct contend *c, bool ends)
 {
 	struct holders *h = c->holders;
