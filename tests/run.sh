@@ -189,7 +189,7 @@ failures() {
 one_of() { # SUITE NAME
 	case $1 in
 	kernel/bucket | kernel/shared | kernel/walk | kernel/line_pmu | kernel/line_feed | export/* | names/kernel_*) ;;
-	kernel/* | cli/* | golden | compare* | names | readers/*)
+	kernel/* | cli/* | golden | compare* | names | names/worker | readers/*)
 		printf " ONE='%s'" "${2//\'/\'\\\'\'}"
 		;;
 	esac
