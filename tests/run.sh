@@ -311,7 +311,7 @@ tracing_lane_of() {
 		# shellcheck disable=SC2053 # a pattern, on purpose
 		if [[ $1 == ${beside[i]} ]]; then
 			case ${beside_lanes[i]} in
-			rests) echo rests ;;
+			rests) echo waits ;; # the same worker
 			*) echo beside ;;
 			esac
 			return
@@ -448,7 +448,7 @@ all_suites() {
 }
 
 # In a process of its own: a worker, and what its suites add up to.
-run_lane() { # traces | beside | rests | waits | computes.N
+run_lane() { # traces | beside | waits | computes.N
 	lane=$1 passed=0 failed=0 skipped=0
 	trap 'trap "" INT TERM; end_child; exit 130' INT TERM
 	trap 'echo "$passed $failed $skipped" >"$STATE/counts.$lane"' EXIT
@@ -496,9 +496,8 @@ if [ "$jobs" -eq 1 ]; then
 	lanes computes.1
 	lanes waits
 	lanes beside
-	lanes rests
 else
-	lanes "${computes[@]}" waits beside rests
+	lanes "${computes[@]}" waits beside
 fi
 lanes traces
 if [ "$interrupted" -ne 0 ]; then
