@@ -151,7 +151,6 @@ static __always_inline void find_process(struct abi_contend_sample *s, struct ta
 {
 	struct task_struct *leader = interrupt ? NULL : BPF_CORE_READ(p, group_leader);
 
-	s->born = 0;
 	__builtin_memset(s->process, 0, sizeof(s->process));
 	if (leader)
 		bpf_core_read(s->process, sizeof(s->process), &leader->comm);
@@ -173,6 +172,7 @@ static __always_inline bool describe(void *ctx, struct abi_counts *bank, struct 
 	s->pid = interrupt ? 0 : p->tgid;
 	s->role = ABI_ROLE_WAITED;
 	s->execs = 0;
+	s->born = 0;
 	s->space = 0; /* its code is the kernel's */
 	s->tid = interrupt ? 0 : p->pid;
 	__builtin_memcpy(s->comm, p->comm, sizeof(s->comm));

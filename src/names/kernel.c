@@ -321,7 +321,7 @@ void names_kernel_data(struct names *n, uint64_t addr, const struct kernel_hint 
 	if (hint_name(k, addr, hint, out) || percpu_name(k, addr, out) ||
 	    symbol_name(k, addr, out) || ext4_name(k, addr, out) || inode_name(k, addr, out) ||
 	    slab_name(k, addr, hint, out) || image_name(k, addr, hint, out) ||
-	    infer_elsewhere(k, hint, out) || page_name(k, addr, out)) {
+	    page_name(k, addr, out) || infer_elsewhere(k, hint, out)) {
 		if (!strcmp(out->type, "mm_struct") && !out->place[0])
 			kernel_say_owner(k, out->object, out);
 		return;

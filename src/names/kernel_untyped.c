@@ -205,10 +205,6 @@ static const struct {
 	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_wake", NULL, "futex_hash_bucket.lock"},
 	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_wake_op", NULL, "futex_hash_bucket.lock"},
 	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_requeue", NULL, "futex_hash_bucket.lock"},
-	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "queue_lock", NULL,
-	 "futex_hash_bucket.lock"}, /* until 5.15 */
-	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "unqueue_me", NULL,
-	 "futex_hash_bucket.lock"}, /* until 5.15 */
 	/* files without a name (fs/pipe.c, fs/eventpoll.c) */
 	{IN_NO_CACHE, ABI_LOCK_MUTEX, "anon_pipe_read", NULL, "pipe_inode_info.mutex"},
 	{IN_NO_CACHE, ABI_LOCK_MUTEX, "anon_pipe_write", NULL, "pipe_inode_info.mutex"},

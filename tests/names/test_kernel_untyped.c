@@ -60,6 +60,7 @@ TEST(buckets)
 	assert_string_equal(inferred(f, f->t.i_rwsem, ABI_LOCK_MUTEX, "pipe_release"), "");
 	assert_string_equal(inferred(f, nowhere, ABI_LOCK_SPINLOCK, "do_futex"), "");
 	assert_string_equal(inferred(f, f->t.mmap_lock, ABI_LOCK_SPINLOCK, "futex_wake"), "");
+	assert_string_equal(inferred(f, f->t.page_refcount, ABI_LOCK_SPINLOCK, "futex_wake"), "");
 }
 
 /* A lock of the image without a symbol, by who takes it. Another kind, another caller or none, or
