@@ -107,16 +107,16 @@ static __always_inline u64 ledger_mark(const volatile struct abi_ledger *l)
 }
 
 /*
- * When did the task get a CPU again after the switch-out at `mark`, when its run queue's clock said
- * `left`? Returns:
+ * When did the task get a CPU again after its switch-out? `mark` is the time of the switch-out by
+ * CLOCK_MONOTONIC, `left` the same moment by the clock of the task's run queue. Returns:
  * - that time, if the kernel's record shows that the task runs now;
  * - `now`, if the task still waits or sleeps;
- * - 0, if the task has run and left its CPU again: both switches were hidden from us.
+ * - 0, if the task has run and is off its CPU again: both switches were hidden from us.
  *
  * A host may hide switches (sched.bpf.c), and a reader of the ledger may look between a switch and
  * our program for it. `queued`: the time at which the task was queued, less the kernel's sum of its
- * waits at that time (the sum grows by what the task is queued for); 0: the task sleeps and no
- * wakeup was seen, or it is out of quota, which is not in that sum.
+ * waits at that time; with the sum as it is now added, it is the time of the switch-in. 0: the task
+ * sleeps and no wakeup was seen, or it is out of quota, which is not in that sum.
  *
  * A global function, so that the verifier checks it once instead of at every call.
  */

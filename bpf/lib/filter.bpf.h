@@ -8,10 +8,10 @@
  * Programs that can do with less where nothing is asked see it by filter.asks_late and asks_task,
  * which user space sets with any filter; no other file names a single one (`make lint`).
  *
- * A source that keeps more of a task defines STAMP_OF_SOURCE and a `struct stamp` of its own, with
- * the members of the one below, before it includes this file. 64 bytes are best: with the storage's
- * own header no two tasks share a cache line. A source whose tasks are `current` defines
- * TASKS_FROM_CURRENT and takes them from current_task().
+ * A source that keeps more of a task defines STAMP_OF_SOURCE and a `struct stamp` of its own, which
+ * has `cgroup_id` and `flags` of the one below, before it includes this file. A source whose tasks
+ * are always the current one defines TASKS_FROM_CURRENT and gets their pointers from
+ * current_task(): those may be read by loads where the kernel hands out typed pointers.
  */
 #ifndef WS_FILTER_BPF_H
 #define WS_FILTER_BPF_H

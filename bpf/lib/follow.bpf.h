@@ -11,7 +11,7 @@
 #define STAMP_JOINS(st, p) ((void)0)
 #endif
 
-/* What else an object keeps of a task that is freed (ledger.bpf.h). */
+/* A hook: drops what else an object keeps of a task that is freed (ledger.bpf.h). */
 #ifndef TASK_FREED
 #define TASK_FREED(p) ((void)p)
 #endif

@@ -493,10 +493,11 @@ static __noinline u32 holder_again_in(struct holder_work *w, u32 tid)
 }
 
 /*
- * How much of the piece from w->from to w->to, of the tenure in w->of, is covered by an acquisition
- * of the lock that we saw? If all of it is, and the stack of that acquisition is there, the stack
- * is sent once the wait has been attributed. A global function, so that the verifier checks it once
- * instead of at every call.
+ * The piece of a wait from w->from to w->to belongs to the tenure in w->of. Returns for how long of
+ * it, from w->from on, the holder kept the lock after an acquisition that we saw (one that ended a
+ * wait of its own); 0: we saw none. If that is more than 0 and the stack of the acquisition is
+ * there, w->taker and the two fields behind it are set: take_tell() then sends the stack. A global
+ * function, so that the verifier checks it once instead of at every call.
  */
 __noinline u64 piece_took(void)
 {

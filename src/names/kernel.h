@@ -201,7 +201,8 @@ bool infer_name(struct names_kernel *k, uint64_t addr, uint64_t object, uint32_t
 /* A lock at that offset in the kernel's image, by the function that takes it: "jiffies_lock?". */
 bool infer_global(struct names_kernel *k, uint64_t offset, const struct kernel_hint *hint,
 		  struct name *out);
-/* A lock in memory of which nothing is known: "futex_hash_bucket.lock?". */
+/* A lock in memory whose type is not known, by the function that takes it:
+ * "futex_hash_bucket.lock?". */
 bool infer_elsewhere(struct names_kernel *k, const struct kernel_hint *hint, struct name *out);
 
 /* The cache and the first byte of the slab an address lies in, by its struct page. false: it lies

@@ -147,16 +147,16 @@ bool infer_name(struct names_kernel *k, uint64_t addr, uint64_t object, uint32_t
 
 /* ---- locks that single functions take ---- */
 
-/* Where such a lock lies. */
+/* Where a lock lies that a single function tells. */
 enum where {
 	/* a variable of the kernel's image, which without CONFIG_KALLSYMS_ALL has no symbol */
 	IN_IMAGE,
-	IN_NO_CACHE, /* in memory that belongs to no slab cache with a known type */
+	NOT_TYPED, /* in memory from kmalloc, or in none that we know */
 };
 
 /*
- * Of these functions the kernel's source says which lock of a kind they take, and that they take no
- * other one there. `caller`: only if that one called it; NULL: whoever did.
+ * The kernel's source says that each of these functions takes this lock, and no other lock of the
+ * same kind and place. `caller`: the row holds only if that function called it; NULL: any caller.
  */
 static const struct {
 	enum where where;
@@ -197,32 +197,30 @@ static const struct {
 	{IN_IMAGE, ABI_LOCK_MUTEX, "perf_trace_destroy", NULL, "event_mutex"},
 	{IN_IMAGE, ABI_LOCK_SEMAPHORE, "console_lock", NULL, "console_sem"},
 	/* the hash table of futexes: get_futex_key() says which bucket (kernel/futex/core.c) */
-	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_wait_setup", NULL, "futex_hash_bucket.lock"},
-	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_wait_multiple_setup", NULL,
-	 "futex_hash_bucket.lock"},
-	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_q_lock", NULL, "futex_hash_bucket.lock"},
-	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_unqueue", NULL, "futex_hash_bucket.lock"},
-	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_wake", NULL, "futex_hash_bucket.lock"},
-	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_wake_op", NULL, "futex_hash_bucket.lock"},
-	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "futex_requeue", NULL, "futex_hash_bucket.lock"},
+	{NOT_TYPED, ABI_LOCK_SPINLOCK, "futex_wait_setup", NULL, "futex_hash_bucket.lock"},
+	{NOT_TYPED, ABI_LOCK_SPINLOCK, "futex_wait_multiple_setup", NULL, "futex_hash_bucket.lock"},
+	{NOT_TYPED, ABI_LOCK_SPINLOCK, "futex_q_lock", NULL, "futex_hash_bucket.lock"},
+	{NOT_TYPED, ABI_LOCK_SPINLOCK, "futex_unqueue", NULL, "futex_hash_bucket.lock"},
+	{NOT_TYPED, ABI_LOCK_SPINLOCK, "futex_wake", NULL, "futex_hash_bucket.lock"},
+	{NOT_TYPED, ABI_LOCK_SPINLOCK, "futex_wake_op", NULL, "futex_hash_bucket.lock"},
+	{NOT_TYPED, ABI_LOCK_SPINLOCK, "futex_requeue", NULL, "futex_hash_bucket.lock"},
 	/* files without a name (fs/pipe.c, fs/eventpoll.c) */
-	{IN_NO_CACHE, ABI_LOCK_MUTEX, "anon_pipe_read", NULL, "pipe_inode_info.mutex"},
-	{IN_NO_CACHE, ABI_LOCK_MUTEX, "anon_pipe_write", NULL, "pipe_inode_info.mutex"},
-	{IN_NO_CACHE, ABI_LOCK_MUTEX, "pipe_read", NULL, "pipe_inode_info.mutex"},  /* until 6.15 */
-	{IN_NO_CACHE, ABI_LOCK_MUTEX, "pipe_write", NULL, "pipe_inode_info.mutex"}, /* until 6.15 */
-	{IN_NO_CACHE, ABI_LOCK_MUTEX, "pipe_release", NULL, "pipe_inode_info.mutex"},
-	{IN_NO_CACHE, ABI_LOCK_MUTEX, "ep_send_events", NULL, "eventpoll.mtx"},
-	{IN_NO_CACHE, ABI_LOCK_MUTEX, "do_epoll_ctl", NULL, "eventpoll.mtx"},
-	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "ep_poll_callback", NULL, "eventpoll.lock"},
-	{IN_NO_CACHE, ABI_LOCK_RWLOCK_R, "ep_poll_callback", NULL,
-	 "eventpoll.lock"}, /* until 6.17 */
+	{NOT_TYPED, ABI_LOCK_MUTEX, "anon_pipe_read", NULL, "pipe_inode_info.mutex"},
+	{NOT_TYPED, ABI_LOCK_MUTEX, "anon_pipe_write", NULL, "pipe_inode_info.mutex"},
+	{NOT_TYPED, ABI_LOCK_MUTEX, "pipe_read", NULL, "pipe_inode_info.mutex"},  /* until 6.15 */
+	{NOT_TYPED, ABI_LOCK_MUTEX, "pipe_write", NULL, "pipe_inode_info.mutex"}, /* until 6.15 */
+	{NOT_TYPED, ABI_LOCK_MUTEX, "pipe_release", NULL, "pipe_inode_info.mutex"},
+	{NOT_TYPED, ABI_LOCK_MUTEX, "ep_send_events", NULL, "eventpoll.mtx"},
+	{NOT_TYPED, ABI_LOCK_MUTEX, "do_epoll_ctl", NULL, "eventpoll.mtx"},
+	{NOT_TYPED, ABI_LOCK_SPINLOCK, "ep_poll_callback", NULL, "eventpoll.lock"},
+	{NOT_TYPED, ABI_LOCK_RWLOCK_R, "ep_poll_callback", NULL, "eventpoll.lock"}, /* until 6.17 */
 	/* a zone's free pages and a memory cgroup's list of pages (mm/page_alloc.c,
 	 * include/linux/memcontrol.h) */
-	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "rmqueue_bulk", NULL, "zone.lock"},
-	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "free_pcppages_bulk", NULL, "zone.lock"},
-	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "free_one_page", NULL, "zone.lock"},
-	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "folio_lruvec_lock_irq", NULL, "lruvec.lru_lock"},
-	{IN_NO_CACHE, ABI_LOCK_SPINLOCK, "folio_lruvec_lock_irqsave", NULL, "lruvec.lru_lock"},
+	{NOT_TYPED, ABI_LOCK_SPINLOCK, "rmqueue_bulk", NULL, "zone.lock"},
+	{NOT_TYPED, ABI_LOCK_SPINLOCK, "free_pcppages_bulk", NULL, "zone.lock"},
+	{NOT_TYPED, ABI_LOCK_SPINLOCK, "free_one_page", NULL, "zone.lock"},
+	{NOT_TYPED, ABI_LOCK_SPINLOCK, "folio_lruvec_lock_irq", NULL, "lruvec.lru_lock"},
+	{NOT_TYPED, ABI_LOCK_SPINLOCK, "folio_lruvec_lock_irqsave", NULL, "lruvec.lru_lock"},
 };
 
 /* On PREEMPT_RT a spinlock is an rt_mutex. */
@@ -282,5 +280,5 @@ bool infer_global(struct names_kernel *k, uint64_t offset, const struct kernel_h
 
 bool infer_elsewhere(struct names_kernel *k, const struct kernel_hint *hint, struct name *out)
 {
-	return infer_single(k, IN_NO_CACHE, "", hint, out);
+	return infer_single(k, NOT_TYPED, "", hint, out);
 }

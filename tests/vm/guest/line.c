@@ -14,8 +14,8 @@
 /* How long a load runs: the names worker, at nice 10 beside two busy threads, once needed more than
  * 4 s to read the first program. */
 #define NAMED_SECONDS "8"
-/* The shapes' names are not asked for. A shape that was missed gets longer: threads that wait for
- * each other find little to do. */
+/* The shapes' names are not asked for. A shape that was missed runs again for longer: threads that
+ * wait for each other find little to do. */
 #define SHAPE_SECONDS "4"
 #define MISSED_SECONDS "12"
 #define LINE_BYTES 64
